@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, 
 
 import numpy as np
 
+from noms_env._jit import jit
 from noms_env.belief.determinize import is_played_out, shown_tables
-from noms_env.core.chance import MAX_SEED
+from noms_env.core.chance import MAX_SEED, MAX_TABLE, philox
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import new_tables
 
 if TYPE_CHECKING:
     from noms_env.table import Table
 
+BASE = 509
+"""Players of whom `decision_seed` tells all seatings apart: 509 to the power of 7 is below 2**63."""
 NOBODY = -1
 """The answer for a row in which nobody is to act: its mask is all zeros."""
 
@@ -249,3 +252,19 @@ def row_seeds(rng: np.random.Generator, rows: int) -> np.ndarray:
     if rows == 1 and type(rng) is np.random.Generator:  # the same number, in a third of the time
         return np.array([rng.integers(MAX_SEED, endpoint=True)], np.int64)
     return rng.integers(MAX_SEED, endpoint=True, size=rows)
+
+
+@jit
+def decision_seed(t, seating, decision, seed):
+    """The number, 0 to 2**63 - 1, from which all that is random in a decision follows, where nobody keeps a generator.
+
+    It is a function of a seed, of the seed, table, match and deal of the table, of who sits on each seat (`seating`, integers),
+    and of the number of the decision.
+    """
+    seed, of_deal, who = int(seed), int(t.seed), 0
+    for seat in range(t.n_seats):
+        who = (who * BASE + int(seating[seat])) & MAX_SEED
+    words = (who & MAX_TABLE, who >> 32, of_deal & MAX_TABLE, of_deal >> 32)
+    key = philox(*words, seed & MAX_TABLE, seed >> 32)
+    drawn = philox(int(decision), int(t.deal), int(t.match) & MAX_TABLE, int(t.table) & MAX_TABLE, key[0], key[1])
+    return (drawn[0] << 31) | (drawn[1] >> 1)

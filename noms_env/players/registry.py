@@ -190,6 +190,12 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
     )
 
 
+def processor_only(name: str) -> ValueError:
+    """The error for a player that does not play on a GPU."""
+    there = ", ".join(word for word, entry in PLAYERS.items() if entry.gpu)
+    return ValueError(f"the player {name} plays on the processor only; on a GPU there are {there}, and policies")
+
+
 def _registered(name: str, device: str) -> Any:
     """The player of an entry, with the parameters in the name."""
     word, colon, text = name.partition(":")
@@ -218,8 +224,7 @@ def _registered(name: str, device: str) -> Any:
             raise ValueError(f"{parameter} of the player {word} must be {number}, not {text!r}") from error
     where = entry.where if device == "cpu" else entry.gpu
     if not where:
-        there = ", ".join(word for word, other in PLAYERS.items() if other.gpu)
-        raise ValueError(f"the player {word} plays on the processor only; on a GPU there are {there}, and policies")
+        raise processor_only(word)
     module, _, kind = where.partition(":")
     return getattr(import_module(module), kind)(**made)
 

@@ -15,8 +15,8 @@ from noms_env.core.actions import NUM_ACTIONS
 from ..thread_pool import Stopped
 from .external import what_failed
 from .foreign_code import IllegalAnswerError
-from .spec import AgentSpec
-from .table_pool import AtTables, Choose, LearnsFromDeals
+from .spec import AgentSpec, device_of
+from .table_pool import AtTables, Choose, LearnsFromDeals, OnGpu
 
 
 class Guarded:
@@ -117,12 +117,16 @@ class Guarded:
 @contextmanager
 def guarded(
     players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None, strict: bool = False
-) -> Iterator[list[Guarded]]:
+) -> Iterator[Sequence[Guarded | OnGpu]]:
     """The players of a block of deals, from its beginning to its end; those that have a `close` are closed then.
 
-    The random numbers of a player follow from `stream`, whole numbers from 0, and its place. `limit` has no effect on a player
-    that keeps one by itself; for the rest see `Guarded`.
+    The random numbers of a player follow from `stream`, whole numbers from 0, and its place; on a GPU from the first number of
+    `stream` and from what each is asked (`SeatedPlayers`). `limit` has no effect on a player that keeps one by itself; for the
+    rest see `Guarded`.
     """
+    if device_of(players) == "cuda":
+        yield [OnGpu(spec.make(), stream[0], stop) for spec in players]
+        return
     with ExitStack() as stack:
         guards = []
         for place, spec in enumerate(players):

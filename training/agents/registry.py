@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from noms_env._files import read_file
 from noms_env._jit import COMPILED, PROGRESS
 from noms_env.envs.first_use import parts
+from noms_env.envs.validation import Device
 from noms_env.players import load_player
-from noms_env.players.registry import is_player_name, policy_file, unknown_player
+from noms_env.players.registry import is_player_name, policy_file, processor_only, unknown_player
 from noms_env.variants import Rules
 
 from .external import entry_names, external_player, runs_code
-from .spec import BLOCK, SEARCH_BLOCK, AgentSpec
+from .spec import BLOCK, NO_LIMIT, SEARCH_BLOCK, AgentSpec
+
+DeviceChoice = Literal["auto", "cpu", "cuda"]
 
 
 def label(rules: Rules) -> str:
@@ -21,30 +25,59 @@ def label(rules: Rules) -> str:
     return f"{rules.variant.name}_{rules.seats}"
 
 
-def agent_spec(name: str, limit: float | None = None) -> AgentSpec:
+def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") -> AgentSpec:
     """A player by its name.
 
     Args:
         name: such as `thumb`, `pimc:100`, `noms@0`, `runs/first/policy.safetensors` (`noms_env.load_player`), or
             `my_agent:make`, `cmd:./my_bot` (`external`).
         limit: seconds for a decision of somebody else's player (`external`); of no effect on others.
+        device: `cuda` for a player of a GPU, which plays with others of the same device only.
 
     Raises:
-        ValueError: there is none of that name, the file holds no policy that can be used here, or somebody else's player
-            cannot be loaded or started.
+        ValueError: there is none of that name, the file holds no policy that can be used here, somebody else's player
+            cannot be loaded or started, or it does not play on the device.
+        ModuleNotFoundError: with `device="cuda"`: the libraries of the extra `cuda` are not installed.
+        RuntimeError: with `device="cuda"`: there is no GPU.
     """
     if is_player_name(name):
-        player = load_player(name)
+        player = load_player(name, device)
         sha256, block = file_sha256(name), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
-        if sha256 is not None:  # a policy remembers nothing, nor does a search on it: one serves all blocks
-            return AgentSpec(name, lambda: player, getattr(player, "rule_sets", None), block, sha256)
-        only = getattr(player, "hand_size", None)
-        return AgentSpec(name, lambda: load_player(name), getattr(player, "rule_sets", None), block, hand_size=only)
+        rule_sets, only = getattr(player, "rule_sets", None), getattr(player, "hand_size", None)
+        if sha256 is not None or device == "cuda":
+            # One serves all blocks: a policy remembers nothing, nor does a search on it, and memory on a GPU is taken once.
+            return AgentSpec(name, lambda: player, rule_sets, block, sha256, device=device)
+        return AgentSpec(name, lambda: load_player(name), rule_sets, block, hand_size=only)
+    if device == "cuda" and runs_code(name):
+        raise processor_only(name)
     external = external_player(name, limit)
     if external is None:
         otherwise = "a policy by file or folder, or your own player as MODULE:FUNCTION or cmd:PROGRAM"
         raise unknown_player(name, entry_names(), otherwise)
     return external
+
+
+def agent_specs(names: Sequence[str], limit: float | None = None, device: DeviceChoice = "cpu") -> list[AgentSpec]:
+    """Players that sit at the same tables, by their names.
+
+    Args:
+        names: as for `agent_spec`.
+        limit: seconds for a decision.
+        device: `cpu`, `cuda`, or `auto`: a GPU if there is one, all of them play there, and there is no limit.
+
+    Raises:
+        ValueError: as from `agent_spec`; or there is a limit on a GPU.
+        ModuleNotFoundError, RuntimeError: likewise.
+    """
+    if device != "cpu":
+        try:
+            if limit is not None:
+                raise ValueError(NO_LIMIT)
+            return [agent_spec(name, None, "cuda") for name in names]
+        except (ValueError, ImportError, RuntimeError):
+            if device == "cuda":
+                raise
+    return [agent_spec(name, limit) for name in names]
 
 
 def is_program(name: str) -> bool:

@@ -7,6 +7,8 @@ only between deals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
+from threading import Event
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,11 +17,16 @@ import numpy as np
 from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import perhaps, span
+from noms_env.envs.validation import Device
 from noms_env.players import Player, recalled, with_memory
 from noms_env.variants import Rules, RulesError, game, make_rules
 
+from ..thread_pool import Stopped
+
 Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
 """Legal actions, int64, shape (n,), for the seats to act at some rows of a batch, int64, shape (n,)."""
+LOOK = 8
+"""Decisions between two looks at whether the deals on a GPU are over: each look waits for it."""
 
 
 @runtime_checkable
@@ -76,7 +83,7 @@ class TablePool:
     """Tables of several rule sets, which stop at the end of each deal.
 
     Attributes:
-        batch: the tables; `batch.points` and `batch.tables` show each finished deal.
+        batch: the tables; `batch.points` and `tables` show each finished deal.
         rule_set: int64, shape (n,): which of `rule_sets` each row plays.
         seats: int64, shape (n,): seats at each row.
         in_matches: deals follow one another as in a match; otherwise each stands for itself.
@@ -95,6 +102,7 @@ class TablePool:
         state: bool = False,
         skip_forced: bool = True,
         shares: Sequence[float] | None = None,
+        device: Device = "cpu",
     ) -> None:
         """Set up tables.
 
@@ -108,6 +116,7 @@ class TablePool:
             state: keep the hidden state, for the critic.
             skip_forced: moves without alternative are not asked for.
             shares: of the tables, above 0, for each of the rule sets; all alike if not given.
+            device: where the tables lie.
         """
         self.batch = make_batch(
             [
@@ -121,27 +130,48 @@ class TablePool:
             pause_after_deal=True,
             hidden_state=state,
             check_actions=False,
+            device=device,
         )
         self.in_matches = in_matches
-        self.rule_set = np.zeros(tables, np.int64)
+        self.rule_set, self.seats = np.zeros(tables, np.int64), np.zeros(tables, np.int64)
         for number, group in zip(rule_set_numbers, self.batch.groups, strict=True):
-            self.rule_set[group.rows] = number
-        self.seats = self.batch.tables.n_seats.astype(np.int64)
+            self.rule_set[group.rows], self.seats[group.rows] = number, group.rules.seats
         self.table_numbers = np.arange(first_table, first_table + tables)
         self.fresh = True
         self.engine_seconds = 0.0
+        self._copied: np.recarray | None = None
 
     def __len__(self) -> int:
         return len(self.batch)
+
+    @property
+    def tables(self) -> np.recarray:
+        """The records of the tables, shape (n,): `batch.tables`, or a copy of those on a GPU."""
+        if self.batch.device == "cpu":
+            return self.batch.tables
+        if self._copied is None:
+            self._copied = self.batch.save()
+        return self._copied
+
+    @property
+    def over(self) -> np.ndarray:
+        """`batch.over`, or a copy of it from a GPU."""
+        return _on_processor(self.batch.over)
+
+    @property
+    def goes_on(self) -> np.ndarray:
+        """Tables whose deal goes on, bool, shape (n,)."""
+        return ~(_on_processor(self.batch.scored) | self.over)
 
     def deal(self, number: int, sizes: np.ndarray | None = None) -> None:
         """Start a deal at each table.
 
         Args:
             number: of the deals: the same number means the same cards (but in matches, where they come one after another).
-            sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches.
+            sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches, and not on a GPU.
         """
         batch, started = self.batch, perf_counter()
+        self._copied = None
         if not self.in_matches:
             if sizes is not None:
                 batch.tables.wanted_deal_size = sizes
@@ -163,8 +193,14 @@ class TablePool:
     def step(self, actions: np.ndarray) -> None:
         """Take an action at each table whose deal goes on."""
         started = perf_counter()
+        self._copied = None
         self.batch.step(actions)
         self.engine_seconds += perf_counter() - started
+
+    def next_deal(self) -> None:
+        """Deal the next hand of each match that goes on."""
+        self._copied = None
+        self.batch.next_deal()
 
     def save(self) -> np.ndarray:
         """The tables as bytes, uint8, shape (n, bytes of a table)."""
@@ -176,18 +212,25 @@ class TablePool:
         self.fresh = False
 
 
-def play(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> None:
+def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
     """Play the deals that a pool has dealt, to their ends.
 
     Args:
         pool: the tables; afterwards `pool.batch.points` are the points of the deals.
-        players: who plays; for a `Player` see `AtTables`.
+        players: who plays: each a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` where the tables lie on a GPU.
         seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
     """
+    choices = choices_of if pool.batch.device == "cpu" else choices_on_gpu
+    for actions in choices(pool, players, seating):
+        pool.step(actions)
+
+
+def choices_of(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
+    """The next action at each table whose deal goes on, until there is none; the arguments are those of `play`."""
     batch = pool.batch
     actions = np.zeros(len(pool), np.int64)
     while True:
-        rows = np.flatnonzero(~batch.scored)
+        rows = np.flatnonzero(pool.goes_on)
         if len(rows) == 0:
             return
         pool.observe()
@@ -196,28 +239,61 @@ def play(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> Non
             mine = rows[who == number]
             if len(mine) > 0:
                 actions[mine] = player(batch, mine)
-        pool.step(actions)
+        yield actions
 
 
-def play_deal_by_deal(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
-    """Play the matches whose first deals a pool has dealt, to their ends.
+def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarray) -> Iterator[Any]:
+    """The same where the tables lie on a GPU, with some more where no deal goes on any more: they change nothing."""
+    from noms_env.cuda.players.seats import SeatedPlayers  # here, since it takes time to import
+
+    seated = SeatedPlayers(pool.batch, players, seating, players[0].seed)
+    while pool.goes_on.any():
+        for _ in repeat(None, LOOK):
+            yield seated.act()
+
+
+def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> Iterator[np.ndarray]:
+    """Play the matches whose first deals a pool has dealt, to their ends; the arguments are those of `play`.
 
     Yields:
         bool, shape (n,): tables at which a deal has just been played; once for each deal.
     """
-    batch = pool.batch
     while True:
-        playing = ~batch.over
-        batch.scored[:] = batch.over  # `play` is to leave those alone whose match is over
+        playing = ~pool.over
         play(pool, players, seating)
         yield playing
-        if batch.over.all():
+        over = pool.over
+        if over.all():
             return
-        going_on = np.flatnonzero(~batch.over)
+        going_on = np.flatnonzero(~over)
         for player in players:
             if isinstance(player, LearnsFromDeals):
-                player.deal_over(batch, going_on)
-        batch.next_deal()
+                player.deal_over(pool.batch, going_on)
+        pool.next_deal()
+
+
+class OnGpu:
+    """A player of a GPU in a block of deals. It remembers nothing of the deals before, and is taken not to fail.
+
+    Attributes:
+        seed: of what is random in it.
+        lost: tables that it has lost: none.
+    """
+
+    def __init__(self, player: Any, seed: int, stop: Event) -> None:
+        """A `GpuPlayer`; the block is given up once `stop` is set."""
+        self._player, self.seed, self._stop = player, seed, stop
+        self.lost: dict[int, str] = {}
+
+    def act(self, batch: BatchEnv, seeds: Any = None, *, where: Any = None, actions: Any = None) -> Any:
+        """See `GpuPlayer.act`.
+
+        Raises:
+            Stopped: the block is given up.
+        """
+        if self._stop.is_set():
+            raise Stopped
+        return self._player.act(batch, seeds, where=where, actions=actions)
 
 
 class AtTables:
@@ -241,6 +317,12 @@ class AtTables:
         if self._memory is None:
             self._memory = np.zeros((len(batch), *told.shape[1:]))
         self._memory[rows] += told
+
+
+def _on_processor(array: Any) -> np.ndarray:
+    """An array as it is, or a copy of one on a GPU."""
+    copied: np.ndarray = array if isinstance(array, np.ndarray) else array.to_numpy()
+    return copied
 
 
 def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from ..options import OFF, by_default
 from .common import CommandError, file_errors
+
+if TYPE_CHECKING:
+    from ..agents.registry import DeviceChoice
+    from ..agents.spec import AgentSpec
 
 Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
 Seats = Annotated[int | None, by_default("the usual number of the game", "N", help="Number of seats.")]
@@ -45,6 +50,14 @@ Salt = Annotated[
     ),
 ]
 Threads = Annotated[int | None, by_default("one for each core", "T", help="Threads. They change no result.")]
+PlayedOn = Annotated[
+    Literal["auto", "cpu", "cuda"],
+    tyro.conf.arg(
+        help="Where the deals are played: cpu; cuda, a GPU, which has none of your own players and no --limit; or auto, a GPU "
+        "if there is one and all players play there. Players that draw do so from other random numbers there, the rest have "
+        "the same figures up to rounding in networks.",
+    ),
+]
 MoveLimit = Annotated[
     float | None,
     by_default(
@@ -60,6 +73,25 @@ ProgramLimit = Annotated[
     by_default("10 for a program", "SECONDS", help="Time limit of your own player for a decision."),
 ]
 Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
+
+
+def players_on(device: DeviceChoice, names: Sequence[str], limit: float | None = None) -> list[AgentSpec]:
+    """The players of these names on a device.
+
+    Raises:
+        CommandError: there is no GPU, or what is needed for one is not installed.
+        ValueError: as from `agent_specs`.
+    """
+    from noms_env.cuda.rows import check_gpu
+
+    from ..agents.registry import agent_specs
+
+    if device == "cuda":
+        try:
+            check_gpu()
+        except (ModuleNotFoundError, RuntimeError) as error:
+            raise CommandError(str(error)) from error
+    return agent_specs(names, limit, device)
 
 
 def names_of(players: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:

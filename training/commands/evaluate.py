@@ -12,7 +12,7 @@ import tyro
 
 from ..console import print_lines, terminal
 from ..options import by_default, parse_options
-from .arguments import DealSet, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
+from .arguments import DealSet, MoveLimit, Option, PlayedOn, PlayerSeed, Salt, Threads, check_run, deals_of, players_on
 from .common import OK, STOPPED, CommandError, check_folder_of, write_json, wrong_arguments
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Arguments:
     seed: PlayerSeed = 0
     threads: Threads = None
     limit: MoveLimit = None
+    device: PlayedOn = "cpu"
     json: Annotated[str | None, by_default("none", "FILE")] = None
     """Write all figures to this file."""
 
@@ -111,17 +112,19 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms evaluate my_agent:act thumb --variant noms
       noms evaluate 'cmd:./my_bot --level 3' random --variant up_down --deals 200 --limit 2
     """
-    from ..agents.registry import agent_spec, compile_players, hashes
+    from ..agents.registry import compile_players, hashes
+    from ..agents.spec import device_of
     from ..evaluation.duplicate import LINE_UPS, line_ups
     from ..evaluation.report import as_json
 
     measurement.check()
     with wrong_arguments():
-        players = agent_spec(measurement.a, measurement.limit), agent_spec(measurement.b, measurement.limit)
+        players = players_on(measurement.device, [measurement.a, measurement.b], measurement.limit)
         rule_sets = rule_sets_for(*players, measurement.variant, measurement.seats, measurement.option)
         for rules in rule_sets:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
-    compile_players(player.name for player in players)
+    if device_of(players) == "cpu":
+        compile_players(one.name for one in players)
     found, is_stopped = play_all(*players, rule_sets, measurement)
     if measurement.json:
         document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players))

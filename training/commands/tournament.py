@@ -11,7 +11,20 @@ import tyro
 
 from ..console import fitted, say, terminal
 from ..options import by_default, rules_of
-from .arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Salt, Seats, Threads, check_run, deals_of
+from .arguments import (
+    DealSet,
+    Flag,
+    MoveLimit,
+    Option,
+    PlayedOn,
+    PlayerSeed,
+    Salt,
+    Seats,
+    Threads,
+    check_run,
+    deals_of,
+    players_on,
+)
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -34,6 +47,7 @@ def tournament(
     limit: MoveLimit = None,
     seed: PlayerSeed = 0,
     threads: Threads = None,
+    device: PlayedOn = "cpu",
     out: Annotated[str | None, by_default("tournaments/VARIANT_SEATS", "FOLDER")] = None,
     resume: Flag = False,
 ) -> int:
@@ -58,19 +72,21 @@ def tournament(
         resume: Go on with the tournament in the folder.
     """
     check_run(seed, threads, limit)
-    from ..agents.registry import agent_spec, compile_players, hashes
+    from ..agents.registry import compile_players, hashes
+    from ..agents.spec import device_of
     from ..evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
-        players = [agent_spec(name, limit) for name in player]
-        plan = Plan(player, rules, deals, seed, deals_of(deal_set, salt), limit, hashes(players))
+        players = players_on(device, player, limit)
+        plan = Plan(player, rules, deals, seed, deals_of(deal_set, salt), limit, hashes(players), device_of(players))
         for one in players:
             one.check(rules)
     folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{rules.seats}")
     with wrong_arguments(), file_errors(f"cannot use the folder {folder.path}"):
         folder.go_on(plan) if resume else folder.begin(plan)
-    compile_players(player)
+    if device_of(players) == "cpu":
+        compile_players(one.name for one in players)
     return run(plan, players, folder, threads or os.cpu_count() or 1)
 
 

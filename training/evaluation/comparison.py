@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.envs.validation import Device
 from noms_env.variants import Rules
 from noms_env.variants.families import EXACT_BID
 
 from ..agents.registry import label
-from ..agents.spec import BLOCK, AgentSpec
+from ..agents.spec import BLOCK, AgentSpec, check_together, deals_at_once, device_of, threads_of
 from ..thread_pool import Ending, run_jobs
 from .behaviour_stats import Tally, count_deals
 from .duplicate import (
@@ -44,7 +45,7 @@ MOST_DEALS = FIRST_OTHER // OTHER_DEALS
 
 @dataclass(frozen=True)
 class Comparison:
-    """How A did against B; `names` are theirs, `seed` is that of the players."""
+    """How A did against B; `names` are theirs, `seed` is that of the players, and `device` where they played."""
 
     names: tuple[str, str]
     rules: Rules
@@ -53,6 +54,7 @@ class Comparison:
     seed: int
     deal_set: str
     ending: Ending
+    device: Device = "cpu"
 
     @property
     def deals(self) -> int:
@@ -136,12 +138,12 @@ def compare(
     Args:
         rules: of the tables.
         a: the first player.
-        b: the second.
+        b: the second, of the same device.
         deals: how many; at least 2.
         seed: of what is random in the players, 0 to 2**63 - 1.
         deal_set: the first deals of this set are played.
         names: the line-ups that are played; those that need more seats than there are are left out.
-        threads: that share the blocks; the result is the same.
+        threads: that share the blocks; the result is the same. On a GPU it is one.
         until: when to stop, on the clock of `time.monotonic`.
         limit: seconds for a decision (`Guarded`); results depend on the machine then.
         tick: is told how many more deals are done.
@@ -150,19 +152,26 @@ def compare(
         The comparison; `ending` says whether all deals were played.
 
     Raises:
-        ValueError: a number is out of range, no line-up is left, or one of the players cannot sit at such a table.
+        ValueError: a number is out of range, no line-up is left, one of the players cannot sit at such a table, they are of
+            two devices, or there is a limit on a GPU.
         NothingPlayedError: it was stopped before two deals were done.
     """
     if not 2 <= deals <= MOST_DEALS:
         raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals}")
-    for player in (a, b):
-        player.check(rules)
+    check_together((a, b), rules, limit)
     controlled = deals <= MOST_CONTROLLED or min(a.block, b.block) < BLOCK
     pairing = Pairing(rules, (a, b), line_ups(rules.seats, names), seed, deal_set, controlled, limit)
-    done = run_jobs(pairing.jobs(deals), threads, until=until, tick=lambda _, block: tick(len(block.values)))
-    if sum(len(block.values) for block in done.results) < 2:
+    done = run_jobs(
+        pairing.jobs(deals),
+        threads_of((a, b), threads),
+        until=until,
+        tick=lambda _, blocks: tick(sum(len(block.values) for block in blocks)),
+    )
+    blocks = [block for part in done.results for block in part]
+    if sum(len(block.values) for block in blocks) < 2:
         raise NothingPlayedError(done.ending)
-    return Comparison((a.name, b.name), rules, pairing.line_ups, Block.joined(done.results), seed, deal_set, done.ending)
+    played = Block.joined(blocks)
+    return Comparison((a.name, b.name), rules, pairing.line_ups, played, seed, deal_set, done.ending, device_of((a, b)))
 
 
 class NothingPlayedError(Exception):
@@ -238,17 +247,19 @@ def alone_in_field(
     Failures of the players are raised. The arguments are those of `figures`.
     """
     pairing = Pairing(rules, (hero, opponent), line_ups(rules.seats, (ALONE,)), seed, strict=True)
-    blocks = runner([partial(job, Event()) for job in pairing.jobs(deals)])
-    return estimate(np.concatenate([block.values.mean(axis=1) for block in blocks]))
+    parts = runner([partial(job, Event()) for job in pairing.jobs(deals)])
+    return estimate(np.concatenate([block.values.mean(axis=1) for blocks in parts for block in blocks]))
 
 
 def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another) -> Tally:
     """What a player does at tables with nobody else, each deal once; the arguments are those of `figures`."""
 
-    def job(first: int) -> Tally:
-        numbers = np.arange(first, min(first + player.block, deals))
-        pool = played_alone(rules, player, numbers, (seed, first), "dev", Event())
-        return count_deals(pool.batch.tables, rules)
+    at_once = deals_at_once([player], 1)
 
-    jobs = [partial(job, first) for first in range(0, deals, player.block)]
+    def job(first: int) -> Tally:
+        numbers = np.arange(first, min(first + at_once, deals))
+        pool = played_alone(rules, player, numbers, (seed, first), "dev", Event())
+        return count_deals(pool.tables, rules)
+
+    jobs = [partial(job, first) for first in range(0, deals, at_once)]
     return sum(runner(jobs), Tally())

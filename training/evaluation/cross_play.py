@@ -31,7 +31,7 @@ from noms_env.version import ENV_VERSION
 
 from ..agents.guarded import guarded
 from ..agents.registry import hashes
-from ..agents.spec import AgentSpec
+from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, named_in_file, threads_of
 from ..agents.table_pool import TablePool, play_deal_by_deal
 from ..thread_pool import Ending, run_jobs
 from .comparison import NothingPlayedError
@@ -86,6 +86,7 @@ class CrossPlay:
             "players": list(self.names),
             "thumb_version": NEWEST,
             "policies": dict(hashes(players)),
+            **named_in_file(device_of(players)),
             "variant": self.rules.variant.name,
             "seats": self.rules.seats,
             "options": given_options(self.rules),
@@ -119,15 +120,16 @@ def cross_play(
 
     Args:
         rules: of the tables.
-        players: two or more.
+        players: two or more, of one device.
         deals: how many, from 2.
         seed: of the players' random numbers.
         deal_set: name of the set of deals.
-        threads: that share the deals; they change no result.
+        threads: that share the deals; they change no result. On a GPU it is one.
         tick: is told how many more deals are done.
 
     Raises:
-        ValueError: a number is out of range, two players have one name, or one cannot sit at such tables.
+        ValueError: a number is out of range, two players have one name, they are of two devices, or one cannot sit at such
+            tables.
         NothingPlayedError: Ctrl-C came before two deals were done.
     """
     names = tuple(player.name for player in players)
@@ -135,10 +137,9 @@ def cross_play(
         raise ValueError(f"cross-play needs two or more different policies, not {', '.join(names) or 'none'}")
     if not 2 <= deals <= MOST_DEALS:
         raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals:,}")
-    for player in players:
-        player.check(rules)
+    check_together(players, rules, None)
     tables = _Tables(rules, players, seed, deal_set)
-    done = run_jobs(tables.jobs(deals), threads, tick=lambda _, block: tick(block.shape[-1]))
+    done = run_jobs(tables.jobs(deals), threads_of(players, threads), tick=lambda _, block: tick(block.shape[-1]))
     if sum(block.shape[-1] for block in done.results) < 2:
         raise NothingPlayedError(done.ending)
     joined = np.concatenate(done.results, axis=-1)
@@ -162,7 +163,7 @@ class _Tables:
 
     def jobs(self, deals: int) -> Iterator[Callable[[Event], np.ndarray]]:
         """What there is to do for so many deals, block by block."""
-        block = min(player.block for player in self.players)
+        block = deals_at_once(self.players, sum(len(line_up.seatings) for line_up in line_ups(self.rules.seats)))
         return (partial(self.play, first, min(block, deals - first)) for first in range(0, deals, block))
 
     def play(self, first: int, count: int, stop: Event) -> np.ndarray:
@@ -181,7 +182,7 @@ class _Tables:
         seats = self.rules.seats
         seatings = np.concatenate([line_up.seatings for line_up in line_ups(seats)])
         games = len(seatings)
-        pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set)
+        pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set, device_of(self.players))
         pair = self.players[a], self.players[b]
         with guarded(pair, (self.seed, first), stop, strict=True) as guards:
             deque(play_deal_by_deal(pool, guards, seating_of(np.tile(seatings, (count, 1)))), 0)
@@ -195,7 +196,7 @@ class _Tables:
 
     def _points(self, pool: TablePool) -> np.ndarray:
         """Points of each seat, float64, shape (tables, seats)."""
-        points: np.ndarray = pool.batch.tables.points[:, : self.rules.seats].astype(np.float64)
+        points: np.ndarray = pool.tables.points[:, : self.rules.seats].astype(np.float64)
         return points
 
 

@@ -18,8 +18,9 @@ The value of a game is the mean of the points of A's seats less the mean of thos
 each other, the games of a deal are not: a deal is the unit of all statistics.
 
 The deals of a set are frozen: they follow from its name and their number. The players' random numbers follow from a seed and
-from the number of the block of deals, so results do not depend on how blocks are shared out among threads. In the exact-bid
-games hand sizes are as frequent as in a match.
+from the number of the block of deals, so results do not depend on how blocks are shared out among threads. On a GPU they are
+others: those of a decision follow from the seed, the deal, the seating and the number of the decision alone, so that players who
+draw have other figures there, and all others the same. In the exact-bid games hand sizes are as frequent as in a match.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ import numpy as np
 
 from noms_env.core.actions import brief, is_integer
 from noms_env.core.state import MAX_SEATS
+from noms_env.envs.validation import Device
 from noms_env.variants import Rules
 
 from ..agents.guarded import Guarded, guarded
 from ..agents.registry import agent_spec
-from ..agents.spec import AgentSpec
-from ..agents.table_pool import TablePool, play_deal_by_deal
+from ..agents.spec import AgentSpec, deals_at_once, device_of
+from ..agents.table_pool import OnGpu, TablePool, play_deal_by_deal
 from ..text import printable
 from .behaviour_stats import SEATS, Tally, count_deals
 from .roles import roles
@@ -81,9 +83,9 @@ def deal_seed(name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"noms-env deals {name}".encode() + salt).digest()[:8], "big") >> 1
 
 
-def dealt(rules: Rules, numbers: np.ndarray, deal_set: str) -> TablePool:
+def dealt(rules: Rules, numbers: np.ndarray, deal_set: str, device: Device = "cpu") -> TablePool:
     """A table for each number of a deal, dealt; `numbers`, int64, shape (n,), are 0 to 2**32 - 1."""
-    pool = TablePool([rules], [0], len(numbers), seed=deal_seed(deal_set))
+    pool = TablePool([rules], [0], len(numbers), seed=deal_seed(deal_set), device=device)
     pool.table_numbers = numbers
     pool.deal(0)
     return pool
@@ -215,12 +217,24 @@ class Pairing:
         """Deals of a block."""
         return min(player.block for player in self.players)
 
-    def jobs(self, deals: int) -> Iterator[Callable[[Event], Block]]:
-        """What there is to do for so many deals, block by block."""
-        return (partial(self.play, first, min(self.block, deals - first)) for first in range(0, deals, self.block))
+    @property
+    def at_once(self) -> int:
+        """Deals that are played side by side: a block, or several on a GPU."""
+        return deals_at_once(self.players, sum(len(line_up.seatings) for line_up in self.line_ups))
+
+    def jobs(self, deals: int) -> Iterator[Callable[[Event], list[Block]]]:
+        """What there is to do for so many deals, one part after another."""
+        return (partial(self.play_blocks, first, min(self.at_once, deals - first)) for first in range(0, deals, self.at_once))
 
     def play(self, first: int, count: int, stop: Event) -> Block:
-        """Play a block: the games of a deal lie side by side.
+        """`play_blocks`, all blocks joined."""
+        return Block.joined(self.play_blocks(first, count, stop))
+
+    def play_blocks(self, first: int, count: int, stop: Event) -> list[Block]:
+        """Play some deals side by side: the games of a deal lie side by side.
+
+        Returns:
+            The results, block by block, so that sums of them do not depend on how many are played side by side.
 
         Raises:
             Stopped: the event was set.
@@ -228,41 +242,48 @@ class Pairing:
         seatings = np.concatenate([line_up.seatings for line_up in self.line_ups])
         games = len(seatings)
         is_a = np.tile(seatings, (count, 1))
-        pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set)
+        pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set, device_of(self.players))
         with guarded(self.players, (self.seed, first), stop, self.limit, self.strict) as guards:
             playing = play_deal_by_deal(pool, guards, seating_of(is_a))
             next(playing)
             first_deals = game_values(pool, is_a, guards).reshape(count, games)
             deque(playing, 0)
         values = game_values(pool, is_a, guards).reshape(count, games)
-        groups, probes = self._sides(pool, values, guards)
         features, others = self._features(first, count, stop)
-        sizes = pool.batch.tables.deal_size[::games].copy()
-        a, b = (Lost(len(guard.lost), list(dict.fromkeys(guard.lost.values()))[:3]) for guard in guards)
-        return Block(values, first_deals, sizes, groups, probes, (a, b), features, others)
+        blocks = []
+        for start in range(0, count, self.block):
+            deals, rows = (slice(size * start, size * (start + self.block)) for size in (1, games))
+            lost = [{row - rows.start: why for row, why in one.lost.items() if rows.start <= row < rows.stop} for one in guards]
+            tables, own = pool.tables[rows], values[deals]
+            groups, probes = self._sides(tables, own, lost)
+            sizes = tables.deal_size[::games].copy()
+            a, b = (Lost(len(one), list(dict.fromkeys(one.values()))[:3]) for one in lost)
+            more = (features[deals], others[OTHER_DEALS * start : OTHER_DEALS * deals.stop])
+            blocks.append(Block(own, first_deals[deals], sizes, groups, probes, (a, b), *more))
+        return blocks
 
     def _sides(
-        self, pool: TablePool, values: np.ndarray, guards: Sequence[Guarded]
+        self, tables: np.recarray, values: np.ndarray, lost: Sequence[Collection[int]]
     ) -> tuple[tuple[Groups, Groups], tuple[Tally, Tally]]:
-        """Roles and probes of each player where it is alone; nothing where that is not played."""
+        """Roles and probes of each player where it is alone; nothing where that is not played. `lost` are rows of `tables`."""
         count, games = values.shape
         seats = self.rules.seats
         names = [line_up.name for line_up in self.line_ups]
-        fine = np.ones(len(pool), np.bool_)
-        fine[[*guards[0].lost, *guards[1].lost]] = False
+        fine = np.ones(len(tables), np.bool_)
+        fine[[*lost[0], *lost[1]]] = False
         groups, probes = (Groups(), Groups()), [Tally(), Tally()]
         for side, (name, sign) in enumerate(((ALONE, 1.0), (AGAINST, -1.0))):
             if name not in names:
                 continue
             first = seats * names.index(name)  # both have one game for each seat, and only mixed tables come behind them
             rows = (np.arange(count)[:, None] * games + first + np.arange(seats)).reshape(-1)
-            tables, hero = pool.batch.tables[rows], np.tile(np.arange(seats), count)
+            alone, hero = tables[rows], np.tile(np.arange(seats), count)
             own = sign * values[:, first : first + seats]
             kept = fine[rows]
-            for grouping, group_names, codes in roles(self.rules, tables, hero):
+            for grouping, group_names, codes in roles(self.rules, alone, hero):
                 for code, group in enumerate(group_names):
                     groups[side].add(grouping, group, own, (kept & (codes == code)).reshape(own.shape))
-            probes[side] = count_deals(tables[kept], self.rules, hero[kept, None] == SEATS)
+            probes[side] = count_deals(alone[kept], self.rules, hero[kept, None] == SEATS)
         return groups, (probes[0], probes[1])
 
     def _features(self, first: int, count: int, stop: Event) -> tuple[np.ndarray, np.ndarray]:
@@ -270,8 +291,9 @@ class Pairing:
             return np.empty((0, 2)), np.empty((0, 2))
         others = FIRST_OTHER + OTHER_DEALS * first + np.arange(OTHER_DEALS * count)
         numbers = np.concatenate([first + np.arange(count), others])
-        pool = played_alone(self.rules, agent_spec(CONTROL), numbers, (self.seed, first), self.deal_set, stop)
-        points = pool.batch.tables.points[:, : self.rules.seats]
+        control = agent_spec(CONTROL, device=device_of(self.players))
+        pool = played_alone(self.rules, control, numbers, (self.seed, first), self.deal_set, stop)
+        points = pool.tables.points[:, : self.rules.seats]
         features = np.stack([points.sum(axis=1), points.std(axis=1)], axis=1)
         return features[:count], features[count:]
 
@@ -280,15 +302,15 @@ def played_alone(
     rules: Rules, player: AgentSpec, numbers: np.ndarray, stream: Sequence[int], deal_set: str, stop: Event
 ) -> TablePool:
     """The tables of some deals (`dealt`), played until they are scored by one player on all seats; its failures are raised."""
-    pool = dealt(rules, numbers, deal_set)
+    pool = dealt(rules, numbers, deal_set, player.device)
     with guarded([player], stream, stop, strict=True) as guards:
         deque(play_deal_by_deal(pool, guards, np.zeros((len(pool), MAX_SEATS), np.int64)), 0)
     return pool
 
 
-def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded]) -> np.ndarray:
+def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded | OnGpu]) -> np.ndarray:
     """The value of each game by its last deal, float64, shape (n,); `is_a` is where A sits, bool, shape (n, seats)."""
-    points = pool.batch.tables.points[:, : is_a.shape[1]]
+    points = pool.tables.points[:, : is_a.shape[1]]
     own = np.where(is_a, points, 0.0).sum(axis=1) / is_a.sum(axis=1)
     others = np.where(is_a, 0.0, points).sum(axis=1) / (~is_a).sum(axis=1)
     values: np.ndarray = own - others

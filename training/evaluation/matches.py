@@ -17,7 +17,7 @@ import numpy as np
 from noms_env.variants import Rules
 
 from ..agents.guarded import guarded
-from ..agents.spec import AgentSpec
+from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, threads_of
 from ..agents.table_pool import TablePool, play_deal_by_deal
 from ..thread_pool import Ending, run_jobs
 from .behaviour_stats import SEATS
@@ -85,22 +85,21 @@ def compare_matches(
     """Play matches between two players; the arguments are those of `comparison.compare`.
 
     Raises:
-        ValueError: fewer than two matches, or one of the players cannot sit at such a table.
+        ValueError: fewer than two matches, or as there.
         NothingPlayedError: it was stopped before two matches were done.
     """
     if matches < 2:
         raise ValueError(f"the number of matches must be 2 or more, not {matches}")
-    for player in (a, b):
-        player.check(rules)
+    check_together((a, b), rules, limit)
     seatings = np.concatenate([line_up.seatings for line_up in line_ups(rules.seats, (ALONE, AGAINST))])
-    block = BLOCK if min(a.block, b.block) >= BLOCK else 1
+    block = deals_at_once((a, b), len(seatings), BLOCK if min(a.block, b.block) >= BLOCK else 1)
 
     def play_block(first: int, stop: Event) -> tuple[np.ndarray, int]:
         numbers = range(first, min(first + block, matches))
         return play_matches(rules, (a, b), seatings, numbers, seed, deal_set, stop, limit)
 
     jobs = (partial(play_block, first) for first in range(0, matches, block))
-    done = run_jobs(jobs, threads, until=until, tick=lambda _, result: tick(len(result[0])))
+    done = run_jobs(jobs, threads_of((a, b), threads), until=until, tick=lambda _, result: tick(len(result[0])))
     if sum(len(shares) for shares, _ in done.results) < 2:
         raise NothingPlayedError(done.ending)
     shares = np.concatenate([shares for shares, _ in done.results])
@@ -127,12 +126,12 @@ def play_matches(
     """
     games = len(seatings)
     is_a = np.tile(seatings, (len(numbers), 1))
-    pool = TablePool([rules], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
+    pool = TablePool([rules], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True, device=device_of(players))
     pool.table_numbers = numbers.start + np.arange(len(is_a)) // games
     with guarded(players, (seed, numbers.start), stop, limit) as guards:
         pool.deal(0)
         deals = sum(int(playing.sum()) for playing in play_deal_by_deal(pool, guards, seating_of(is_a)))
-    winners = pool.batch.tables.winners[:, None] >> SEATS[: rules.seats] & 1
+    winners = pool.tables.winners[:, None] >> SEATS[: rules.seats] & 1
     alone_is_a = is_a.sum(axis=1) == 1
     hero = np.where(alone_is_a, is_a.argmax(axis=1), (~is_a).argmax(axis=1))
     shares = winners[np.arange(len(pool)), hero] / winners.sum(axis=1)

@@ -14,6 +14,7 @@ from noms_env.players.registry import NEWEST
 from noms_env.variants import given_options
 from noms_env.version import ENV_VERSION, __version__
 
+from ..agents.spec import named_in_file
 from ..console import colour, fitted, new_table, say
 from ..text import short_names
 from .behaviour_stats import MAIN, as_read
@@ -53,10 +54,11 @@ def print_comparison(
 
 
 def headline(comparison: Comparison, seconds: float) -> str:
-    """What was played, and how fast."""
+    """What was played, where if not on the processor, and how fast."""
     rules, games = comparison.rules, comparison.deals * comparison.games
     played = f"{comparison.deals:,} deals of the set {comparison.deal_set} in {comparison.games} seatings"
     speed = f"{games:,} games in {seconds:.1f} s" if seconds > 0 else f"{games:,} games"
+    speed += " on a GPU" if comparison.device == "cuda" else ""
     return f"{rules.variant.name}, {rules.seats} seats: {comparison.names[0]} v {comparison.names[1]} · {played} · {speed}"
 
 
@@ -174,6 +176,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
         **described(rules, comparison.deal_set),
         **unit_of(rules),
         "seed": comparison.seed,
+        **named_in_file(comparison.device),
         "deals": comparison.deals,
         "seatings": comparison.games,
         "ending": comparison.ending,

@@ -24,11 +24,12 @@ import numpy as np
 
 from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
+from noms_env.envs.validation import Device
 from noms_env.players.registry import FIRST, NEWEST, versioned
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 
-from ..agents.spec import AgentSpec
+from ..agents.spec import AgentSpec, check_together, device_of, named_in_file, threads_of
 from ..text import markdown_table
 from ..thread_pool import Ending, run_jobs
 from .deal_sets import described
@@ -61,7 +62,7 @@ class Plan:
     """What is played: each pair of players, by name, plays the first `deals` deals of a set.
 
     `seed` is that of the players' random numbers, `limit` the seconds for a decision (None for no limit), and `policies` the
-    SHA-256 of the files of those players that are policies, by name.
+    SHA-256 of the files of those players that are policies, by name. `device` is where they play.
     """
 
     players: tuple[str, ...]
@@ -71,6 +72,7 @@ class Plan:
     deal_set: str = "dev"
     limit: float | None = None
     policies: Mapping[str, str] = field(default_factory=dict)
+    device: Device = "cpu"
 
     def __post_init__(self) -> None:
         """Check it.
@@ -104,6 +106,7 @@ class Plan:
             "limit": self.limit,
             "policies": dict(self.policies),
             **unit_of(self.rules),
+            **named_in_file(self.device),
         }
 
 
@@ -145,7 +148,8 @@ class Folder:
         if version != NEWEST:  # `thumb` was another player then, which has this name now
             saved["players"] = [versioned(name, version) for name in saved["players"]]
         saved["thumb_version"] = NEWEST
-        for name, value in plan.as_json().items():
+        saved.setdefault("device", "cpu")  # of which files say nothing
+        for name, value in {**plan.as_json(), "device": plan.device}.items():
             before = saved.get(name, {} if name == "policies" else None)
             if not has_grown_from(name, before, value):
                 raise TournamentError(f"the tournament in {self.path} was begun with {name} {before!r}, not {value!r}")
@@ -211,11 +215,12 @@ def play_tournament(
         `all`, or `ctrl-c`.
 
     Raises:
-        ValueError: a player cannot sit at such tables.
+        ValueError: a player cannot sit at such tables, or is of another device than the plan's.
         OSError: a block cannot be written.
     """
-    for player in players:
-        player.check(plan.rules)
+    check_together(players, plan.rules, plan.limit)
+    if device_of(players) != plan.device:
+        raise ValueError(f"the players of this plan are of {plan.device}, not of {device_of(players)}")
     left: list[tuple[tuple[int, int], int]] = []
     jobs: list[Callable[[Event], Block]] = []
     for pair, pairing, first, count in blocks_of(plan, players):
@@ -229,7 +234,7 @@ def play_tournament(
         folder.save(*left[number], block, plan.rules.seats)
         tick(len(block.values))
 
-    return run_jobs(jobs, threads, tick=keep).ending
+    return run_jobs(jobs, threads_of(players, threads), tick=keep).ending
 
 
 def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[int, int], Pairing, int, int]]:
@@ -239,9 +244,9 @@ def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[
         (a, b): Pairing(plan.rules, (players[a], players[b]), seatings, plan.seed, plan.deal_set, limit=plan.limit)
         for a, b in plan.pairs
     }
-    found = [(first, pair) for pair, one in pairings.items() for first in range(0, plan.deals, one.block)]
+    found = [(first, pair) for pair, one in pairings.items() for first in range(0, plan.deals, one.at_once)]
     for first, pair in sorted(found):
-        yield pair, pairings[pair], first, min(pairings[pair].block, plan.deals - first)
+        yield pair, pairings[pair], first, min(pairings[pair].at_once, plan.deals - first)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numba import cuda
 from noms_env.core.actions import SCORED
 from noms_env.cuda.kernels import kernel
 from noms_env.players.greedy import greedy_action
-from noms_env.players.protocol import NOBODY
+from noms_env.players.protocol import NOBODY, decision_seed
 from noms_env.players.random_player import random_action
 from noms_env.players.rule_based.player import thumb_action
 
@@ -41,5 +41,23 @@ def ask_thumb(tables, where, some, workspaces, actions):
             actions[row] = NOBODY if tables[row].phase == SCORED else thumb_action(tables[row], workspaces[thread])
 
 
-ALL = (ask_random, ask_greedy, ask_thumb)
+@kernel
+def give_turns(tables, seating, decisions, seed, seeds, turns):
+    """Write whose turn it is in each row, and the number from which what is random in his decision follows.
+
+    `seating` is int64, shape (n, seats); `decisions` and `seeds` are int64, shape (n,): the decisions before in each row are
+    counted; `turns` is bool, shape (players, n).
+    """
+    row = np.int64(cuda.grid(1))
+    if row < len(tables):
+        t = tables[row]
+        goes_on = t.phase != SCORED
+        for player in range(len(turns)):
+            turns[player, row] = goes_on and seating[row, t.seat] == player
+        if goes_on:
+            seeds[row] = decision_seed(t, seating[row], decisions[row], seed)
+            decisions[row] += 1
+
+
+ALL = (ask_random, ask_greedy, ask_thumb, give_turns)
 """All kernels."""
