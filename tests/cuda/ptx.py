@@ -28,6 +28,7 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from benchmarks.cuda.speed import Gpu
 from noms_env import BatchEnv, load_player, make_batch
 from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.state import MAX_SEATS
 from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import kernel_settings
 from noms_env.cuda.arrays import GpuArray
@@ -35,6 +36,7 @@ from noms_env.cuda.canonical_suits import GpuCanonicalSuits
 from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, world_kernels
 from noms_env.cuda.players import kernels as player_kernels
 from noms_env.cuda.players.encoding import GpuEncoding, PolicyRows
+from noms_env.cuda.players.seats import SeatedPlayers
 from noms_env.cuda.rows import launch
 from noms_env.envs.validation import ObservationKind
 from noms_env.policy.player import load_policy
@@ -89,6 +91,11 @@ def device_array(shape: Any, dtype: Any) -> DeviceNDArray:
     return array
 
 
+def row_of(array: DeviceNDArray, _place: int) -> DeviceNDArray:
+    """A row of such an array."""
+    return device_array(array.shape[1:], array.dtype)
+
+
 class Launches:
     """Stands in for a kernel, and notes the types of the arguments with which it is launched."""
 
@@ -108,6 +115,7 @@ def launched() -> Signatures:
             for kernel in module.ALL:
                 patches.enter_context(patch.object(module, kernel.py_func.__name__, Launches(kernel, found)))
         patches.enter_context(patch.object(cuda, "device_array", device_array))
+        patches.enter_context(patch.object(DeviceNDArray, "__getitem__", row_of))
         patches.enter_context(patch.object(cuda, "is_available", lambda: True))
         patches.enter_context(patch.object(streams, "to_host", lambda array: np.zeros(array.shape, array.dtype)))
         for observation in ("bytes", "features"):
@@ -132,8 +140,10 @@ def launch_all(observation: ObservationKind) -> None:
     batch.next_deal()
     batch.clone(0, [1])
     batch._rows.sample_hidden(0, np.arange(2), 1, 1, False)
-    for player in ("random", "greedy", "thumb", "flat_mc:2"):
-        load_player(player, device="cuda").act(batch, numbers, where=batch.over)
+    players = [load_player(player, device="cuda") for player in ("random", "greedy", "thumb", "flat_mc:2")]
+    for player in players:
+        player.act(batch, numbers, where=batch.over)
+    SeatedPlayers(batch, players, np.zeros((3, MAX_SEATS), np.int64), seed=1).act()
     launch_policy(batch, numbers.native)
     if observation == "features":
         suits = GpuCanonicalSuits(batch)

@@ -16,7 +16,7 @@ from noms_env.cuda import rows
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("file", ["simulated.py", "simulated_policy.py", "simulated_search.py"])
+@pytest.mark.parametrize("file", sorted(path.name for path in (ROOT / "tests" / "cuda").glob("simulated*.py")))
 def test_in_the_simulator(file: str) -> None:
     run_in_the_simulator(file, "not soak")
 

@@ -117,21 +117,29 @@ class Guarded:
 @contextmanager
 def guarded(
     players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None, strict: bool = False
-) -> Iterator[Sequence[Guarded | OnGpu]]:
+) -> Iterator[list[Guarded]]:
     """The players of a block of deals, from its beginning to its end; those that have a `close` are closed then.
 
-    The random numbers of a player follow from `stream`, whole numbers from 0, and its place; on a GPU from the first number of
-    `stream` and from what each is asked (`SeatedPlayers`). `limit` has no effect on a player that keeps one by itself; for the
-    rest see `Guarded`.
+    The random numbers of a player follow from `stream`, whole numbers from 0, and its place. `limit` has no effect on a player
+    that keeps one by itself; for the rest see `Guarded`.
     """
-    if device_of(players) == "cuda":
-        yield [OnGpu(spec.make(), stream[0], stop) for spec in players]
-        return
     with ExitStack() as stack:
         guards = []
         for place, spec in enumerate(players):
             choose = _made(spec, secretive_rng([*stream, place]), stack)
             guards.append(Guarded(choose, stop, None if spec.keeps_limit else limit, spec.at_once, strict))
+        yield guards
+
+
+@contextmanager
+def seated(
+    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None, strict: bool = False
+) -> Iterator[Sequence[Guarded | OnGpu]]:
+    """`guarded`, or the same on a GPU, where random numbers follow from the first number of `stream` (`SeatedPlayers`)."""
+    if device_of(players) == "cuda":
+        yield [OnGpu(spec.make(), stream[0], stop) for spec in players]
+        return
+    with guarded(players, stream, stop, limit, strict) as guards:
         yield guards
 
 

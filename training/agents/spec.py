@@ -12,7 +12,7 @@ import numpy as np
 
 from noms_env.core.actions import span
 from noms_env.envs.validation import Device
-from noms_env.players import NOBODY, as_batch, row_seeds
+from noms_env.players import NOBODY, Player, as_batch, row_seeds
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
 
@@ -41,7 +41,7 @@ class AgentSpec:
     """
 
     name: str
-    make: Callable[[], Any]
+    make: Callable[[], Player]
     rule_sets: tuple[Rules, ...] | None = None
     block: int = BLOCK
     sha256: str | None = None

@@ -149,9 +149,9 @@ class TablePool:
         """The records of the tables, shape (n,): `batch.tables`, or a copy of those on a GPU."""
         if self.batch.device == "cpu":
             return self.batch.tables
-        if self._copied is None:
-            self._copied = self.batch.save()
-        return self._copied
+        copied: np.recarray = self.batch.save() if self._copied is None else self._copied
+        self._copied = copied
+        return copied
 
     @property
     def over(self) -> np.ndarray:
@@ -285,7 +285,7 @@ class OnGpu:
         self._player, self.seed, self._stop = player, seed, stop
         self.lost: dict[int, str] = {}
 
-    def act(self, batch: BatchEnv, seeds: Any = None, *, where: Any = None, actions: Any = None) -> Any:
+    def act(self, batch: Any, seeds: Any = None, *, where: Any = None, actions: Any = None) -> Any:
         """See `GpuPlayer.act`.
 
         Raises:

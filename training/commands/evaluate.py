@@ -119,17 +119,17 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
 
     measurement.check()
     with wrong_arguments():
-        players = players_on(measurement.device, [measurement.a, measurement.b], measurement.limit)
-        rule_sets = rule_sets_for(*players, measurement.variant, measurement.seats, measurement.option)
+        a, b = players_on(measurement.device, [measurement.a, measurement.b], measurement.limit)
+        rule_sets = rule_sets_for(a, b, measurement.variant, measurement.seats, measurement.option)
         for rules in rule_sets:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
-    if device_of(players) == "cpu":
-        compile_players(one.name for one in players)
-    found, is_stopped = play_all(*players, rule_sets, measurement)
+    if device_of((a, b)) == "cpu":
+        compile_players((a.name, b.name))
+    found, is_stopped = play_all(a, b, rule_sets, measurement)
     if measurement.json:
-        document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players))
+        document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes((a, b)))
         for of_game, (comparison, _) in zip(document["games"], found, strict=True):
-            of_game["benchmark"] = benchmark_score(comparison, players[1])
+            of_game["benchmark"] = benchmark_score(comparison, b)
         write_json(measurement.json, document)
     if is_stopped:
         raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)

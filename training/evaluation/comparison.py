@@ -253,7 +253,6 @@ def alone_in_field(
 
 def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another) -> Tally:
     """What a player does at tables with nobody else, each deal once; the arguments are those of `figures`."""
-
     at_once = deals_at_once([player], 1)
 
     def job(first: int) -> Tally:

@@ -29,7 +29,7 @@ from noms_env.players.registry import NEWEST
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 
-from ..agents.guarded import guarded
+from ..agents.guarded import seated
 from ..agents.registry import hashes
 from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, named_in_file, threads_of
 from ..agents.table_pool import TablePool, play_deal_by_deal
@@ -184,7 +184,7 @@ class _Tables:
         games = len(seatings)
         pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set, device_of(self.players))
         pair = self.players[a], self.players[b]
-        with guarded(pair, (self.seed, first), stop, strict=True) as guards:
+        with seated(pair, (self.seed, first), stop, strict=True) as guards:
             deque(play_deal_by_deal(pool, guards, seating_of(np.tile(seatings, (count, 1)))), 0)
         points = self._points(pool).reshape(count, games, seats)
         of_a, of_b = _own_points(points, seatings), _own_points(points, ~seatings)

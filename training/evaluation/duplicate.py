@@ -19,8 +19,8 @@ each other, the games of a deal are not: a deal is the unit of all statistics.
 
 The deals of a set are frozen: they follow from its name and their number. The players' random numbers follow from a seed and
 from the number of the block of deals, so results do not depend on how blocks are shared out among threads. On a GPU they are
-others: those of a decision follow from the seed, the deal, the seating and the number of the decision alone, so that players who
-draw have other figures there, and all others the same. In the exact-bid games hand sizes are as frequent as in a match.
+others: those of a decision follow from the seed, the deal, the seating and the number of the decision alone. So players that
+draw have other figures there, and the rest the same. In the exact-bid games hand sizes are as frequent as in a match.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.envs.validation import Device
 from noms_env.variants import Rules
 
-from ..agents.guarded import Guarded, guarded
+from ..agents.guarded import Guarded, seated
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec, deals_at_once, device_of
 from ..agents.table_pool import OnGpu, TablePool, play_deal_by_deal
@@ -243,7 +243,7 @@ class Pairing:
         games = len(seatings)
         is_a = np.tile(seatings, (count, 1))
         pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set, device_of(self.players))
-        with guarded(self.players, (self.seed, first), stop, self.limit, self.strict) as guards:
+        with seated(self.players, (self.seed, first), stop, self.limit, self.strict) as guards:
             playing = play_deal_by_deal(pool, guards, seating_of(is_a))
             next(playing)
             first_deals = game_values(pool, is_a, guards).reshape(count, games)
@@ -254,7 +254,7 @@ class Pairing:
         for start in range(0, count, self.block):
             deals, rows = (slice(size * start, size * (start + self.block)) for size in (1, games))
             lost = [{row - rows.start: why for row, why in one.lost.items() if rows.start <= row < rows.stop} for one in guards]
-            tables, own = pool.tables[rows], values[deals]
+            tables, own = pool.tables[rows].view(np.recarray), values[deals]
             groups, probes = self._sides(tables, own, lost)
             sizes = tables.deal_size[::games].copy()
             a, b = (Lost(len(one), list(dict.fromkeys(one.values()))[:3]) for one in lost)
@@ -303,7 +303,7 @@ def played_alone(
 ) -> TablePool:
     """The tables of some deals (`dealt`), played until they are scored by one player on all seats; its failures are raised."""
     pool = dealt(rules, numbers, deal_set, player.device)
-    with guarded([player], stream, stop, strict=True) as guards:
+    with seated([player], stream, stop, strict=True) as guards:
         deque(play_deal_by_deal(pool, guards, np.zeros((len(pool), MAX_SEATS), np.int64)), 0)
     return pool
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from noms_env.variants import Rules
 
-from ..agents.guarded import guarded
+from ..agents.guarded import seated
 from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, threads_of
 from ..agents.table_pool import TablePool, play_deal_by_deal
 from ..thread_pool import Ending, run_jobs
@@ -128,7 +128,7 @@ def play_matches(
     is_a = np.tile(seatings, (len(numbers), 1))
     pool = TablePool([rules], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True, device=device_of(players))
     pool.table_numbers = numbers.start + np.arange(len(is_a)) // games
-    with guarded(players, (seed, numbers.start), stop, limit) as guards:
+    with seated(players, (seed, numbers.start), stop, limit) as guards:
         pool.deal(0)
         deals = sum(int(playing.sum()) for playing in play_deal_by_deal(pool, guards, seating_of(is_a)))
     winners = pool.tables.winners[:, None] >> SEATS[: rules.seats] & 1

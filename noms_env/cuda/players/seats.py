@@ -1,9 +1,10 @@
 """Players that share the tables of a batch on a GPU: who is to act follows from where they sit.
 
-players = [load_player(name, device="cuda") for name in ("thumb", "random")]
-seated = SeatedPlayers(batch, players, np.array([[0, 1, 1, 1]] * len(batch)), seed=1)
-while not batch.scored.to_numpy().all():
+    players = [load_player(name, device="cuda") for name in ("thumb", "random")]
+    seated = SeatedPlayers(batch, players, np.array([[0, 1, 1, 1]] * len(batch)), seed=1)
     batch.step(seated.act())
+
+Rows in which nobody is to act are left alone.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ class Asked(Protocol):
 class SeatedPlayers:
     """Players at the tables of a batch, each at seats of its own.
 
-    What is random in a decision follows from a seed, from the seed, table, match and deal of the table, from who sits where, and
-    from how often anybody has decided at that table before (`protocol.decision_seed`): not from other rows, nor from their
-    number.
+    What is random in a decision follows from a seed, from the seed, table, match and deal of the table, from who sits where,
+    and from how many decisions were taken in that row before (`protocol.decision_seed`): not from other rows.
     """
 
     def __init__(self, batch: Batch, players: Sequence[Asked], seating: np.ndarray, seed: int) -> None:
@@ -67,7 +67,7 @@ class SeatedPlayers:
         """Choose an action at each table whose deal goes on; nothing waits for the GPU.
 
         Returns:
-            int64, shape (n,), on the GPU, for `step`; the next call writes it again. Rows whose deal is over keep what they had.
+            int64, shape (n,), on the GPU, for `step`; the next call writes it again. A row whose deal is over keeps its number.
         """
         numbers = (self._seating, self._decisions, self._seed, self._seeds.native, self._turns)
         self._rows.launch(len(self._batch), kernels.give_turns, self._rows.native, *numbers)

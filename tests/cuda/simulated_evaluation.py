@@ -1,0 +1,233 @@
+"""Tests of evaluation on a GPU that run in numba's simulator of one: `test_gpu_rows` starts them, in a process of its own."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import load_player, make_batch
+from noms_env.cuda.players.seats import SeatedPlayers
+from noms_env.players.protocol import decision_seed
+from noms_env.variants import Rules, game, make_rules
+from tests.commands import Run, assert_refused
+from training.agents import spec as specs
+from training.agents.registry import agent_spec, agent_specs
+from training.agents.spec import AgentSpec
+from training.agents.table_pool import LOOK
+from training.evaluation.comparison import Comparison, compare, self_play
+from training.evaluation.cross_play import cross_play
+from training.evaluation.duplicate import Pairing, line_ups
+from training.evaluation.matches import compare_matches
+from training.evaluation.report import game_json, matches_json
+from training.evaluation.tournament import Folder, Plan, play_tournament
+from training.thread_pool import Stopped
+
+DEVICES: tuple[Any, ...] = ("cpu", "cuda")
+SHORT = make_rules(game("big_ships"), 3, {"start_cards": 2})
+
+
+def on_both(rules: Rules, a: str, b: str, deals: int, **arguments: Any) -> list[Comparison]:
+    """The same comparison on the processor and on a GPU."""
+    return [compare(rules, agent_spec(a, device=one), agent_spec(b, device=one), deals, **arguments) for one in DEVICES]
+
+
+@pytest.mark.parametrize(
+    ("name", "seats", "options", "a", "b"),
+    [
+        ("noms", 4, {"hand_size": 3}, "greedy", "thumb:1"),
+        ("big_ships", 3, {"start_cards": 3}, "thumb", "greedy"),
+        ("nonesuch", 3, {"max_hands": 2}, "greedy", "thumb"),
+    ],
+)
+def test_players_that_do_not_draw_have_the_figures_of_the_processor(
+    name: str, seats: int, options: dict[str, Any], a: str, b: str
+) -> None:
+    rules = make_rules(game(name), seats, options)
+    cpu, gpu = on_both(rules, a, b, 12, names=("alone", "against"))
+    assert gpu.device == "cuda"
+    document = game_json(gpu, None, 0.1)
+    assert document.pop("device") == "cuda"
+    assert document == game_json(cpu, None, 0.1)
+    if rules.variant.passes_out:
+        assert not np.array_equal(gpu.played.first, gpu.played.values), "some deals were passed out"
+
+
+def few(players: list[AgentSpec], block: int) -> list[AgentSpec]:
+    """The players, with so many deals in a block."""
+    return [replace(player, block=block) for player in players]
+
+
+def test_what_is_random_follows_from_the_seed_and_not_from_what_is_played_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    players = [agent_spec(name, device="cuda") for name in ("random", "greedy")]
+    whole, other = (compare(SHORT, *players, 12, seed=seed) for seed in (1, 2))
+    assert not np.array_equal(whole.played.values, other.played.values)
+    assert np.array_equal(compare(SHORT, *players, 7, seed=1).played.values, whole.played.values[:7])
+    alone = compare(SHORT, *players, 12, seed=1, names=("alone",))
+    assert np.array_equal(alone.played.values, whole.played.values[:, :3])
+    for block, tables in ((3, 1), (2, 30)):
+        monkeypatch.setattr(specs, "GPU_SEARCH_TABLES", tables)
+        parts: list[int] = []
+        found = compare(SHORT, *few(players, block), 12, seed=1, threads=3, tick=parts.append)
+        assert parts == ([3] * 4 if tables == 1 else [4] * 3)
+        assert np.array_equal(found.played.values, whole.played.values)
+        assert found.played.probes[0] == whole.played.probes[0]
+    assert self_play(SHORT, players[0], 5, seed=1) == self_play(SHORT, few(players, 2)[0], 5, seed=1)
+
+
+def test_sums_do_not_depend_on_the_tables_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = []
+    for device, tables in (("cpu", 0), ("cuda", 1), ("cuda", 40)):
+        monkeypatch.setattr(specs, "GPU_SEARCH_TABLES", tables)
+        players = few([agent_spec(name, device=device) for name in ("greedy", "thumb:1")], 3)  # type: ignore[arg-type]
+        documents.append(game_json(compare(SHORT, *players, 10), None, 0.1))
+    assert [document.pop("device", "cpu") for document in documents] == ["cpu", "cuda", "cuda"]
+    assert documents[0] == documents[1] == documents[2]
+
+
+def test_matches() -> None:
+    rules = make_rules(game("nonesuch"), 3, {"max_hands": 2})
+    cpu, gpu = (compare_matches(rules, agent_spec("greedy", device=one), agent_spec("thumb", device=one), 2) for one in DEVICES)
+    assert matches_json(gpu) == matches_json(cpu)
+    assert gpu.deals == 2 * 6 * 2
+
+
+def test_cross_play() -> None:
+    names = ("greedy", "thumb:1")
+    cpu, gpu = (
+        (players, cross_play(SHORT, players, 6))
+        for players in ([agent_spec(name, device=one) for name in names] for one in DEVICES)
+    )
+    document = gpu[1].as_json(gpu[0])
+    assert document.pop("device") == "cuda"
+    assert document == cpu[1].as_json(cpu[0])
+
+
+def test_tournament(tmp_path: Path, run: Run) -> None:
+    words = [
+        "tournament",
+        "greedy",
+        "thumb:1",
+        "--variant",
+        "big_ships",
+        "--seats",
+        3,
+        "--option",
+        "start_cards=2",
+        "--deals",
+        4,
+    ]
+    assert run(*words, "--out", tmp_path / "cpu")[0] == 0
+    assert run(*words, "--out", tmp_path / "gpu", "--device", "cuda")[0] == 0
+    plans, results = (
+        [json.loads((tmp_path / folder / file).read_text()) for folder in ("cpu", "gpu")]
+        for file in ("plan.json", "results.json")
+    )
+    for cpu, gpu in (plans, results):
+        assert gpu.pop("device") == "cuda"
+        assert gpu == cpu
+    again = [*words[:-1], 6, "--resume"]
+    assert_refused(run(*again, "--out", tmp_path / "gpu"), "was begun with device 'cuda', not 'cpu'")
+    assert_refused(run(*again, "--out", tmp_path / "cpu", "--device", "auto"), "was begun with device 'cpu', not 'cuda'")
+    assert run(*again, "--out", tmp_path / "gpu", "--device", "cuda")[0] == 0
+    assert json.loads((tmp_path / "gpu" / "results.json").read_text())["deals"] == 6
+    plan = Plan(("greedy", "thumb"), SHORT, 4)
+    players = agent_specs(plan.players, device="cuda")
+    with pytest.raises(ValueError, match="the players of this plan are of cpu, not of cuda"):
+        play_tournament(plan, players, Folder(tmp_path / "other"))
+
+
+def test_the_commands(tmp_path: Path, run: Run) -> None:
+    words = ["--variant", "big_ships", "--seats", 3, "--option", "start_cards=1", "--json", tmp_path / "found.json"]
+    for device, limit, where in (("cuda", [], "cuda"), ("auto", [], "cuda"), ("auto", ["--limit", 60], None)):
+        more = ["--device", device, *limit, "--deals", 3, "--matches", 2]
+        status, out, _ = run("evaluate", "random", "greedy", *words, *more)
+        assert status == 0
+        assert ("games in" in out, " on a GPU" in out) == (True, where == "cuda")
+        assert json.loads((tmp_path / "found.json").read_text())["games"][0].get("device") == where
+    assert run("crossplay", "greedy", "random", *words, "--deals", 2, "--device", "cuda")[0] == 0
+    assert json.loads((tmp_path / "found.json").read_text())["device"] == "cuda"
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tournament", "crossplay"])
+def test_players_that_have_no_form_for_a_gpu(command: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "mine.py").write_text("def act(observation, mask, rng):\n    return int(mask.argmax())\n")
+    game_words = ["thumb", "--variant", "down_up", "--deals", 2]
+    for name in ("solved:file", f"{tmp_path / 'mine.py'}:act", "cmd:true"):
+        said = run(command, name, *game_words, "--device", "cuda")
+        assert_refused(
+            said, f"the player {name.partition(':')[0] if name == 'solved:file' else name} plays on the processor only"
+        )
+        assert "on a GPU there are random, greedy, thumb" in said[2]
+    assert_refused(run(command, "chess", *game_words, "--device", "cuda"), "there is no player 'chess'")
+    assert_refused(run(command, "chess", *game_words, "--device", "auto"), "there is no player 'chess'")
+    if command != "crossplay":
+        assert_refused(run(command, "greedy", *game_words, "--limit", 1, "--device", "cuda"), "kept on the processor only")
+
+
+def test_what_does_not_go_together() -> None:
+    mixed = [agent_spec("thumb"), agent_spec("random", device="cuda")]
+    for refused in (
+        lambda: compare(SHORT, *mixed, 2),
+        lambda: compare_matches(SHORT, *mixed, 2),
+        lambda: cross_play(SHORT, mixed, 2),
+    ):
+        with pytest.raises(ValueError, match="must be of one device, not thumb of cpu and random of cuda"):
+            refused()
+    with pytest.raises(ValueError, match="a time limit for decisions is kept on the processor only"):
+        compare(SHORT, mixed[1], mixed[1], 2, limit=1.0)
+
+
+def test_a_block_that_is_stopped_is_given_up() -> None:
+    stop, player = Event(), agent_spec("random", device="cuda")
+    stop.set()
+    with pytest.raises(Stopped):
+        Pairing(SHORT, (player, player), line_ups(3)).play(0, 2, stop)
+
+
+def test_seats_decide_whose_action_is_taken() -> None:
+    batch = make_batch("small_ships", 4, seed=4, device="cuda", pause_after_deal=True)
+    twin = make_batch("small_ships", 4, seed=4, pause_after_deal=True)
+    seating = np.array([[0, 1, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1]])
+    for rows in (batch, twin):
+        rows.reset()
+    players = [load_player(name, device="cuda") for name in ("random", "greedy")]
+    seated, greedy = SeatedPlayers(batch, players, seating, seed=5), load_player("greedy")
+    uniform = load_player("random")
+    for decision in range(2 * LOOK):
+        twin.observe()
+        expected = greedy.act(twin.mask, twin.mask, np.random.default_rng(0), tables=twin.tables)
+        for row in np.flatnonzero(seating[np.arange(4), twin.seat] == 0):
+            drawn = np.array([decision_seed(twin.tables[row], seating[row], decision, 5)])
+            expected[row] = uniform.act(twin.mask[row], twin.mask[row], _Fixed(drawn))  # type: ignore[arg-type]
+        actions = seated.act()
+        assert actions.to_numpy().tolist() == expected.tolist()  # type: ignore[attr-defined]
+        batch.step(actions)  # type: ignore[arg-type]
+        twin.step(expected)
+
+
+class _Fixed:
+    """In place of a generator of random numbers: one that has these."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.numbers = numbers
+
+    def integers(self, *_: Any, **__: Any) -> np.ndarray:
+        return self.numbers
+
+
+def test_seatings_that_cannot_be() -> None:
+    batch = make_batch("small_ships", 2, device="cuda")
+    players = [load_player("random", device="cuda")]
+    for wrong in (np.zeros((3, 4), np.int64), np.zeros((2, 4)), np.zeros(2, np.int64)):
+        with pytest.raises(ValueError, match="seating must be integers of shape \\(2, seats\\), not"):
+            SeatedPlayers(batch, players, wrong, seed=0)
+    with pytest.raises(ValueError, match="seating must name players from 0 to 0, not 0 to 1"):
+        SeatedPlayers(batch, players, np.array([[0, 1, 0, 0]] * 2), seed=0)
+    with pytest.raises(ValueError, match="seed must be an integer from 0"):
+        SeatedPlayers(batch, players, np.zeros((2, 4), np.int64), seed=-1)
+    with pytest.raises(ValueError, match="not on a GPU"):
+        SeatedPlayers(make_batch("small_ships", 2), players, np.zeros((2, 4), np.int64), seed=0)
