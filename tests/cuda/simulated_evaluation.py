@@ -1,6 +1,7 @@
 """Tests of evaluation on a GPU that run in numba's simulator of one: `test_gpu_rows` starts them, in a process of its own."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -18,9 +19,9 @@ from training.agents import spec as specs
 from training.agents.registry import agent_spec, agent_specs
 from training.agents.spec import AgentSpec
 from training.agents.table_pool import LOOK
-from training.evaluation.comparison import Comparison, compare, self_play
+from training.evaluation.comparison import compare, self_play
 from training.evaluation.cross_play import cross_play
-from training.evaluation.duplicate import Pairing, line_ups
+from training.evaluation.duplicate import LINE_UPS, Block, Pairing, line_ups
 from training.evaluation.matches import compare_matches
 from training.evaluation.report import game_json, matches_json
 from training.evaluation.tournament import Folder, Plan, play_tournament
@@ -30,30 +31,38 @@ DEVICES: tuple[Any, ...] = ("cpu", "cuda")
 SHORT = make_rules(game("big_ships"), 3, {"start_cards": 2})
 
 
-def on_both(rules: Rules, a: str, b: str, deals: int, **arguments: Any) -> list[Comparison]:
-    """The same comparison on the processor and on a GPU."""
-    return [compare(rules, agent_spec(a, device=one), agent_spec(b, device=one), deals, **arguments) for one in DEVICES]
+def blocks(rules: Rules, a: str, b: str, deals: int) -> list[Block]:
+    """The same deals on the processor and on a GPU."""
+    pairs = ((agent_spec(a, device=one), agent_spec(b, device=one)) for one in DEVICES)
+    return [Pairing(rules, pair, line_ups(rules.seats, ("alone", "against"))).play(0, deals, Event()) for pair in pairs]
 
 
 @pytest.mark.parametrize(
-    ("name", "seats", "options", "a", "b"),
-    [
-        ("noms", 4, {"hand_size": 3}, "greedy", "thumb:1"),
-        ("big_ships", 3, {"start_cards": 3}, "thumb", "greedy"),
-        ("nonesuch", 3, {"max_hands": 2}, "greedy", "thumb"),
-    ],
+    ("name", "seats", "options", "deals"), [("noms", 4, {"hand_size": 2}, 4), ("nonesuch", 3, {"max_hands": 1}, 2)]
 )
-def test_players_that_do_not_draw_have_the_figures_of_the_processor(
-    name: str, seats: int, options: dict[str, Any], a: str, b: str
+def test_players_that_do_not_draw_do_on_a_gpu_what_they_do_on_the_processor(
+    name: str, seats: int, options: dict[str, Any], deals: int
 ) -> None:
     rules = make_rules(game(name), seats, options)
-    cpu, gpu = on_both(rules, a, b, 12, names=("alone", "against"))
-    assert gpu.device == "cuda"
+    cpu, gpu = blocks(rules, "greedy", "thumb:1", deals)
+    assert np.array_equal(gpu.values, cpu.values)
+    assert np.array_equal(gpu.first, cpu.first)
+    assert gpu.probes == cpu.probes
+    for of_gpu, of_cpu in zip(gpu.groups, cpu.groups, strict=True):
+        assert {key: sums.tolist() for key, sums in of_gpu.sums.items()} == {
+            key: sums.tolist() for key, sums in of_cpu.sums.items()
+        }
+    assert np.array_equal(gpu.first, gpu.values) == (not rules.variant.passes_out), "some deals were passed out"
+
+
+def test_all_figures_are_those_of_the_processor() -> None:
+    cpu, gpu = (
+        compare(SHORT, agent_spec("thumb", device=one), agent_spec("greedy", device=one), 12, names=("alone",))
+        for one in DEVICES
+    )
     document = game_json(gpu, None, 0.1)
-    assert document.pop("device") == "cuda"
+    assert (gpu.device, document.pop("device")) == ("cuda", "cuda")
     assert document == game_json(cpu, None, 0.1)
-    if rules.variant.passes_out:
-        assert not np.array_equal(gpu.played.first, gpu.played.values), "some deals were passed out"
 
 
 def few(players: list[AgentSpec], block: int) -> list[AgentSpec]:
@@ -63,29 +72,33 @@ def few(players: list[AgentSpec], block: int) -> list[AgentSpec]:
 
 def test_what_is_random_follows_from_the_seed_and_not_from_what_is_played_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     players = [agent_spec(name, device="cuda") for name in ("random", "greedy")]
-    whole, other = (compare(SHORT, *players, 12, seed=seed) for seed in (1, 2))
-    assert not np.array_equal(whole.played.values, other.played.values)
-    assert np.array_equal(compare(SHORT, *players, 7, seed=1).played.values, whole.played.values[:7])
-    alone = compare(SHORT, *players, 12, seed=1, names=("alone",))
-    assert np.array_equal(alone.played.values, whole.played.values[:, :3])
-    for block, tables in ((3, 1), (2, 30)):
+
+    def values(deals: int, seed: int = 1, names: Sequence[str] = LINE_UPS, block: int = 128) -> np.ndarray:
+        pair = few(players, block)
+        parts = [job(Event()) for job in Pairing(SHORT, (pair[0], pair[1]), line_ups(3, names), seed).jobs(deals)]
+        sizes.append([sum(len(one.values) for one in part) for part in parts])
+        return np.concatenate([one.values for part in parts for one in part])
+
+    sizes: list[list[int]] = []
+    whole = values(6)
+    assert not np.array_equal(values(6, seed=2), whole)
+    assert np.array_equal(values(4), whole[:4])
+    assert np.array_equal(values(6, names=("alone",)), whole[:, :3])
+    sizes.clear()
+    for tables in (1, 24):
         monkeypatch.setattr(specs, "GPU_SEARCH_TABLES", tables)
-        parts: list[int] = []
-        found = compare(SHORT, *few(players, block), 12, seed=1, threads=3, tick=parts.append)
-        assert parts == ([3] * 4 if tables == 1 else [4] * 3)
-        assert np.array_equal(found.played.values, whole.played.values)
-        assert found.played.probes[0] == whole.played.probes[0]
-    assert self_play(SHORT, players[0], 5, seed=1) == self_play(SHORT, few(players, 2)[0], 5, seed=1)
+        assert np.array_equal(values(6, block=2), whole)
+    assert sizes == [[2, 2, 2], [4, 2]]
 
 
-def test_sums_do_not_depend_on_the_tables_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = []
-    for device, tables in (("cpu", 0), ("cuda", 1), ("cuda", 40)):
+def test_sums_do_not_depend_on_the_tables_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = []
+    for device, tables in (("cpu", 0), ("cuda", 1), ("cuda", 12)):
         monkeypatch.setattr(specs, "GPU_SEARCH_TABLES", tables)
-        players = few([agent_spec(name, device=device) for name in ("greedy", "thumb:1")], 3)  # type: ignore[arg-type]
-        documents.append(game_json(compare(SHORT, *players, 10), None, 0.1))
-    assert [document.pop("device", "cpu") for document in documents] == ["cpu", "cuda", "cuda"]
-    assert documents[0] == documents[1] == documents[2]
+        players = few([agent_spec(name, device=device) for name in ("greedy", "thumb:1")], 2)  # type: ignore[arg-type]
+        found = compare(SHORT, *players, 5, names=("alone",))
+        figures.append({**game_json(found, None, 0.1), "device": "", "tally": self_play(SHORT, players[0], 5)})
+    assert figures[0] == figures[1] == figures[2]
 
 
 def test_matches() -> None:
@@ -98,7 +111,7 @@ def test_matches() -> None:
 def test_cross_play() -> None:
     names = ("greedy", "thumb:1")
     cpu, gpu = (
-        (players, cross_play(SHORT, players, 6))
+        (players, cross_play(SHORT, players, 3))
         for players in ([agent_spec(name, device=one) for name in names] for one in DEVICES)
     )
     document = gpu[1].as_json(gpu[0])

@@ -12,6 +12,7 @@ from numba import cuda
 from benchmarks.cuda.__main__ import main
 from noms_env import VARIANTS, load_player, make_batch
 from noms_env.cuda import rows
+from tests.commands import Run, assert_refused
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,6 +59,25 @@ def test_without_torch_one_sentence_says_what_to_install(monkeypatch: pytest.Mon
     with pytest.raises(ModuleNotFoundError, match=r"policies on a GPU need torch, .*: pip install .*\[train\]'?") as refused:
         load_player("noms@0", device="cuda")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tournament", "crossplay"])
+def test_commands_without_a_gpu_say_so_or_take_the_processor(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    monkeypatch.setattr(rows, "find_spec", lambda name: name)
+    monkeypatch.setattr(rows, "import_module", lambda name: name)
+    monkeypatch.setattr(cuda, "is_available", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    words = [command, "thumb", "random", "--variant", "down_up", "--deals", 2, "--threads", 1]
+    words += ["--matches", 0] if command == "evaluate" else []
+    words += ["--out", "found"] if command == "tournament" else ["--json", "found.json"]
+    assert_refused(run(*words, "--device", "cuda"), "needs an NVIDIA GPU and its driver")
+    assert not [*tmp_path.iterdir()]
+    assert run(*words, "--device", "auto")[0] == 0
+    files = [file for file in tmp_path.rglob("*.json") if file.parent.parent.name != "blocks"]
+    assert files
+    assert not any("device" in file.read_text() for file in files)
 
 
 def test_a_numpy_that_numba_cuda_cannot_use_costs_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

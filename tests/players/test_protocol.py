@@ -10,9 +10,11 @@ import pytest
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS, SCORED
 from noms_env.core.cards import cards_in
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, ask, load_player, load_players, make_player, row_seeds
+from noms_env.players.protocol import decision_seed
 from noms_env.players.registry import POLICY
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
@@ -233,3 +235,24 @@ def test_what_cannot_be_imagined() -> None:
     with pytest.raises(ValueError, match="the deal of row 1 of 3 is over"):
         sampled_tables(tables, None, rng)
     assert len(sampled_tables(tables, [0, 2], rng)) == 2
+
+
+def test_what_is_random_without_a_generator_follows_from_the_decision_alone() -> None:
+    tables = some_tables(1)
+    changes: list[tuple[str, int]] = [("seed", 6), ("table", 7), ("match", 8), ("deal", 9)]
+    seatings = [np.array(seating) for seating in ([0, 1, 1, 1], [1, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 2])]
+
+    def drawn() -> list[int]:
+        row = kernel_view(tables)[0]
+        numbers = [decision_seed(row, seatings[0], decision, seed) for decision in range(40) for seed in (0, 1, 2**63 - 1)]
+        return numbers + [decision_seed(row, seating, 3, 0) for seating in seatings[1:]]
+
+    found = drawn()
+    assert drawn() == found
+    for name, value in changes:
+        tables[name][0] = value
+        found += drawn()
+    assert len(set(found)) == len(found) == 5 * 123
+    assert 0 <= min(found) < 2**56
+    assert 2**63 - 2**56 < max(found) < 2**63
+    assert abs(np.mean(found) / 2**63 - 0.5) < 4 / np.sqrt(12 * len(found))
