@@ -65,17 +65,17 @@ def test_all_figures_are_those_of_the_processor() -> None:
     assert document == game_json(cpu, None, 0.1)
 
 
-def few(players: list[AgentSpec], block: int) -> list[AgentSpec]:
+def few(players: tuple[AgentSpec, AgentSpec], block: int) -> tuple[AgentSpec, AgentSpec]:
     """The players, with so many deals in a block."""
-    return [replace(player, block=block) for player in players]
+    return replace(players[0], block=block), replace(players[1], block=block)
 
 
 def test_what_is_random_follows_from_the_seed_and_not_from_what_is_played_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    players = [agent_spec(name, device="cuda") for name in ("random", "greedy")]
+    players = agent_spec("random", device="cuda"), agent_spec("greedy", device="cuda")
 
     def values(deals: int, seed: int = 1, names: Sequence[str] = LINE_UPS, block: int = 128) -> np.ndarray:
-        pair = few(players, block)
-        parts = [job(Event()) for job in Pairing(SHORT, (pair[0], pair[1]), line_ups(3, names), seed).jobs(deals)]
+        pairing = Pairing(SHORT, few(players, block), line_ups(3, names), seed)
+        parts = [job(Event()) for job in pairing.jobs(deals)]
         sizes.append([sum(len(one.values) for one in part) for part in parts])
         return np.concatenate([one.values for part in parts for one in part])
 
@@ -93,19 +93,18 @@ def test_what_is_random_follows_from_the_seed_and_not_from_what_is_played_side_b
 
 def test_sums_do_not_depend_on_the_tables_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = []
-    for device, tables in (("cpu", 0), ("cuda", 1), ("cuda", 12)):
+    for device, tables in zip(("cpu", *DEVICES[1:] * 2), (0, 1, 12), strict=True):
         monkeypatch.setattr(specs, "GPU_SEARCH_TABLES", tables)
-        players = few([agent_spec(name, device=device) for name in ("greedy", "thumb:1")], 2)  # type: ignore[arg-type]
+        players = few((agent_spec("greedy", device=device), agent_spec("thumb:1", device=device)), 2)
         found = compare(SHORT, *players, 5, names=("alone",))
         figures.append({**game_json(found, None, 0.1), "device": "", "tally": self_play(SHORT, players[0], 5)})
     assert figures[0] == figures[1] == figures[2]
 
 
 def test_matches() -> None:
-    rules = make_rules(game("nonesuch"), 3, {"max_hands": 2})
-    cpu, gpu = (compare_matches(rules, agent_spec("greedy", device=one), agent_spec("thumb", device=one), 2) for one in DEVICES)
+    cpu, gpu = (compare_matches(SHORT, agent_spec("greedy", device=one), agent_spec("thumb", device=one), 2) for one in DEVICES)
     assert matches_json(gpu) == matches_json(cpu)
-    assert gpu.deals == 2 * 6 * 2
+    assert gpu.deals == 2 * 6 * len(SHORT.schedule)
 
 
 def test_cross_play() -> None:
@@ -182,7 +181,7 @@ def test_players_that_have_no_form_for_a_gpu(command: str, tmp_path: Path, run: 
 
 
 def test_what_does_not_go_together() -> None:
-    mixed = [agent_spec("thumb"), agent_spec("random", device="cuda")]
+    mixed = agent_spec("thumb"), agent_spec("random", device="cuda")
     for refused in (
         lambda: compare(SHORT, *mixed, 2),
         lambda: compare_matches(SHORT, *mixed, 2),
@@ -217,7 +216,7 @@ def test_seats_decide_whose_action_is_taken() -> None:
             drawn = np.array([decision_seed(twin.tables[row], seating[row], decision, 5)])
             expected[row] = uniform.act(twin.mask[row], twin.mask[row], _Fixed(drawn))  # type: ignore[arg-type]
         actions = seated.act()
-        assert actions.to_numpy().tolist() == expected.tolist()  # type: ignore[attr-defined]
+        assert actions.to_numpy().tolist() == expected.tolist()
         batch.step(actions)  # type: ignore[arg-type]
         twin.step(expected)
 

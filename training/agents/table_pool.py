@@ -161,7 +161,8 @@ class TablePool:
     @property
     def goes_on(self) -> np.ndarray:
         """Tables whose deal goes on, bool, shape (n,)."""
-        return ~(_on_processor(self.batch.scored) | self.over)
+        going_on: np.ndarray = ~(_on_processor(self.batch.scored) | self.over)
+        return going_on
 
     def deal(self, number: int, sizes: np.ndarray | None = None) -> None:
         """Start a deal at each table.

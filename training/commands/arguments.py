@@ -53,9 +53,9 @@ Threads = Annotated[int | None, by_default("one for each core", "T", help="Threa
 PlayedOn = Annotated[
     Literal["auto", "cpu", "cuda"],
     tyro.conf.arg(
-        help="Where the deals are played: cpu; cuda, a GPU, which has none of your own players and no --limit; or auto, a GPU "
-        "if there is one and all players play there. Players that draw do so from other random numbers there, the rest have "
-        "the same figures up to rounding in networks.",
+        help="Where the deals are played: cpu; cuda, a GPU, without players of your own and without a time limit; auto, a GPU "
+        "if there is one on which all players play. Players that draw have other random numbers on a GPU; the rest have the "
+        "same figures, up to the rounding of networks.",
     ),
 ]
 MoveLimit = Annotated[
