@@ -18,9 +18,8 @@ from noms_env.variants import Rules
 
 BLOCK, SEARCH_BLOCK, EXTERNAL_BLOCK = 128, 8, 32
 """Deals that are played side by side: fewer with players that search or may be slow. Results depend on it."""
-GPU_TABLES, GPU_SEARCH_TABLES = 1 << 18, 1 << 14
+GPU_TABLES, GPU_SEARCH_TABLES = 1 << 18, 1 << 13
 """Tables at which deals are played side by side on a GPU, without players that search and with one. No result depends on it."""
-
 NO_LIMIT = "a time limit for decisions is kept on the processor only"
 
 
