@@ -44,6 +44,8 @@ def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") ->
         player = load_player(name, device)
         sha256, block = file_sha256(name), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
         rule_sets, only = getattr(player, "rule_sets", None), getattr(player, "hand_size", None)
+        if hasattr(player, "waits"):  # a policy on a GPU: of many tables its network is to see those that are asked
+            player.waits = True
         if sha256 is not None or device == "cuda":
             # One serves all blocks: a policy remembers nothing, nor does a search on it, and memory on a GPU is taken once.
             return AgentSpec(name, lambda: player, rule_sets, block, sha256, device=device)
