@@ -10,12 +10,16 @@ import argparse
 import gc
 import itertools
 import json
+import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,7 +33,13 @@ from noms_env.variants import VARIANTS
 START = perf_counter()
 GAME = "small_ships"
 WARM = ("first", "features", "play", "processor")
-"""What is compiled in a process each, side by side."""
+"""What is compiled in a process each, side by side; players are compiled beside them."""
+PARTS = ("compiling", "agreement", "graph", "speed", "players", "layout", "peers")
+"""In order of what is most worth knowing, since time may run out."""
+BROKEN = 3
+"""The status of a process that can use the GPU no more: after some errors nothing runs in it."""
+STUCK = 120.0
+"""Seconds after which a part is taken to hang."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class Settings:
     """How much is compared and measured."""
 
     seconds: float = 225.0  # of everything; no part begins later
-    agreement_seconds: float = 65.0  # after one plan of each game no other begins later
+    agreement_seconds: float = 55.0  # after one plan of each game no other begins later
     agreement_tables: int = 65_536
     agreement_steps: int = 160
     every: int = 20
@@ -47,6 +57,9 @@ class Settings:
     copied: int = 1 << 30  # bytes
     captured_steps: int = 100
     threads: int | None = None
+    traces: int = 1024
+    layout_tables: int = 1_048_576
+    profile_tables: int = 1_048_576
 
 
 TINY = Settings(
@@ -60,6 +73,9 @@ TINY = Settings(
     copied=8 * 1088,
     captured_steps=1,
     threads=1,
+    traces=3,
+    layout_tables=32,
+    profile_tables=7,
 )
 
 
@@ -75,24 +91,39 @@ class Results:
         """Seconds."""
         return self.settings.seconds - (perf_counter() - START)
 
-    def part(self, name: str, run: Callable[[], Any]) -> None:
-        """Run a part, where there is time for it, and write the file; what fails is noted, and the next part runs."""
+    def part(self, name: str, run: Callable[[], Any]) -> bool:
+        """Run a part, where there is time for it, and write the file; what fails is noted, and False is the answer."""
         if self.left() < 0:
             self.found[name] = {"not run": "no time was left"}
-        else:
-            start = perf_counter()
-            try:
-                self.found[name] = run()
-            except Exception as error:
-                self.found[name] = {"failed": f"{type(error).__name__}: {error}"}
-            self.found.setdefault("seconds", {})[name] = round(perf_counter() - start, 1)
-            gc.collect()
+            self.write()
+            return True
+        self.found["under way"] = {"part": name, "since": time.time()}
         self.write()
+        start = perf_counter()
+        try:
+            self.found[name] = run()
+        except Exception as error:
+            self.fail(name, f"{type(error).__name__}: {error}")
+        self.found.pop("under way")
+        self.found.setdefault("seconds", {})[name] = round(perf_counter() - start, 1)
+        gc.collect()
+        self.write()
+        return "failed" not in self.found[name]
+
+    def fail(self, name: str, why: str) -> None:
+        """Note that a part failed, beside what it had found."""
+        self.found[name] = {**(self.found.get(name) or {}), "failed": why}
 
     def write(self) -> None:
         """Write the file anew."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(json.dumps(self.found, indent=2) + "\n", encoding="utf-8")
+        new = self.file.with_suffix(".new")
+        new.write_text(json.dumps(self.found, indent=2) + "\n", encoding="utf-8")
+        new.replace(self.file)
+
+    def read(self) -> None:
+        """Take over what another process has written."""
+        self.found = json.loads(self.file.read_text(encoding="utf-8"))
 
     def failed(self) -> list[str]:
         """The parts that failed."""
@@ -101,26 +132,43 @@ class Results:
 
 def main(words: list[str] | None = None) -> int:
     """Run everything; 1 if something failed or differs."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda", description="Tables on a GPU against the processor.")
-    parser.add_argument("--json", type=Path, default=Path("build/cuda.json"), metavar="FILE")
-    parser.add_argument("--only", choices=("agreement", "speed", "graph"), help="one part alone")
-    parser.add_argument("--tables", type=int, metavar="N", help="how many are compared, for a sanitizer")
-    parser.add_argument("--warm", choices=WARM, help="compile one thing alone, and print the seconds up to its first step")
-    given = parser.parse_args(words)
-    settings = TINY if config.ENABLE_CUDASIM else Settings()
+    given = parsed(words)
+    settings = TINY if config.ENABLE_CUDASIM else Settings(seconds=given.seconds)
     if given.tables is not None:
         settings = Settings(agreement_tables=given.tables, agreement_steps=20, every=1, seconds=3600, agreement_seconds=0)
     if given.warm:
         print(json.dumps(warm(given.warm)))
         return 0
     results = Results(given.json, settings)
+    if given.here:
+        results.read()
+        return run_here(results, given.here)
     why = why_not()
     if why:
         results.found = {"run": False, "why": why}
         results.write()
         print(f"not run: {why}")
         return 0
-    return run_all(results, given.only)
+    if given.profile:
+        from benchmarks.cuda import profile
+
+        return profile.show(GAME, settings.profile_tables, settings.measure, settings.copied)
+    return run_all(results, steps_of(given.only or PARTS), in_processes=given.tables is None)
+
+
+def parsed(words: list[str] | None) -> argparse.Namespace:
+    """The words of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda", description="Tables on a GPU against the processor.")
+    parser.add_argument("--json", type=Path, default=Path("build/cuda.json"), metavar="FILE")
+    parser.add_argument("--only", choices=PARTS, nargs="+", help="some parts alone")
+    parser.add_argument("--seconds", type=float, default=Settings.seconds, metavar="N", help="no part begins later")
+    parser.add_argument("--tables", type=int, metavar="N", help="how many are compared, for a sanitizer")
+    parser.add_argument("--profile", action="store_true", help="what limits the kernels; by ncu where it is on the path")
+    parser.add_argument(
+        "--warm", metavar="WHAT", help=f"compile one thing ({', '.join(WARM)} or a player), and print the seconds"
+    )
+    parser.add_argument("--here", nargs="+", metavar="STEP", help="run steps in this process, and add them to the file")
+    return parser.parse_args(words)
 
 
 def why_not() -> str:
@@ -134,23 +182,89 @@ def why_not() -> str:
     return ""
 
 
-def run_all(results: Results, only: str | None) -> int:
-    """Run every part, or one."""
+def steps_of(parts: Iterable[str]) -> list[str]:
+    """The steps of some parts: each player is one of its own, first in one game, then in the others."""
+    from benchmarks.cuda import players
+
+    names = players.names_of(amount())
+    by_player = [*(f"players/{name}" for name in names), *(f"players/{name}/games" for name in names)]
+    return [step for part in parts for step in (by_player if part == "players" else [part])]
+
+
+def amount() -> Any:
+    """How much of players is measured."""
+    from benchmarks.cuda import players
+
+    return players.TINY if config.ENABLE_CUDASIM else players.Amount()
+
+
+def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
+    """Run all steps, and print what was found.
+
+    They run in a process of their own: where it ends or hangs in the middle, or the GPU can be used in it no more, the rest is
+    run in another.
+    """
     from benchmarks.cuda import report, speed
 
     results.found = {"run": True, **speed.device_names()}
-    if only is None:
-        results.part("compiling", compile_all)
-    if only in (None, "agreement"):
-        results.part("agreement", lambda: agreement(results))
-    if only in (None, "graph"):
-        results.part("graph", lambda: captured(results.settings))
-    if only in (None, "speed"):
-        results.part("speed", lambda: measure(results))
+    results.write()
+    left = list(steps)
+    while left and in_processes:
+        seconds = str(max(0.0, results.left() - 2))
+        command = [sys.executable, "-m", "benchmarks.cuda", "--json", str(results.file), "--seconds", seconds, "--here", *left]
+        why = watched(subprocess.Popen(command), results)
+        results.read()
+        broken = results.found.pop("under way", {"part": left[0] if left[0] not in results.found else ""})["part"]
+        if broken:
+            results.fail(broken, why)
+        results.write()
+        left = [step for step in left if step not in results.found]
+    if left:
+        run_here(results, left)
     report.show(results.found)
     failed = results.failed()
     print(*failed, sep="\n", file=sys.stderr)
     return 1 if failed else 0
+
+
+def watched(process: subprocess.Popen[bytes], results: Results) -> str:
+    """Wait for a process; why it ended, where that was in the middle of a step. One that hangs is ended."""
+    while process.poll() is None:
+        time.sleep(0.1)
+        results.read()
+        since = results.found.get("under way", {}).get("since", time.time())
+        if time.time() - since > STUCK:
+            process.kill()
+            process.wait()
+            return f"took longer than {STUCK:.0f} s, and was ended"
+    return f"the process ended with status {process.returncode}"
+
+
+def run_here(results: Results, steps: list[str]) -> int:
+    """Run steps in this process; `BROKEN` where the GPU can be used no more after one that failed."""
+    from benchmarks.cuda import speed
+
+    for step in steps:
+        if not results.part(step, partial(run_step, results, step)) and not speed.works():
+            return BROKEN
+    return 0
+
+
+def run_step(results: Results, step: str) -> Any:
+    """What one step finds."""
+    if step == "compiling":
+        return compile_all()
+    if step == "agreement":
+        return agreement(results)
+    if step == "graph":
+        return captured(results.settings)
+    if step == "speed":
+        return measure(results)
+    if step == "layout":
+        return measure_layout(results.settings)
+    if step == "peers":
+        return measure_peers(results)
+    return measure_player(results, *step.split("/")[1:])
 
 
 def warm(what: str) -> float:
@@ -169,6 +283,10 @@ def warm(what: str) -> float:
         speed.one_core(GAME, 14, 0.0)
     elif what == "play":
         speed.Gpu(GAME, 14)
+    elif what not in WARM:
+        from benchmarks.cuda import players
+
+        players.warm(what, GAME)
     else:
         batch = make_batch(GAME, 14, device="cuda", observation="features" if what == "features" else "bytes")
         batch.reset()
@@ -188,21 +306,29 @@ def list_of_all() -> list[Any]:
 
 def compile_all() -> dict[str, Any]:
     """Compile everything in processes side by side; then the first step again, with all on disk."""
+    from benchmarks.cuda import players
+
     if config.ENABLE_CUDASIM:
         return {"cold": {what: warm(what) for what in WARM}, "from disk": warm("first")}
 
-    with ThreadPoolExecutor(len(WARM)) as pool:
-        cold = dict(zip(WARM, pool.map(lambda what: round(printed_by("--warm", what), 1), WARM), strict=True))
-    return {"cold": cold, "from disk": round(printed_by("--warm", "first"), 1)}
+    what_of_all = (*WARM, *players.names_of(players.Amount()))
+    with ThreadPoolExecutor(len(what_of_all)) as pool:
+        cold = dict(zip(what_of_all, pool.map(lambda what: printed_by("--warm", what), what_of_all), strict=True))
+    found: dict[str, Any] = {"cold": cold, "from disk": printed_by("--warm", "first")}
+    wrong = [seconds for seconds in (*cold.values(), found["from disk"]) if isinstance(seconds, str)]
+    return {**found, "failed": wrong[0]} if wrong else found
 
 
-def printed_by(*words: str) -> float:
-    """The number that this program prints in a process of its own."""
+def printed_by(*words: str) -> float | str:
+    """The number that this program prints in a process of its own; what went wrong elsewhere."""
     command = [sys.executable, "-m", "benchmarks.cuda", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=150)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=STUCK - 10)
+    except subprocess.TimeoutExpired:
+        return f"{' '.join(words)}: not done in {STUCK - 10:.0f} s"
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()[-2000:]}")
-    return float(json.loads(done.stdout.splitlines()[-1]))
+        return f"{' '.join(words)}: {done.stderr.strip()[-2000:]}"
+    return round(float(json.loads(done.stdout.splitlines()[-1])), 1)
 
 
 def agreement(results: Results) -> dict[str, Any]:
@@ -213,7 +339,7 @@ def agreement(results: Results) -> dict[str, Any]:
     decisions, plans = dict.fromkeys(VARIANTS, 0), 0
     much = (settings.agreement_tables, settings.agreement_steps, 10, settings.threads, settings.every)
     for variant in itertools.cycle(VARIANTS):
-        if plans >= len(VARIANTS) and (perf_counter() - start > settings.agreement_seconds or results.left() < 75):
+        if plans >= len(VARIANTS) and (perf_counter() - start > settings.agreement_seconds or results.left() < 100):
             break
         decisions[variant] += play_both(draw_plan(rng, [variant]), *much)
         plans += 1
@@ -259,6 +385,53 @@ def measure(results: Results) -> dict[str, Any]:
         results.write()
     found["features"] = speed.rates(GAME, best, settings.measure, "features")
     return found
+
+
+def measure_player(results: Results, name: str, games: str = "") -> dict[str, Any]:
+    """A player in one game, or in all others at the number of tables that was best there; by game."""
+    from benchmarks.cuda import players
+
+    known = results.found.get(f"players/{name}", {}).get(GAME, {})
+    variants = [variant for variant in amount().games if variant != GAME] if games else [GAME]
+    found: dict[str, Any] = {}
+    for variant in variants:
+        if results.left() < 0 or "not made" in known:
+            break
+        found[variant] = players.measured(name, variant, amount(), known.get("tables") if games else None)
+        if "failed" in found[variant]:
+            found["failed"] = f"{variant}: {found[variant]['failed']}"
+        elif found[variant].get("mismatches") and players.must_be_the_same(name):
+            found["failed"] = f"{found[variant]['first']}; {found[variant]['mismatches']} differ"
+        if "failed" in found:
+            break
+        results.found[f"players/{name}" + "/games" * bool(games)] = found
+        results.write()
+    return found
+
+
+def measure_layout(settings: Settings) -> dict[str, Any]:
+    """What another layout of tables, and wider stores, could gain."""
+    from benchmarks.cuda import layout
+
+    found = layout.measure_layouts(GAME, settings.layout_tables, settings.traces, settings.measure)
+    return {**found, "stores": layout.measure_stores(settings.layout_tables, settings.measure)}
+
+
+def measure_peers(results: Results) -> dict[str, Any]:
+    """The games of pgx on the same GPU, by a process of its own; not run where they are not installed."""
+    missing = [name for name in ("jax", "pgx") if find_spec(name) is None]
+    if missing:
+        return {"not run": f"not installed: {', '.join(missing)}"}
+    command = [sys.executable, "-m", "benchmarks.cuda.peers", "--seconds", str(max(0.0, results.left()))]
+    environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=STUCK - 10)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip()[-2000:])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    games = results.found.get("speed", {}).get("games", {}).values()
+    ours = max((rate for rates in games for rate in rates.values() if rate is not None), default=0.0)
+    theirs = max((row["rate"] for row in found["rates"]), default=0.0)
+    return {**found, "times": ours / theirs} if ours and theirs else found
 
 
 if __name__ == "__main__":

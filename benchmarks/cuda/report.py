@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 MILLION = 1e6
+STEP_TARGET, TIMES_TARGET, DECISIONS_TARGET, PEERS_TARGET = 200e6, 20.0, 10**7, 10.0
+PLAYER_TARGETS = {"thumb": 50e6, "pimc": 10_000.0, "search": 10_000.0}
+"""Decisions a second that are to be reached."""
+FIRST_TARGET, DISK_TARGET = 60.0, 3.0
+"""Seconds to the first step, and to the first with all on disk."""
 
 
 def show(found: dict[str, Any]) -> None:
@@ -13,37 +19,118 @@ def show(found: dict[str, Any]) -> None:
     for name in ("compiling", "agreement", "graph"):
         if name in found:
             print(f"{name}: {found[name]}")
+    show_targets(found)
     speed = found.get("speed", {})
     if "by tables" in speed:
         show_speed(speed)
     elif speed:
         print(f"speed: {speed}")
+    show_players({name: part for name, part in found.items() if name.startswith("players/")})
+    for name in ("layout", "peers"):
+        if name in found:
+            show_rates(name, found[name])
     print(f"seconds: {found.get('seconds')}")
+
+
+def show_targets(found: dict[str, Any]) -> None:
+    """Print whether compiling and agreement are as they should be."""
+    compiling, decisions = found.get("compiling", {}), found.get("agreement", {}).get("decisions")
+    if isinstance(compiling.get("cold", {}).get("first"), float):
+        print(reached("seconds to the first step", compiling["cold"]["first"], FIRST_TARGET, most=True))
+    if isinstance(compiling.get("from disk"), float):
+        print(reached("the same from disk", compiling["from disk"], DISK_TARGET, most=True))
+    if decisions:
+        print(reached("decisions compared, of the game with the fewest", min(decisions.values()), DECISIONS_TARGET))
+
+
+def reached(what: str, figure: float, target: float, most: bool = False) -> str:
+    """A figure beside its target."""
+    good = figure <= target if most else figure >= target
+    return f"{what}: {figure:,.1f}, target {'at most ' if most else ''}{target:,.0f}: {'reached' if good else 'NOT reached'}"
 
 
 def show_speed(speed: dict[str, Any]) -> None:
     """Print the rates."""
     print(f"copies move {speed['bandwidth'] / 1e9:.0f} GB/s; a decision moves about {speed['bytes a decision']} bytes")
     print("M decisions/s, mask and observation written; x: times one core; of the bandwidth: of the rate in one launch")
+    print(
+        f"target: {STEP_TARGET / MILLION:.0f} and {TIMES_TARGET:.0f} times one core in each game at the best number of tables"
+    )
     heads = "".join(f" {head:>9}" for head in ("tables", "one core", "launch", "x", "calls", "graph"))
-    print(f"{'game':>14}{heads} {'of the bandwidth':>17}")
+    print(f"{'game':>14}{heads} {'of the bandwidth':>17} target")
     best, core, game = speed.get("best"), speed["core"], speed["game"]
     for tables, rates in speed["by tables"].items():
-        line(game, tables, rates, core[game], speed)
+        line(game, int(tables), rates, core[game], speed)
     for variant, rates in speed.get("games", {}).items():
-        line(variant, best, rates, core[variant], speed)
+        line(variant, best, rates, core[variant], speed, target=True)
     if "features" in speed:
         line("with features", best, speed["features"], core[game], speed)
+    if "failed" in speed:
+        print(f"then it failed: {speed['failed']}")
 
 
-def line(name: str, tables: int | None, rates: dict[str, float | None], core: float, speed: dict[str, Any]) -> None:
+def million(rate: float | None) -> str:
+    """Millions, or a dash."""
+    return "-" if rate is None else f"{rate / MILLION:.1f}"
+
+
+def line(
+    name: str, tables: int | None, rates: dict[str, float | None], core: float, speed: dict[str, Any], target: bool = False
+) -> None:
     """Print a row."""
-
-    def million(rate: float | None) -> str:
-        return "-" if rate is None else f"{rate / MILLION:.1f}"
-
-    launch = rates["launch"]
+    launch, known = rates["launch"], [rate for rate in rates.values() if rate is not None]
     times = "-" if launch is None else f"{launch / core:.1f}"
     share = "-" if launch is None else f"{launch * speed['bytes a decision'] / speed['bandwidth']:.1%}"
     numbers = f"{million(core):>9} {million(launch):>9} {times:>9} {million(rates['calls']):>9} {million(rates['graph']):>9}"
-    print(f"{name:>14} {tables or 0:>9,} {numbers} {share:>17}")
+    good = max(known) >= STEP_TARGET and max(known) >= TIMES_TARGET * core
+    print(f"{name:>14} {tables or 0:>9,} {numbers} {share:>17} {('yes' if good else 'NO') if target else ''}".rstrip())
+
+
+def show_players(parts: dict[str, Any]) -> None:
+    """Print a row for each player and game."""
+    if not parts:
+        return
+    print("players: turns a second with the step, one core's answers beside; differ: answers other than the processor's")
+    heads = ("tables", "turns/s", "one core", "x", "compared", "differ")
+    print(f"{'player':>26} {'game':>13}" + "".join(f" {head:>11}" for head in heads) + " target")
+    for step, part in parts.items():
+        name = step.split("/")[1]
+        for variant, found in part.items():
+            if isinstance(found, dict):
+                print(player_row(name, variant, found))
+            else:
+                print(f"{name:>26} {variant}: {found}")
+
+
+def player_row(name: str, variant: str, found: dict[str, Any]) -> str:
+    """What is said of a player in a game."""
+    head = f"{name:>26} {variant:>13} "
+    why = found.get("not made") or found.get("failed")
+    if why:
+        return f"{head} {'not made' if 'not made' in found else 'failed'}: {why}"
+    rate, core, target = found["rate"], found["core"], PLAYER_TARGETS.get(name.partition(":")[0])
+    numbers = (f"{found['tables']:,}", f"{rate:,.0f}", f"{core:,.0f}", f"{rate / core:.1f}")
+    same = (f"{found['compared']:,}", f"{found['mismatches'] / found['compared']:.2%}")
+    said = "" if target is None else f" {target:,.0f}: {'yes' if rate >= target else 'NO'}"
+    return head + " ".join(f"{text:>11}" for text in (*numbers, *same)) + said
+
+
+def show_rates(name: str, found: dict[str, Any]) -> None:
+    """Print what another part measured, and for the peers whether ours is so many times the fastest."""
+    print(f"{name}: " + ", ".join(f"{what} {value}" for what, value in found.items() if isinstance(value, str | float)))
+    for row in found.get("rates", []):
+        print(f"{row['name']:>26} {row['tables']:>9,} {row['rate'] / MILLION:>9.2f} M/s")
+    for game, why in found.get("missing", {}).items():
+        print(f"{game:>26} not measured: {why}")
+    for what, rate in found.get("stores", {}).items():
+        print(f"{what:>26} {'':>9} {rate / 1e9:>9.0f} GB/s")
+    if "times" in found:
+        print(reached("ours at its best, times the fastest of them", found["times"], PEERS_TARGET))
+
+
+def show_profile(rows: Sequence[tuple[str, float, float, str]], bandwidth: float) -> None:
+    """Print variants of a kernel: name, rate, bytes of each decision, and what it tells."""
+    print(f"copies move {bandwidth / 1e9:.0f} GB/s")
+    print(f"{'variant':>44} {'M/s':>9} {'GB/s':>8} {'share':>7}  what it tells")
+    for name, rate, moved, says in rows:
+        print(f"{name:>44} {rate / MILLION:>9.1f} {rate * moved / 1e9:>8.0f} {rate * moved / bandwidth:>7.1%}  {says}")

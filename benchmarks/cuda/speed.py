@@ -21,8 +21,8 @@ from noms_env.variants.table_record import TABLE
 
 MOVED_A_DECISION = 2 * TABLE.itemsize + OBSERVATION_SIZE + PADDED_MASK_SIZE
 """Bytes: the table is read and written, an observation and a mask are written. What a decision leaves alone is counted too."""
-OUT_OF_STEP = 64
-"""Decisions before the measurement, so that neighbours are in different phases."""
+OUT_OF_STEP = 2 if SIMULATED else 60
+"""Table i takes i % OUT_OF_STEP decisions before a measurement, about a deal's: neighbours are in different phases."""
 
 
 def torch_on_gpu() -> Any:
@@ -45,6 +45,15 @@ def wait() -> None:
         cuda.synchronize()
 
 
+def works() -> bool:
+    """Whether the GPU can still be used in this process."""
+    try:
+        wait()
+    except Exception:  # whatever the driver says
+        return False
+    return True
+
+
 def seconds_of(work: Callable[[], object], least: float, first: int = 1) -> float:
     """Seconds of one piece of work: many are launched, and waited for, until they take at least so long together."""
     times = first
@@ -61,21 +70,43 @@ def seconds_of(work: Callable[[], object], least: float, first: int = 1) -> floa
 
 
 class Gpu:
-    """A batch of tables of one game, in the middle of their matches, and what random play at them needs."""
+    """A batch of tables, in the middle of their deals, and what random play at them needs."""
 
-    def __init__(self, variant: str, tables: int, observation: Any = "bytes") -> None:
-        """Deal, and play on."""
+    def __init__(self, variant: Any, tables: int, observation: Any = "bytes", out_of_step: bool = True) -> None:
+        """Deal, and play on; neighbours are in different phases, or else all have taken as many decisions."""
         self.batch = make_batch(variant, tables, seed=1, device="cuda", observation=observation, check_actions=False)
         self.rows: GpuRows = self.batch._rows
         self.streams = to_gpu(np.random.default_rng(0).integers(1, 2**32, tables))
         self.actions = to_gpu(np.zeros(tables, np.int64))
         self.batch.reset()
-        self.play(2 if SIMULATED else OUT_OF_STEP)
+        if out_of_step:
+            self.go_out_of_step()
+        else:
+            self.play(OUT_OF_STEP // 2)
 
-    def play(self, steps: int) -> None:
-        """Random play in one launch: what is seen is written after each decision."""
+    def go_out_of_step(self) -> None:
+        """Play on, row by row another number of decisions."""
+        rows, words = self.rows, self.rows._words
+        kept = cuda.device_array(words.shape, np.int64)
+        for step in range(OUT_OF_STEP):
+            places = np.arange(step, len(self.batch), OUT_OF_STEP)
+            if len(places) > 0:
+                rows._copy(words, places, kept, places)
+            self.play(1)
+        self.put(kept, np.arange(len(self.batch)))
+
+    def put(self, words: Any, order: np.ndarray) -> None:
+        """Make row i what row `order[i]` of some words on the GPU is."""
+        every = np.arange(len(self.batch))
+        self.rows._copy(words, order, self.rows._words, every)
+        self.rows._settle(every, False)
+        self.batch.observe()
+
+    def play(self, steps: int, written: bool = True) -> None:
+        """Random play in one launch; what is seen is written after each decision."""
         rows = self.rows
-        rows.launch(len(self.batch), kernels.play_randomly, rows.native, steps, self.streams.native, *rows.seen, rows._wanted)
+        wanted = rows._wanted if written else 0
+        rows.launch(len(self.batch), kernels.play_randomly, rows.native, steps, self.streams.native, *rows.seen, wanted)
 
     def step(self) -> None:
         """A decision at each table by the calls of `BatchEnv`; a match that is over is followed by the next."""

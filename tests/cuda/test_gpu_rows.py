@@ -1,5 +1,6 @@
 """Tables on a GPU: the tests in numba's simulator of one, and what is said where there is none."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -103,7 +104,26 @@ def test_what_is_to_run_on_a_gpu_runs_in_the_simulator(tmp_path: Path) -> None:
     assert min(found["agreement"]["decisions"].values()) > 0
     assert [*found["speed"]["games"]] == [*found["speed"]["core"]] == list(VARIANTS)
     assert all(rates["calls"] > 0 for rates in found["speed"]["by tables"].values())
-    assert done.stdout.count("\n") == 18
+    for player, game in itertools.product(("random", "thumb"), ("", "/games")):
+        (compared,) = found[f"players/{player}{game}"].values()
+        assert compared["mismatches"] == 0 < compared["compared"]
+        assert compared["rate"] > 0 < compared["core"]
+    assert found["players/solved"]["small_ships"]["not made"].startswith("ValueError: the player solved plays on the processor")
+    assert {row["name"] for row in found["layout"]["rates"]} == {
+        f"{layout}, {order}" for layout in ("rows", "neighbours") for order in ("mixed", "alike")
+    }
+    assert "words read" in done.stdout
+    assert "under way" not in found
+
+
+def test_what_limits_the_kernels_is_told(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PATH": str(tmp_path)}
+    command = [sys.executable, "-W", "error", "-m", "benchmarks.cuda", "--profile"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for variant in ("step alone", "write alone", "thumb", "all in one phase", "neighbours differ"):
+        assert variant in done.stdout
+    assert done.stdout.endswith("ncu is not on the path\n")
 
 
 def test_without_a_gpu_it_says_that_nothing_was_run(

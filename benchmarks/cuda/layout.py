@@ -1,0 +1,90 @@
+"""What the layout of tables in memory costs, and the width of stores: figures that decide whether to change them.
+
+* A table is a row of `TABLE.itemsize` bytes, so that neighbouring threads read words that lie far apart. The other layout has
+  the same word of 32 neighbouring tables side by side. Threads read and write the words that the engine does, in its order
+  (`traces`), in both; nothing else is done, so a layout cannot gain more than the figures say.
+* Observations are written eight bytes at once, a row by each thread. The same rows are written sixteen bytes at once, and by
+  threads side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from benchmarks.cuda import kernels, traces
+from benchmarks.cuda.speed import seconds_of
+from noms_env.cuda import streams
+from noms_env.cuda.announcing import announced
+from noms_env.cuda.arrays import SIMULATED
+from noms_env.cuda.rows import BLOCK
+from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.variants.table_record import TABLE
+
+WORDS = TABLE.itemsize // 8
+NEIGHBOURS = 32
+LAYOUTS = {"rows": (WORDS, 1), "neighbours": (1, NEIGHBOURS)}
+"""Words from a table to the next of its 32, and from a word of a table to the next."""
+
+
+def launch(threads: int, kernel: Any, *arguments: Any) -> None:
+    """Launch a kernel in so many threads, at least."""
+    with announced(kernel):
+        streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
+
+
+def real_traces(variant: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The traces of so many tables, by another process where this one has the compiler on."""
+    if SIMULATED:
+        return traces.packed(traces.traces_of(variant, count))
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "traces.npz"
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+        command = [sys.executable, "-m", "benchmarks.cuda.traces", str(file), variant, str(count)]
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
+        with np.load(file) as saved:
+            return saved["traces"], saved["lengths"]
+
+
+def measure_layouts(variant: str, tables: int, count: int, seconds: float) -> dict[str, Any]:
+    """Decisions a second that access to tables allows in both layouts, with neighbours in different decisions, and alike."""
+    tables = -(-tables // NEIGHBOURS) * NEIGHBOURS
+    words = cuda.device_array(tables * WORDS, np.int64)
+    array, lengths = real_traces(variant, count)
+    rates: list[dict[str, Any]] = []
+    orders = {"mixed": np.arange(count), "alike": np.repeat(np.arange(-(-count // NEIGHBOURS)), NEIGHBOURS)[:count]}
+    for order, chosen in orders.items():
+        on_gpu = streams.to_device(np.ascontiguousarray(array[:, chosen])), streams.to_device(lengths[chosen])
+        for layout, (lane, word) in LAYOUTS.items():
+            numbers = (lane, word, NEIGHBOURS * WORDS, tables)
+            taken = seconds_of(lambda: launch(tables, kernels.touch, words, *on_gpu, *numbers), seconds)  # noqa: B023
+            rates.append({"name": f"{layout}, {order}", "tables": tables, "rate": tables / taken})
+    return {"words read": touched(array, lengths, 0), "words written": touched(array, lengths, 1), "rates": rates}
+
+
+def touched(array: np.ndarray, lengths: np.ndarray, written: int) -> float:
+    """Words of a table that a decision reads, or writes, in the mean."""
+    there = np.arange(len(array))[:, None] < lengths
+    return float(((array & 1) == written)[there].sum() / len(lengths))
+
+
+def measure_stores(rows: int, seconds: float) -> dict[str, float]:
+    """Bytes a second of rows of observations, by the width of the stores that write them."""
+    out = cuda.device_array((rows, OBSERVATION_SIZE // 8), np.int64)
+    moved = float(rows * OBSERVATION_SIZE)
+
+    def rate(threads: int, kernel: Any) -> float:
+        return moved / seconds_of(lambda: launch(threads, kernel, out, 1), seconds)
+
+    return {
+        "8 bytes a store": rate(rows, kernels.store_words),
+        "16 bytes a store": rate(rows, kernels.store_pairs),
+        "threads side by side": rate(out.size, kernels.store_together),
+    }

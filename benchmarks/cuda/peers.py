@@ -1,0 +1,93 @@
+"""Pgx's card games on the GPU that JAX finds: random legal play, each at its best number of tables.
+
+`python -m benchmarks.cuda.peers` prints JSON in its last line. It needs jax for the GPU, and pgx; on the processor it runs too,
+which shows that it works. Several steps are one compiled call, a game that is over is followed by the next, and observations
+are made, as with ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+from benchmarks.speed.peers import bridge_bidding, pgx_programs
+
+GAMES: dict[str, Callable[[Any], Any]] = {
+    "bridge_bidding": lambda _pgx: bridge_bidding(),
+    "kuhn_poker": lambda pgx: pgx.make("kuhn_poker"),
+    "leduc_holdem": lambda pgx: pgx.make("leduc_holdem"),
+    "sparrow_mahjong": lambda pgx: pgx.make("sparrow_mahjong"),
+    "hanabi": lambda pgx: pgx.make("hanabi"),
+}
+"""The card games of pgx's versions; what a version lacks is told."""
+SIZES = (4096, 32_768, 262_144, 2_097_152)
+GAIN = 1.05
+"""More tables are tried as long as they make it so much faster."""
+
+
+def main() -> int:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.peers", description="Pgx's card games by JAX.")
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=[*GAMES], help="some alone")
+    parser.add_argument("--tables", type=int, nargs="+", default=SIZES, metavar="N", help="numbers of tables to try")
+    parser.add_argument("--seconds", type=float, default=600.0, metavar="N", help="nothing begins later")
+    parser.add_argument("--measure", type=float, default=0.3, metavar="N", help="seconds of each figure")
+    given = parser.parse_args()
+    end = perf_counter() + given.seconds
+    jax, pgx = import_module("jax"), import_module("pgx")
+    device = jax.devices()[0]
+    found: dict[str, Any] = {"device": f"{device.platform} {device.device_kind}", "jax": jax.__version__}
+    found |= {"pgx": pgx.__version__, "rates": [], "missing": {}}
+    for name in given.games:
+        try:
+            found["rates"].append({"name": name, **best_rate(GAMES[name](pgx), given.tables, given.measure, end)})
+        except Exception as error:  # whatever happens inside another package, the others are measured
+            found["missing"][name] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    print(json.dumps(found))
+    return 0
+
+
+def best_rate(env: Any, sizes: tuple[int, ...], seconds: float, end: float) -> dict[str, Any]:
+    """Decisions a second at the best of some numbers of tables.
+
+    Raises:
+        TimeoutError: the end was there before the first was measured.
+    """
+    best: dict[str, Any] = {"tables": 0, "rate": 0.0}
+    for tables in sizes:
+        if perf_counter() > end:
+            break
+        try:
+            rate = rate_of(pgx_programs(env, tables)[0], seconds)
+        except Exception:
+            if not best["tables"]:
+                raise
+            break  # no memory for so many
+        is_better = rate > GAIN * best["rate"]
+        if rate > best["rate"]:
+            best = {"tables": tables, "rate": rate}
+        if not is_better:
+            break
+    if not best["tables"]:
+        raise TimeoutError("no time was left")
+    return best
+
+
+def rate_of(work: Callable[[], int], seconds: float) -> float:
+    """Decisions a second of calls that answer how many they were; the first two compile."""
+    work()
+    work()
+    done, start = 0, perf_counter()
+    while True:
+        done += work()
+        taken = perf_counter() - start
+        if taken >= seconds:
+            return done / taken
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

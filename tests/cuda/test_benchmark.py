@@ -1,0 +1,133 @@
+"""What `python -m benchmarks.cuda` does where a part ends its process or hangs, and how it reads what others print."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.cuda import __main__ as program
+from benchmarks.cuda import peers, report, speed, traces
+from benchmarks.cuda.__main__ import Results, Settings, steps_of
+from noms_env.variants.table_record import TABLE
+
+CHILD = """
+import json, os, sys, time
+file, *steps = sys.argv[1:]
+found = json.load(open(file))
+for step in steps:
+    found["under way"] = {"part": step, "since": time.time()}
+    json.dump(found, open(file + ".new", "w")); os.replace(file + ".new", file)
+    if step == "ends":
+        os._exit(7)
+    if step == "hangs":
+        time.sleep(60)
+    del found["under way"]
+    found[step] = {"failed": "no context"} if step == "breaks" else {"done": True}
+    json.dump(found, open(file + ".new", "w")); os.replace(file + ".new", file)
+    if step == "breaks":
+        os._exit(3)
+"""
+"""Stands in for the process of the steps."""
+
+
+def test_a_step_that_ends_its_process_or_hangs_takes_no_other_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = []
+
+    def popen(command: list[str]) -> Any:
+        steps = command[command.index("--here") + 1 :]
+        file = command[command.index("--json") + 1]
+        processes.append(steps)
+        return start([sys.executable, "-c", CHILD, file, *steps])
+
+    start = subprocess.Popen
+    monkeypatch.setattr(program.subprocess, "Popen", popen)
+    monkeypatch.setattr(program, "STUCK", 1.0)
+    monkeypatch.setattr(speed, "device_names", lambda: {"gpu": "none"})
+    results = Results(tmp_path / "cuda.json", Settings())
+    assert program.run_all(results, ["first", "ends", "breaks", "hangs", "last"], in_processes=True) == 1
+    assert [len(steps) for steps in processes] == [5, 3, 2, 1]
+    assert results.found["first"] == results.found["last"] == {"done": True}
+    assert results.failed() == [
+        "ends: the process ended with status 7",
+        "breaks: no context",
+        "hangs: took longer than 1 s, and was ended",
+    ]
+    assert json.loads(results.file.read_text()) == results.found
+
+
+def test_a_process_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = subprocess.Popen
+    monkeypatch.setattr(program.subprocess, "Popen", lambda _command: start([sys.executable, "-c", "raise SystemExit(9)"]))
+    monkeypatch.setattr(speed, "device_names", lambda: {"gpu": "none"})
+    results = Results(tmp_path / "cuda.json", Settings())
+    assert program.run_all(results, ["first", "second"], in_processes=True) == 1
+    assert results.failed() == [f"{step}: the process ended with status 9" for step in ("first", "second")]
+
+
+def test_no_step_begins_when_the_time_is_up(tmp_path: Path) -> None:
+    results = Results(tmp_path / "cuda.json", Settings(seconds=0.0))
+    assert results.part("speed", lambda: {"ran": True})
+    assert results.found == {"speed": {"not run": "no time was left"}}
+
+
+def test_every_player_of_the_registry_with_a_form_for_a_gpu_is_a_step_and_a_policy() -> None:
+    from noms_env.players.registry import PLAYERS
+
+    steps = steps_of(["players"])
+    names = [step.split("/")[1] for step in steps if not step.endswith("/games")]
+    assert [name.partition(":")[0] for name in names] == [*(word for word, entry in PLAYERS.items() if entry.gpu), "{game}"]
+    assert len(steps) == 2 * len(names)
+
+
+def test_figures_stand_beside_their_targets() -> None:
+    found = {"tables": 8, "rate": 6e7, "core": 1e6, "compared": 200, "mismatches": 1}
+    assert report.player_row("thumb", "noms", found).endswith("60.0         200       0.50% 50,000,000: yes")
+    assert report.player_row("pimc:100", "noms", {**found, "rate": 9e3}).endswith(" 10,000: NO")
+    assert report.reached("seconds", 61.0, 60.0, most=True) == "seconds: 61.0, target at most 60: NOT reached"
+
+
+def test_counters_of_ncu_are_read() -> None:
+    from benchmarks.cuda.profile import counted
+
+    stalls = [f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in ("wait", "long_scoreboard")]
+    known = ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "gpu__time_duration.sum")
+    heads = ("ID", "Kernel Name", *known, *stalls, "lts__t_sector_hit_rate.pct")
+    lines = [
+        ",".join(f'"{head}"' for head in heads),
+        '"","","%","us","inst","inst",""',
+        '"0","play_randomly","41.5","1,234.5","1.5","9.25",""',
+    ]
+    (line,) = counted(lines)
+    assert line == "play_randomly: time 1,234.5 us; memory, % of peak 41.5; waits for long_scoreboard 9.2, wait 1.5"
+
+
+def test_traces_have_the_words_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    program_text = (
+        "import numpy as np\nfrom benchmarks.cuda.traces import *\nfound = traces_of('noms', 2)\n"
+        "print(found)\nassert (packed(found)[1] == [len(trace) for trace in found]).all()"
+    )
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    done = subprocess.run([sys.executable, "-c", program_text], capture_output=True, text=True, check=True)
+    first = json.loads(done.stdout)[0]
+    assert len(set(first)) == len(first) < 2 * TABLE.itemsize // 8
+    fields: Any = TABLE.fields
+    assert 2 * (fields["seat"][1] // 8) + 1 in first
+    assert 2 * (fields["legal_words"][1] // 8) + 1 in first
+    hands = fields["hands"][1] // 8
+    assert {2 * (hands + seat) for seat in range(7)} & set(first)
+    assert 2 * (fields["cards"][1] // 8) + 1 not in first, "the deck is the same"
+    assert traces.STEPS > 0
+
+
+def test_peers_are_measured_at_their_best_number_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = {1: 10.0, 2: 30.0, 4: 20.0, 8: 40.0}
+    monkeypatch.setattr(peers, "pgx_programs", lambda _env, tables: (tables, None))
+    monkeypatch.setattr(peers, "rate_of", lambda tables, _seconds: rates[tables])
+    assert peers.best_rate(None, (1, 2, 4, 8), 0.1, float("inf")) == {"tables": 2, "rate": 30.0}
+    with pytest.raises(TimeoutError):
+        peers.best_rate(None, (1,), 0.1, 0.0)
+    monkeypatch.undo()
+    assert peers.rate_of(lambda: 5, 0.0) > 0
