@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,49 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
-TUTORIALS = ROOT / "docs" / "tutorials"
-
-
-def page(name: str) -> str:
-    return (TUTORIALS / f"add_{name}.md").read_text(encoding="utf-8")
-
-
-def apply(diff: str, root: Path) -> list[str]:
-    """Make the changes of a diff to files in a folder; their names.
-
-    Raises:
-        AssertionError: what is to be changed is not there, or more than once.
-    """
-    names = []
-    for name, hunks in re.findall(r"(?ms)^--- a/(\S+)\n\+\+\+ b/\S+\n(.*?)(?=^--- |\Z)", diff):
-        text = (root / name).read_text(encoding="utf-8")
-        for hunk in filter(None, re.split(r"(?m)^@@\n", hunks)):
-            lines = hunk.splitlines(keepends=True)
-            old, new = ("".join(line[1:] for line in lines if line[0] in f" {sign}") for sign in "-+")
-            assert text.count(old) == 1, (name, old)
-            text = text.replace(old, new)
-        (root / name).write_text(text, encoding="utf-8")
-        names.append(name)
-    return names
-
-
-def changed_copy(root: Path, name: str, *new_files: tuple[str, str]) -> list[str]:
-    """A copy of the packages with the changes of a tutorial; the files that were changed or added.
-
-    Args:
-        root: an empty folder.
-        name: of the tutorial.
-        new_files: files of `docs/tutorials`, and the folders that they go to.
-    """
-    for folder in ("noms_env", "training", "docs"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "checkpoints", root / "noms_env" / "checkpoints")
-    for file, folder in new_files:
-        shutil.copy(TUTORIALS / file, root / folder)
-    changed = [file for diff in re.findall(r"(?s)```diff\n(.*?)```", page(name)) for file in apply(diff, root)]
-    assert len(changed) == len(set(changed)) == page(name).count("+++ b/") > 0
-    return [*changed, *(f"{folder}/{file}" for file, folder in new_files)]
+from tests.tutorials import NEW_FILES, ROOT, changed_copy, page
 
 
 def run(root: Path, *arguments: str) -> str:
@@ -72,7 +29,7 @@ def program(name: str, more: str = "") -> str:
 
 
 def test_a_variant(tmp_path: Path) -> None:
-    files = changed_copy(tmp_path, "variant", ("seven_down.py", "noms_env/variants"))
+    files = changed_copy(tmp_path, "variant")
     assert len([file for file in files if file.startswith("noms_env")]) == len(files) <= 4
     more = """
 from docs.make_pages import all_pages
@@ -128,7 +85,7 @@ except ValueError as refusal:
 
 
 def test_a_player(tmp_path: Path) -> None:
-    assert len(changed_copy(tmp_path, "player", ("lowest.py", "noms_env/players"))) == 2
+    assert len(changed_copy(tmp_path, "player")) == 2
     run(tmp_path, "-c", program("player"))
     (commands,) = re.findall(r"(?s)```\{code-block\} sh\n(.*?)```", page("player"))
     first, second = commands.splitlines()
@@ -137,7 +94,13 @@ def test_a_player(tmp_path: Path) -> None:
     run(tmp_path, "-m", "training", *second.replace("200", "2").split()[1:], "--matches", "0")
 
 
-@pytest.mark.parametrize("name", ["variant", "option", "player"])
+@pytest.mark.parametrize("name", NEW_FILES)
+def test_nothing_is_changed_for_a_gpu(name: str, tmp_path: Path) -> None:
+    """`make ptx` compiles the kernels of the copies."""
+    assert not [file for file in changed_copy(tmp_path, name) if file.startswith("noms_env/cuda")]
+
+
+@pytest.mark.parametrize("name", NEW_FILES)
 def test_places_that_a_tutorial_names_are_there(name: str) -> None:
     for symbol, file in re.findall(r"`(\w+)` in\s`((?:noms_env|training)/[\w/]+\.py)`", page(name)):
         assert re.search(rf"(?m)^(?:def )?{symbol}\b", (ROOT / file).read_text(encoding="utf-8")), symbol

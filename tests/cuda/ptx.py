@@ -2,15 +2,19 @@
 
 numba-cuda compiles each kernel for the types with which a batch launches it, and the `ptxas` of NVIDIA's wheels the PTX for
 architectures. The registers of a thread, the bytes that it spills and those of constants are printed, and bounded: with more of
-them, or where a kernel does not compile, the status is 1.
+them, or where a kernel does not compile, the status is 1. Then kernels are compiled in copies of the package with the game, or
+the option, that the tutorials add. With names of kernels only those are compiled, of the package in this folder.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,6 +29,7 @@ from numba import cuda
 from numba.cuda import dispatcher
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
+import noms_env
 from benchmarks.cuda import kernels as benchmark_kernels
 from benchmarks.cuda import layout
 from benchmarks.cuda.speed import Gpu
@@ -42,6 +47,7 @@ from noms_env.cuda.players.seats import SeatedPlayers
 from noms_env.cuda.rows import launch
 from noms_env.envs.validation import ObservationKind
 from noms_env.policy.player import load_policy
+from tests.tutorials import ROOT, changed_copy
 
 ARCHITECTURES = ("sm_80", "sm_90")
 CAPABILITY = (8, 0)
@@ -70,6 +76,9 @@ SLOWEST = (
     "observe_features",
     "observe",
 )
+TUTORIALS = ("variant", "option")
+OF_TUTORIALS = ("step", "observe")
+"""The kernels that a game or an option changes, of those that a batch needs."""
 Signatures = set[tuple[Any, tuple[Any, ...]]]
 
 
@@ -231,17 +240,38 @@ def compiled(place: int) -> list[str]:
     return wrong
 
 
-def main() -> int:
-    """Compile every kernel; 1 if something is wrong."""
-    launches = launched()
-    unused = {kernel.py_func.__name__ for kernel in ALL} - {kernel.py_func.__name__ for kernel, _ in launches}
-    wrong = [f"{name} is launched nowhere" for name in sorted(unused)]
+def of_tutorial(name: str) -> list[str]:
+    """What is wrong with the kernels of a copy of the package that has the changes of a tutorial."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        wrong = [f"{file} is changed for a GPU" for file in changed_copy(root, name) if file.startswith("noms_env/cuda")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([folder, str(ROOT)])}
+        command = [sys.executable, "-m", "tests.cuda.ptx", *OF_TUTORIALS]
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    print(f"with the {name} of the tutorial:\n{done.stdout}", end="", flush=True)
+    return wrong if done.returncode == 0 else [*wrong, f"with the {name} of the tutorial: {done.stderr.strip()}"]
+
+
+def main(names: Sequence[str] = ()) -> int:
+    """Compile kernels; 1 if something is wrong."""
+    used = Path(noms_env.__file__).resolve().parents[1]
+    if names and used != Path.cwd().resolve():
+        print(f"the package in {used} is not that of this folder", file=sys.stderr)
+        return 1
+    launches = sorted(launched(), key=cost)
+    there = {kernel.py_func.__name__ for kernel, _ in launches}
+    wrong = [f"{name} is launched nowhere" for name in sorted({kernel.py_func.__name__ for kernel in ALL} - there)]
+    places = [place for place, (kernel, _) in enumerate(launches) if not names or kernel.py_func.__name__ in names]
     with get_context("spawn").Pool(PROCESSES) as pool:
-        for found in pool.imap_unordered(compiled, range(len(launches))):
+        for found in pool.imap_unordered(compiled, places):
             wrong += found
+    if not names:
+        with ThreadPoolExecutor(len(TUTORIALS)) as copies:
+            for found in copies.map(of_tutorial, TUTORIALS):
+                wrong += found
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

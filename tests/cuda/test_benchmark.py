@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cuda import __main__ as program
-from benchmarks.cuda import peers, report, speed, traces
+from benchmarks.cuda import peers, plot, report, speed, traces
 from benchmarks.cuda.__main__ import Results, Settings, steps_of
 from noms_env.variants.table_record import TABLE
 
@@ -131,3 +131,56 @@ def test_peers_are_measured_at_their_best_number_of_tables(monkeypatch: pytest.M
         peers.best_rate(None, (1,), 0.1, 0.0)
     monkeypatch.undo()
     assert peers.rate_of(lambda: 5, 0.0) > 0
+
+
+FIGURES: dict[str, Any] = {
+    "gpu": "a made-up GPU",
+    "speed": {
+        "game": "small_ships",
+        "bytes a decision": 3400,
+        "bandwidth": 4e12,
+        "core": {"small_ships": 1e7},
+        "by tables": {
+            "4096": {"launch": 5e7, "calls": 2e7, "graph": None},
+            "65536": {"launch": 3e8, "calls": 1.5e8, "graph": None},
+        },
+    },
+}
+
+
+def test_the_picture_has_both_machines_and_the_share_of_the_bandwidth(tmp_path: Path) -> None:
+    file = tmp_path / "cuda.json"
+    file.write_text(json.dumps(FIGURES))
+    assert plot.main([str(file), str(tmp_path / "gpu.svg")]) == 0
+    text = (tmp_path / "gpu.svg").read_text()
+    for words in (
+        "a made-up GPU",
+        "one core of the same machine",
+        "GPU, calls of BatchEnv",
+        "of the memory's bandwidth",
+        "65,536",
+    ):
+        assert f"<!-- {words} -->" in text or words in text
+    assert "CUDA graph" not in text, "there are no figures of it"
+    assert plot.main([str(file), str(tmp_path / "gpu.png")]) == 0
+
+
+@pytest.mark.parametrize("damage", ["not run", "text", "no tables", "negative", "list", "missing", "no folder", "format"])
+def test_what_cannot_be_drawn_costs_one_sentence(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, picture = tmp_path / "cuda.json", tmp_path / "gpu.svg"
+    speed = FIGURES["speed"]
+    texts: dict[str, Any] = {
+        "not run": json.dumps({"run": False}),
+        "text": "{",
+        "no tables": json.dumps({"speed": {**speed, "by tables": {}}}),
+        "negative": json.dumps({"speed": {**speed, "bandwidth": -1}}),
+        "list": "[]",
+    }
+    if damage != "missing":
+        file.write_text(texts.get(damage, json.dumps(FIGURES)))
+    where = {"no folder": tmp_path / "nowhere" / "gpu.svg", "format": tmp_path / "gpu.noms"}.get(damage, picture)
+    assert plot.main([str(file), str(where)]) == 2
+    said = capsys.readouterr().err.strip()
+    assert said
+    assert "\n" not in said
+    assert not picture.exists()

@@ -1,0 +1,85 @@
+"""The figures of `python -m benchmarks.cuda` as a picture: `python -m benchmarks.cuda.plot build/cuda.json docs/gpu.svg`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from training.extras import MissingExtraError, require
+
+LINES = {"launch": "GPU, many steps a launch", "calls": "GPU, calls of BatchEnv", "graph": "GPU, replays of a CUDA graph"}
+COLOURS = {"launch": "#1b7f5c", "calls": "#4c6fb1", "graph": "#b1774c"}
+CORE = "#8c8c8c"
+
+
+def main(words: list[str] | None = None) -> int:
+    """Draw; 2 and one sentence where there is nothing to draw."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.plot", description="The figures of a GPU as a picture.")
+    parser.add_argument("json", type=Path, help="what `python -m benchmarks.cuda` wrote")
+    parser.add_argument("picture", type=Path, help="an SVG or PNG to write")
+    given = parser.parse_args(words)
+    try:
+        draw(speed_of(given.json), given.picture)
+    except (OSError, ValueError, MissingExtraError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def speed_of(file: Path) -> dict[str, Any]:
+    """The rates in a file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it has none.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        speed: dict[str, Any] = found["speed"]
+        rates = [speed["bandwidth"], speed["bytes a decision"], speed["core"][speed["game"]]]
+        rates += [rate for row in speed["by tables"].values() for rate in row.values() if rate is not None]
+        if not speed["by tables"] or not all(isinstance(rate, int | float) and rate > 0 for rate in rates):
+            raise KeyError
+        [int(tables) for tables in speed["by tables"]]
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise ValueError(
+            f"{file} has no rates by the number of tables: give a file that `python -m benchmarks.cuda` wrote"
+        ) from None
+    return {**speed, "gpu": str(found.get("gpu", "GPU"))}
+
+
+def draw(speed: dict[str, Any], picture: Path) -> None:
+    """Draw decisions a second against tables, the GPU and one core, and the share of the memory's bandwidth that they are.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        OSError: the picture cannot be written.
+        ValueError: its format is not known.
+    """
+    figure = require("matplotlib.figure", "plot", "the picture").Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.subplots()
+    sizes = [int(tables) for tables in speed["by tables"]]
+    for name, label in LINES.items():
+        points = [(size, row.get(name)) for size, row in zip(sizes, speed["by tables"].values(), strict=True)]
+        known = [(size, rate) for size, rate in points if rate is not None]
+        if known:
+            axes.plot(*zip(*known, strict=True), marker="o", color=COLOURS[name], label=label)
+    axes.axhline(speed["core"][speed["game"]], color=CORE, linestyle="--", label="one core of the same machine")
+    axes.set_xscale("log", base=4)
+    axes.set_yscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set_xlabel("tables")
+    axes.set_ylabel("decisions a second")
+    axes.set_title(f"Random play of {speed['game']}, mask and observation written: {speed['gpu']}", fontsize=10)
+    axes.legend(fontsize=8)
+    to_share = speed["bytes a decision"] / speed["bandwidth"]
+    share = axes.secondary_yaxis("right", functions=(lambda rate: 100 * rate * to_share, lambda part: part / to_share / 100))
+    share.set_ylabel("of the memory's bandwidth, %")
+    figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

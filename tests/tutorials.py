@@ -1,0 +1,49 @@
+"""Copies of the package with the changes that a tutorial on adding shows."""
+
+import re
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TUTORIALS = ROOT / "docs" / "tutorials"
+NEW_FILES = {
+    "variant": (("seven_down.py", "noms_env/variants"),),
+    "option": (),
+    "player": (("lowest.py", "noms_env/players"),),
+}
+"""By tutorial: files of `docs/tutorials`, and the folders that they go to."""
+
+
+def page(name: str) -> str:
+    return (TUTORIALS / f"add_{name}.md").read_text(encoding="utf-8")
+
+
+def apply(diff: str, root: Path) -> list[str]:
+    """Make the changes of a diff to files in a folder; their names.
+
+    Raises:
+        AssertionError: what is to be changed is not there, or more than once.
+    """
+    names = []
+    for name, hunks in re.findall(r"(?ms)^--- a/(\S+)\n\+\+\+ b/\S+\n(.*?)(?=^--- |\Z)", diff):
+        text = (root / name).read_text(encoding="utf-8")
+        for hunk in filter(None, re.split(r"(?m)^@@\n", hunks)):
+            lines = hunk.splitlines(keepends=True)
+            old, new = ("".join(line[1:] for line in lines if line[0] in f" {sign}") for sign in "-+")
+            assert text.count(old) == 1, (name, old)
+            text = text.replace(old, new)
+        (root / name).write_text(text, encoding="utf-8")
+        names.append(name)
+    return names
+
+
+def changed_copy(root: Path, name: str) -> list[str]:
+    """Copy the packages into an empty folder, and make the changes of a tutorial; the files that were changed or added."""
+    for folder in ("noms_env", "training", "docs"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "checkpoints", root / "noms_env" / "checkpoints")
+    for file, folder in NEW_FILES[name]:
+        shutil.copy(TUTORIALS / file, root / folder)
+    changed = [file for diff in re.findall(r"(?s)```diff\n(.*?)```", page(name)) for file in apply(diff, root)]
+    assert len(changed) == len(set(changed)) == page(name).count("+++ b/") > 0
+    return [*changed, *(f"{folder}/{file}" for file, folder in NEW_FILES[name])]
