@@ -1,6 +1,10 @@
 """Tests of tables on a GPU that run in numba's simulator of one: `test_gpu_rows` starts them, in a process of its own."""
 
 import random
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -250,6 +254,40 @@ def test_other_libraries_share_the_memory() -> None:
     assert before.tolist() == gpu.seat.to_numpy().tolist()  # type: ignore[attr-defined]
     with pytest.raises(BufferError, match="without a copy"):
         gpu.seat.__dlpack__(copy=True)
+
+
+class Taken(np.ndarray):
+    """An array of the library that stands in for JAX."""
+
+    def block_until_ready(self) -> "Taken":
+        return self
+
+
+def stand_ins() -> dict[str, Any]:
+    """What the examples use of CuPy and JAX, by numpy: neither is here."""
+    jax_random = SimpleNamespace(
+        key=int, split=lambda key: (key + 1, key), uniform=lambda key, shape: np.random.default_rng(key).random(shape)
+    )
+    dlpack = SimpleNamespace(from_dlpack=lambda array: np.from_dlpack(array).copy().view(Taken))
+    return {
+        "cupy": SimpleNamespace(asarray=np.from_dlpack, random=np.random),
+        "jax": SimpleNamespace(jit=lambda function: function, random=jax_random, dlpack=dlpack),
+    }
+
+
+@pytest.mark.parametrize("library", ["cupy", "jax"])
+def test_the_example_of_a_library_that_is_not_here(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By stand-ins: it shows that the example's calls of this package fit, and nothing of the library."""
+    text = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text(encoding="utf-8")
+    (block,) = (block for block in re.findall(r"(?s)```\{code-block\} python\n(.*?)```", text) if f"import {library}" in block)
+    for name, module in stand_ins().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    assert "tables=65_536" in block
+    assert "range(50)" in block
+    names: dict[str, Any] = {}
+    exec(compile(block.replace("65_536", "6").replace("range(50)", "range(9)"), "docs/gpu.md", "exec"), names)
+    assert (np.asarray(names["mask"]).sum(axis=1) > 0).all()
+    assert names["batch"].tables.to_numpy().any()
 
 
 def test_memory_that_is_handed_over_lives_as_long_as_its_reader() -> None:

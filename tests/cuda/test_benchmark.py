@@ -1,6 +1,7 @@
 """What `python -m benchmarks.cuda` does where a part ends its process or hangs, and how it reads what others print."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,13 @@ import pytest
 
 from benchmarks.cuda import __main__ as program
 from benchmarks.cuda import peers, plot, report, speed, traces
-from benchmarks.cuda.__main__ import Results, Settings, steps_of
+from benchmarks.cuda.__main__ import PARTS, Results, Settings, steps_of
+from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.players.registry import NEWEST
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.variants.table_record import TABLE
 
+ROOT = Path(__file__).parents[2]
 CHILD = """
 import json, os, sys, time
 file, *steps = sys.argv[1:]
@@ -80,6 +85,22 @@ def test_every_player_of_the_registry_with_a_form_for_a_gpu_is_a_step_and_a_poli
     names = [step.split("/")[1] for step in steps if not step.endswith("/games")]
     assert [name.partition(":")[0] for name in names] == [*(word for word, entry in PLAYERS.items() if entry.gpu), "{game}"]
     assert len(steps) == 2 * len(names)
+
+
+def test_the_page_says_which_players_answer_on_a_gpu_what_a_table_takes_and_which_parts_there_are() -> None:
+    from noms_env.players.registry import PLAYERS
+
+    page = (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| (.*?) \|", page.partition("## Players\n")[2].partition("\n## ")[0])
+    named = re.findall(r"`(\w+)", " ".join(rows))
+    assert {word for word, entry in PLAYERS.items() if entry.gpu} <= set(named) <= {*PLAYERS, "noms", "runs"}
+    sizes = {"the table": TABLE.itemsize, "observation": OBSERVATION_SIZE, "mask": PADDED_MASK_SIZE}
+    for name, size in {**sizes, "hidden state, if kept": HIDDEN_SIZE}.items():
+        assert f"\n| {name} | {size:,} |\n" in page
+    assert f"{new_workspaces(NEWEST).itemsize:,} bytes for each of up to" in page
+    assert ", ".join(f"`{part}`" for part in PARTS) in page
+    speed_page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert f"| a table, without observation and mask | {TABLE.itemsize:,} bytes |" in speed_page
 
 
 def test_figures_stand_beside_their_targets() -> None:
