@@ -32,14 +32,14 @@ from noms_env.variants import VARIANTS
 
 START = perf_counter()
 GAME = "small_ships"
-WARM = ("first", "features", "play", "processor")
+WARM = ("first", "features", "play", "next match", "next deal", "processor")
 """What is compiled in a process each, side by side; players are compiled beside them."""
 PARTS = ("compiling", "agreement", "graph", "speed", "players", "layout", "peers")
 """In order of what is most worth knowing, since time may run out."""
 BROKEN = 3
 """The status of a process that can use the GPU no more: after some errors nothing runs in it."""
-STUCK = 120.0
-"""Seconds after which a part is taken to hang."""
+STUCK, LATE = 120.0, 12.0
+"""Seconds after which a part is taken to hang, and after the end of all time is ended."""
 
 
 @dataclass(frozen=True)
@@ -232,11 +232,11 @@ def watched(process: subprocess.Popen[bytes], results: Results) -> str:
     while process.poll() is None:
         time.sleep(0.1)
         results.read()
-        since = results.found.get("under way", {}).get("since", time.time())
-        if time.time() - since > STUCK:
+        taken = time.time() - results.found.get("under way", {}).get("since", time.time())
+        if taken > STUCK or results.left() < -LATE:
             process.kill()
             process.wait()
-            return f"took longer than {STUCK:.0f} s, and was ended"
+            return f"was not done after {taken:.0f} s, and was ended"
     return f"the process ended with status {process.returncode}"
 
 
@@ -282,7 +282,14 @@ def warm(what: str) -> float:
             batch.restore(None, batch.save())
         speed.one_core(GAME, 14, 0.0)
     elif what == "play":
-        speed.Gpu(GAME, 14)
+        speed.Gpu(GAME, 14, out_of_step=False)
+    elif what == "next match":
+        batch = make_batch(GAME, 14, device="cuda")
+        batch.reset(batch.over)
+    elif what == "next deal":
+        batch = make_batch(GAME, 14, device="cuda")
+        batch.restore(None, make_batch(GAME, 14).save())
+        batch.next_deal()
     elif what not in WARM:
         from benchmarks.cuda import players
 
@@ -422,7 +429,7 @@ def measure_peers(results: Results) -> dict[str, Any]:
     missing = [name for name in ("jax", "pgx") if find_spec(name) is None]
     if missing:
         return {"not run": f"not installed: {', '.join(missing)}"}
-    command = [sys.executable, "-m", "benchmarks.cuda.peers", "--seconds", str(max(0.0, results.left()))]
+    command = [sys.executable, "-m", "benchmarks.cuda.peers", "--seconds", str(max(0.0, min(results.left(), STUCK - 30)))]
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=STUCK - 10)
     if done.returncode != 0:

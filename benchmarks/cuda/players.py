@@ -185,9 +185,13 @@ def best_rate(player: Any, variant: str, sizes: tuple[int, ...], amount: Amount)
     return found
 
 
-def warm(name: str, variant: str, amount: Amount = TINY) -> None:
-    """Compile all that a player needs on either side."""
-    measured(name, variant, amount._replace(tables=2 * BLOCK, compare=0.0, core=0.0, measure=0.0, sizes=(BLOCK,)), None)
+def warm(name: str, variant: str) -> None:
+    """Compile what a player itself needs on either side; one that cannot be made is told by `measured`."""
+    try:
+        player = load_player(name.format(game=variant), device="cuda")
+    except Exception:
+        return
+    compare(name, variant, player, positions(variant, 2 * BLOCK), Amount(compare=0.0, core=0.0))
 
 
 def measured(name: str, variant: str, amount: Amount, tables: int | None) -> dict[str, Any]:

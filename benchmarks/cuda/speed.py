@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any
 
@@ -208,9 +210,9 @@ def device_names() -> dict[str, str]:
         return {"gpu": "numba's simulator"}
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    versions = {"python": sys.version.split()[0], "numpy": np.__version__}
-    for module in ("numba", "numba_cuda", "torch", "cupy", "jax"):
-        if module in sys.modules:
-            versions[module] = str(getattr(sys.modules[module], "__version__", "?"))
+    versions = {"python": sys.version.split()[0]}
+    for package in ("numpy", "numba", "numba-cuda", "torch", "jax", "pgx"):
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
     capability = ".".join(map(str, device.compute_capability))
     return {"gpu": name, "capability": capability, **versions}

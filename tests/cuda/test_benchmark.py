@@ -48,7 +48,7 @@ def test_a_step_that_ends_its_process_or_hangs_takes_no_other_along(tmp_path: Pa
         return start([sys.executable, "-c", CHILD, file, *steps])
 
     start = subprocess.Popen
-    monkeypatch.setattr(program.subprocess, "Popen", popen)
+    monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(program, "STUCK", 1.0)
     monkeypatch.setattr(speed, "device_names", lambda: {"gpu": "none"})
     results = Results(tmp_path / "cuda.json", Settings())
@@ -58,14 +58,14 @@ def test_a_step_that_ends_its_process_or_hangs_takes_no_other_along(tmp_path: Pa
     assert results.failed() == [
         "ends: the process ended with status 7",
         "breaks: no context",
-        "hangs: took longer than 1 s, and was ended",
+        "hangs: was not done after 1 s, and was ended",
     ]
     assert json.loads(results.file.read_text()) == results.found
 
 
 def test_a_process_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start = subprocess.Popen
-    monkeypatch.setattr(program.subprocess, "Popen", lambda _command: start([sys.executable, "-c", "raise SystemExit(9)"]))
+    monkeypatch.setattr(subprocess, "Popen", lambda _command: start([sys.executable, "-c", "raise SystemExit(9)"]))
     monkeypatch.setattr(speed, "device_names", lambda: {"gpu": "none"})
     results = Results(tmp_path / "cuda.json", Settings())
     assert program.run_all(results, ["first", "second"], in_processes=True) == 1
