@@ -99,9 +99,9 @@ def mixed(tables: int, rate: Callable[..., float]) -> list[Row]:
     says = {"like beside like": "the mean of the games", "neighbours differ": "divergence between games"}
     for order, told in says.items():
         if order == "neighbours differ":
-            words = cuda.device_array(gpu.rows._words.shape, np.int64)
+            words = cuda.device_array(gpu.rows.tables.native.shape, np.int64)
             every = np.arange(tables)
-            gpu.rows._copy(gpu.rows._words, every, words, every)
+            gpu.rows._copy(gpu.rows.tables.native, every, words, every)
             gpu.put(words, every.reshape(len(VARIANTS), -1).T.reshape(-1))
         figure = rate(lambda: gpu.play(STEPS), STEPS * tables)
         rows.append((f"all games, {order}", figure, MOVED_A_DECISION, told))

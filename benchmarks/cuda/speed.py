@@ -88,7 +88,7 @@ class Gpu:
 
     def go_out_of_step(self) -> None:
         """Play on, row by row another number of decisions."""
-        rows, words = self.rows, self.rows._words
+        rows, words = self.rows, self.rows.tables.native
         kept = cuda.device_array(words.shape, np.int64)
         for step in range(OUT_OF_STEP):
             places = np.arange(step, len(self.batch), OUT_OF_STEP)
@@ -100,7 +100,7 @@ class Gpu:
     def put(self, words: Any, order: np.ndarray) -> None:
         """Make row i what row `order[i]` of some words on the GPU is."""
         every = np.arange(len(self.batch))
-        self.rows._copy(words, order, self.rows._words, every)
+        self.rows._copy(words, order, self.rows.tables.native, every)
         self.rows._settle(every, False)
         self.batch.observe()
 
