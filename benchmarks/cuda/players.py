@@ -24,7 +24,7 @@ PARAMETERS = {"pimc": ":100", "search": ":{game},worlds=24"}
 POLICY = "{game}"
 SAME = ("random", "greedy", "thumb", "flat_mc")
 """Players that must answer as on the processor; of the others the share is told."""
-FEWEST = 32
+FEWEST = 8
 """Rows that the processor is asked for at once, at least."""
 ASKED_SECONDS = 0.02
 """For so long the processor is asked at once."""
@@ -93,10 +93,14 @@ class Asked:
         self.player, self.batch = load_player(name), batch
         self.chunk = min(FEWEST, len(batch))
         self.answers(0)  # compiles
+        taken = min(self._seconds() for _ in range(3))
+        many = int(ASKED_SECONDS / taken) * self.chunk
+        self.chunk = max(self.chunk, min(len(batch), many))
+
+    def _seconds(self) -> float:
         start = perf_counter()
         self.answers(0)
-        many = int(ASKED_SECONDS / max(perf_counter() - start, 1e-6)) * self.chunk
-        self.chunk = max(self.chunk, min(len(batch), many))
+        return max(perf_counter() - start, 1e-6)
 
     def rows(self, number: int) -> slice:
         """The rows of a chunk."""
