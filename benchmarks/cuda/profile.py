@@ -71,7 +71,7 @@ def variants(game: str, tables: int, seconds: float) -> list[Row]:
         return decisions / seconds_of(work, seconds)
 
     def in_blocks(threads: int) -> None:
-        arguments = (rows.native, STEPS, gpu.streams.native, *rows._seen, rows._wanted)
+        arguments = (rows.native, STEPS, gpu.streams.native, *rows.seen, rows._wanted)
         streams.configured(kernels.play_randomly, -(-tables // threads), threads)(*arguments)
 
     many, thumb = STEPS * tables, load_player("thumb", device="cuda")
