@@ -166,11 +166,10 @@ def play_randomly(tables, steps, streams, observation, mask, hidden, wanted):
 
 @kernel
 def copy_rows(source, sources, target, targets):
-    """Copy rows of words: a thread for each word; one source may stand for all."""
-    k = np.int64(cuda.grid(1))
+    """Copy rows of words, in any number of threads; one source may stand for all."""
     words = source.shape[1]
-    i = k // words
-    if i < len(targets):
+    for k in range(np.int64(cuda.grid(1)), len(targets) * words, np.int64(cuda.gridsize(1))):
+        i = k // words
         target[targets[i], k % words] = source[sources[i] if len(sources) > 1 else sources[0], k % words]
 
 
@@ -202,9 +201,8 @@ def name_actions(actions, orders, names, out):
 @kernel
 def fill_groups(words, models, ends, number):
     """Copy the model of its group into each row, and write the row's number into one word."""
-    k = np.int64(cuda.grid(1))
-    row, word = k // words.shape[1], k % words.shape[1]
-    if row < len(words):
+    for k in range(np.int64(cuda.grid(1)), words.size, np.int64(cuda.gridsize(1))):
+        row, word = k // words.shape[1], k % words.shape[1]
         group = 0
         while ends[group] <= row:
             group += 1
@@ -213,9 +211,8 @@ def fill_groups(words, models, ends, number):
 
 @kernel
 def clear(words):
-    """Zeros everywhere."""
-    k = np.int64(cuda.grid(1))
-    if k < words.size:
+    """Zeros everywhere, in any number of threads."""
+    for k in range(np.int64(cuda.grid(1)), words.size, np.int64(cuda.gridsize(1))):
         words[k // words.shape[1], k % words.shape[1]] = 0
 
 

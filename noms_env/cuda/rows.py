@@ -66,8 +66,13 @@ def launch(threads: int, kernel: Any, *arguments: Any) -> None:
 def zeros(rows: int, words: int) -> Any:
     """An array of zeros on the GPU, int64."""
     made = cuda.device_array((rows, words), np.int64)
-    launch(rows * words, kernels.clear, made)
+    launch(min(rows * words, MOST_THREADS), kernels.clear, made)
     return made
+
+
+def copying(rows: int) -> int:
+    """Threads that copy so many rows of words."""
+    return min(rows * WORDS, MOST_THREADS)
 
 
 class GpuRows:
@@ -94,7 +99,7 @@ class GpuRows:
         self.words = self.native.view(np.int64).reshape(rows, WORDS)
         number = TABLE.fields["table"][1] // 8  # type: ignore[index]
         group_ends = streams.to_device(np.array(ends, np.int64))
-        self.launch(rows * WORDS, kernels.fill_groups, self.words, _words(models), group_ends, number)
+        self.launch(copying(rows), kernels.fill_groups, self.words, _words(models), group_ends, number)
         observation, mask = zeros(rows, OBSERVATION_SIZE // 8), zeros(rows, PADDED_MASK_SIZE // 8)
         hidden = zeros(rows if hidden_state else 1, HIDDEN_SIZE // 8)
         self.seen = (observation, mask, hidden)
@@ -287,7 +292,7 @@ class GpuRows:
 
     def _copy(self, source: Any, sources: np.ndarray, target: Any, targets: np.ndarray) -> None:
         numbers = (streams.to_device(sources), streams.to_device(targets))
-        self.launch(len(targets) * WORDS, kernels.copy_rows, source, numbers[0], target, numbers[1])
+        self.launch(copying(len(targets)), kernels.copy_rows, source, numbers[0], target, numbers[1])
 
     def _settle(self, rows: np.ndarray, pause: bool) -> None:
         """After tables were put into rows: write `scored`, `points`, `seat` and `over`."""

@@ -37,12 +37,11 @@ def list_rows(tables, where, some, numbers, counts, actions):
 
 @kernel
 def copy_worlds(words, numbers, counts, kind, first, n_worlds, worlds):
-    """Copy each row of a piece into so many worlds: a thread for each word."""
-    i = np.int64(cuda.grid(1))
-    world, word = i // words.shape[1], i % words.shape[1]
-    place = first + world // n_worlds
-    if world < len(worlds) and place < counts[kind, 0]:
-        worlds[world, word] = words[numbers[kind, place], word]
+    """Copy each row of a piece into so many worlds, in any number of threads."""
+    size = words.shape[1]
+    last = min(len(worlds), (counts[kind, 0] - first) * n_worlds)
+    for i in range(np.int64(cuda.grid(1)), last * size, np.int64(cuda.gridsize(1))):
+        worlds[i // size, i % size] = words[numbers[kind, first + i // size // n_worlds], i % size]
 
 
 @kernel
