@@ -16,7 +16,7 @@ import numpy as np
 
 from noms_env._jit import jit, lowest
 from noms_env.players.search import moves
-from noms_env.players.search.position import MOST_CARDS
+from noms_env.players.search.position import AFTER, MOST_CARDS
 
 ANY = np.int64(-1)
 """All cards, as the choice that a seat has."""
@@ -76,12 +76,12 @@ def open_next(w, f, child):
     child.count = f.count
     child.result = -1
     if child.n_table == w.n_seats:
-        child.count = w.after[f.count, child.best_seat]
+        child.count = AFTER[w.n_seats, f.count, child.best_seat]
         moves.take(child)
         if child.remaining == 0:
             return np.int64(child.count)
         if moves.is_last_trick(w, child):
-            return np.int64(w.after[child.count, moves.last_winner(w, child)])
+            return np.int64(AFTER[w.n_seats, child.count, moves.last_winner(w, child)])
         child.key = child.remaining | (child.count << MOST_CARDS) | (child.seat << (MOST_CARDS + END_BITS))
         end = moves.recall(w, child.key, END_BITS)
         if end >= 0:

@@ -8,7 +8,7 @@ from noms_env._jit import jit, lowest
 from noms_env.core.cards import bit
 from noms_env.core.tricks import beats, follow
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.search.position import MEMORY_BITS, MOST_CARDS
+from noms_env.players.search.position import MOST_CARDS
 
 CHUNK_BITS = 6
 """A memory is emptied in whole chunks of 2**6 words; no memory is smaller."""
@@ -44,15 +44,14 @@ NO_CARD = -1
 
 
 def new_frames() -> np.ndarray:
-    """The stack of a search, shape (MOST_CARDS + 1,), in the same form."""
+    """The stack of a search, shape (MOST_CARDS + 1,), in the form of `new_positions`."""
     return kernel_view(np.zeros(MOST_CARDS + 1, _RECORD).view(np.recarray))
 
 
 @jit
 def forget(w, bits):
-    """Empty the memory, and let it have 2**bits words (at least 2**CHUNK_BITS)."""
-    bits = min(max(bits, CHUNK_BITS), MEMORY_BITS)
-    w.memory_size = bit(bits)
+    """Empty the memory, and let it have 2**bits words, at least 2**CHUNK_BITS and at most all."""
+    w.memory_size = min(bit(max(bits, CHUNK_BITS)), len(w.memory))
     w.entered = 0
     w.memory[: w.memory_size] = 0
 

@@ -5,8 +5,9 @@
 2. Who holds a card does not change during the play, so a moment of it is the set of the cards that are left and the trick
    under way; nothing needs to be taken back.
 3. What the deal will be worth depends only on how many more tricks each seat takes. These *ends* are numbered, together with
-   what leads to them: `count` numbers all ways in which up to `left` tricks can be shared by the seats. The value of every
-   end is worked out beforehand by the rules themselves (`dispatch.settle`), so that the search knows no scoring.
+   what leads to them: `count` numbers all ways in which tricks can be shared by the seats, a smaller total first (`TAKEN`,
+   `AFTER`). The value of every end is worked out beforehand by the rules themselves (`dispatch.settle`), so that the search
+   knows no scoring.
 4. The value to a seat is its points less the mean of the others' points, times `units(seats)`: a whole number in every game,
    so that equal is equal.
 
@@ -18,6 +19,7 @@ unsaid, indication) concerns the action at hand only: `solver` leaves that one t
 from __future__ import annotations
 
 from math import comb
+from typing import Any
 
 import numpy as np
 
@@ -37,49 +39,82 @@ MEMORY_BITS = 18
 
 _I8 = np.int64
 
-POSITION = np.dtype(
-    [
-        ("n_seats", _I8),
-        # --- the cards in play, by their new numbers
-        ("number_of", _I8, 64),  # the new number of an old one
-        ("suits_of", _I8, 64),  # bit set
-        ("suit_cards", _I8, NO_TRUMP + 1),
-        ("trump_cards", _I8),
-        ("two_suited", _I8),  # set of the cards that bear two suits
-        ("hands", _I8, MAX_SEATS),
-        ("ban", _I8),  # trumps that may not be led while all of them are there; 0 for no such ban
-        # --- the moment at the root
-        ("seat", _I8),
-        ("n_table", _I8),
-        ("led", _I8),  # cards that follow suit
-        ("best", _I8),  # card, -1 for none
-        ("best_seat", _I8),
-        ("left", _I8),  # tricks to come, the one under way included
-        # --- counts of the tricks that each seat takes from here on
-        ("count_seats", _I8),  # what the table of counts below was made for
-        ("count_left", _I8),
-        ("n_counts", _I8),
-        ("after", np.int16, (MOST_COUNTS, MAX_SEATS)),  # the count with one more trick for a seat
-        ("total", np.int16, MOST_COUNTS),  # tricks counted
-        ("taken", np.int16, (MOST_COUNTS, MAX_SEATS)),  # tricks of each seat
-        ("values", _I8, (MOST_COUNTS, MAX_SEATS)),  # of an end, to each seat; of another count, the most that may become of it
-        # --- two sides
-        ("side", _I8),  # bit set: the declarer and the partner
-        ("side_values", _I8, MOST_LEFT + 1),  # per number of tricks of the side to come: to each member of the side
-        ("n_levels", _I8),
-        ("levels", _I8, MOST_LEFT + 1),  # the different values, ascending
-        # --- what the search remembers
-        ("memory_size", _I8),
-        ("memory", _I8, 1 << MEMORY_BITS),
-        ("entered", _I8),  # statistics: positions remembered
-    ],
-    align=True,
-)
-"""The working memory of a search."""
-_RECORD = np.dtype((np.record, POSITION))  # one object: numba looks at all fields of another for 4 µs
+_FIELDS: list[tuple[Any, ...]] = [
+    ("n_seats", _I8),
+    # --- the cards in play, by their new numbers
+    ("number_of", np.int8, 64),  # the new number of an old one
+    ("suits_of", np.int8, 64),  # bit set
+    ("suit_cards", _I8, NO_TRUMP + 1),
+    ("trump_cards", _I8),
+    ("two_suited", _I8),  # set of the cards that bear two suits
+    ("hands", _I8, MAX_SEATS),
+    ("ban", _I8),  # trumps that may not be led while all of them are there; 0 for no such ban
+    # --- the moment at the root
+    ("seat", _I8),
+    ("n_table", _I8),
+    ("led", _I8),  # cards that follow suit
+    ("best", _I8),  # card, -1 for none
+    ("best_seat", _I8),
+    ("left", _I8),  # tricks to come, the one under way included
+    # --- two sides
+    ("side", _I8),  # bit set: the declarer and the partner
+    ("side_values", _I8, MOST_LEFT + 1),  # per number of tricks of the side to come: to each member of the side
+    ("n_levels", _I8),
+    ("levels", _I8, MOST_LEFT + 1),  # the different values, ascending
+    # --- what the search remembers
+    ("memory_size", _I8),
+    ("entered", _I8),  # statistics: positions remembered
+]
+
+
+def position_type(counts: int = MOST_COUNTS, words: int = 1 << MEMORY_BITS) -> np.dtype:
+    """The record of the working memory of a search.
+
+    Args:
+        counts: counts that there is room for.
+        words: that it may remember results in, a power of 2, at least 64 (`moves.forget`). With fewer the search takes longer,
+            and finds the same.
+    """
+    sized = [
+        ("values", _I8, (counts, MAX_SEATS)),  # of an end, to each seat; of another count, the most that may become of it
+        ("memory", _I8, words),
+    ]
+    return np.dtype([*_FIELDS, *sized], align=True)
+
+
+_RECORD = np.dtype((np.record, position_type()))  # one object: numba looks at all fields of another for 4 µs
 
 ORDER = np.array([[comb(p + j - 1, j) if j else 0 for j in range(MAX_SEATS + 1)] for p in range(MOST_LEFT + 2)], np.int64)
 """[p, j]: number of ways to share fewer than p tricks among j seats; see `number_counts`."""
+
+
+def number_counts(n_seats: int) -> tuple[np.ndarray, np.ndarray]:
+    """Number the ways to share tricks among the seats: a smaller total has a smaller number; nothing taken is number 0.
+
+    With p_j for the tricks of the first j seats together, the number is the sum of ORDER[p_j, j]: the combinatorial number
+    system for multisets.
+
+    Returns:
+        The tricks of each seat, and the number with one more trick for a seat; int16, shape (MOST_COUNTS, MAX_SEATS). There are
+        counts of as many totals as have room.
+    """
+    taken, after = np.zeros((2, MOST_COUNTS, MAX_SEATS), np.int16)
+    left = max(left for left in range(MOST_LEFT + 1) if ORDER[left + 1, n_seats] <= MOST_COUNTS)
+    places = np.arange(1, n_seats + 1)
+    for count in range(ORDER[left, n_seats]):
+        for seat in range(n_seats):
+            more = taken[count] + (np.arange(MAX_SEATS) == seat)
+            number = ORDER[more.cumsum()[:n_seats], places].sum()
+            after[count, seat] = number
+            taken[number] = more
+    return taken, after
+
+
+_COUNTS = [number_counts(max(n_seats, 1)) for n_seats in range(MAX_SEATS + 1)]
+TAKEN = np.array([taken for taken, _ in _COUNTS])
+"""[seats, count, seat]: tricks of the seat."""
+AFTER = np.array([after for _, after in _COUNTS])
+"""[seats, count, seat]: the count with one more trick for the seat."""
 
 
 def new_positions() -> np.ndarray:
@@ -131,8 +166,6 @@ def set_up(w, t):
     w.ban = 0
     if t.breaks_trumps != 0 and t.broken == 0:
         w.ban = w.trump_cards
-    if w.count_seats != w.n_seats or w.count_left != w.left:
-        number_counts(w)
 
 
 @jit
@@ -166,51 +199,24 @@ def number_cards(w, t):
 
 
 @jit
-def number_counts(w):
-    """Number the ways to share up to `left` tricks: a smaller total has a smaller number; nothing taken is number 0.
-
-    With p_j for the tricks of the first j seats together, the number is the sum of ORDER[p_j, j]: the combinatorial number
-    system for multisets.
-    """
-    w.count_seats = w.n_seats
-    w.count_left = w.left
-    w.n_counts = ORDER[w.left + 1, w.n_seats]
-    w.taken[0] = 0
-    for count in range(w.n_counts):
-        total = 0
-        for seat in range(w.n_seats):
-            total += w.taken[count, seat]
-        w.total[count] = total
-        if total < w.left:
-            for seat in range(w.n_seats):
-                number = 0
-                sum_so_far = 0
-                for other in range(w.n_seats):
-                    sum_so_far += w.taken[count, other] + (1 if other == seat else 0)
-                    number += ORDER[sum_so_far, other + 1]
-                w.after[count, seat] = number
-                for other in range(w.n_seats):
-                    w.taken[number, other] = w.taken[count, other] + (1 if other == seat else 0)
-
-
-@jit
 def find_values(w, t, scratch):
     """Work out what each end is worth to each seat, and what each count may at best come to.
 
     `t` is the table of the position; tricks and points of `scratch`, a copy, are overwritten.
     """
-    for count in range(w.n_counts - 1, -1, -1):
-        if w.total[count] == w.left:
+    first_end = ORDER[w.left, w.n_seats]
+    for count in range(ORDER[w.left + 1, w.n_seats] - 1, -1, -1):
+        if count >= first_end:
             for seat in range(w.n_seats):
-                scratch.tricks[seat] = t.tricks[seat] + w.taken[count, seat]
+                scratch.tricks[seat] = t.tricks[seat] + TAKEN[w.n_seats, count, seat]
             settle(scratch)
             for seat in range(w.n_seats):
                 w.values[count, seat] = value_to(scratch, seat)
         else:
             for seat in range(w.n_seats):
-                most = w.values[w.after[count, 0], seat]
+                most = w.values[AFTER[w.n_seats, count, 0], seat]
                 for winner in range(1, w.n_seats):
-                    most = max(most, w.values[w.after[count, winner], seat])
+                    most = max(most, w.values[AFTER[w.n_seats, count, winner], seat])
                 w.values[count, seat] = most
 
 

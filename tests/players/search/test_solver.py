@@ -13,7 +13,7 @@ from noms_env.core.partners import is_on_side
 from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.search.moves import allowed, forget, new_frames, open_root
-from noms_env.players.search.position import MEMORY_BITS, new_positions, number_counts, set_up, units
+from noms_env.players.search.position import AFTER, MEMORY_BITS, ORDER, TAKEN, new_positions, set_up, units
 from noms_env.players.search.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.dispatch import common_sides
@@ -296,22 +296,18 @@ def test_equal_ends_are_those_of_the_lowest_card() -> None:
     assert solve(table)[table.number("2H")] == [2 - 11 / 2, 0 - 13 / 2, 11 - 2 / 2]
 
 
-def test_counts_number_every_way_to_share_the_tricks() -> None:
-    seats, left = 3, 5
-    position = new_positions()
-    w = position[0]
-    w["n_seats"], w["left"] = seats, left
-    number_counts(w if isinstance(w, np.record) else position.view(np.recarray)[0])
+@pytest.mark.parametrize(("seats", "left"), [(2, 16), (3, 5), (4, 7), (7, 4)])
+def test_counts_number_every_way_to_share_the_tricks(seats: int, left: int) -> None:
+    """A position takes the first of them, however many tricks are left."""
     ways = [ways for ways in itertools.product(range(left + 1), repeat=seats) if sum(ways) <= left]
-    n = int(position[0]["n_counts"])
-    assert n == len(ways)
-    found = [tuple(map(int, taken[:seats])) for taken in position[0]["taken"][:n]]
+    found = [tuple(map(int, taken[:seats])) for taken in TAKEN[seats, : ORDER[left + 1, seats]]]
     assert sorted(found) == sorted(ways)
     for count, taken in enumerate(found):
+        assert (count >= ORDER[left, seats]) == (sum(taken) == left)
         for seat in range(seats):
             if sum(taken) < left:
                 more = tuple(k + (other == seat) for other, k in enumerate(taken))
-                assert found[position[0]["after"][count, seat]] == more
+                assert found[AFTER[seats, count, seat]] == more
 
 
 def test_what_cannot_be_solved_is_refused_in_a_sentence() -> None:
