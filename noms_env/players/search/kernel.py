@@ -6,9 +6,9 @@ others' points, not multiplied, as whole numbers (`position.units`): sums do not
 
 * Flat Monte Carlo plays each world out by rules of thumb (`rollout`), the searcher's own seat too.
 * Perfect-information Monte Carlo (M. Ginsberg, "GIB", 2001) solves each world exactly once few enough cards are left
-  (`MOST_LEFT_TO_SOLVE`); until then it plays out by the same rules, up to an ending that is solved at once
-  (`FEWER_BEHIND_A_ROLLOUT`). It takes for granted that everybody will know all cards, the reason why it neither hides nor
-  probes (strategy fusion: I. Frank and D. Basin, 1998).
+  (`MOST_LEFT_TO_SOLVE`); until then it plays out by the same rules, up to an ending that is solved at once (`FEWER`). It
+  takes for granted that everybody will know all cards, the reason why it neither hides nor probes (strategy fusion: I. Frank
+  and D. Basin, 1998).
 
 What is taken is the action of the player `thumb:1`, unless another one is clearly better: the one with the best mean among
 those that gain more than one standard error over it, the differences being taken world by world (so that a gain in a single
@@ -64,8 +64,13 @@ MOST_LEFT_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 4
 """[kind, seats]: tricks to come, the one under way included, from which on worlds of the French deck are solved."""
 MOST_LEFT_TO_SOLVE_DECKTET = np.array([0, 0, 0, 4, 4])
 """[seats]: likewise for the Decktet, whose leads have more choices."""
-FEWER_BEHIND_A_ROLLOUT = 2
-"""So many tricks fewer for what is solved once for each action and world, at the end of what was played out."""
+NOTHING, SHORT, LONG = range(3)
+"""Which endings are solved: none, those that suit a thread of a GPU, or those that suit a processor."""
+FEWER = np.array([[0, 0], [1, 2], [0, 2]])
+"""[endings, is_behind]: so many tricks fewer; `is_behind` is 1 for what is solved once for each action and world, at the end of
+what was played out."""
+FEWER_FOR_EVERY_SEAT = np.array([[0, 0], [1, 2], [0, 0]])
+"""[endings, is_behind]: likewise for where a choice between the two kinds falls on each seat for itself, the slower one."""
 CALL_WORLDS = 4
 """A single round of calls is tried in so many times as many worlds: it is asked once a deal and decides most, and the bonus
 for an exact call makes for wide differences between worlds."""
@@ -103,7 +108,7 @@ def new_work(worlds: int) -> Work:
 
 
 @jit
-def search_rows(tables, first, last, seeds, is_exact, work, actions):
+def search_rows(tables, first, last, seeds, endings, work, actions):
     """Choose an action in each row of a range.
 
     Args:
@@ -111,18 +116,18 @@ def search_rows(tables, first, last, seeds, is_exact, work, actions):
         first: first row.
         last: the row behind the last one.
         seeds: int64, shape (tables,): what all that is random in a row follows from.
-        is_exact: whether worlds are solved when few cards are left.
+        endings: which worlds are solved, `NOTHING`, `SHORT` or `LONG`.
         work: `new_work`.
         actions: int64, shape (tables,): is written; `NOBODY` where nobody is to act.
     """
     for row in range(first, last):
         actions[row] = NOBODY
         if tables[row].phase != SCORED:
-            actions[row] = search(tables, row, seeds[row], is_exact, work)
+            actions[row] = search(tables, row, seeds[row], endings, work)
 
 
 @jit
-def search(tables, row, seed, is_exact, work):
+def search(tables, row, seed, endings, work):
     """Choose an action for the seat to act; see `search_rows`."""
     count = write_candidates(tables[row], work.candidates)
     if count == 1:
@@ -137,10 +142,10 @@ def search(tables, row, seed, is_exact, work):
     work.squares[:count] = 0.0
     for world in range(worlds):
         count_deal_as_last(work.tables[world])
-        if is_exact and is_solvable(work.tables[world], 0):
-            find_exact(world, count, work)
+        if endings != NOTHING and is_solvable(work.tables[world], FEWER[endings, 0]):
+            find_exact(world, count, endings, work)
         else:
-            find_by_rollout(world, count, is_exact, work)
+            find_by_rollout(world, count, endings, work)
         add_up(work.values, work.sums, work.squares, count, place)
     best = best_of(work.sums, work.squares, count, place)
     return favourite if best == place else work.candidates[best]
@@ -159,38 +164,37 @@ def is_single_round(t):
 
 
 @jit
-def find_exact(world, count, work):
+def find_exact(world, count, endings, work):
     """Find what each candidate is worth in a world in which everybody plays best."""
     w = work.positions[0]
     t = work.tables[world]
-    kind = kind_to_solve(t)
+    kind = kind_to_solve(t, FEWER_FOR_EVERY_SEAT[endings, 0])
     prepare(w, work.tables, world, len(work.numbers), kind)
     for k in range(count):
         work.values[k] = action_value(w, work.frames, t, kind, work.candidates[k], t.seat)
 
 
 @jit
-def find_by_rollout(world, count, is_exact, work):
+def find_by_rollout(world, count, endings, work):
     """Find what each candidate comes to in a world that is played out."""
     spare = len(work.numbers)
     seat = work.tables[world].seat
     for k in range(count):
         work.tables[spare] = work.tables[world]
         t = work.tables[spare]
-        play_out(t, work.candidates[k], is_exact, work.workspaces[0])
+        play_out(t, work.candidates[k], endings, work.workspaces[0])
         if t.phase == SCORED:
             work.values[k] = value_to(t, seat)
         else:
-            work.values[k] = position_value(
-                work.positions[0], work.frames, work.tables, spare, spare + 1, kind_to_solve(t), seat
-            )
+            kind = kind_to_solve(t, FEWER_FOR_EVERY_SEAT[endings, 1])
+            work.values[k] = position_value(work.positions[0], work.frames, work.tables, spare, spare + 1, kind, seat)
 
 
 @jit
-def play_out(t, action, is_exact, m):
+def play_out(t, action, endings, m):
     """Take an action, and play on by rules of thumb: to the end of the deal, or to an ending that is to be solved exactly."""
     step(t, action)
-    while t.phase != SCORED and not (is_exact and is_solvable(t, FEWER_BEHIND_A_ROLLOUT)):
+    while t.phase != SCORED and not (endings != NOTHING and is_solvable(t, FEWER[endings, 1])):
         step(t, next_action(t, m))
 
 
@@ -230,10 +234,9 @@ def is_solvable(t, fewer):
 
 
 @jit
-def kind_to_solve(t):
+def kind_to_solve(t, fewer):
     """How a world is solved: each seat for itself where that is affordable, unless two sides are exact."""
     if common_sides(t) == 0:
         return EVERY_SEAT
-    if common_sides(t) == 2 or t.deal_size - t.trick_number > MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]:
-        return TWO_SIDES
-    return EVERY_SEAT
+    most = MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats] - fewer
+    return TWO_SIDES if common_sides(t) == 2 or t.deal_size - t.trick_number > most else EVERY_SEAT

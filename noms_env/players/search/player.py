@@ -10,7 +10,7 @@ import numpy as np
 from noms_env._threads import RowThreads
 from noms_env.core.actions import is_integer
 from noms_env.players.protocol import RowsPlayer, row_seeds
-from noms_env.players.search.kernel import new_work, search_rows
+from noms_env.players.search.kernel import LONG, NOTHING, new_work, search_rows
 
 MOST_WORLDS = 10_000
 
@@ -18,7 +18,8 @@ MOST_WORLDS = 10_000
 class FlatMC(RowsPlayer):
     """Tries every action in some worlds, played out by rule of thumb; takes that of `thumb`, or one that is clearly better."""
 
-    is_exact: ClassVar[bool] = False
+    endings: ClassVar[int] = NOTHING
+    """Which endings it solves."""
     reward: ClassVar[str] = "relative"
     """What it plays for: points less the mean of the others'."""
 
@@ -46,7 +47,7 @@ class FlatMC(RowsPlayer):
                 work = self._spare.pop()
             except IndexError:
                 work = new_work(self.worlds)
-            search_rows(tables, first, end, seeds, self.is_exact, work, actions)
+            search_rows(tables, first, end, seeds, self.endings, work, actions)
             self._spare.append(work)
 
         self._row_threads.run(len(tables), search)
@@ -55,7 +56,7 @@ class FlatMC(RowsPlayer):
 class PIMC(FlatMC):
     """The same, but solves the worlds exactly once few cards are left."""
 
-    is_exact: ClassVar[bool] = True
+    endings: ClassVar[int] = LONG
 
 
 def checked_number(name: str, number: Any, most: int) -> int:

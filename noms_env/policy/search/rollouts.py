@@ -218,7 +218,7 @@ def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, st
         if t.phase == SCORED:
             values[at] = value_to(t, seats[at])
         elif is_solvable(t, FEWER_SOLVED):
-            values[at] = position_value(positions[0], frames, rollouts, at, scratch, kind_to_solve(t), seats[at])
+            values[at] = position_value(positions[0], frames, rollouts, at, scratch, kind_to_solve(t, 0), seats[at])
         else:
             active[left] = at
             seeds[left] = draws[at] + moment * STRIDE

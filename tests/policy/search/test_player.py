@@ -195,7 +195,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
                     chosen = int(policy.drawn(observation[None], mask[None], np.array([draw + decision * STRIDE]), 1.0)[0])
                     decision += 1
                 twin.step(chosen)
-            ends = solve(twin, KINDS[kind_to_solve(twin.row)]).values()
+            ends = solve(twin, KINDS[kind_to_solve(twin.row, 0)]).values()
             end = max(ends, key=lambda end: end[int(twin.row.seat)])
             assert value / units(4) == pytest.approx(end[seat] / twin.row.multiplier)
             numbers.append(decision)
