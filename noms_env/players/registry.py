@@ -75,7 +75,12 @@ PLAYERS: dict[str, Entry] = {
         "tries its actions on sampled cards, played out by thumb",
         {"worlds": int},
     ),
-    "pimc": Entry("noms_env.players.search.player:PIMC", "", "the same, but solves the endings exactly", {"worlds": int}),
+    "pimc": Entry(
+        "noms_env.players.search.player:PIMC",
+        "noms_env.cuda.players.pimc:GpuPIMC",
+        "the same, but solves the endings exactly",
+        {"worlds": int},
+    ),
     "search": Entry(
         "noms_env.policy.search.player:search_player",
         "",

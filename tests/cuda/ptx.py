@@ -40,7 +40,7 @@ from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import kernel_settings
 from noms_env.cuda.arrays import GpuArray
 from noms_env.cuda.canonical_suits import GpuCanonicalSuits
-from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, world_kernels
+from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, pimc_kernels, world_kernels
 from noms_env.cuda.players import kernels as player_kernels
 from noms_env.cuda.players.encoding import GpuEncoding, PolicyRows
 from noms_env.cuda.players.seats import SeatedPlayers
@@ -54,17 +54,20 @@ CAPABILITY = (8, 0)
 """What the PTX is for: the lowest of them."""
 MOST_REGISTERS = {
     **{"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144},
-    **{"find_candidates": 144, "play_worlds_out": 160, "draw_actions": 96, "write_chances": 104},
+    **{"find_candidates": 144, "play_worlds_out": 160, "play_to_endings": 192, "solve_worlds": 104},
+    **{"draw_actions": 96, "write_chances": 104},
 }
 OF_OTHERS = 72
-MOST_CONSTANTS = 4096
+MOST_CONSTANTS = 8192
 """Bytes; an architecture allows 65,536. Kernels' arguments are among them; tables of constants lie in global memory."""
-MODULES = (kernels, player_kernels, world_kernels, flat_mc_kernels, encoding_kernels, benchmark_kernels)
+MODULES = (kernels, player_kernels, world_kernels, flat_mc_kernels, pimc_kernels, encoding_kernels, benchmark_kernels)
 """Each with `ALL` of its kernels."""
 ALL = tuple(kernel for module in MODULES for kernel in module.ALL)
 PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
 PROCESSES = 2
 SLOWEST = (
+    "play_to_endings",
+    "solve_worlds",
     "play_worlds_out",
     "find_candidates",
     "ask_thumb",
@@ -153,7 +156,7 @@ def launch_all(observation: ObservationKind) -> None:
     batch.next_deal()
     batch.clone(0, [1])
     batch._rows.sample_hidden(0, np.arange(2), 1, 1, False)
-    players = [load_player(player, device="cuda") for player in ("random", "greedy", "thumb", "flat_mc:2")]
+    players = [load_player(player, device="cuda") for player in ("random", "greedy", "thumb", "flat_mc:2", "pimc:2")]
     for player in players:
         player.act(batch, numbers, where=batch.over)
     SeatedPlayers(batch, players, np.zeros((3, MAX_SEATS), np.int64), seed=1).act()

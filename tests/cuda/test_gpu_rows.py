@@ -24,8 +24,9 @@ def test_in_the_simulator(file: str) -> None:
 
 
 @pytest.mark.soak
-def test_searches_of_all_games_in_the_simulator() -> None:
-    run_in_the_simulator("simulated_search.py", "soak")
+@pytest.mark.parametrize("file", ["simulated_search.py", "simulated_pimc.py"])
+def test_searches_of_all_games_in_the_simulator(file: str) -> None:
+    run_in_the_simulator(file, "soak")
 
 
 def run_in_the_simulator(file: str, marks: str) -> None:

@@ -11,7 +11,7 @@ from numba import cuda
 from noms_env.cuda.kernels import kernel
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
-from noms_env.players.search.kernel import add_up, best_of, play_out
+from noms_env.players.search.kernel import NOTHING, add_up, best_of, play_out
 from noms_env.players.search.position import value_to
 
 
@@ -60,7 +60,7 @@ def play_worlds_out(
             if k < n_candidates[j]:
                 for word in range(words.shape[1]):
                     spare_words[thread, word] = words[world, word]
-                play_out(spare[thread], candidates[j, k], False, workspaces[thread])
+                play_out(spare[thread], candidates[j, k], NOTHING, workspaces[thread])
                 values[world, k] = value_to(spare[thread], tables[world].seat)
 
 

@@ -42,6 +42,7 @@ from noms_env._jit import jit
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.core.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
 from noms_env.core.cards import FRENCH
+from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.players.protocol import NOBODY
@@ -50,15 +51,12 @@ from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.moves import new_frames
-from noms_env.players.search.position import count_deal_as_last, fits, new_positions, value_to
+from noms_env.players.search.position import ORDER, count_deal_as_last, fits, new_positions, value_to
 from noms_env.players.search.rollout import next_action
 from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, action_value, position_value, prepare
 from noms_env.variants.dispatch import common_sides
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import new_tables
-
-SPARE_TABLES = 2
-"""Tables that a search needs besides the worlds."""
 
 MOST_LEFT_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 4]])
 """[kind, seats]: tricks to come, the one under way included, from which on worlds of the French deck are solved."""
@@ -71,6 +69,13 @@ FEWER = np.array([[0, 0], [1, 2], [0, 2]])
 what was played out."""
 FEWER_FOR_EVERY_SEAT = np.array([[0, 0], [1, 2], [0, 0]])
 """[endings, is_behind]: likewise for where a choice between the two kinds falls on each seat for itself, the slower one."""
+_SEATS = range(2, MAX_SEATS + 1)
+MOST_CARDS_SOLVED = [max(int(MOST_LEFT_TO_SOLVE[:, seats].max() - fewer) * seats for seats in _SEATS) for fewer in FEWER[:, 0]]
+"""[endings]: cards in the hands at most; the Decktet has fewer."""
+MOST_COUNTS_SOLVED = [
+    max(int(ORDER[MOST_LEFT_TO_SOLVE[EVERY_SEAT, seats] - fewer + 1, seats]) for seats in _SEATS) for fewer in FEWER[:, 0]
+]
+"""[endings]: counts (`position`) at most."""
 CALL_WORLDS = 4
 """A single round of calls is tried in so many times as many worlds: it is asked once a deal and decides most, and the bonus
 for an exact call makes for wide differences between worlds."""
@@ -79,7 +84,7 @@ for an exact call makes for wide differences between worlds."""
 class Work(NamedTuple):
     """The working memory of one thread."""
 
-    tables: np.ndarray  # structured, shape (CALL_WORLDS * worlds + SPARE_TABLES,): the worlds, and tables to play on
+    tables: np.ndarray  # structured, shape (CALL_WORLDS * worlds + 1,): the worlds, and a table to play on
     numbers: np.ndarray  # int64, shape (CALL_WORLDS * worlds,): 0, 1, ...
     sampling: np.ndarray  # `belief.new_sampling_workspace`
     positions: np.ndarray  # `position.new_positions`
@@ -94,7 +99,7 @@ class Work(NamedTuple):
 def new_work(worlds: int) -> Work:
     """Working memory for a search in so many worlds."""
     return Work(
-        tables=kernel_view(new_tables(CALL_WORLDS * worlds + SPARE_TABLES)),
+        tables=kernel_view(new_tables(CALL_WORLDS * worlds + 1)),
         numbers=np.arange(CALL_WORLDS * worlds),
         sampling=new_sampling_workspace(),
         positions=new_positions(),
@@ -143,7 +148,8 @@ def search(tables, row, seed, endings, work):
     for world in range(worlds):
         count_deal_as_last(work.tables[world])
         if endings != NOTHING and is_solvable(work.tables[world], FEWER[endings, 0]):
-            find_exact(world, count, endings, work)
+            w = work.positions[0]
+            find_exact(work.tables[world], work.candidates, count, endings, w, work.frames, work.values)
         else:
             find_by_rollout(world, count, endings, work)
         add_up(work.values, work.sums, work.squares, count, place)
@@ -164,14 +170,12 @@ def is_single_round(t):
 
 
 @jit
-def find_exact(world, count, endings, work):
-    """Find what each candidate is worth in a world in which everybody plays best."""
-    w = work.positions[0]
-    t = work.tables[world]
+def find_exact(t, candidates, count, endings, w, frames, values):
+    """Find what each candidate is worth in a world in which everybody plays best; the points of the world are overwritten."""
     kind = kind_to_solve(t, FEWER_FOR_EVERY_SEAT[endings, 0])
-    prepare(w, work.tables, world, len(work.numbers), kind)
+    prepare(w, t, kind)
     for k in range(count):
-        work.values[k] = action_value(w, work.frames, t, kind, work.candidates[k], t.seat)
+        values[k] = action_value(w, frames, t, kind, candidates[k], t.seat)
 
 
 @jit
@@ -183,11 +187,15 @@ def find_by_rollout(world, count, endings, work):
         work.tables[spare] = work.tables[world]
         t = work.tables[spare]
         play_out(t, work.candidates[k], endings, work.workspaces[0])
-        if t.phase == SCORED:
-            work.values[k] = value_to(t, seat)
-        else:
-            kind = kind_to_solve(t, FEWER_FOR_EVERY_SEAT[endings, 1])
-            work.values[k] = position_value(work.positions[0], work.frames, work.tables, spare, spare + 1, kind, seat)
+        work.values[k] = (
+            value_to(t, seat) if t.phase == SCORED else value_behind(t, seat, endings, work.positions[0], work.frames)
+        )
+
+
+@jit
+def value_behind(t, seat, endings, w, frames):
+    """What the ending behind a rollout (`play_out`) is worth to a seat; the points of the table are overwritten."""
+    return position_value(w, frames, t, kind_to_solve(t, FEWER_FOR_EVERY_SEAT[endings, 1]), seat)
 
 
 @jit

@@ -56,6 +56,7 @@ _FIELDS: list[tuple[Any, ...]] = [
     ("best", _I8),  # card, -1 for none
     ("best_seat", _I8),
     ("left", _I8),  # tricks to come, the one under way included
+    ("tricks", _I8, MAX_SEATS),  # of each seat so far
     # --- two sides
     ("side", _I8),  # bit set: the declarer and the partner
     ("side_values", _I8, MOST_LEFT + 1),  # per number of tricks of the side to come: to each member of the side
@@ -154,6 +155,8 @@ def set_up(w, t):
     w.n_seats = t.n_seats
     w.left = t.deal_size - t.trick_number
     number_cards(w, t)
+    for seat in range(w.n_seats):
+        w.tricks[seat] = t.tricks[seat]
     w.seat = t.seat
     w.n_table = t.n_table
     w.best = -1
@@ -199,25 +202,33 @@ def number_cards(w, t):
 
 
 @jit
-def find_values(w, t, scratch):
+def find_values(w, t):
     """Work out what each end is worth to each seat, and what each count may at best come to.
 
-    `t` is the table of the position; tricks and points of `scratch`, a copy, are overwritten.
+    `t` is the table of the position; its points are overwritten.
     """
     first_end = ORDER[w.left, w.n_seats]
     for count in range(ORDER[w.left + 1, w.n_seats] - 1, -1, -1):
         if count >= first_end:
             for seat in range(w.n_seats):
-                scratch.tricks[seat] = t.tricks[seat] + TAKEN[w.n_seats, count, seat]
-            settle(scratch)
+                t.tricks[seat] = w.tricks[seat] + TAKEN[w.n_seats, count, seat]
+            settle(t)
             for seat in range(w.n_seats):
-                w.values[count, seat] = value_to(scratch, seat)
+                w.values[count, seat] = value_to(t, seat)
         else:
             for seat in range(w.n_seats):
                 most = w.values[AFTER[w.n_seats, count, 0], seat]
                 for winner in range(1, w.n_seats):
                     most = max(most, w.values[AFTER[w.n_seats, count, winner], seat])
                 w.values[count, seat] = most
+    put_tricks_back(w, t)
+
+
+@jit
+def put_tricks_back(w, t):
+    """Let a table have the tricks that it came with."""
+    for seat in range(w.n_seats):
+        t.tricks[seat] = w.tricks[seat]
 
 
 @jit

@@ -24,16 +24,16 @@ from noms_env.core.partners import is_on_side
 from noms_env.core.tricks import beaters
 from noms_env.players.search import moves
 from noms_env.players.search.max_n import ANY
-from noms_env.players.search.position import MOST_CARDS, settle, value_to
+from noms_env.players.search.position import MOST_CARDS, put_tricks_back, settle, value_to
 
 GOAL_SHIFT = MOST_CARDS + 3
 
 
 @jit
-def find_side_values(w, t, scratch):
+def find_side_values(w, t):
     """Work out what each number of further tricks of the side is worth to each of its members, and list the different values.
 
-    `t` is the table of the position; tricks and points of `scratch`, a copy, are overwritten.
+    `t` is the table of the position; its points are overwritten.
     """
     w.side = 0
     opponent = -1
@@ -42,13 +42,12 @@ def find_side_values(w, t, scratch):
             w.side |= bit(seat)
         else:
             opponent = seat
-    scratch.tricks = t.tricks
     w.n_levels = 0
     for taken in range(w.left + 1):
-        scratch.tricks[t.declarer] = t.tricks[t.declarer] + taken
-        scratch.tricks[opponent] = t.tricks[opponent] + w.left - taken
-        settle(scratch)
-        value = value_to(scratch, t.declarer)
+        t.tricks[t.declarer] = w.tricks[t.declarer] + taken
+        t.tricks[opponent] = w.tricks[opponent] + w.left - taken
+        settle(t)
+        value = value_to(t, t.declarer)
         w.side_values[taken] = value
         place = 0
         while place < w.n_levels and w.levels[place] < value:
@@ -58,6 +57,7 @@ def find_side_values(w, t, scratch):
                 w.levels[k] = w.levels[k - 1]
             w.levels[place] = value
             w.n_levels += 1
+    put_tricks_back(w, t)
 
 
 @jit

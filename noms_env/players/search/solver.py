@@ -57,7 +57,7 @@ def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
     if not fits(table.row):
         raise ValueError(f"{table.row.deal_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
     number = KINDS.index(kind) if kind else TWO_SIDES if dispatch.common_sides(table.row) == 2 else EVERY_SEAT  # the quickest
-    tables = new_tables(4)
+    tables = new_tables(3)
     tables[0] = table.row
     actions = np.empty(NUM_ACTIONS, np.int64)
     values = np.empty((NUM_ACTIONS, table.seats), np.int64)
@@ -71,7 +71,7 @@ def solve_row(tables, row, kind, positions, frames, actions, values):
     """Write the legal actions in a row, and the value of each to each seat; returns their number.
 
     Args:
-        tables: structured array, shape (tables,), whose last three rows, above `row`, serve as scratch.
+        tables: structured array, shape (tables,), whose last two rows, above `row`, serve as scratch.
         row: which; in the phase `play` or `suit`.
         kind: `EVERY_SEAT` or `TWO_SIDES`.
         positions: `position.new_positions`.
@@ -82,31 +82,29 @@ def solve_row(tables, row, kind, positions, frames, actions, values):
     w = positions[0]
     scratch = len(tables) - 1
     count = legal_row(tables, row, actions)
-    tables[scratch - 1] = tables[row]
-    count_deal_as_last(tables[scratch - 1])
+    tables[scratch] = tables[row]
+    count_deal_as_last(tables[scratch])
     if tables[row].trump != UNSAID:
-        prepare(w, tables, scratch - 1, scratch, kind)
+        prepare(w, tables[scratch], kind)
     for k in range(count):
         for seat in range(tables[row].n_seats):
             if tables[row].trump == UNSAID:
-                tables[scratch - 2] = tables[scratch - 1]
-                step(tables[scratch - 2], actions[k])
-                values[k, seat] = position_value(w, frames, tables, scratch - 2, scratch, kind, seat)
+                tables[scratch - 1] = tables[scratch]
+                step(tables[scratch - 1], actions[k])
+                values[k, seat] = position_value(w, frames, tables[scratch - 1], kind, seat)
             else:
-                values[k, seat] = action_value(w, frames, tables[scratch - 1], kind, actions[k], seat)
+                values[k, seat] = action_value(w, frames, tables[scratch], kind, actions[k], seat)
     return count
 
 
 @jit
-def prepare(w, tables, row, scratch, kind):
-    """Set up the position of a row of tables (phase `play` or `suit`, trump known, `fits`); overwrites the row `scratch`."""
-    tables[scratch] = tables[row]
-    t = tables[row]
+def prepare(w, t, kind):
+    """Set up the position of a table (phase `play` or `suit`, trump known, `fits`), whose points are overwritten."""
     set_up(w, t)
     if kind == TWO_SIDES:
-        sides.find_side_values(w, t, tables[scratch])
+        sides.find_side_values(w, t)
     else:
-        find_values(w, t, tables[scratch])
+        find_values(w, t)
     forget(w, 7 * w.left * w.n_seats // 10)
 
 
@@ -141,10 +139,9 @@ def name_suit(w, suit):
 
 
 @jit
-def position_value(w, frames, tables, row, scratch, kind, seat):
+def position_value(w, frames, t, kind, seat):
     """What the moment at a table is worth to a seat, in units: see `prepare` for the arguments."""
-    prepare(w, tables, row, scratch, kind)
-    t = tables[row]
+    prepare(w, t, kind)
     if t.phase == PLAYING:
         choice = ANY
         if t.trick_number == 0 and t.n_table == 0:

@@ -97,7 +97,7 @@ def play_out(
 
     def play(first: int, end: int, _part: int) -> None:
         here = world_of[first:end]
-        rollouts = kernel_view(new_tables(len(here) + 1))  # one is scratch
+        rollouts = kernel_view(new_tables(len(here)))
         copy_rows(tables, here, rollouts, np.arange(len(here)))
         run(rollouts, actions[first:end], draws[here], styles[here], policies, deadline, values[first:end])
 
@@ -120,7 +120,7 @@ def run(
     """Take an action in each of n tables, and play on to the end, or until the deadline.
 
     Args:
-        rollouts: n + 1 tables.
+        rollouts: n tables.
         actions: int64, shape (n,).
         draws: int64, shape (n,): what is drawn follows from them.
         styles: int64, shape (n, MAX_SEATS): number of the policy of each seat.
@@ -199,11 +199,11 @@ def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, st
     """Take an action in the first n active tables, and all after it that no policy is asked for; note the deals that are over.
 
     What the seats to act of the others see is written into the first rows of `seen` (observations, masks), with the number of
-    their draw and of their policy; they stay active. Returns their number. The last table is scratch.
+    their draw and of their policy; they stay active. Returns their number.
     """
     observation, mask, seeds, asked = seen
     positions, frames, workspaces = work
-    left, scratch = 0, len(rollouts) - 1
+    left = 0
     for i in range(n):
         at = active[i]
         t = rollouts[at]
@@ -218,7 +218,7 @@ def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, st
         if t.phase == SCORED:
             values[at] = value_to(t, seats[at])
         elif is_solvable(t, FEWER_SOLVED):
-            values[at] = position_value(positions[0], frames, rollouts, at, scratch, kind_to_solve(t, 0), seats[at])
+            values[at] = position_value(positions[0], frames, t, kind_to_solve(t, 0), seats[at])
         else:
             active[left] = at
             seeds[left] = draws[at] + moment * STRIDE

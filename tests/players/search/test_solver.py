@@ -210,10 +210,10 @@ def numbers(position: np.ndarray, cards: int) -> int:
 
 def worths_here(table: Table) -> Worths:
     """What the present moment is worth to each seat."""
-    tables = new_tables(2)
+    tables = new_tables(1)
     tables[0] = table.row
     position, frames, rows = new_positions(), new_frames(), kernel_view(tables)
-    found = [position_value(position[0], frames, rows, 0, 1, EVERY_SEAT, seat) for seat in range(table.seats)]
+    found = [position_value(position[0], frames, rows[0], EVERY_SEAT, seat) for seat in range(table.seats)]
     return [worth / units(table.seats) for worth in found]
 
 
@@ -262,13 +262,13 @@ def test_a_small_memory_changes_nothing() -> None:
     """What is overwritten is worked out again."""
     position, frames = new_positions(), new_frames()
     for table in moments("down_up", 4, {}, 5, range(3)):
-        tables = new_tables(2)
+        tables = new_tables(1)
         tables[0] = table.row
         rows = kernel_view(tables)
         entered = {}
         found = {}
         for bits in (6, MEMORY_BITS):
-            prepare(position[0], rows, 0, 1, EVERY_SEAT)
+            prepare(position[0], rows[0], EVERY_SEAT)
             forget(position[0], bits)
             found[bits] = [
                 action_value(position[0], frames, rows[0], EVERY_SEAT, action, seat)

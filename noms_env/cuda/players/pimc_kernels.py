@@ -1,0 +1,66 @@
+"""The kernels of `pimc` that solve; the others are those of `flat_mc`, and so are the arguments.
+
+`positions` and `frames` have a search's working memory for each thread.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from noms_env.core.actions import SCORED
+from noms_env.cuda.kernels import kernel
+from noms_env.players.search.kernel import FEWER, SHORT, find_exact, is_solvable, play_out, value_behind
+from noms_env.players.search.position import value_to
+
+
+@kernel
+def solve_worlds(tables, counts, kind, first, at_once, n_worlds, candidates, n_candidates, positions, frames, values):
+    """Solve the worlds that have few enough cards left: a thread takes one after another, with all of its candidates."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(positions):
+        for world in range(thread, min(at_once, counts[kind, 0] - first) * n_worlds, len(positions)):
+            j, t = world // n_worlds, tables[world]
+            if is_solvable(t, FEWER[SHORT, 0]):
+                find_exact(t, candidates[j], n_candidates[j], SHORT, positions[thread], frames[thread], values[world])
+
+
+@kernel
+def play_to_endings(
+    tables,
+    words,
+    counts,
+    kind,
+    first,
+    at_once,
+    n_worlds,
+    candidates,
+    n_candidates,
+    most,
+    workspaces,
+    spare,
+    spare_words,
+    positions,
+    frames,
+    values,
+):
+    """Play out each candidate in each of the other worlds, as `flat_mc_kernels.play_worlds_out`, and solve what is behind."""
+    thread = np.int64(cuda.grid(1))
+    worlds = min(at_once, counts[kind, 0] - first) * n_worlds
+    if thread < len(positions):
+        for i in range(thread, worlds * most[0, 0], len(positions)):
+            k, world = i // worlds, i % worlds
+            j = world // n_worlds
+            if k < n_candidates[j] and not is_solvable(tables[world], FEWER[SHORT, 0]):
+                t, seat = spare[thread], tables[world].seat
+                for word in range(words.shape[1]):
+                    spare_words[thread, word] = words[world, word]
+                play_out(t, candidates[j, k], SHORT, workspaces[thread])
+                if t.phase == SCORED:
+                    values[world, k] = value_to(t, seat)
+                else:
+                    values[world, k] = value_behind(t, seat, SHORT, positions[thread], frames[thread])
+
+
+ALL = (solve_worlds, play_to_endings)
+"""All kernels."""
