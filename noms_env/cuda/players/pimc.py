@@ -19,7 +19,8 @@ from noms_env.players.search.position import position_type
 SOLVERS = 3 * BLOCK if SIMULATED else 1 << 16
 """Threads that solve at most."""
 WORDS_TO_REMEMBER = 1 << 8
-"""Of a thread. In short endings a search visits 1.04 to 1.3 times as many moments with them as with 2**18."""
+"""Of a thread. In short endings that come about in the seven games with four seats a search visits up to 1.11 times as many
+moments with them as with 2**18: in the mean of a world 200 to 950, and 50 to 320 behind a rollout."""
 POSITION = np.dtype((np.record, position_type(MOST_COUNTS_SOLVED[SHORT], WORDS_TO_REMEMBER)))
 STACK = MOST_CARDS_SOLVED[SHORT] + 1
 
