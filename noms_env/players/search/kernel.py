@@ -66,7 +66,7 @@ NOTHING, SHORT, LONG = range(3)
 """Which endings are solved: none, those that suit a thread of a GPU, or those that suit a processor.
 
 With the short ones at one seat of four, and the same random numbers, `pimc:100` gains in points per deal: noms +0.009 ± 0.040
-(500 deals), sniped whist -0.004 ± 0.014 (150), small ships +0.003 ± 0.091 (100), nonesuch +0.031 ± 0.067 (100).
+(500 deals), sniped whist -0.005 ± 0.006 (1,000), small ships +0.003 ± 0.091 (100), nonesuch +0.031 ± 0.067 (100).
 """
 FEWER = np.array([[0, 0], [1, 2], [0, 2]])
 """[endings, is_behind]: so many tricks fewer; `is_behind` is 1 for what is solved once for each action and world, at the end of
