@@ -16,6 +16,7 @@ one of the models, drawn by how probable that model finds what the seat did ther
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -27,7 +28,10 @@ from noms_env.belief import new_sampling_workspace
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED
 from noms_env.core.state import MAX_SEATS
+from noms_env.engine.batch_kernels import count_legal
+from noms_env.engine.legal import is_legal
 from noms_env.engine.row_kernels import kernel_view
+from noms_env.engine.step import step
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players.protocol import NOBODY
 from noms_env.players.registry import FIRST
@@ -36,9 +40,12 @@ from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.replays import (
     ARRIVED,
+    GIVEN_UP,
     begin_replays,
     compare_with_worlds,
+    is_like_its_world,
     list_others,
+    next_public_action,
     next_row,
     step_replays,
     write_seen,
@@ -78,12 +85,26 @@ class Model(NamedTuple):
     policy: PolicyPlayer | None
 
 
+@jit
+def with_slips(chance, slips, legal):
+    """How probable an action of so many legal ones is for somebody who does anything legal instead now and then."""
+    return (1 - slips) * chance + slips / legal
+
+
+@jit
+def let_slip(chances, legal):
+    """The probabilities of actions of policies, of so many legal ones each, become those with slips."""
+    for i in range(len(chances)):
+        chances[i] = with_slips(chances[i], SLIPS, legal[i])
+
+
 def policy_model(policy: PolicyPlayer) -> Model:
     """Others play like a policy."""
 
     def chances(replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int) -> np.ndarray:
         found = policy.probabilities(seen, legal, temperature=1)[:, action].astype(np.float64)
-        return np.asarray((1 - SLIPS) * found + SLIPS / legal.sum(axis=1))
+        let_slip(found, legal.sum(axis=1))
+        return np.asarray(found)
 
     return Model(chances, policy)
 
@@ -92,18 +113,71 @@ def thumb_model() -> Model:
     """Others play by rules of thumb."""
 
     def chances(replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int) -> np.ndarray:
-        agrees = np.empty(len(rows), np.bool_)
-        note_thumb(replays, rows, action, new_workspaces(FIRST), agrees)
-        return np.asarray((1 - THUMB_SLIPS) * agrees + THUMB_SLIPS / legal.sum(axis=1))
+        found = np.empty(len(rows))
+        write_thumb_chances(replays, rows, action, new_workspaces(FIRST), found)
+        return found
 
     return Model(chances, None)
 
 
 @jit
-def note_thumb(tables, rows, action, workspaces, agrees):
-    """Note for some rows whether the player `thumb` would take an action."""
+def write_thumb_chances(tables, rows, action, workspaces, chances):
+    """Write for some rows how probable an action is by rules of thumb."""
     for i in range(len(rows)):
-        agrees[i] = thumb_action(tables[rows[i]], workspaces[0]) == action
+        chances[i] = thumb_chance(tables[rows[i]], action, workspaces[0])
+
+
+@jit
+def thumb_chance(t, action, m):
+    """How probable an action is at one table by rules of thumb; `m` is a row of `heuristics.new_workspaces`."""
+    return with_slips(1.0 if thumb_action(t, m) == action else 0.0, THUMB_SLIPS, count_legal(t))
+
+
+@jit
+def play_again(t, r, action, models, logs, world, m):
+    """Play a replay up to the next action of another seat that a policy is to be asked about.
+
+    What rules of thumb make of the others' actions is noted at once.
+
+    Args:
+        t: the world.
+        r: its replay.
+        action: what is to be taken first, since a policy has been asked about it; below 0 for none.
+        models: the number of the model that is a policy, and of that by rules of thumb; below 0 where there is none.
+        logs: `log_likelihoods`, in which the world has the number `world`.
+        world: see `logs`.
+        m: a row of `heuristics.new_workspaces`.
+
+    Returns:
+        The action to ask about, `ARRIVED`, or `GIVEN_UP`.
+    """
+    while True:
+        if action >= 0:
+            step(r, action)
+        action = next_public_action(t, r)
+        if action == ARRIVED:
+            return np.int64(ARRIVED if is_like_its_world(t, r) else GIVEN_UP)
+        if not is_legal(r, action):
+            return np.int64(GIVEN_UP)
+        if r.seat != t.seat and count_legal(r) > 1:
+            if models[1] >= 0:
+                logs[models[1], r.seat, world] += math.log(thumb_chance(r, action, m))
+            if models[0] >= 0:
+                return np.int64(action)
+
+
+@jit
+def note_chance(r, chance, model, logs, world):
+    """Note how probable a policy finds what the seat to act in a replay did."""
+    logs[model, r.seat, world] += math.log(with_slips(np.float64(chance), SLIPS, count_legal(r)))
+
+
+@jit
+def clear_logs(logs, world, number):
+    """Write a number for all models and seats of a world."""
+    for model in range(len(logs)):
+        for seat in range(MAX_SEATS):
+            logs[model, seat, world] = number
 
 
 def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
@@ -170,11 +244,39 @@ def weights_of(logs: np.ndarray, exponent: float = EXPONENT) -> np.ndarray:
 
     Each seat is like one of the models, all equally likely but for what `logs` contain of earlier deals.
     """
-    total = np.logaddexp.reduce(logs, axis=0).sum(axis=0)
-    if not np.isfinite(total).any():
-        return np.full(len(total), 1 / len(total))
-    weights = np.exp(exponent * (total - total.max()))
-    return np.asarray(weights / weights.sum())
+    weights = np.empty(logs.shape[2])
+    write_weights(logs, 0, len(weights), exponent, weights)
+    return weights
+
+
+@jit
+def write_weights(logs, first, end, exponent, weights):
+    """Write `weights_of` for some of the worlds, and return their effective number."""
+    most = -np.inf
+    for world in range(first, end):
+        total = 0.0
+        for seat in range(MAX_SEATS):
+            total += log_of_seat(logs, seat, world)
+        weights[world] = total
+        most = max(most, total)
+    whole = squares = 0.0
+    for world in range(first, end):
+        weights[world] = math.exp(exponent * (weights[world] - most)) if most > -np.inf else 1.0
+        whole += weights[world]
+    for world in range(first, end):
+        weights[world] /= whole
+        squares += weights[world] * weights[world]
+    return 1 / squares
+
+
+@jit
+def log_of_seat(logs, seat, world):
+    """The logarithm of how probable all models together find what a seat did in a world."""
+    found = logs[0, seat, world]
+    for model in range(1, len(logs)):
+        low, high = min(found, logs[model, seat, world]), max(found, logs[model, seat, world])
+        found = high + math.log1p(math.exp(low - high)) if high > -np.inf else high
+    return found
 
 
 def draw_styles(logs: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -184,16 +286,74 @@ def draw_styles(logs: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         logs: `log_likelihoods` of these worlds.
         drawn: random numbers from 0 to 1, float64, shape (n, MAX_SEATS).
     """
-    gone = ~np.isfinite(logs)
-    chances = np.exp(np.where(gone, 0, logs - np.where(gone, 0, logs).max(axis=0)))
-    below = (np.cumsum(chances, axis=0) / chances.sum(axis=0))[:-1]
-    return np.asarray((below.transpose(0, 2, 1) <= drawn).sum(axis=0))
+    styles = np.empty(drawn.shape, np.int64)
+    write_styles(logs, drawn, styles)
+    return styles
+
+
+@jit
+def write_styles(logs, drawn, styles):
+    """See `draw_styles`."""
+    for world in range(len(drawn)):
+        for seat in range(MAX_SEATS):
+            styles[world, seat] = drawn_style(logs, seat, world, drawn[world, seat])
+
+
+@jit
+def drawn_style(logs, seat, world, drawn):
+    """The number of the model that a seat is like in a world, by a random number from 0 to 1."""
+    most, whole, below, style = -np.inf, 0.0, 0.0, 0
+    for model in range(len(logs)):
+        most = max(most, logs[model, seat, world])
+    if most == -np.inf:
+        return np.int64(drawn * len(logs))
+    for model in range(len(logs)):
+        whole += math.exp(logs[model, seat, world] - most)
+    for model in range(len(logs) - 1):
+        below += math.exp(logs[model, seat, world] - most)
+        style += below / whole <= drawn
+    return np.int64(style)
+
+
+@jit
+def seed_of_pool(seed, pool):
+    """The seed of a pool of a task, by its number."""
+    return (int(seed) + (1 + int(pool)) * FURTHER) & MAX_SEED
 
 
 def resampled(weights: np.ndarray, count: int, start: float) -> np.ndarray:
     """Numbers of so many worlds, each about as often as it should come, int64, ascending; `start` is random, from 0 to 1."""
-    places = (start + np.arange(count)) / count
-    return np.minimum(np.searchsorted(np.cumsum(weights), places, side="right"), len(weights) - 1)
+    picks = np.empty(count, np.int64)
+    pick_worlds(weights.copy(), start, picks)
+    return picks
+
+
+@jit
+def pick_worlds(weights, start, picks):
+    """See `resampled`; the weights are added up."""
+    add_up(weights, 0, len(weights))
+    for k in range(len(picks)):
+        picks[k] = picked(weights, 0, len(weights), (start + k) / len(picks))
+
+
+@jit
+def add_up(weights, first, end):
+    """Add each of some weights to all that come behind it."""
+    for world in range(first + 1, end):
+        weights[world] += weights[world - 1]
+
+
+@jit
+def picked(sums, first, end, place):
+    """The world in which a place from 0 to 1 lies; `sums` are the weights added up."""
+    low, high = first, end - 1
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] <= place:
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(low)
 
 
 def draw_worlds(
@@ -222,15 +382,16 @@ def draw_worlds(
     if not models:
         return worlds
     seat, rows, pools, parts = int(tables[row]["seat"]), np.arange(POOL * count), list[np.ndarray](), list[np.ndarray]()
-    weights, earlier = np.empty(0), np.asarray(shown)[..., np.newaxis]
+    earlier = np.asarray(shown)[..., np.newaxis]
     while len(pools) < MOST_POOLS:
         pool = kernel_view(new_tables(len(rows)))
-        further = (seed + (1 + len(pools)) * FURTHER) & MAX_SEED
+        further = seed_of_pool(seed, len(pools))
         deal_worlds(tables, row, further, pool, rows, np.empty(len(rows), np.int64), sampling)
         pools.append(pool)
         parts.append(log_likelihoods(pool, seat, models, row_threads) + earlier)
-        weights = weights_of(np.concatenate(parts, axis=2))
-        if 1 / (weights**2).sum() >= LEAST_EFFECTIVE * count:
+        logs = np.concatenate(parts, axis=2)
+        weights = np.empty(logs.shape[2])
+        if write_weights(logs, 0, len(weights), EXPONENT, weights) >= LEAST_EFFECTIVE * count:
             break
     picks = resampled(weights, count, int(worlds.draws[0]) / 2.0**61)[np.argsort(worlds.draws)]
     for number, pool in enumerate(pools):
@@ -238,6 +399,6 @@ def draw_worlds(
         copy_rows(pool, picks[places] % len(rows), worlds.tables, places)
     drawn = np.empty((count, MAX_SEATS))
     draw_fractions(seed, drawn)
-    worlds.styles[:] = 1 + draw_styles(np.concatenate(parts, axis=2)[:, :, picks], drawn)
+    worlds.styles[:] = 1 + draw_styles(logs[:, :, picks], drawn)
     worlds.styles[:, seat] = 0
     return worlds

@@ -10,6 +10,9 @@ world (of an action that is tried no more, its own). So the points at stake do n
 and many overrule it.
 
 The usual one loses least of a grid, on the mean of all games (docs/search.md).
+
+What is known of a row stands in a record, `FINDINGS`, with one function for each thing that is done to it. `Findings` calls
+them for one row, and a GPU for many rows at once.
 """
 
 from __future__ import annotations
@@ -19,13 +22,68 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noms_env._jit import highest, jit
+from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import philox
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.search.position import units
 
 LEAST_SHARE = 1e-4
 """What the policy finds less probable counts as if it had this probability."""
 FIRST_WORLDS = 8
 """Where there is a limit of time: worlds in the first round. Each further round has as many as there were so far."""
+
+_I8 = np.int64
+
+FINDINGS = np.dtype(
+    [
+        ("units", _I8),  # of a point: `position.units`
+        ("count", _I8),  # candidates
+        ("favourite", _I8),  # the place of the candidate that the policy finds most probable
+        ("favourite_sum", _I8),  # what it came to in all worlds
+        ("n_tried", _I8),
+        ("left", _I8),  # see `Findings`
+        ("to_come", _I8),
+        ("actions", np.int16, NUM_ACTIONS),  # see `Findings`; the first `count` of these and of what follows
+        ("members", np.int16, NUM_ACTIONS),
+        ("shares", np.float64, NUM_ACTIONS),
+        ("counts", _I8, NUM_ACTIONS),
+        ("gains", _I8, NUM_ACTIONS),  # over the favourite, in all worlds in which a candidate was tried
+        ("squares", np.float64, NUM_ACTIONS),  # of these gains, world by world
+        ("logits", np.float64, NUM_ACTIONS),  # of the updated policy, from `write_logits`
+        ("tried", np.int16, NUM_ACTIONS),  # the first `n_tried`
+    ],
+    align=True,
+)
+"""What is known of a row."""
+_RECORD = np.dtype((np.record, FINDINGS))  # one object: numba looks at all fields of another for 4 µs
+
+
+@jit
+def worlds_of_round(most, is_timed, candidates, tried, before):
+    """See `Rounds.worlds`."""
+    if is_timed:
+        return min(max(before, FIRST_WORLDS), most - before)
+    rounds = max(1, highest(candidates - 1) + 1)
+    return max(1, most * candidates // (rounds * tried))
+
+
+@jit
+def worlds_of_all_rounds(most, is_timed, candidates):
+    """See `Rounds.all_worlds`."""
+    if is_timed:
+        return most
+    tried, worlds = candidates, worlds_of_round(most, False, candidates, candidates, 0)
+    while tried > 2:
+        tried = halved(tried)
+        worlds += worlds_of_round(most, False, candidates, tried, worlds)
+    return worlds
+
+
+@jit
+def halved(tried):
+    """How many actions of so many go on being tried."""
+    return (tried + 1) // 2
 
 
 class Rounds(NamedTuple):
@@ -41,25 +99,180 @@ class Rounds(NamedTuple):
 
     def worlds(self, candidates: int, tried: int, before: int) -> int:
         """Worlds of a round, in which some of the candidates are still tried, after so many worlds."""
-        if self.is_timed:
-            return min(max(before, FIRST_WORLDS), self.most - before)
-        rounds = max(1, math.ceil(math.log2(candidates)))
-        return max(1, self.most * candidates // (rounds * tried))
+        return int(worlds_of_round(self.most, self.is_timed, candidates, tried, before))
 
     def all_worlds(self, candidates: int) -> int:
         """Worlds of all rounds; with a limit of time the most that there may be."""
-        if self.is_timed:
-            return self.most
-        tried, worlds = candidates, self.worlds(candidates, candidates, 0)
-        while tried > 2:
-            tried = halved(tried)
-            worlds += self.worlds(candidates, tried, worlds)
-        return worlds
+        return int(worlds_of_all_rounds(self.most, self.is_timed, candidates))
 
 
-def halved(tried: int) -> int:
-    """How many actions of so many go on being tried."""
-    return (tried + 1) // 2
+@jit
+def begin(findings, row, n_seats, most, is_timed):
+    """Nothing has been tried yet of the candidates of a row, which are there: `count`, `shares`, `actions`, `members`."""
+    f = findings[row]
+    f.units = units(n_seats)
+    f.favourite = 0
+    f.favourite_sum = 0
+    for k in range(f.count):
+        f.counts[k] = 0
+        f.gains[k] = 0
+        f.squares[k] = 0.0
+        f.tried[k] = k
+        if f.shares[k] > f.shares[f.favourite]:
+            f.favourite = k
+    f.n_tried = f.count
+    f.left = worlds_of_round(most, is_timed, f.count, f.count, 0) if f.count > 1 else 0
+    f.to_come = worlds_of_all_rounds(most, is_timed, f.count)
+
+
+@jit
+def add_values(findings, row, values, first, worlds):
+    """Note what the candidates that are tried came to in some worlds.
+
+    `values`, int64, have from `first` on a number for each of these worlds and, within it, each of these candidates.
+    """
+    f = findings[row]
+    f.left -= worlds
+    f.to_come -= worlds
+    tried, own = f.n_tried, first
+    while f.tried[own - first] != f.favourite:
+        own += 1
+    for world in range(worlds):
+        f.favourite_sum += values[own + world * tried]
+    for place in range(tried):
+        total, squares = np.int64(0), 0.0
+        for world in range(worlds):
+            gain = values[first + place + world * tried] - values[own + world * tried]
+            total += gain
+            squares += float(gain) * float(gain)
+        k = f.tried[place]
+        f.counts[k] += worlds
+        f.gains[k] += total
+        f.squares[k] += squares
+
+
+@jit
+def begin_round(findings, row, most, is_timed, temperature):
+    """Begin the next round, if there is one."""
+    f = findings[row]
+    before = f.n_tried
+    if before > 2:
+        write_logits(findings, row, temperature)
+        f.logits[f.favourite] = np.inf
+        for place in range(before):
+            if better_than(f, f.tried[place]) >= halved(before):
+                f.tried[place] = ~f.tried[place]
+        f.n_tried = 0
+        for place in range(before):
+            if f.tried[place] >= 0:
+                f.tried[f.n_tried] = f.tried[place]
+                f.n_tried += 1
+    elif not is_timed:
+        return
+    f.left = worlds_of_round(most, is_timed, f.count, f.n_tried, f.counts[f.favourite])
+
+
+@jit
+def better_than(f, k):
+    """How many of the candidates that are tried have higher logits than one, of equal ones those that come before it.
+
+    Those that will not be tried any more stand there by their complements.
+    """
+    better = 0
+    for place in range(f.n_tried):
+        other = max(f.tried[place], ~f.tried[place])
+        better += f.logits[other] > f.logits[k] or (f.logits[other] == f.logits[k] and other < k)
+    return better
+
+
+@jit
+def mean_gain(f, k):
+    """The mean gain of a candidate over the favourite, in points."""
+    return f.gains[k] / (f.units * max(f.counts[k], 1))
+
+
+@jit
+def mean_value(findings, row, k):
+    """See `Findings.means`."""
+    f = findings[row]
+    return f.favourite_sum / (f.units * max(f.counts[f.favourite], 1)) + mean_gain(f, k)
+
+
+@jit
+def error_of(findings, row, k):
+    """See `Findings.errors`."""
+    f = findings[row]
+    if k == f.favourite:
+        return 0.0
+    if f.counts[k] < 2:
+        return np.nan
+    variance = f.squares[k] / (f.units * f.units) / f.counts[k] - mean_gain(f, k) * mean_gain(f, k)
+    return math.sqrt(max(variance, 0.0) / (f.counts[k] - 1))
+
+
+@jit
+def error_without_gain(f, k):
+    """The standard error of the mean gain if there were none: the squares are about 0."""
+    return math.sqrt(f.squares[k]) / (f.units * max(f.counts[k], 1))
+
+
+@jit
+def write_logits(findings, row, temperature):
+    """Write the logits of the updated policy."""
+    f = findings[row]
+    worlds, best = f.counts[f.favourite], np.int64(-1)
+    for place in range(f.n_tried if worlds > 0 else 0):
+        other = np.int64(f.tried[place])
+        if other != f.favourite and (best < 0 or mean_gain(f, other) > mean_gain(f, best)):
+            best = other
+    for k in range(f.count):
+        f.logits[k] = math.log(max(f.shares[k], LEAST_SHARE))
+        if worlds > 0:
+            error = max(error_without_gain(f, k), error_without_gain(f, best))
+            f.logits[k] += mean_gain(f, k) / max(temperature * error, 1 / (f.units * worlds))
+
+
+@jit
+def write_shares(findings, row):
+    """Turn the logits that were written into probabilities of the updated policy."""
+    f = findings[row]
+    most, whole = -np.inf, 0.0
+    for k in range(f.count):
+        most = max(most, f.logits[k])
+    for k in range(f.count):
+        f.logits[k] = math.exp(f.logits[k] - most)
+        whole += f.logits[k]
+    for k in range(f.count):
+        f.logits[k] /= whole
+
+
+@jit
+def choose(findings, row, seed, heat):
+    """The action by the logits that were written: see `Findings.choose`."""
+    f = findings[row]
+    best = 0
+    for k in range(f.count):
+        if f.logits[k] > f.logits[best]:
+            best = k
+    if heat == 0:
+        return np.int64(f.members[best])
+    number, total = int(seed), 0.0
+    for k in range(f.count):
+        total += math.exp((f.logits[k] - f.logits[best]) / heat)
+    words = philox(0, 2, 0, 0, number & 0xFFFFFFFF, number >> 32)
+    drawn, below, chosen = ((words[0] << 21) | (words[1] >> 11)) / 2.0**53 * total, 0.0, 0
+    for k in range(f.count - 1):
+        below += math.exp((f.logits[k] - f.logits[best]) / heat)
+        chosen += below <= drawn
+    return np.int64(f.members[chosen])
+
+
+@jit
+def write_means(findings, row, means, errors):
+    """Write `Findings.means` and `Findings.errors`."""
+    for k in range(findings[row].count):
+        means[k] = mean_value(findings, row, k)
+        errors[k] = error_of(findings, row, k)
 
 
 class Findings:
@@ -75,10 +288,6 @@ class Findings:
         actions: int64, shape (candidates,).
         members: for each the most probable of the actions that come to the same, int64, shape (candidates,).
         shares: probabilities by the policy, float64, shape (candidates,).
-        counts: in how many worlds each was tried, int64, shape (candidates,).
-        tried: places of the candidates that are still tried, int64, ascending.
-        left: worlds that they are to be tried in before the next round.
-        to_come: worlds that are left in all rounds together; with a limit of time the most that there may be.
     """
 
     def __init__(
@@ -102,42 +311,43 @@ class Findings:
         """
         self.row, self.seed = row, seed
         self.actions, self.shares, self.members = candidates
-        self._temperature, self._rounds, self._units = temperature, rounds, units(seats)
-        self._favourite, number = int(self.shares.argmax()), len(self.actions)
-        self._favourite_sum = 0
-        self._gains, self._squares, self.counts = np.zeros(number, np.int64), np.zeros(number), np.zeros(number, np.int64)
-        self.tried = np.arange(number)
-        self.left = rounds.worlds(number, number, 0) if number > 1 else 0
-        self.to_come = rounds.all_worlds(number)
+        self._temperature, self._rounds, number = temperature, rounds, len(self.actions)
+        self._record = kernel_view(np.zeros(1, _RECORD).view(np.recarray))
+        self._record["count"] = number
+        for name, array in zip(("actions", "shares", "members"), candidates, strict=True):
+            self._record[name][0, :number] = array
+        begin(self._record, 0, seats, *rounds)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """In how many worlds each was tried, int64, shape (candidates,)."""
+        return np.asarray(self._record["counts"][0, : len(self.actions)])
+
+    @property
+    def tried(self) -> np.ndarray:
+        """Places of the candidates that are still tried, int16, ascending."""
+        return np.asarray(self._record["tried"][0, : self._record["n_tried"][0]])
+
+    @property
+    def left(self) -> int:
+        """Worlds that they are to be tried in before the next round."""
+        return int(self._record["left"][0])
+
+    @property
+    def to_come(self) -> int:
+        """Worlds that are left in all rounds together; with a limit of time the most that there may be."""
+        return int(self._record["to_come"][0])
 
     @property
     def worlds(self) -> int:
         """In how many worlds the favourite was tried, and what is still tried besides."""
-        return int(self.counts[self._favourite])
+        return int(self.counts[self._record["favourite"][0]])
 
     def add(self, values: np.ndarray) -> None:
         """Note what the candidates in `tried` came to in some worlds, int64, shape (worlds, tried), in `position.units`."""
-        own = values[:, np.searchsorted(self.tried, self._favourite)]
-        gains = values - own[:, np.newaxis]
-        self.left -= len(values)
-        self.to_come -= len(values)
-        self.counts[self.tried] += len(values)
-        self._favourite_sum += int(own.sum())
-        self._gains[self.tried] += gains.sum(axis=0)
-        self._squares[self.tried] += (gains.astype(np.float64) ** 2).sum(axis=0)
+        add_values(self._record, 0, np.ascontiguousarray(values).reshape(-1), 0, len(values))
         if self.left == 0:
-            self._halve()
-
-    def _halve(self) -> None:
-        """Begin the next round, if there is one."""
-        before = len(self.tried)
-        if before > 2:
-            logits = self.logits()[self.tried]
-            logits[self.tried == self._favourite] = np.inf
-            self.tried = np.sort(self.tried[np.argsort(-logits, kind="stable")[: halved(before)]])
-        elif not self._rounds.is_timed:
-            return
-        self.left = self._rounds.worlds(len(self.actions), len(self.tried), self.worlds)
+            begin_round(self._record, 0, *self._rounds, self._temperature)
 
     @property
     def means(self) -> np.ndarray:
@@ -145,7 +355,7 @@ class Findings:
 
         The mean of the favourite, and the gain over it in the worlds in which both were tried.
         """
-        return np.asarray(self._favourite_sum / (self._units * max(self.worlds, 1)) + self._mean_gains())
+        return self._means()[0]
 
     @property
     def errors(self) -> np.ndarray:
@@ -153,42 +363,26 @@ class Findings:
 
         0 of the favourite itself; NaN of another that was tried in fewer than two worlds, from which no error can be told.
         """
-        worlds = np.maximum(self.counts, 1)
-        variance = np.maximum(self._squares / self._units**2 / worlds - self._mean_gains() ** 2, 0.0)
-        errors = np.where(worlds > 1, np.sqrt(variance / np.maximum(worlds - 1, 1)), np.nan)
-        errors[self._favourite] = 0.0
-        return np.asarray(errors)
+        return self._means()[1]
 
-    def _errors_without_gain(self) -> np.ndarray:
-        """Standard errors of the mean gains if there were none: the squares are about 0."""
-        return np.asarray(np.sqrt(self._squares) / (self._units * np.maximum(self.counts, 1)))
-
-    def _mean_gains(self) -> np.ndarray:
-        return np.asarray(self._gains / (self._units * np.maximum(self.counts, 1)))
+    def _means(self) -> tuple[np.ndarray, np.ndarray]:
+        means, errors = np.empty(len(self.actions)), np.empty(len(self.actions))
+        write_means(self._record, 0, means, errors)
+        return means, errors
 
     def logits(self) -> np.ndarray:
         """Of the updated policy, float64, shape (candidates,)."""
-        known: np.ndarray = np.log(np.maximum(self.shares, LEAST_SHARE))
-        if self.worlds == 0:
-            return known
-        gains, errors = self._mean_gains(), self._errors_without_gain()
-        others = self.tried[self.tried != self._favourite]
-        error = np.maximum(errors, errors[others[gains[others].argmax()]])
-        return np.asarray(known + gains / np.maximum(self._temperature * error, 1 / (self._units * self.worlds)))
+        write_logits(self._record, 0, self._temperature)
+        return np.array(self._record["logits"][0, : len(self.actions)])
 
     @property
     def policy(self) -> np.ndarray:
         """The updated policy, float64, shape (candidates,)."""
-        logits = self.logits()
-        weights = np.exp(logits - logits.max())
-        return np.asarray(weights / weights.sum())
+        write_logits(self._record, 0, self._temperature)
+        write_shares(self._record, 0)
+        return np.array(self._record["logits"][0, : len(self.actions)])
 
     def choose(self, heat: float) -> int:
         """The action of the updated policy: the most probable one where `heat` is 0, else drawn from its logits / heat."""
-        logits = self.logits()
-        if heat == 0:
-            return int(self.members[logits.argmax()])
-        weights = np.exp((logits - logits.max()) / heat)
-        words = philox(0, 2, 0, 0, self.seed & 0xFFFFFFFF, self.seed >> 32)
-        drawn = math.ldexp((int(words[0]) << 21) | (int(words[1]) >> 11), -53) * weights.sum()
-        return int(self.members[np.searchsorted(np.cumsum(weights)[:-1], drawn, side="right")])
+        write_logits(self._record, 0, self._temperature)
+        return int(choose(self._record, 0, self.seed, heat))

@@ -23,7 +23,8 @@ from noms_env.engine.step import step
 from noms_env.observation.writer import write_mask, write_observation
 from noms_env.players.search.position import count_deal_as_last
 
-ARRIVED = -1
+ARRIVED, GIVEN_UP = -1, -2
+"""What there is instead of a further action of a replay."""
 
 
 @jit
@@ -31,10 +32,17 @@ def begin_replays(worlds, replays):
     """Write into each replay the beginning of the deal of its world."""
     for i in range(len(worlds)):
         replays[i] = worlds[i]
-        hand_out(replays[i])
-        if replays[i].trump >= 0:  # fixed by a draw, or by the number of the deal, which are not those of the table
-            name_trump(replays[i], worlds[i].trump)
-        count_deal_as_last(replays[i])
+        deal_again(replays[i])
+
+
+@jit
+def deal_again(t):
+    """Take a world back to the beginning of its deal."""
+    trump = t.trump
+    hand_out(t)
+    if t.trump >= 0:  # fixed by a draw, or by the number of the deal, which are not those of the table
+        name_trump(t, trump)
+    count_deal_as_last(t)
 
 
 @jit

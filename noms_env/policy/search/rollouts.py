@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noms_env._jit import jit, lowest
+from noms_env._jit import jit, jit_inline, lowest
 from noms_env._threads import RowThreads
 from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, NUM_ACTIONS, PLAYING, SCORED
 from noms_env.core.cards import bit, has
@@ -39,6 +39,8 @@ LEAST_NOMINATED = 0.005
 """Cards that the policy nominates with a smaller probability are tried only where `pimc` would try them."""
 FEWER_SOLVED = 3
 """So many tricks fewer than `pimc` solves at the root are solved behind a rollout: more take longer than the policy does."""
+ENDING_COUNTS, ENDING_WORDS, ENDING_FRAMES = 56, 1024, 17
+"""Room that these take (`position.position_type`, `moves.FRAME`): six tricks of two seats, or five of three, are the most."""
 STRIDE = 0x9E3779B97F4A7C
 """Between the numbers that two decisions of a rollout are drawn with: 56 bits, so that a deal of them is below 2**62."""
 
@@ -207,26 +209,49 @@ def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, st
     for i in range(n):
         at = active[i]
         t = rollouts[at]
-        step(t, actions[i])
-        while t.phase != SCORED and not is_solvable(t, FEWER_SOLVED):
-            if has_no_choice(t):
-                step(t, nth_legal(t, 0))
-            elif by_thumb[styles[at, t.seat]]:
-                step(t, thumb_action(t, workspaces[0]))
-            else:
-                break
-        if t.phase == SCORED:
-            values[at] = value_to(t, seats[at])
-        elif is_solvable(t, FEWER_SOLVED):
-            values[at] = position_value(positions[0], frames, t, kind_to_solve(t, 0), seats[at])
-        else:
+        if play_on(t, actions[i], styles[at], by_thumb, workspaces[0]):
             active[left] = at
-            seeds[left] = draws[at] + moment * STRIDE
+            seeds[left] = seed_of_draw(draws[at], moment)
             asked[left] = styles[at, t.seat]
             write_observation(t, t.seat, observation[left])
             write_mask(t, t.seat, mask[left])
             left += 1
+        else:
+            values[at] = end_value(t, seats[at], positions[0], frames)
     return left
+
+
+@jit_inline
+def play_on(t, action, styles, by_thumb, m):
+    """Take an action, and all after it that no policy is asked for; False once the deal is over, or is to be solved.
+
+    `styles` and `by_thumb` say for each seat who plays it; `m` is a row of `heuristics.new_workspaces`.
+    """
+    while True:
+        step(t, action)
+        if t.phase == SCORED or is_solvable(t, FEWER_SOLVED):
+            return False
+        if has_no_choice(t):
+            action = nth_legal(t, 0)
+        elif by_thumb[styles[t.seat]]:
+            action = thumb_action(t, m)
+        else:
+            return True
+
+
+@jit_inline
+def end_value(t, seat, w, frames):
+    """What a deal that is over, or is to be solved, comes to for a seat; the points of the table are overwritten.
+
+    `w` is a row of `position.new_positions`, and `frames` are `moves.new_frames`.
+    """
+    return value_to(t, seat) if t.phase == SCORED else position_value(w, frames, t, kind_to_solve(t, 0), seat)
+
+
+@jit
+def seed_of_draw(draw, moment):
+    """The seed of a decision of a rollout, by the number of its world and how many decisions of the policy came before."""
+    return draw + moment * STRIDE
 
 
 @jit

@@ -40,7 +40,13 @@ def find_sorted(tables, found):
     multiplied: of a second pass-out in a row with `double_repeat='single'` nothing is seen.
     """
     for row in range(len(found)):
-        found[row] = dispatch.gathers(tables[row]) and tables[row].multiplier != 1
+        found[row] = is_sorted(tables[row])
+
+
+@jit
+def is_sorted(t):
+    """Whether the deck came so at one table."""
+    return dispatch.gathers(t) and t.multiplier != 1
 
 
 def are_sorted(tables: np.ndarray) -> np.ndarray:
@@ -53,14 +59,19 @@ def are_sorted(tables: np.ndarray) -> np.ndarray:
 @jit
 def deal_worlds(tables, row, seed, worlds, rows, draws, sampling):
     """Fill some rows of `worlds` with what the seat to act of a table may imagine, and draw a number below 2**61 for each."""
-    low, high = int(seed) & 0xFFFFFFFF, int(seed) >> 32
     for i in range(len(rows)):
         worlds[rows[i]] = tables[row]
-        words = philox(i, 1, 0, 0, low, high)
-        draws[rows[i]] = (words[0] << 29) | (words[1] >> 3)
+        draws[rows[i]] = draw_of(seed, i)
     sample_hidden_rows(worlds, rows, tables[row].seat, seed, sampling)
     for i in range(len(rows)):
         count_deal_as_last(worlds[rows[i]])
+
+
+@jit
+def draw_of(seed, world):
+    """The number below 2**61 of a world, from which what is drawn in its rollouts follows."""
+    words = philox(world, 1, 0, 0, int(seed) & 0xFFFFFFFF, int(seed) >> 32)
+    return (words[0] << 29) | (words[1] >> 3)
 
 
 @jit
@@ -73,7 +84,12 @@ def copy_rows(source, rows, target, places):
 @jit
 def draw_fractions(seed, drawn):
     """Fill `drawn`, float64, shape (n, MAX_SEATS), with random numbers from 0 to 1, other ones than those of `deal_worlds`."""
-    low, high = int(seed) & 0xFFFFFFFF, int(seed) >> 32
     for i in range(len(drawn)):
         for seat in range(MAX_SEATS):
-            drawn[i, seat] = philox(i, 3, seat, 0, low, high)[0] / 4294967296.0
+            drawn[i, seat] = fraction_of(seed, i, seat)
+
+
+@jit
+def fraction_of(seed, world, seat):
+    """The number of a seat in a world."""
+    return philox(world, 3, seat, 0, int(seed) & 0xFFFFFFFF, int(seed) >> 32)[0] / 4294967296.0
