@@ -83,7 +83,7 @@ PLAYERS: dict[str, Entry] = {
     ),
     "search": Entry(
         "noms_env.policy.search.player:search_player",
-        "",
+        "noms_env.cuda.players.search:gpu_search",
         "tries its actions on sampled cards, played out by a trained policy",
         {POLICY: str},
         {"worlds": int, "time": float, "opponents": str, "temperature": float, "threads": int},

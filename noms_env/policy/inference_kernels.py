@@ -339,6 +339,18 @@ def write_probabilities(weights, options, names, best, temperature, out):
 
 
 @jit_inline
+def chance_of(weights, options, names, best, temperature, action):
+    """The probability of one action, float32, as `write_probabilities` writes it."""
+    if best < 0 or temperature == 0:
+        return np.float32(1.0 if best >= 0 and names[options[best]] == action else 0.0)
+    total, chance = weigh(weights, len(options), best, temperature), np.float32(0)
+    for k in range(len(options)):
+        if names[options[k]] == action:
+            chance = np.float32(weights[k] / total)
+    return chance
+
+
+@jit_inline
 def draw(weights, options, names, best, temperature, seed):
     """An action by the inverse of the distribution function, at a number that follows from a seed: 53 bits of Philox."""
     if temperature == 0:

@@ -40,13 +40,14 @@ from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import kernel_settings
 from noms_env.cuda.arrays import GpuArray
 from noms_env.cuda.canonical_suits import GpuCanonicalSuits
-from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, pimc_kernels, world_kernels
+from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, pimc_kernels, search_kernels, world_kernels
 from noms_env.cuda.players import kernels as player_kernels
 from noms_env.cuda.players.encoding import GpuEncoding, PolicyRows
 from noms_env.cuda.players.seats import SeatedPlayers
 from noms_env.cuda.rows import launch
 from noms_env.envs.validation import ObservationKind
 from noms_env.policy.player import load_policy
+from tests.cuda.ptx_search import launch_search
 from tests.tutorials import ROOT, changed_copy
 
 ARCHITECTURES = ("sm_80", "sm_90")
@@ -55,17 +56,29 @@ CAPABILITY = (8, 0)
 MOST_REGISTERS = {
     **{"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144},
     **{"find_candidates": 144, "play_worlds_out": 160, "play_to_endings": 192, "solve_worlds": 104},
-    **{"draw_actions": 96, "write_chances": 104},
+    **{"draw_actions": 96, "write_chances": 104, "write_chances_of": 104},
+    **{"advance_replays": 168, "advance_rollouts": 152, "value_lanes": 96},
 }
 OF_OTHERS = 72
 MOST_CONSTANTS = 8192
 """Bytes; an architecture allows 65,536. Kernels' arguments are among them; tables of constants lie in global memory."""
-MODULES = (kernels, player_kernels, world_kernels, flat_mc_kernels, pimc_kernels, encoding_kernels, benchmark_kernels)
+MODULES = (
+    kernels,
+    player_kernels,
+    world_kernels,
+    flat_mc_kernels,
+    pimc_kernels,
+    encoding_kernels,
+    search_kernels,
+    benchmark_kernels,
+)
 """Each with `ALL` of its kernels."""
 ALL = tuple(kernel for module in MODULES for kernel in module.ALL)
 PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
 PROCESSES = 2
 SLOWEST = (
+    "advance_replays",
+    "advance_rollouts",
     "play_to_endings",
     "solve_worlds",
     "play_worlds_out",
@@ -161,6 +174,7 @@ def launch_all(observation: ObservationKind) -> None:
         player.act(batch, numbers, where=batch.over)
     SeatedPlayers(batch, players, np.zeros((3, MAX_SEATS), np.int64), seed=1).act()
     launch_policy(batch, numbers.native)
+    launch_search(batch)
     if observation == "features":
         suits = GpuCanonicalSuits(batch)
         suits.rename()
@@ -185,6 +199,7 @@ def launch_policy(batch: BatchEnv, numbers: Any) -> None:
         chances = device_array((3, NUM_ACTIONS), np.float32)
         launch(3, encoding_kernels.clear_chances, chances)
         room.tell(numbers, 0, 3, 1.0, chances)
+        room.tell_of(numbers, 0, 3, 1.0, numbers, device_array(3, np.float32))
     launch(3, encoding_kernels.mark_asked, batch.over.native, batch.over.native, numbers, numbers, numbers)  # type: ignore[attr-defined]
     launch(3, encoding_kernels.list_rows, numbers, numbers)
     seen = GpuEncoding(policy.encoding, 3)

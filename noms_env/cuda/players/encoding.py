@@ -150,5 +150,10 @@ class PolicyRows:
         chosen = self._chosen(rows, first, count)
         launch(count, kernels.write_chances, *chosen, *self._arguments, temperature, chances)
 
+    def tell_of(self, rows: Any, first: int, count: int, temperature: float, actions: Any, chances: Any) -> None:
+        """Write the probability of one action, int64, of each table that was seen: `chances`, float32, shape (m,)."""
+        chosen = self._chosen(rows, first, count)
+        launch(count, kernels.write_chances_of, *chosen, *self._arguments, temperature, actions, chances)
+
     def _chosen(self, rows: Any, first: int, count: int) -> tuple[Any, ...]:
         return (self._encoding.order.native if rows is None else rows, rows is not None, first, count)

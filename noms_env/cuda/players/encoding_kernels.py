@@ -17,7 +17,7 @@ from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players.protocol import NOBODY
 from noms_env.policy.encoding import feature_of, suit_order
 from noms_env.policy.extra_features import write_extra
-from noms_env.policy.inference_kernels import draw, weigh_options, write_probabilities
+from noms_env.policy.inference_kernels import chance_of, draw, weigh_options, write_probabilities
 
 
 @kernel
@@ -167,8 +167,44 @@ def write_chances(
             write_probabilities(weights[i], options[i, :found], names_here, best, temperature, chances[row])
 
 
+@kernel
+def write_chances_of(
+    rows,
+    some,
+    first,
+    count,
+    extra,
+    mask,
+    order,
+    names,
+    logits,
+    bias,
+    counted,
+    card,
+    own,
+    out,
+    units,
+    options,
+    weights,
+    hidden,
+    at_cards,
+    temperature,
+    actions,
+    chances,
+):
+    """Write the probability of one action of each row."""
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row = rows[first + i] if some else first + i
+        if row >= 0:
+            scorer, room = (counted, card, own, out[:units]), (options[i], weights[i], hidden[i], at_cards[i])
+            legal, names_here = mask[i], names[order[i]]
+            found, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, room)
+            chances[row] = chance_of(weights[i], options[i, :found], names_here, best, temperature, actions[row])
+
+
 ALL = (
     *(see_tables, order_suits, write_bytes, write_numbers),
-    *(mark_asked, list_rows, draw_actions, clear_chances, write_chances),
+    *(mark_asked, list_rows, draw_actions, clear_chances, write_chances, write_chances_of),
 )
 """All kernels."""

@@ -165,12 +165,28 @@ class GpuPolicy(GpuPlayer):
         for room, first, part in self._logits(tables, count, rows):
             room.tell(rows, first, part, heat, chances)
 
-    def _logits(self, tables: Any, count: int, rows: Any) -> Iterator[tuple[PolicyRows, int, int]]:
-        """Let the network look at some tables, so many at a time; where its logits are, the first row, and how many."""
+    def tell_of(
+        self, tables: Any, count: int, actions: Any, chances: Any, *, rows: Any = None, temperature: float | None = None
+    ) -> None:
+        """Write the probability of one action, int64, shape (m,), of each table: `chances`, float32, shape (m,); see `draw`."""
+        heat = self.temperature if temperature is None else temperature
+        for room, first, part in self._logits(tables, count, rows):
+            room.tell_of(rows, first, part, heat, actions, chances)
+
+    def room(self, count: int) -> PolicyRows:
+        """The working memory for so many rows: other memory than before if there was not enough."""
         if self._room is None or self._room.capacity < min(count, TOGETHER):
             self._graphs.clear()
             self._room = PolicyRows(self.player.forward, self.player.encoding, min(count, TOGETHER), self.numbers)
-        room = self._room
+        return self._room
+
+    def fits(self, rows: GpuRows) -> Any:
+        """Which rows of a batch that it sits at have rules that it knows, bool, shape (n,), on the GPU; None for all."""
+        return self._fits[rows][0]
+
+    def _logits(self, tables: Any, count: int, rows: Any) -> Iterator[tuple[PolicyRows, int, int]]:
+        """Let the network look at some tables, so many at a time; where its logits are, the first row, and how many."""
+        room = self.room(count)
         for first in range(0, count, TOGETHER):
             part = min(TOGETHER, count - first)
             if self.captured and can_capture():
@@ -195,7 +211,7 @@ class GpuPolicy(GpuPlayer):
 
     def _asked(self, rows: GpuRows, where: Any, actions: Any) -> Any:
         """The numbers of the rows that are asked and can be, in order, then -1; int64, shape (n,)."""
-        n, fits = len(actions), self._fits[rows][0]
+        n, fits = len(actions), self.fits(rows)
         if n not in self._lists:
             self._lists[n] = _List(n)
         return self._lists[n].of(where, where if fits is None else fits, actions)
@@ -259,15 +275,18 @@ def can_capture() -> bool:
     return not SIMULATED and not torch.cuda.is_current_stream_capturing()
 
 
-def captured(work: Callable[[], None]) -> Any:
-    """Some launches as a CUDA graph; they are made once before, so that all is compiled and loaded."""
+def captured(work: Callable[[], None], pool: Any = None) -> Any:
+    """Some launches as a CUDA graph; they are made once before, so that all is compiled and loaded.
+
+    Graphs that never run at the same time may share torch's memory by a `pool`, `torch.cuda.graph_pool_handle()`.
+    """
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         work()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=side):
+    with torch.cuda.graph(graph, pool=pool, stream=side):
         work()
     return graph
 

@@ -1,0 +1,354 @@
+"""The search on a policy for whole batches on a GPU: `policy.search.player` says what it does.
+
+    player = load_player("search:noms@0,worlds=24", device="cuda")
+    batch.step(player.act(batch, seeds))
+    found = player.values(batch, seeds)    # what each action is expected to come to, as targets of a network
+
+All rows that have a choice are searched side by side. In each round of sequential halving every row, world and action that is
+still tried is a table of one array, a *lane*, which the policy plays to its end, step by step; so are the replays by which
+worlds are weighed. Lanes whose deal is over are left out of the next step by prefix sums, and what a step takes follows their
+number. The processor reads that number one step late, while the GPU is busy with the next one. This pays: a rollout has half as
+many steps as the longest, on the mean. Besides it waits once for how many rows have a choice, once for how many actions each of
+them has, and once for each pool of worlds.
+
+With the same policy, reckoned in float32, rows, worlds, rounds and random numbers are those of the processor, and what is found
+is the same, up to rounding. Two things differ:
+
+* It remembers nothing of the deals before in a match (`players.Remembers`), by which the processor tells who plays like which
+  model.
+* A seat that holds the same in several worlds is asked in each of them, which changes nothing but the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.state import MAX_SEATS
+from noms_env.cuda import streams
+from noms_env.cuda.arrays import SIMULATED, GpuArray
+from noms_env.cuda.players import search_kernels as kernels
+from noms_env.cuda.players.lanes import Choices, Lanes, Pools, step_size
+from noms_env.cuda.players.player import Batch, GpuPlayer
+from noms_env.cuda.players.policy import GpuPolicy
+from noms_env.cuda.rows import GpuRows, launch
+from noms_env.players.registry import load_player
+from noms_env.policy.search.beliefs import MOST_POOLS
+from noms_env.policy.search.findings import FINDINGS, Rounds, halved
+from noms_env.policy.search.player import MIXTURE, TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
+from noms_env.variants import Rules
+from noms_env.variants.table_record import TABLE
+
+MODELS = ("uniform", "policy", "thumb", MIXTURE)
+"""Of others, by name."""
+MOST_BYTES = 1 << 31
+"""Of memory for worlds and lanes, unless a single row needs more, and up to half as much again so that it seldom grows. The
+rest of a search's memory does not grow with its rows, but for a kilobyte of each row of a batch."""
+ROWS = 5 if SIMULATED else 8192
+"""Rows whose candidates are found together."""
+LANE_BYTES = TABLE.itemsize + 8 * 8
+SLOT_BYTES = TABLE.itemsize + 8 * 2 * (MAX_SEATS + 1)
+MOST_ROUNDS = 8
+
+
+class Found(NamedTuple):
+    """What a search found, on the GPU; `players.Targets` and `players.ActionValue` say more.
+
+    Attributes:
+        actions: int64, shape (n,): what it takes.
+        policy: float32, shape (n, NUM_ACTIONS): the updated policy.
+        value: float32, shape (n,): what it expects of the deal; NaN where it has not thought about that.
+        means: float32, shape (n, NUM_ACTIONS): what it expects of each action, in points of the seat less the mean of the
+            others' points; NaN where an action was not tried. Of actions that come to the same one stands for all.
+        errors: float32, of the same shape: standard errors of the differences to the policy's favourite.
+        counts: int32, of the same shape: in how many worlds each action was tried.
+    """
+
+    actions: GpuArray
+    policy: GpuArray
+    value: GpuArray
+    means: GpuArray
+    errors: GpuArray
+    counts: GpuArray
+
+
+class Schedule:
+    """The rounds of sequential halving by the number of candidates, which nothing else has an influence on.
+
+    Attributes:
+        tried: candidates that are tried in each round, int64, shape (NUM_ACTIONS + 1, MOST_ROUNDS), 0 where there is none.
+        worlds: in how many worlds.
+        all_worlds: of all rounds, int64, shape (NUM_ACTIONS + 1,).
+    """
+
+    def __init__(self, rounds: Rounds) -> None:
+        """Without a limit of time."""
+        self.tried, self.worlds = np.zeros((2, NUM_ACTIONS + 1, MOST_ROUNDS), np.int64)
+        for candidates in range(2, NUM_ACTIONS + 1):
+            tried = candidates
+            for number in range(MOST_ROUNDS):
+                self.tried[candidates, number] = tried
+                self.worlds[candidates, number] = rounds.worlds(candidates, tried, 0)
+                if tried == 2:
+                    break
+                tried = halved(tried)
+        self.all_worlds = self.worlds.sum(axis=1)
+        self._before = self.worlds.cumsum(axis=1) - self.worlds
+        self._lanes = (self.tried * self.worlds).max(axis=1)
+
+    def pieces(self, sizes: np.ndarray, pools: int) -> Iterator[np.ndarray]:
+        """The places of rows that are searched at the same time, by numbers of candidates, 0 where there is no search."""
+        places = np.flatnonzero(sizes)
+        of_rows = sizes[places]
+        worlds = self.all_worlds[of_rows]
+        used = (worlds * pools * SLOT_BYTES + np.maximum(self._lanes[of_rows], worlds) * LANE_BYTES).cumsum()
+        first = 0
+        while first < len(places):
+            before = used[first - 1] if first else 0
+            end = max(first + 1, int(np.searchsorted(used, before + MOST_BYTES, side="right")))
+            yield places[first:end]
+            first = end
+
+    def tasks(self, rows: np.ndarray, sizes: np.ndarray, pools: int) -> np.ndarray:
+        """The tasks of rows of a batch, by the numbers of their candidates: a task is what the processor draws at once."""
+        parts = -(-self.all_worlds[sizes] // TOGETHER)
+        row_of = np.repeat(np.arange(len(rows)), parts)
+        part = np.arange(len(row_of)) - np.repeat(parts.cumsum() - parts, parts)
+        tasks = np.zeros((len(kernels.TASK), len(row_of)), np.int64)
+        tasks[kernels.ROW], tasks[kernels.OFFSET] = rows[row_of], part * TOGETHER
+        tasks[kernels.COUNT] = np.minimum(self.all_worlds[sizes[row_of]] - part * TOGETHER, TOGETHER)
+        tasks[kernels.TASK_END] = tasks[kernels.COUNT].cumsum()
+        tasks[kernels.FIRST_WORLD] = tasks[kernels.TASK_END] - tasks[kernels.COUNT]
+        tasks[kernels.FIRST_SLOT] = tasks[kernels.SLOT] = pools * tasks[kernels.FIRST_WORLD]
+        return tasks
+
+    def turns(self, places: np.ndarray, sizes: np.ndarray, number: int) -> np.ndarray:
+        """The turns of a round, by its number, of rows by places among the findings and numbers of candidates."""
+        first_world = self.all_worlds[sizes].cumsum() - self.all_worlds[sizes]
+        inside = np.flatnonzero(self.worlds[sizes, number])
+        candidates = sizes[inside]
+        worlds, tried = self.worlds[candidates, number], self.tried[candidates, number]
+        begin = first_world[inside] + self._before[candidates, number]
+        return np.stack([places[inside], begin, worlds, tried, (worlds * tried).cumsum()])
+
+
+class GpuSearch(GpuPlayer):
+    """The search on a policy, on a GPU: `SearchPlayer` says what it does.
+
+    Attributes:
+        policy: that plays the worlds out. Its own temperature is that of the choice: 0 takes the best action, and 1 draws.
+        worlds: see `SearchPlayer`.
+        opponents: `uniform`, `policy`, `thumb` or `mixture`.
+        temperature: of the update, in standard errors.
+    """
+
+    draws = True
+
+    def __init__(
+        self,
+        policy: GpuPolicy,
+        worlds: int = USUAL_WORLDS,
+        opponents: str = MIXTURE,
+        temperature: float = USUAL_TEMPERATURE,
+    ) -> None:
+        """Set up the player.
+
+        Raises:
+            ValueError: one of the numbers is out of range (see `SearchPlayer`), or there is no such model.
+        """
+        super().__init__()
+        if opponents not in MODELS:
+            raise ValueError(f"opponents on a GPU must be {', '.join(MODELS[:-1])} or {MODELS[-1]}, not {opponents!r}")
+        same = SearchPlayer(policy.player, worlds=worlds, opponents=opponents, temperature=temperature)
+        self.policy, self.worlds, self.opponents, self.temperature = policy, same.worlds, opponents, same.temperature
+        by_thumb = [model.policy is None for model in same.models]
+        self._models = tuple(by_thumb.index(kind) if kind in by_thumb else -1 for kind in (False, True))
+        self._pool_count = MOST_POOLS if by_thumb else 1
+        self._by_thumb = streams.to_device(np.array([False, *by_thumb]))
+        self._schedule = Schedule(Rounds(self.worlds, False))
+        self._findings, self._sizes = cuda.device_array(ROWS, FINDINGS), streams.to_device(np.zeros(ROWS, np.int64))
+        self._choices, self._lanes, self._pools = Choices(1), Lanes(1, any(by_thumb)), Pools(1, len(by_thumb))
+        self._kept: dict[int, Found] = {}
+        self._told: Found | None = None
+
+    def __repr__(self) -> str:
+        return f"<GpuSearch: {self.worlds} worlds, on {self.policy!r}>"
+
+    @property
+    def rule_sets(self) -> tuple[Rules, ...]:
+        """The rules of the tables that it can sit at: those of the policy."""
+        return self.policy.rule_sets
+
+    def sit(self, batch: Batch, some: bool) -> None:
+        self.policy.sit(batch, some)
+
+    def values(self, batch: Batch, seeds: Any, *, where: Any = None) -> Found:
+        """What is found out about the actions of each row, and the action that `act` with the same arguments takes.
+
+        Args:
+            batch: see `act`.
+            seeds: see `act`.
+            where: see `act`. What is told of rows that are not asked has no meaning.
+
+        Returns:
+            Arrays that the next call writes again.
+
+        Raises:
+            ValueError: see `act`.
+        """
+        n = len(batch)
+        if n not in self._kept:
+            kinds = (((n,), np.int64), ((n, NUM_ACTIONS), np.float32), ((n,), np.float32))
+            of_actions = (((n, NUM_ACTIONS), kind) for kind in (np.float32, np.float32, np.int32))
+            self._kept[n] = Found(*(GpuArray(streams.to_device(np.zeros(*kind))) for kind in (*kinds, *of_actions)))
+        self._told = self._kept[n]
+        try:
+            self.act(batch, seeds, where=where, actions=self._told.actions)
+        finally:
+            self._told = None
+        return self._kept[n]
+
+    def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
+        if self._told is not None:
+            told = [array.native for array in self._told[1:]]
+            launch(len(actions), kernels.clear_found, rows.native, where, some, *told)
+        listed, number, chances = self._choices_of(rows, where, some, actions)
+        for first in range(0, number, ROWS):
+            count = min(ROWS, number - first)
+            found = (listed, first, count, self._findings)
+            launch(
+                count,
+                kernels.list_candidates,
+                *(rows.native, listed, first, count, chances, self.worlds, self._findings, self._sizes),
+            )
+            sizes, numbers = streams.to_host(self._sizes)[:count], streams.to_host(listed)[first : first + count]
+            for places in self._schedule.pieces(sizes, self._pool_count):
+                self._search(rows, seeds, places, numbers[places], sizes[places])
+            launch(count, kernels.choose_actions, *found, seeds, self.temperature, self.policy.temperature, actions)
+            if self._told is not None:
+                launch(count, kernels.write_found, *found, *told)
+
+    def _choices_of(self, rows: GpuRows, where: Any, some: bool, actions: Any) -> tuple[Any, int, Any]:
+        """The numbers of the rows that have a choice, how many, and the probabilities of their actions."""
+        n = len(actions)
+        if len(self._choices.numbers) < n:
+            self._choices = Choices(n)
+        kept, fits = self._choices, self.policy.fits(rows)
+        launch(
+            n,
+            kernels.mark_choices,
+            *(rows.native, where, some, where if fits is None else fits, fits is not None),
+            *(kept.places, kept.numbers, actions),
+        )
+        kept.marked[:n].cumsum_(0)
+        launch(n, kernels.list_marked, n, kept.places, kept.numbers, kept.listed)
+        number = int(streams.to_host(kept.places[n - 1 : n])[0])
+        if number > 0:
+            self.policy.tell(rows.native, number, kept.chances, rows=kept.listed, temperature=1.0)
+        return kept.listed, number, kept.chances
+
+    def _search(self, rows: GpuRows, seeds: Any, places: np.ndarray, numbers: np.ndarray, sizes: np.ndarray) -> None:
+        """Try the actions of some rows, by their places among the findings, numbers in the batch, and numbers of candidates."""
+        schedule = self._schedule
+        tasks = schedule.tasks(numbers, sizes, self._pool_count)
+        rounds = [schedule.turns(places, sizes, number) for number in range(MOST_ROUNDS)]
+        worlds = int(tasks[kernels.TASK_END, -1])
+        self._grow(worlds, max(worlds, *(int(turns[kernels.TURN_END, -1]) for turns in rounds if turns.size > 0)))
+        self._draw_worlds(rows, seeds, tasks)
+        for turns in rounds:
+            if turns.size > 0:
+                self._play_round(streams.to_device(turns), int(turns[kernels.TURN_END, -1]))
+
+    def _grow(self, worlds: int, lanes: int) -> None:
+        """Take more memory where there is not enough."""
+        for more in (False, True):  # what there was goes first
+            if self._pools.worlds < worlds:
+                models = len(self._pools.logs) if self._pool_count > 1 else 0
+                self._pools = Pools(step_size(worlds) if more else 1, models)
+                self._lanes.forget_graphs()
+            if self._lanes.capacity < lanes:
+                self._lanes = Lanes(step_size(lanes) if more else 1, self._models[1] >= 0)
+
+    def _draw_worlds(self, rows: GpuRows, seeds: Any, tasks: np.ndarray) -> None:
+        """Deal the worlds of some tasks, and draw some of them where there are models of the others."""
+        pools, total = self._pools, int(tasks[kernels.TASK_END, -1])
+        left, by_models = np.arange(tasks.shape[1]), self._pool_count > 1
+        for number in range(self._pool_count):
+            some = tasks[:, left]
+            some[kernels.SLOT] += number * some[kernels.COUNT]
+            some[kernels.POOLS] = tasks[kernels.POOLS, left] = number + 1
+            some[kernels.TASK_END] = some[kernels.COUNT].cumsum()
+            listed = streams.to_device(some)
+            pools.deal(rows, self._lanes, seeds, some, listed, number if by_models else -1)
+            if by_models:
+                left = left[self._weigh(some, listed) == 0]
+            if len(left) == 0:
+                break
+        listed = streams.to_device(tasks)
+        launch(total, kernels.draw_numbers, listed, total, seeds, pools.draws, pools.picks, pools.styles)
+        if by_models:
+            launch(tasks.shape[1], kernels.add_weights, listed, pools.weights)
+            launch(total, kernels.pick_worlds, listed, total, pools.draws, pools.weights, pools.picks)
+            launch(total, kernels.draw_styles, listed, total, seeds, pools.pool, pools.logs, pools.picks, pools.styles)
+
+    def _weigh(self, tasks: np.ndarray, listed: Any) -> np.ndarray:
+        """Weigh the worlds of the pools of some tasks, of which the last one is new; which tasks have enough of them."""
+        lanes, pools, total = self._lanes, self._pools, int(tasks[kernels.TASK_END, -1])
+        lanes.take_slots(pools, total, listed=False)
+        kept = (lanes.sources, pools.logs, lanes.active, lanes.actions, lanes.count, lanes.moment)
+        launch(total, kernels.open_replays, total, lanes.tables, *kept)
+        models = self._models
+
+        def step(size: int) -> None:
+            threads = min(size, lanes.threads)
+            memory = (lanes.count, lanes.active, lanes.tables, lanes.sources, pools.pool, pools.logs, *models)
+            written = (lanes.workspaces, lanes.actions, lanes.chances, lanes.places)
+            launch(threads, kernels.advance_replays, size, threads, *memory, *written)
+            lanes.keep_marked(size)
+            if models[0] >= 0:
+                self.policy.tell_of(lanes.tables, size, lanes.actions, lanes.chances, rows=lanes.active, temperature=1.0)
+
+        lanes.play(total, step, "replays", self.policy)
+        is_enough = cuda.device_array(tasks.shape[1], np.int64)
+        launch(tasks.shape[1], kernels.weigh_pools, listed, pools.logs, pools.weights, is_enough)
+        return streams.to_host(is_enough)
+
+    def _play_round(self, turns: Any, total: int) -> None:
+        """Play the worlds of a round out, and note what they come to."""
+        lanes, pools = self._lanes, self._pools
+        kept = (lanes.sources, lanes.listed, lanes.active, lanes.actions, lanes.count, lanes.moment)
+        launch(total, kernels.open_rollouts, turns, total, self._findings, pools.picks, *kept)
+        lanes.take_slots(pools, total, listed=True)
+
+        def step(size: int) -> None:
+            threads = min(size, lanes.threads)
+            memory = (lanes.count, lanes.active, lanes.tables, lanes.sources, pools.styles, self._by_thumb)
+            launch(
+                threads,
+                kernels.advance_rollouts,
+                *(size, threads, *memory, lanes.workspaces, lanes.actions, lanes.places),
+            )
+            lanes.keep_marked(size, pools.draws)
+            self.policy.draw(lanes.tables, size, lanes.seeds, lanes.actions, rows=lanes.active, temperature=1.0)
+
+        lanes.play(total, step, "rollouts", self.policy)
+        memory = (lanes.tables, lanes.sources, pools.picks, pools.pool, lanes.positions, lanes.frames, lanes.values)
+        launch(len(lanes.positions), kernels.value_lanes, total, *memory)
+        launch(turns.shape[1], kernels.add_round, turns, self._findings, lanes.values, self.worlds, self.temperature)
+
+
+def gpu_search(policy: str | None = None, **options: Any) -> GpuSearch:
+    """The player of a name such as `search:noms@0,worlds=50`; see `GpuSearch` for the options.
+
+    Raises:
+        ValueError: there is no such policy, or an option is out of range, or not one of a GPU.
+    """
+    for name in ("time", "threads"):
+        if name in options:
+            raise ValueError(f"the player search takes no {name} on a GPU, but worlds, opponents and temperature")
+    search_player(policy)  # which refuses what is no policy
+    return GpuSearch(load_player(str(policy), "cuda"), **options)

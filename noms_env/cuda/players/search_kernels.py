@@ -1,0 +1,368 @@
+"""The kernels of the search on a policy (`search`): the processor's functions for one row, world or rollout, in a thread.
+
+*Tasks* are worlds of a row that are drawn together: an array of int64, shape (len(TASK), n), with a column for each task.
+*Turns* are a round of the rows of a piece, likewise with `TURN`. A *lane* is a table that is played on: a replay, or a rollout.
+The first `count[0]` of `active` are the lanes that are still played. Arrays of working memory have an element for each thread,
+which takes one world or lane after another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from noms_env._jit import jit
+from noms_env.belief.sampling import deal_hidden, plan
+from noms_env.core.actions import SCORED
+from noms_env.core.chance import MAX_SEED
+from noms_env.core.state import MAX_SEATS
+from noms_env.cuda.kernels import kernel
+from noms_env.engine.batch_kernels import count_legal, nth_legal
+from noms_env.players.protocol import NOBODY
+from noms_env.players.search.position import count_deal_as_last
+from noms_env.policy.search.beliefs import (
+    EXPONENT,
+    LEAST_EFFECTIVE,
+    add_up,
+    clear_logs,
+    drawn_style,
+    note_chance,
+    picked,
+    play_again,
+    seed_of_pool,
+    write_weights,
+)
+from noms_env.policy.search.findings import (
+    add_values,
+    begin,
+    begin_round,
+    choose,
+    error_of,
+    mean_value,
+    write_logits,
+    write_shares,
+)
+from noms_env.policy.search.replays import GIVEN_UP, deal_again
+from noms_env.policy.search.rollouts import end_value, play_on, seed_of_draw, write_groups
+from noms_env.policy.search.worlds import draw_of, fraction_of, is_sorted
+
+TASK = ROW, OFFSET, SLOT, FIRST_SLOT, POOLS, FIRST_WORLD, COUNT, TASK_END = range(8)
+"""Of a task: the row of the batch, what is added to its seed, the slot that its next pool begins with, its first slot, its
+pools so far, its first world, how many worlds it has, and how many worlds the tasks up to it have."""
+TURN = PLACE, WORLD, WORLDS, TRIED, TURN_END = range(5)
+"""Of a row's turn: its place among the findings, its first world, how many, candidates that are tried, and how many lanes the
+turns up to it have."""
+
+
+@jit
+def column_of(ends, k):
+    """The first column whose end lies behind number k."""
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] <= k:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@jit
+def task_of(tasks, k):
+    """The column of the k-th world, and its number within the task."""
+    j = column_of(tasks[TASK_END], k)
+    return j, k - (tasks[TASK_END, j] - tasks[COUNT, j])
+
+
+@jit
+def seed_of_task(tasks, j, seeds):
+    """What all that is random in a task follows from."""
+    return (seeds[tasks[ROW, j]] + tasks[OFFSET, j]) & MAX_SEED
+
+
+@kernel
+def mark_choices(tables, where, some, fits, some_fit, places, numbers, actions):
+    """Write 1 for each row that is asked, fits the policy and has a choice, and the action of each other one that is asked."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables):
+        places[row] = 0
+        numbers[row] = row
+        if not some or where[row]:
+            t = tables[row]
+            if t.phase == SCORED or (some_fit and not fits[row]):
+                actions[row] = NOBODY
+            elif count_legal(t) == 1:
+                actions[row] = nth_legal(t, 0)
+            else:
+                places[row] = 1
+
+
+@kernel
+def list_marked(size, places, numbers, listed):
+    """Write those of so many numbers that were marked, one behind the other; `places` counts the marks up to each of them."""
+    i = np.int64(cuda.grid(1))
+    if i < size and places[i] > (places[i - 1] if i > 0 else 0):
+        listed[places[i] - 1] = numbers[i]
+
+
+@kernel
+def list_candidates(tables, rows, first, count, chances, most, findings, sizes):
+    """Write what is to be tried in some rows, and how many actions it is; 0 where the policy plays without a search."""
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row, f = rows[first + i], findings[i]
+        f.count = write_groups(tables, row, chances[row], f.actions, f.shares, f.members)
+        begin(findings, i, tables[row].n_seats, most, False)
+        sizes[i] = 0 if f.left == 0 or is_sorted(tables[row]) else f.count
+
+
+@kernel
+def list_slots(tasks, total, rows, slots):
+    """Write the row of the batch and the slot of each world that is to be dealt."""
+    k = np.int64(cuda.grid(1))
+    if k < total:
+        j, i = task_of(tasks, k)
+        rows[k] = tasks[ROW, j]
+        slots[k] = tasks[SLOT, j] + i
+
+
+@kernel
+def plan_pools(pool, tasks, first, end, plans, layouts, ways):
+    """Work out what all worlds of some tasks have in common, for the seat to act."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(layouts):
+        for j in range(first + thread, end, len(layouts)):
+            t = pool[tasks[SLOT, j]]
+            plan(t, t.seat, plans[j - first], layouts[thread], ways[j - first])
+
+
+@kernel
+def deal_pools(pool, tasks, first, begin_world, end_world, seeds, number, plans, layouts, ways):
+    """Deal the worlds of some tasks anew: those of a pool, or uniform ones where its number is below 0."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(layouts):
+        for k in range(begin_world + thread, end_world, len(layouts)):
+            j, i = task_of(tasks, k)
+            t, seed = pool[tasks[SLOT, j] + i], seed_of_task(tasks, j, seeds)
+            if number >= 0:
+                seed = seed_of_pool(seed, number)
+            deal_hidden(t, t.seat, seed, i, plans[j - first], layouts[thread], ways[j - first])
+            count_deal_as_last(t)
+
+
+@kernel
+def open_replays(total, lanes, sources, logs, active, actions, count, moment):
+    """Take the worlds in the lanes back to the beginning of their deals; all are active, and nobody has been asked."""
+    lane = np.int64(cuda.grid(1))
+    if lane < total:
+        deal_again(lanes[lane])
+        clear_logs(logs, sources[lane], 0.0)
+        active[lane] = lane
+        actions[lane] = NOBODY
+        if lane == 0:
+            count[0] = total
+            moment[0] = 0
+
+
+@kernel
+def advance_replays(
+    size, threads, count, active, lanes, sources, pool, logs, by_policy, by_thumb, workspaces, actions, chances, places
+):
+    """Play each active replay on to the next action that the policy is to be asked about; mark those that have one."""
+    thread = np.int64(cuda.grid(1))
+    if thread < threads:
+        m = workspaces[thread % len(workspaces)]
+        for i in range(thread, size, threads):
+            places[i] = 0
+            if i < count[0]:
+                lane = active[i]
+                world, r = sources[lane], lanes[lane]
+                if actions[lane] >= 0:
+                    note_chance(r, chances[lane], by_policy, logs, world)
+                actions[lane] = play_again(pool[world], r, actions[lane], (by_policy, by_thumb), logs, world, m)
+                if actions[lane] == GIVEN_UP:
+                    clear_logs(logs, world, -np.inf)
+                places[i] = 1 if actions[lane] >= 0 else 0
+
+
+@kernel
+def take_active(size, places, listed, active, count, moment, sources, seeds, draws, is_drawn):
+    """The lanes that were listed are active now; another decision of the policy's is to come, with its own random number."""
+    i = np.int64(cuda.grid(1))
+    if i < size:
+        left = places[size - 1]
+        active[i] = listed[i] if i < left else -1
+        if is_drawn and i < left:
+            seeds[listed[i]] = seed_of_draw(draws[sources[listed[i]]], moment[0])
+        if i == 0:
+            count[0] = left
+
+
+@kernel
+def count_moment(moment):
+    """Another decision."""
+    if cuda.grid(1) == 0:
+        moment[0] += 1
+
+
+@kernel
+def weigh_pools(tasks, logs, weights, is_enough):
+    """Weigh the worlds of the pools of some tasks, and note whether these are enough."""
+    j = np.int64(cuda.grid(1))
+    if j < tasks.shape[1]:
+        first = tasks[FIRST_SLOT, j]
+        effective = write_weights(logs, first, first + tasks[POOLS, j] * tasks[COUNT, j], EXPONENT, weights)
+        is_enough[j] = 1 if effective >= LEAST_EFFECTIVE * tasks[COUNT, j] else 0
+
+
+@kernel
+def add_weights(tasks, weights):
+    """Add the weights of each task up."""
+    j = np.int64(cuda.grid(1))
+    if j < tasks.shape[1]:
+        first = tasks[FIRST_SLOT, j]
+        add_up(weights, first, first + tasks[POOLS, j] * tasks[COUNT, j])
+
+
+@kernel
+def draw_numbers(tasks, total, seeds, draws, picks, styles):
+    """Write the number of each world, from which its rollouts are drawn, and its slot and how seats play if it is uniform."""
+    k = np.int64(cuda.grid(1))
+    if k < total:
+        j, i = task_of(tasks, k)
+        world = tasks[FIRST_WORLD, j] + i
+        draws[world] = draw_of(seed_of_task(tasks, j, seeds), i)
+        picks[world] = tasks[FIRST_SLOT, j] + i
+        for seat in range(MAX_SEATS):
+            styles[world, seat] = 0
+
+
+@kernel
+def pick_worlds(tasks, total, draws, weights, picks):
+    """Draw the slot of each world from the pools of its task, by weights that were added up."""
+    k = np.int64(cuda.grid(1))
+    if k < total:
+        j, i = task_of(tasks, k)
+        world, worlds, pools = tasks[FIRST_WORLD, j], tasks[COUNT, j], tasks[FIRST_SLOT, j]
+        rank = np.int64(0)
+        for other in range(world, world + worlds):
+            rank += draws[other] < draws[world + i]
+        place = (draws[world] / 2.0**61 + i) / worlds
+        picks[world + rank] = picked(weights, pools, pools + tasks[POOLS, j] * worlds, place)
+
+
+@kernel
+def draw_styles(tasks, total, seeds, pool, logs, picks, styles):
+    """Draw how each seat plays in each world, by what it did."""
+    k = np.int64(cuda.grid(1))
+    if k < total:
+        j, i = task_of(tasks, k)
+        world = tasks[FIRST_WORLD, j] + i
+        slot, seed = picks[world], seed_of_task(tasks, j, seeds)
+        for seat in range(MAX_SEATS):
+            styles[world, seat] = 1 + drawn_style(logs, seat, slot, fraction_of(seed, i, seat))
+        styles[world, pool[slot].seat] = 0
+
+
+@kernel
+def open_rollouts(turns, total, findings, picks, sources, slots, active, actions, count, moment):
+    """Note the world of each lane, its slot, and the action with which it begins; all are active."""
+    lane = np.int64(cuda.grid(1))
+    if lane < total:
+        j = column_of(turns[TURN_END], lane)
+        tried, f = turns[TRIED, j], findings[turns[PLACE, j]]
+        i = lane - (turns[TURN_END, j] - tried * turns[WORLDS, j])
+        sources[lane] = turns[WORLD, j] + i // tried
+        slots[lane] = picks[sources[lane]]
+        active[lane] = lane
+        actions[lane] = f.actions[f.tried[i % tried]]
+        if lane == 0:
+            count[0] = total
+            moment[0] = 0
+
+
+@kernel
+def advance_rollouts(size, threads, count, active, lanes, sources, styles, by_thumb, workspaces, actions, places):
+    """Take the action of each active lane, and all after it that the policy is not asked for; mark those that go on."""
+    thread = np.int64(cuda.grid(1))
+    if thread < threads:
+        m = workspaces[thread % len(workspaces)]
+        for i in range(thread, size, threads):
+            places[i] = 0
+            if i < count[0]:
+                lane = active[i]
+                goes_on = play_on(lanes[lane], actions[lane], styles[sources[lane]], by_thumb, m)
+                places[i] = 1 if goes_on else 0
+
+
+@kernel
+def value_lanes(total, lanes, sources, picks, pool, positions, frames, values):
+    """What each rollout comes to."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(positions):
+        for lane in range(thread, total, len(positions)):
+            seat = pool[picks[sources[lane]]].seat
+            values[lane] = end_value(lanes[lane], seat, positions[thread], frames[thread])
+
+
+@kernel
+def add_round(turns, findings, values, most, temperature):
+    """Note what the candidates of each row came to in a round, and begin its next one."""
+    j = np.int64(cuda.grid(1))
+    if j < turns.shape[1]:
+        worlds = turns[WORLDS, j]
+        add_values(findings, turns[PLACE, j], values, turns[TURN_END, j] - worlds * turns[TRIED, j], worlds)
+        begin_round(findings, turns[PLACE, j], most, False, temperature)
+
+
+@kernel
+def choose_actions(rows, first, count, findings, seeds, temperature, heat, actions):
+    """The action of each row by what was found."""
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row = rows[first + i]
+        write_logits(findings, i, temperature)
+        actions[row] = choose(findings, i, seeds[row], heat)
+
+
+@kernel
+def clear_found(tables, where, some, policy, value, means, errors, counts):
+    """Write what is told of rows that are not searched: nothing, and probability 1 of the only legal action."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables) and (not some or where[row]):
+        t = tables[row]
+        value[row] = np.nan
+        for action in range(means.shape[1]):
+            policy[row, action] = 0
+            counts[row, action] = 0
+            means[row, action] = np.nan
+            errors[row, action] = np.nan
+        if t.phase != SCORED and count_legal(t) == 1:
+            policy[row, nth_legal(t, 0)] = 1
+
+
+@kernel
+def write_found(rows, first, count, findings, policy, value, means, errors, counts):
+    """Write what was found about the actions of each row, whose logits have been written."""
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row, f, expected = rows[first + i], findings[i], 0.0
+        write_shares(findings, i)
+        for k in range(f.count):
+            action = np.int64(f.members[k])
+            policy[row, action] = f.logits[k]
+            if f.counts[f.favourite] > 0:
+                counts[row, action] = f.counts[k]
+                means[row, action] = mean_value(findings, i, k)
+                errors[row, action] = error_of(findings, i, k)
+                expected += f.logits[k] * mean_value(findings, i, k)
+        if f.counts[f.favourite] > 0:
+            value[row] = expected
+
+
+ALL = (
+    *(mark_choices, list_marked, list_candidates, list_slots, plan_pools, deal_pools, open_replays, advance_replays),
+    *(take_active, count_moment, weigh_pools, add_weights, draw_numbers, pick_worlds, draw_styles, open_rollouts),
+    *(advance_rollouts, value_lanes, add_round, choose_actions, clear_found, write_found),
+)
+"""All kernels."""
