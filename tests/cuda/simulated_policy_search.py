@@ -67,8 +67,8 @@ def compare(player: SearchPlayer, cpu: BatchEnv, seeds: np.ndarray, found: Found
 
 
 CASES = [
-    ("mixture", 0.0, [TableGroup("nonesuch"), TableGroup("small_ships")], 2, 30),
-    ("policy", 1.0, [TableGroup("small_ships")], 2, 30),
+    ("mixture", 0.0, [TableGroup("small_ships")], 2, 30),
+    ("policy", 1.0, [TableGroup("nonesuch")], 2, 30),
     ("thumb", 1.0, [TableGroup("sniped_whist")], 2, 30),
     ("uniform", 0.0, [TableGroup("noms")], 2, 40),
 ]
