@@ -16,7 +16,7 @@ from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo
 from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.player import SearchPlayer
-from noms_env.variants import Rules
+from noms_env.variants import VARIANTS, Rules
 from tests.cuda.agreement import to_gpu
 from tests.policy.test_player import SMALL, make_actor, rules_of, tensors_of
 
@@ -88,6 +88,17 @@ def test_what_is_found_is_what_the_processor_finds(
         monkeypatch.setattr(search, "ROWS", 1)
     found = GpuSearch(of_gpu, worlds=2, opponents=opponents).values(gpu, to_gpu(seeds))
     assert compare(player, cpu, seeds, found, [*range(tables)]) > 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("moment", [2, 11, 22])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_found_in_all_games_is_what_the_processor_finds(variant: str, moment: int) -> None:
+    cpu, gpu = batches([TableGroup(variant)], 2, moment)
+    of_cpu, of_gpu = policies(rules_of(variant), 1.0)
+    seeds = np.arange(2) * 1013 + moment
+    found = GpuSearch(of_gpu, worlds=2).values(gpu, to_gpu(seeds))
+    compare(SearchPlayer(of_cpu, worlds=2), cpu, seeds, found, [0, 1])
 
 
 def test_rows_that_are_not_asked_or_have_no_choice_or_other_rules() -> None:

@@ -24,7 +24,7 @@ def test_in_the_simulator(file: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("file", ["simulated_search.py", "simulated_pimc.py"])
+@pytest.mark.parametrize("file", ["simulated_search.py", "simulated_pimc.py", "simulated_policy_search.py"])
 def test_searches_of_all_games_in_the_simulator(file: str) -> None:
     run_in_the_simulator(file, "soak")
 

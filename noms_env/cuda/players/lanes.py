@@ -145,6 +145,16 @@ class Lanes:
         return known
 
 
+def refuse_capture() -> None:
+    """See that no CUDA graph is being captured.
+
+    Raises:
+        RuntimeError: one is.
+    """
+    if not SIMULATED and torch.cuda.is_current_stream_capturing():
+        raise RuntimeError("a search waits for the GPU, so that it cannot be captured in a CUDA graph: call it outside of one")
+
+
 def step_size(lanes: int) -> int:
     """A number from `lanes` on, of two for each power of 2: so that there are few graphs."""
     power = 1 << max(lanes - 1, 0).bit_length()

@@ -32,7 +32,7 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.cuda import streams
 from noms_env.cuda.arrays import SIMULATED, GpuArray
 from noms_env.cuda.players import search_kernels as kernels
-from noms_env.cuda.players.lanes import Choices, Lanes, Pools, step_size
+from noms_env.cuda.players.lanes import Choices, Lanes, Pools, refuse_capture, step_size
 from noms_env.cuda.players.player import Batch, GpuPlayer
 from noms_env.cuda.players.policy import GpuPolicy
 from noms_env.cuda.rows import GpuRows, launch
@@ -184,6 +184,7 @@ class GpuSearch(GpuPlayer):
         return self.policy.rule_sets
 
     def sit(self, batch: Batch, some: bool) -> None:
+        refuse_capture()
         self.policy.sit(batch, some)
 
     def values(self, batch: Batch, seeds: Any, *, where: Any = None) -> Found:
