@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from training.config import ActorConfig, NetworkConfig
-from training.learn.fused import first_layer
 from training.learn.network import Actor, Critic, Trunk
 
 FEATURES, CHOICES, CARDS = 140, 30, 13
@@ -59,19 +58,6 @@ def whole(trunk: Trunk, features: Tensor) -> Tensor:
     assert isinstance(norm, nn.LayerNorm)
     result: Tensor = trunk(features) * norm.weight + norm.bias
     return result
-
-
-@pytest.mark.parametrize(("rows", "inputs", "outputs"), [(500, 300, 40), (500, 300, 64), (7, 57, 16), (0, 57, 16), (9, 20, 16)])
-def test_the_first_layer_leaves_out_what_is_zero(rows: int, inputs: int, outputs: int) -> None:
-    torch.manual_seed(3)
-    features = some_bytes(rows, inputs)
-    features[:1] = 0
-    weight, bias = torch.randn(outputs, inputs, requires_grad=True), torch.randn(outputs, requires_grad=True)
-    found, expected = first_layer(weight, bias, torch.float32)(features), functional.linear(features.float(), weight, bias)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
-    of_each = [torch.autograd.grad((result * result.detach()).sum(), [weight, bias]) for result in (found, expected)]
-    for one, other in zip(*of_each, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3 * float(other.abs().max()))
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 3])

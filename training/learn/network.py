@@ -29,7 +29,7 @@ from noms_env.policy.player import policy_file_of
 from noms_env.variants import Rules
 
 from ..config import ActorConfig, NetworkConfig, TrainConfig
-from .fused import add_and_normalise, add_scores, first_layer
+from .sparse import first_layer
 
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
@@ -87,11 +87,15 @@ class Layers:
 
     def __call__(self, features: Tensor) -> Tensor:
         """From uint8, shape (n, n_features), to shape (n, width)."""
-        first = self.first(features)
-        x, normal = add_and_normalise(torch.zeros_like(first), first)
+        x = functional.relu(self.first(features))
         for weight, bias in self.blocks:
-            x, normal = add_and_normalise(x, functional.linear(normal, weight, bias))
-        return normal
+            x = x + functional.relu(functional.linear(normalised(x), weight, bias), inplace=True)
+        return normalised(x)
+
+
+def normalised(x: Tensor) -> Tensor:
+    """Rows with mean 0 and variance 1."""
+    return functional.layer_norm(x, x.shape[-1:])
 
 
 def folded_norm(norm: nn.Module, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -171,9 +175,23 @@ class CardScorer(nn.Module):
         self.out = nn.Parameter(torch.randn(units) * HEAD_GAIN)
 
     def forward(self, outputs: Tensor, features: Tensor, mask: Tensor) -> Tensor:
-        """Logits with the scores of the legal cards to play; see `add_scores`."""
-        weights = (self.card * self.scale).T, self.own[self.cards], self.out
-        return add_scores(outputs, features, mask, self.columns, weights)
+        """Logits with the scores of the legal cards to play.
+
+        Args:
+            outputs: float32, shape (n, n_choices + units): logits, then the context.
+            features: uint8, shape (n, n_features).
+            mask: int8, shape (n, n_choices), in which the cards to play come first.
+
+        Returns:
+            float32, shape (n, n_choices).
+        """
+        choices = mask.shape[1]
+        row, card = mask[:, : len(self.cards)].nonzero(as_tuple=True)  # each legal card to play
+        counted = features.take(self.columns[card] + row[:, None] * features.shape[1]).float()
+        hidden = counted @ (self.card * self.scale).T + self.own[self.cards].index_select(0, card)
+        hidden = hidden + outputs[:, choices:].index_select(0, row)
+        scores = functional.relu(hidden, inplace=True) @ self.out
+        return outputs[:, :choices].flatten().index_add(0, row * choices + card, scores).view(-1, choices)
 
 
 class Actor(nn.Module):
