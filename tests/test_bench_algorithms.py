@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from noms_env import feature_layout, make_batch
-from noms_training.learn.self_play import SelfPlay as TrainerSelfPlay  # under the name by which the baselines have it
+from noms_training.learn.train import Trainer  # under the name by which the baselines have it
 from tests.cases import some
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
@@ -65,7 +65,7 @@ def test_the_trainer_keeps_to_processor_time_and_ends_with_a_measured_policy(
     file.write_text(text.replace("decisions // 10", "10**9"))  # only the end is evaluated
     seconds, counted = [0.0], list[int]()
 
-    def iterate(self: TrainerSelfPlay) -> dict[str, float]:
+    def iterate(self: Trainer) -> dict[str, float]:
         seconds[0] += 10.0
         return dict(iterated(self))
 
@@ -73,8 +73,8 @@ def test_the_trainer_keeps_to_processor_time_and_ends_with_a_measured_policy(
         counted.append(decisions)
         return counted_as(self, decisions)
 
-    iterated, counted_as = TrainerSelfPlay.iterate, Task.count
-    monkeypatch.setattr(TrainerSelfPlay, "iterate", iterate)
+    iterated, counted_as = Trainer.iterate, Task.count
+    monkeypatch.setattr(Trainer, "iterate", iterate)
     monkeypatch.setattr(Task, "count", count)
     monkeypatch.setattr(Task, "seconds", property(lambda self: (seconds[0], seconds[0])))
     entry = begin(tmp_path / "entry", file, (GAME,), (1,), f"1M,{200 / 3600:.6f}h")

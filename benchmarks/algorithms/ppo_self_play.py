@@ -62,7 +62,7 @@ class Curve(Watcher):
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
         """See `Watcher`."""
-        name = f"points/{self.task.game}_{self.task.seats}/{CURVE_FIELD}"
+        name = f"eval/points/{self.task.game}_{self.task.seats}/{CURVE_FIELD}"
         self.task.note(self.tried + decisions, (metrics[name], metrics[f"{name}/low"], metrics[f"{name}/high"]))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.speed.clock import PERCENT, Case
 from benchmarks.speed.ours import GAME
 from training.config import PRESETS, ActorConfig, NetworkConfig, PPOConfig, TrainConfig
-from training.learn.self_play import SelfPlay
+from training.learn.train import Trainer as Run
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1])
 """The preset: self-play alone, 128 x 3, a privileged critic, one epoch."""
@@ -30,14 +30,14 @@ SMALL = TrainConfig(
 """As PufferLib 3.0's trainer at its fastest: 1,024 seats x 64 decisions, minibatches of 8,192, one epoch, no LSTM."""
 TINY: dict[str, Any] = {"network": ActorConfig(16, 1, 8, scorer_width=8), "critic": NetworkConfig(16, 1, 8), "batch_size": 400}
 """Sizes that show that everything runs."""
-PARTS = {"engine": "the tables", "rollout": "play, the tables included", "learn": "learning"}
+PARTS = {"play": "play, but for the network", "network": "the policy's passes in play", "learn": "learning"}
 
 
 class Trainer:
     """A run, at its start."""
 
     def __init__(self, config: TrainConfig) -> None:
-        self.run = SelfPlay(config)
+        self.run = Run(config)
         self.percent: dict[str, float] = {}
         """Of the wall time of the last measurement, by part."""
 
@@ -55,7 +55,7 @@ class Trainer:
             figures = self.run.iterate()
             taken += perf_counter() - started
             done += self.run.decisions
-            parts = {name: total + figures[f"{name}_seconds"] for name, total in parts.items()}
+            parts = {name: total + figures[f"charts/seconds/{name}"] for name, total in parts.items()}
         self.percent = {name: 100 * total / taken for name, total in parts.items()}
         return done / taken
 

@@ -47,7 +47,7 @@ def test_advantages_are_those_of_the_trainer(ppo: Any, variant: str, seats: int)
     points = batch.tables.points
     np.testing.assert_allclose(reward, relative_points(points, np.full(24, seats))[:, :seats], atol=1e-5)
     for weight in (0.0, 0.9, 1.0):
-        expected = gae.advantages(table.numpy(), seat.numpy(), value.numpy(), reward.numpy(), weight)
+        expected = gae.gae(table, seat, value, reward, weight)
         np.testing.assert_allclose(ppo.advantages(steps, reward, weight), expected, atol=1e-4)
     np.testing.assert_allclose(ppo.advantages(steps, reward, 1.0), reward[table, seat] - value, atol=1e-4)
 

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
 from tests.commands import lacking
 from tests.policy.test_player import save_small
-from tests.training.test_ppo import make_actor, make_batch, plan
+from tests.training.test_ppo import make_actor, make_batch, shuffle
 from tests.training.test_self_play import equal, parameters, tiny
 from training.agents.registry import agent_spec
 from training.config import CurriculumConfig, PPOConfig, TrainConfig
@@ -23,10 +24,9 @@ from training.data.decisions import COLUMNS, TARGETS, Decisions, from_play
 from training.data.shards import FileFormat, write_shards
 from training.extras import MissingExtraError
 from training.learn import schedule
-from training.learn.distillation import Distillation
-from training.learn.ppo import DistilledBatch, distance_from, update_actor
-from training.learn.schedule import Stage
-from training.learn.self_play import SelfPlay
+from training.learn.imitation import Recorded, RecordedDecisions, distance_from
+from training.learn.ppo import Trainable, update_actor
+from training.learn.train import Trainer
 
 RULES = make_rules(game("down_up"), 4, {"ranks": 4})
 SOURCE = {"variant": "down_up", "seats": 4, "options": {"ranks": 4}}
@@ -47,7 +47,7 @@ def written(folder: Path, file_format: FileFormat = "npz", source: Any = SOURCE)
 @pytest.mark.parametrize("file_format", ["npz", "parquet"])
 def test_decisions_are_read_as_a_network_sees_them(tmp_path: Path, file_format: FileFormat) -> None:
     encoding = make_encoding((RULES,), card_features=True)
-    found = Distillation([written(tmp_path, file_format)], encoding, [RULES])
+    found = RecordedDecisions([written(tmp_path, file_format)], encoding, [RULES])
     parts = list(decided(tmp_path))
     seen, legal, policy = (np.concatenate([part[name] for part in parts]) for name in ("observation", "action_mask", "policy"))
     chosen = np.count_nonzero(legal, axis=1) > 1
@@ -71,20 +71,20 @@ def test_a_folder_of_exports_stands_for_them_by_name(tmp_path: Path) -> None:
         parts = ({**part, "policy": sharpened(part["policy"], power)} for part in decided(tmp_path))
         write_shards(parts, tmp_path / name, SOURCE, "npz", columns=COLUMNS + TARGETS)
     encoding = make_encoding((RULES,))
-    one, other, together = (Distillation([str(tmp_path / name)], encoding, [RULES]).probs for name in ("a", "b", ""))
+    one, other, together = (RecordedDecisions([str(tmp_path / name)], encoding, [RULES]).probs for name in ("a", "b", ""))
     assert not np.array_equal(one, other)
     assert np.array_equal(together, np.concatenate([one, other]))
 
 
 def test_more_decisions_than_memory_may_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.learn.distillation.MOST_IN_ALL", 100)
+    monkeypatch.setattr("training.learn.imitation.MOST_IN_ALL", 100)
     with pytest.raises(ValueError, match="hold more than 100 decisions with a choice: name fewer folders"):
-        Distillation([written(tmp_path)], make_encoding((RULES,)), [RULES])
+        RecordedDecisions([written(tmp_path)], make_encoding((RULES,)), [RULES])
 
 
 def test_a_batch_is_drawn_with_its_random_numbers(tmp_path: Path) -> None:
-    recorded = Distillation([written(tmp_path)], make_encoding((RULES,)), [RULES])
-    one, again = (recorded.batch(40, 0.5, np.random.default_rng(3), "cpu") for _ in range(2))
+    recorded = RecordedDecisions([written(tmp_path)], make_encoding((RULES,)), [RULES])
+    one, again = (next(recorded.batches(40, 0.5, np.random.default_rng(3), "cpu")) for _ in range(2))
     assert torch.equal(one.features, again.features)
     assert (one.coef, one.probs.dtype, len(one.mask)) == (0.5, torch.float32, 40)
     np.testing.assert_allclose(one.probs.sum(1), 1, atol=2e-3)
@@ -93,7 +93,7 @@ def test_a_batch_is_drawn_with_its_random_numbers(tmp_path: Path) -> None:
 def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refusal(folder: Path | str) -> str:
         try:
-            Distillation([str(folder)], make_encoding((RULES,)), [RULES])
+            RecordedDecisions([str(folder)], make_encoding((RULES,)), [RULES])
         except ValueError as error:
             return str(error)
         return "nothing"
@@ -131,7 +131,7 @@ def test_the_distance_by_hand() -> None:
     logits = torch.tensor([[0.0, 0.0, 5.0], [1.0, 1.0, 1.0]])
     first = 0.25 * math.log(0.25 / 0.5) + 0.75 * math.log(0.75 / 0.5)
     second = math.log(0.5 / (1 / 3))
-    distance = distance_from(DistilledBatch(torch.zeros(2, 1), legal, probs, 1.0), logits)
+    distance = distance_from(Recorded(torch.zeros(2, 1), legal, probs, 1.0), logits)
     assert float(distance) == pytest.approx((first + second) / 2)
 
 
@@ -139,21 +139,22 @@ def test_the_distance_by_hand() -> None:
 def test_the_policy_comes_nearer_to_the_recorded_one(coef: float) -> None:
     batch, actor = make_batch(64), make_actor()
     probs = torch.zeros(batch.mask.shape).scatter_(1, batch.mask.int().argmax(1, keepdim=True), 1.0)  # the first legal choice
-    recorded = DistilledBatch(batch.features, batch.mask, probs, coef)
+    recorded = Recorded(batch.features, batch.mask, probs, coef)
     optimizer = torch.optim.Adam(actor.parameters(), lr=0.01)
     settings = PPOConfig(update_epochs=40, minibatch_size=64, target_kl=0.0)
     before = float(distance_from(recorded, actor(recorded.features, recorded.mask)).detach())
-    figures = update_actor(actor, optimizer, batch, plan(64, 64), settings, distilled=repeat(recorded))
+    figures = update_actor(Trainable(actor, optimizer), batch, shuffle(64, 64), settings, repeat(recorded))
     after = float(distance_from(recorded, actor(recorded.features, recorded.mask)).detach())
-    assert figures["distillation_kl"] > 0
+    assert figures["losses/distillation_kl"] > 0
     assert (after < before / 4) == (coef > 0)
 
 
 def test_its_coefficient_falls_to_nothing_and_counts_in_self_play_only() -> None:
-    settings = CurriculumConfig(shards=("there",), distil_coef=2.0)
-    assert [schedule.distil_coef(at, settings, Stage.SELF_PLAY) for at in (0.0, 0.25, 1.0)] == [2, 1.5, 0]
-    assert schedule.distil_coef(0.0, settings, Stage.CRITIC_WARMUP) == 0
-    assert schedule.distil_coef(0.0, CurriculumConfig(), Stage.SELF_PLAY) == 0
+    config = TrainConfig(("noms",), curriculum=CurriculumConfig(shards=("there",), distil_coef=2.0, critic_warmup=0.1))
+    assert [schedule.at(progress, config).distil_coef for progress in (0.0, 0.25, 1.0)] == [2, 1.5, 0]
+    waiting = replace(config, initial_policy="noms")
+    assert [schedule.at(progress, waiting).distil_coef for progress in (0.0, 0.25)] == [0, 1.5]
+    assert schedule.at(0.0, TrainConfig(("noms",))).distil_coef == 0
 
 
 def config(folder: Path, **changes: Any) -> TrainConfig:
@@ -162,15 +163,15 @@ def config(folder: Path, **changes: Any) -> TrainConfig:
 
 
 def test_a_run_learns_from_recorded_decisions(tmp_path: Path) -> None:
-    run = SelfPlay(config(tmp_path))
-    distances = [run.iterate()["distillation_kl"] for _ in range(12)]
+    run = Trainer(config(tmp_path))
+    distances = [run.iterate()["losses/distillation_kl"] for _ in range(12)]
     run.close()
     assert np.mean(distances[-3:]) < 0.8 * distances[0]
 
 
 def test_a_resumed_run_draws_the_same_decisions(tmp_path: Path) -> None:
     settings = config(tmp_path)
-    whole, first, second = SelfPlay(settings), SelfPlay(settings), SelfPlay(settings)
+    whole, first, second = Trainer(settings), Trainer(settings), Trainer(settings)
     for run in (whole, whole, first):
         run.iterate()
     second.restore(first.state())

@@ -40,7 +40,7 @@ from training.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, fr
 from training.data.shards import read_shards, write_shards
 from training.evaluation.tournament import Folder, Plan, TournamentError
 from training.learn.checkpoint import CheckpointError, RunFolder, load_state
-from training.learn.distillation import Distillation
+from training.learn.imitation import RecordedDecisions
 from training.learn.log import read_log
 from training.publish.reproduce import export_commands
 from training.publish.runs import RunError, read_trained
@@ -295,7 +295,7 @@ def test_shards(folder: Path, shards: dict[str, tuple[dict[str, Any], Decisions,
     if file.exists():
         read = [data.draw(st.sampled_from([("observation", "action_mask", "policy"), tuple(ALLOWED), ()]))]
         is_refused(lambda: list(read_shards(folder / name, read[0])), ValueError)
-        is_refused(lambda: Distillation([str(folder / name)], ENCODING, [RULES]), ValueError)
+        is_refused(lambda: RecordedDecisions([str(folder / name)], ENCODING, [RULES]), ValueError)
         is_refused(lambda: list(export_commands(folder / name)), ValueError)
 
 

@@ -41,27 +41,40 @@ def values(folder: Path, name: str) -> dict[int, float]:
 
 def test_what_is_logged_can_be_read_at_once(tmp_path: Path) -> None:
     one = opened(tmp_path)
-    one.iteration(100, {"approx_kl": 0.5, "entropy/call": np.float64(1) / 3})
-    assert values(tmp_path, "approx_kl") == {100: 0.5}
-    one.evaluation(100, {"points/noms_4/pimc:20,4": -1.25})
-    one.iteration(250, {"approx_kl": 123456.7, "new": 2})
+    one.iteration(100, {"losses/approx_kl": 0.5, "losses/entropy/call": np.float64(1) / 3})
+    assert values(tmp_path, "losses/approx_kl") == {100: 0.5}
+    one.evaluation(100, {"eval/points/noms_4/pimc:20,4": -1.25})
+    one.iteration(250, {"losses/approx_kl": 123456.7, "new": 2})
     one.note("nothing to log")
-    assert values(tmp_path, "approx_kl") == {100: 0.5, 250: 123457}
-    assert values(tmp_path, "entropy/call") == {100: 0.333333}
-    assert values(tmp_path, "points/noms_4/pimc:20,4") == {100: -1.25}
+    assert values(tmp_path, "losses/approx_kl") == {100: 0.5, 250: 123457}
+    assert values(tmp_path, "losses/entropy/call") == {100: 0.333333}
+    assert values(tmp_path, "eval/points/noms_4/pimc:20,4") == {100: -1.25}
     assert values(tmp_path, "new") == {250: 2}
-    assert (tmp_path / CSV_NAME).read_text().splitlines()[:2] == ["decisions,name,value", "100,approx_kl,0.5"]
+    assert (tmp_path / CSV_NAME).read_text().splitlines()[:2] == ["decisions,name,value", "100,losses/approx_kl,0.5"]
+
+
+def test_figures_of_earlier_versions_are_read_by_their_present_names(tmp_path: Path) -> None:
+    old = "policy_loss", "entropy/play", "calibration/3/value", "decisions_per_second", "seconds", "played/noms_4/solo"
+    evaluated = "points/noms_4/thumb/low", "greedy/points/noms_4/thumb", "probe/noms_4/solo", "score"
+    rows = [f"100,{name},{place}" for place, name in enumerate((*old, *evaluated, "losses/approx_kl"))]
+    (tmp_path / CSV_NAME).write_text("\n".join([",".join(HEADER), *rows, ""]))
+    assert list(read_log(tmp_path)) == [
+        *("losses/policy_loss", "losses/entropy/play", "losses/calibration/3/value", "charts/SPS", SECONDS),
+        "rollout/noms_4/solo",
+        *(f"eval/{name}" for name in evaluated),
+        "losses/approx_kl",
+    ]
 
 
 def test_a_resumed_run_drops_what_it_does_again(tmp_path: Path) -> None:
     first = opened(tmp_path)
     for decisions in (100, 200, 300):
-        first.iteration(decisions, {"approx_kl": decisions / 100})
+        first.iteration(decisions, {"losses/approx_kl": decisions / 100})
     first.close()
     again = opened(tmp_path, 200)
-    assert values(tmp_path, "approx_kl") == {100: 1, 200: 2}
-    again.iteration(290, {"approx_kl": 9, "other": 1})
-    assert values(tmp_path, "approx_kl") == {100: 1, 200: 2, 290: 9}
+    assert values(tmp_path, "losses/approx_kl") == {100: 1, 200: 2}
+    again.iteration(290, {"losses/approx_kl": 9, "other": 1})
+    assert values(tmp_path, "losses/approx_kl") == {100: 1, 200: 2, 290: 9}
     opened(tmp_path, 0)
     assert (tmp_path / CSV_NAME).read_text() == ",".join(HEADER) + "\n"
 
@@ -83,10 +96,10 @@ def test_the_time_of_all_sessions_adds_up(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_last_of_several_values_counts_and_what_is_no_number_does_not(tmp_path: Path) -> None:
     one = opened(tmp_path)
-    one.iteration(200, {"approx_kl": math.nan, "x": math.inf})
-    one.iteration(100, {"approx_kl": 2.0})
-    one.iteration(100, {"approx_kl": 3.0})
-    at, value = read_log(tmp_path)["approx_kl"]
+    one.iteration(200, {"losses/approx_kl": math.nan, "x": math.inf})
+    one.iteration(100, {"losses/approx_kl": 2.0})
+    one.iteration(100, {"losses/approx_kl": 3.0})
+    at, value = read_log(tmp_path)["losses/approx_kl"]
     assert (at.tolist(), value.tolist()) == ([100], [3.0])
     assert "x" not in read_log(tmp_path)
 
@@ -132,20 +145,20 @@ def test_another_file_is_refused(tmp_path: Path, content: str, sentence: str) ->
 
 def test_a_full_disk_is_told_and_nothing_is_kept_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = opened(tmp_path)
-    one.iteration(1, {"approx_kl": 1})
+    one.iteration(1, {"losses/approx_kl": 1})
     assert one._file is not None
     with Path("/dev/full").open("wb", buffering=0) as full:
         kept, one._file = one._file, full
         with pytest.raises(OSError, match="No space left") as caught:
-            one.iteration(2, {"approx_kl": 2})
+            one.iteration(2, {"losses/approx_kl": 2})
         one._file = kept
     assert caught.value.errno == errno.ENOSPC
     one.close()
-    assert values(tmp_path, "approx_kl") == {1: 1}
+    assert values(tmp_path, "losses/approx_kl") == {1: 1}
 
 
 def test_a_disk_that_is_full_at_the_start_leaves_the_log_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened(tmp_path).iteration(1, {"approx_kl": 1})
+    opened(tmp_path).iteration(1, {"losses/approx_kl": 1})
     before = (tmp_path / CSV_NAME).read_bytes()
     monkeypatch.setattr(os, "fsync", disk_full)
     with pytest.raises(OSError, match="No space left"):
@@ -168,21 +181,21 @@ def scalars(folder: Path, name: str) -> list[tuple[int, float]]:
 def test_tensorboard_reads_the_figures_across_a_resume(tmp_path: Path) -> None:
     first = opened(tmp_path, events=True)
     for decisions in (100, 200, 300):
-        first.iteration(decisions, {"approx_kl": decisions / 4})
-    assert scalars(tmp_path, "approx_kl") == [(100, 25), (200, 50), (300, 75)]  # while it is open
+        first.iteration(decisions, {"losses/approx_kl": decisions / 4})
+    assert scalars(tmp_path, "losses/approx_kl") == [(100, 25), (200, 50), (300, 75)]  # while it is open
     first.close()
     time.sleep(1 - time.time() % 1)  # TensorBoard reads the files in the order of the seconds in their names
     again = opened(tmp_path, 200, events=True)
-    again.iteration(290, {"approx_kl": 1})
-    again.evaluation(290, {"points/x/y": np.float64(2)})
+    again.iteration(290, {"losses/approx_kl": 1})
+    again.evaluation(290, {"eval/points/x/y": np.float64(2)})
     again.close()
-    assert scalars(tmp_path, "approx_kl") == [(100, 25), (200, 50), (290, 1)]
-    assert scalars(tmp_path, "points/x/y") == [(290, 2)]
+    assert scalars(tmp_path, "losses/approx_kl") == [(100, 25), (200, 50), (290, 1)]
+    assert scalars(tmp_path, "eval/points/x/y") == [(290, 2)]
 
 
 def test_without_tensorboard_there_is_the_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "has_tensorboard", lambda: False)
     one = opened(tmp_path, events=True)
-    one.iteration(1, {"approx_kl": 1})
+    one.iteration(1, {"losses/approx_kl": 1})
     one.close()
     assert [path.name for path in tmp_path.iterdir()] == [CSV_NAME]

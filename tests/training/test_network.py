@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from training.config import ActorConfig, NetworkConfig
 from training.learn.network import Actor, Critic, Trunk

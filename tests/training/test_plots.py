@@ -16,9 +16,15 @@ from tests.commands import Run, lacking
 from training.learn.log import Log, Series
 from training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smoothed
 
-POINTS = "points/down_up_4/random"
-ITERATION = {"approx_kl": 0.01, "clipfrac": 0.1, "entropy/play": 0.5, "explained_variance": 0.3, "decisions_per_second": 2e4}
-EVALUATION = {POINTS: 1.0, f"{POINTS}/low": 0.5, f"{POINTS}/high": 1.5, "probe/down_up_4/bid/hit": 0.4}
+POINTS, KL = "eval/points/down_up_4/random", "losses/approx_kl"
+ITERATION = {
+    "losses/approx_kl": 0.01,
+    "losses/clipfrac": 0.1,
+    "losses/entropy/play": 0.5,
+    "losses/explained_variance": 0.3,
+    "charts/SPS": 2e4,
+}
+EVALUATION = {POINTS: 1.0, f"{POINTS}/low": 0.5, f"{POINTS}/high": 1.5, "eval/probe/down_up_4/bid/hit": 0.4}
 
 
 @pytest.fixture
@@ -67,9 +73,9 @@ def test_a_run_becomes_a_picture_in_its_folder(run: Run, tmp_path: Path) -> None
 
 
 def test_the_newest_calibration_has_a_picture_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deciles = {f"calibration/{k}/{end}": float(k) for k in range(1, 11) for end in ("value", "return")}
+    deciles = {f"losses/calibration/{k}/{end}": float(k) for k in range(1, 11) for end in ("value", "return")}
     older = {name: [0.0, value] for name, value in deciles.items()}
-    picture = drawn({"run": series(approx_kl=[0.1, 0.2], **older)}, monkeypatch, tmp_path / "curves.png")
+    picture = drawn({"run": series(**{"losses/approx_kl": [0.1, 0.2]}, **older)}, monkeypatch, tmp_path / "curves.png")
     line = picture.axes[1].lines[0]
     assert list(line.get_xdata()) == list(line.get_ydata()) == list(range(1, 11))
     assert [axes.get_xlabel() for axes in picture.axes] == ["decisions", "predicted value, in units of the reward's scale"]
@@ -104,7 +110,8 @@ def test_without_matplotlib_a_sentence_says_what_is_missing(run: Run, tmp_path: 
 
 
 def test_panels_are_those_of_the_figures_there_are() -> None:
-    names = [*ITERATION, *EVALUATION, "points/noms_4/random", "greedy/points/down_up_4/random", "probe/noms_4/partner/trick"]
+    others = ("points/noms_4/random", "greedy/points/down_up_4/random", "probe/noms_4/partner/trick")
+    names = [*ITERATION, *EVALUATION, *(f"eval/{name}" for name in others)]
     panels = {panel.title: panel for panel in panels_of({"run": {name: (np.ones(1), np.ones(1)) for name in names}})}
     assert list(panels) == [
         "down_up, 4 seats: points per deal above the others, 95 %",
@@ -118,17 +125,21 @@ def test_panels_are_those_of_the_figures_there_are() -> None:
     ]
     (curve,) = panels["down_up, 4 seats: points per deal above the others, 95 %"].curves
     assert (curve.name, curve.band) == (POINTS, (f"{POINTS}/low", f"{POINTS}/high"))
-    assert [curve.name for curve in panels["how far an update moves the policy"].curves] == ["approx_kl", "clipfrac"]
+    assert [curve.name for curve in panels["how far an update moves the policy"].curves] == [
+        "losses/approx_kl",
+        "losses/clipfrac",
+    ]
     assert list(panels_of({"run": {}})) == []
 
 
 def test_kinds_are_found_in_their_group() -> None:
-    assert rules_in(["points/a_3/x", "probe/b_4/y", "points/a_3/z", "points/c_4/x"], "points") == ["a_3", "c_4"]
+    names = ["eval/points/a_3/x", "eval/probe/b_4/y", "eval/points/a_3/z", "eval/points/c_4/x"]
+    assert rules_in(names, "eval/points") == ["a_3", "c_4"]
 
 
 def test_curves_bands_and_runs_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = series(**{POINTS: [1.0, 2.0], f"{POINTS}/low": [0.5, 1.5], f"{POINTS}/high": [1.5, 2.5], "approx_kl": [0.1, 0.2]})
-    second = series(**{"points/down_up_4/thumb": [-1.0, 0.0], "approx_kl": [0.3, 0.4]})
+    first = series(**{POINTS: [1.0, 2.0], f"{POINTS}/low": [0.5, 1.5], f"{POINTS}/high": [1.5, 2.5], KL: [0.1, 0.2]})
+    second = series(**{"eval/points/down_up_4/thumb": [-1.0, 0.0], KL: [0.3, 0.4]})
     picture = drawn({"first": first, "second": second}, monkeypatch, tmp_path / "x.png")
     points, movement = picture.axes
     assert [line.get_ydata().tolist() for line in points.lines[:2]] == [[1, 2], [-1, 0]]

@@ -9,13 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from noms_env.core.actions import PLAYING
 from training.config import ActorConfig, PPOConfig
+from training.learn.collect import Rollout
 from training.learn.network import Actor, Critic, masked
 from training.learn.ppo import (
     ACTOR_FIGURES,
-    ActorBatch,
-    CriticBatch,
-    MinibatchPlan,
+    Shuffle,
+    Trainable,
     clipped_surrogate,
     log_prob_of,
     normalised_entropy,
@@ -39,8 +40,8 @@ def make_critic(seed: int = 0) -> Critic:
     return Critic(torch.ones(FEATURES + HIDDEN), SMALL)
 
 
-def make_batches(size: int = 64) -> tuple[ActorBatch, CriticBatch]:
-    """Random decisions, with the probabilities of `make_actor()`."""
+def make_batch(size: int = 64) -> Rollout:
+    """Random decisions in card play, with the probabilities of `make_actor()`."""
     generator = torch.Generator().manual_seed(5)
     everything = torch.randint(0, 2, (size, FEATURES + HIDDEN), dtype=torch.uint8, generator=generator)
     mask = torch.randint(0, 2, (size, CHOICES), dtype=torch.int8, generator=generator)
@@ -49,38 +50,40 @@ def make_batches(size: int = 64) -> tuple[ActorBatch, CriticBatch]:
     with torch.no_grad():
         policy = masked(make_actor()(features, mask), mask).log_softmax(-1)
     choice = policy.exp().multinomial(1, generator=generator).squeeze(1)
-    batch = ActorBatch(
+    return rollout(
+        seen=everything,
         features=features,
         mask=mask,
         choice=choice,
         log_prob=log_prob_of(policy, choice),
+        phase=torch.full((size,), PLAYING),
         advantage=torch.randn(size, generator=generator),
-        ent_coef=torch.full((size,), 0.01),
-        uniform_kl_coef=torch.zeros(size),
+        target=torch.randn(size, generator=generator),
     )
-    return batch, CriticBatch(features=everything, target=torch.randn(size, generator=generator))
 
 
-def make_batch(size: int = 64) -> ActorBatch:
-    return make_batches(size)[0]
+def rollout(**columns: Any) -> Rollout:
+    """A record in which the columns that an update does not look at are empty."""
+    names = ("seen", "features", "mask", "choice", "log_prob", "table", "seat", "phase", "rule_set", "reward")
+    return Rollout(**{name: torch.empty(0) for name in names} | columns)
 
 
-def plan(size: int, minibatch_size: int, seed: int = 1) -> MinibatchPlan:
-    return MinibatchPlan((size,), minibatch_size, seed)
+def shuffle(size: int, minibatch_size: int, seed: int = 1) -> Shuffle:
+    return Shuffle(size, size, minibatch_size, seed)
 
 
 def updated(
-    settings: PPOConfig, batch: ActorBatch | None = None, actor: Actor | None = None, learning_rate: float = 0.01
+    settings: PPOConfig, batch: Rollout | None = None, actor: Actor | None = None, learning_rate: float = 0.01
 ) -> tuple[Actor, dict[str, float]]:
     """An actor after an update, and the figures."""
     actor = copy.deepcopy(actor) if actor is not None else make_actor()
     batch = batch or make_batch()
     optimizer = torch.optim.Adam(actor.parameters(), lr=learning_rate)
-    of = plan(len(batch.choice), settings.minibatch_size)
-    return actor, update_actor(actor, optimizer, batch, of, settings)
+    of = shuffle(len(batch), settings.minibatch_size)
+    return actor, update_actor(Trainable(actor, optimizer), batch, of, settings)
 
 
-def policy_of(actor: Actor, batch: ActorBatch) -> Tensor:
+def policy_of(actor: Actor, batch: Rollout) -> Tensor:
     with torch.no_grad():
         return masked(actor(batch.features, batch.mask), batch.mask).softmax(-1)
 
@@ -88,7 +91,7 @@ def policy_of(actor: Actor, batch: ActorBatch) -> Tensor:
 ROWS, ACTIONS = 150, 12
 
 
-def some(*extras: str) -> tuple[Tensor, ActorBatch]:
+def some(*extras: str) -> tuple[Tensor, Rollout]:
     """Logits and decisions in float64: few and many legal actions, ratios within and beyond the clip on both sides."""
     torch.manual_seed(5)
     legal = torch.rand(ROWS, ACTIONS) < torch.linspace(0.05, 1, ROWS)[:, None]
@@ -99,14 +102,12 @@ def some(*extras: str) -> tuple[Tensor, ActorBatch]:
     values = {
         "expert_probs": (2 * torch.randn(ROWS, ACTIONS)).masked_fill(~legal, -torch.inf).softmax(-1),
     }
-    batch = ActorBatch(
-        features=torch.zeros(ROWS, 1),
+    batch = rollout(
         mask=legal.to(torch.int8),
         choice=choice,
         log_prob=(log_prob_of(policy, choice) + 0.3 * torch.randn(ROWS)).double(),
         advantage=torch.randn(ROWS).double(),
-        ent_coef=0.1 * torch.rand(ROWS).double(),
-        uniform_kl_coef=0.1 * torch.rand(ROWS).double(),
+        phase=torch.randint(PLAYING + 1, (ROWS,)),
         **{name: value.double() for name, value in values.items() if name in extras},
     )
     return logits.double(), batch
@@ -125,8 +126,9 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
         ratio, clip = math.exp(log_ratio), settings.clip_coef
         gain = min(ratio * one["advantage"], min(max(ratio, 1 - clip), 1 + clip) * one["advantage"])
     entropy = -sum(p * math.log(p) for p in policy.values())
-    loss = -gain - one["ent_coef"] * entropy / math.log(max(len(legal), 2))
-    loss += one["uniform_kl_coef"] * sum(math.log(1 / len(legal) / policy[k]) / len(legal) for k in legal)
+    is_call = one["phase"] < PLAYING
+    loss = -gain - (settings.ent_coef_call if is_call else settings.ent_coef_play) * entropy / math.log(max(len(legal), 2))
+    loss += settings.uniform_kl_coef * is_call * sum(math.log(1 / len(legal) / policy[k]) / len(legal) for k in legal)
     ratio = math.exp(log_ratio)
     return loss, [-gain, ratio - 1 - log_ratio, float(abs(ratio - 1) > settings.clip_coef)]
 
@@ -136,13 +138,13 @@ def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...
     logits, batch = some(*extras)
     settings = PPOConfig(clip_coef=0.2)
     losses, figures = policy_losses(logits, batch, settings)
-    columns = {name: value.tolist() for name, value in vars(batch).items() if value is not None}
+    columns = {name: value.tolist() for name, value in vars(batch).items() if value is not None and len(value) == ROWS}
     rows = [{name: column[i] for name, column in columns.items()} for i in range(ROWS)]
     expected = [reference(logits[i].tolist(), row, settings) for i, row in enumerate(rows)]
     torch.testing.assert_close(losses, torch.tensor([loss for loss, _ in expected]).double(), rtol=1e-5, atol=1e-6)
     sums = [sum(column) for column in zip(*(of_row for _, of_row in expected), strict=True)]
     assert figures.tolist() == pytest.approx(sums, rel=1e-5)
-    clipped = figures[ACTOR_FIGURES.index("clipfrac")]
+    clipped = figures[ACTOR_FIGURES.index("losses/clipfrac")]
     assert clipped == 0 if "expert_probs" in extras else ROWS / 10 < clipped < ROWS
 
 
@@ -184,15 +186,15 @@ def test_kl_and_clip_fraction_are_those_of_the_decisions() -> None:
     shifted = replace(batch, log_prob=batch.log_prob - torch.tensor([0.0, 0.1, -0.1, 0.5]))
     _, figures = updated(PPOConfig(update_epochs=1, minibatch_size=4), shifted, learning_rate=0.0)
     moved = [math.exp(d) - 1 - d for d in (0.0, 0.1, -0.1, 0.5)]
-    assert figures["approx_kl"] == pytest.approx(sum(moved) / 4, rel=1e-4)
-    assert figures["clipfrac"] == pytest.approx(1 / 4)  # only exp(0.5) is further than 0.2 from 1
+    assert figures["losses/approx_kl"] == pytest.approx(sum(moved) / 4, rel=1e-4)
+    assert figures["losses/clipfrac"] == pytest.approx(1 / 4)  # only exp(0.5) is further than 0.2 from 1
 
 
 def test_the_ratio_is_one_before_the_first_step() -> None:
     _, figures = updated(PPOConfig(update_epochs=1, minibatch_size=64))
-    assert figures["approx_kl"] == pytest.approx(0, abs=1e-9)
-    assert figures["clipfrac"] == 0
-    assert figures["policy_loss"] == pytest.approx(-float(make_batch().advantage.mean()), abs=1e-6)
+    assert figures["losses/approx_kl"] == pytest.approx(0, abs=1e-9)
+    assert figures["losses/clipfrac"] == 0
+    assert figures["losses/policy_loss"] == pytest.approx(-float(make_batch().advantage.mean()), abs=1e-6)
 
 
 def test_the_policy_moves_towards_what_paid() -> None:
@@ -203,11 +205,11 @@ def test_the_policy_moves_towards_what_paid() -> None:
     assert policy_of(actor, batch)[:, 2].mean() > policy_of(make_actor(), batch)[:, 2].mean() + 0.1
 
 
-def test_epochs_end_once_the_policy_has_moved_far_enough() -> None:
+def test_an_update_ends_once_the_policy_has_moved_far_enough() -> None:
     free, figures = updated(PPOConfig(update_epochs=6, minibatch_size=16, target_kl=0))
-    assert figures["epochs"] == 6
+    assert figures["losses/minibatches"] == 24
     held, figures = updated(PPOConfig(update_epochs=6, minibatch_size=16, target_kl=1e-4))
-    assert figures["epochs"] < 6
+    assert 1 < figures["losses/minibatches"] < 4, "within the first epoch"
     assert any(not torch.equal(a, b) for a, b in zip(free.parameters(), held.parameters(), strict=True))
 
 
@@ -218,8 +220,7 @@ def test_the_entropy_coefficient_flattens_the_policy() -> None:
         torch.nn.init.normal_(parameter, std=0.5, generator=torch.Generator().manual_seed(2))
     entropy = []
     for coef in (0.0, 1.0):
-        weighted = replace(batch, ent_coef=torch.full((128,), coef))
-        actor, _ = updated(PPOConfig(update_epochs=5, minibatch_size=64, target_kl=0), weighted, start)
+        actor, _ = updated(PPOConfig(update_epochs=5, minibatch_size=64, target_kl=0, ent_coef_play=coef), batch, start)
         policy = policy_of(actor, batch)
         entropy.append(float(normalised_entropy(policy, policy.clamp(min=1e-9).log(), batch.mask).mean()))
     assert entropy[1] > entropy[0] + 0.05
@@ -227,16 +228,16 @@ def test_the_entropy_coefficient_flattens_the_policy() -> None:
 
 def test_the_kl_from_uniform_brings_back_an_action_that_the_policy_has_given_up() -> None:
     """The entropy coefficient alone does not: its gradient vanishes with the probability."""
-    batch = replace(make_batch(128), advantage=torch.zeros(128))
+    batch = replace(make_batch(128), advantage=torch.zeros(128), phase=torch.full((128,), 0))
     start = make_actor()
     with torch.no_grad():
         start.head.bias[:] = 0
         start.head.bias[start.head.choices[2]] = 30
     least = []
     for entropy, uniform in ((1.0, 0.0), (0.0, 1.0)):
-        coefs = {"ent_coef": torch.full((128,), entropy), "uniform_kl_coef": torch.full((128,), uniform)}
-        settings = PPOConfig(update_epochs=100, minibatch_size=64, learning_rate=0.05, target_kl=0, max_grad_norm=100.0)
-        actor, _ = updated(settings, replace(batch, **coefs), start)
+        coefs = PPOConfig(ent_coef_call=entropy, uniform_kl_coef=uniform)
+        settings = replace(coefs, update_epochs=100, minibatch_size=64, learning_rate=0.05, target_kl=0, max_grad_norm=100.0)
+        actor, _ = updated(settings, batch, start)
         least.append(float(policy_of(actor, batch)[:, 3].min()))
     assert least[0] < 1e-6
     assert least[1] > 0.05
@@ -252,60 +253,66 @@ def test_the_kl_from_uniform_by_hand() -> None:
 
 
 def test_critic_learns_its_targets_from_what_only_it_can_see() -> None:
-    _, batch = make_batches(512)
-    target = batch.features[:, -1].float() * 2 - 1
+    batch = make_batch(512)
+    target = batch.seen[:, -1].float() * 2 - 1
     critic = make_critic()
     optimizer = torch.optim.Adam(critic.parameters(), lr=0.01)
-    figures = update_critic(critic, optimizer, replace(batch, target=target), plan(512, 128), PPOConfig(update_epochs=20))
-    assert figures["value_loss"] < 0.02
+    settings = PPOConfig(update_epochs=20)
+    figures = update_critic(Trainable(critic, optimizer), replace(batch, target=target), shuffle(512, 128), settings)
+    assert figures["losses/value_loss"] < 0.02
     with torch.no_grad():
-        assert float((critic(batch.features) - target).abs().mean()) < 0.2
+        assert float((critic(batch.seen) - target).abs().mean()) < 0.2
 
 
 def test_the_critic_learns_the_mean_of_skewed_returns() -> None:
     """One deal in ten pays 9 and the others -1, or the other way round: the means are 0, the medians -1 and 1."""
-    _, batch = make_batches(1024)
-    side = (batch.features[:, -1].float() > 0).float() * 2 - 1
-    batch.features[:, :-1] = 0
+    batch = make_batch(1024)
+    side = (batch.seen[:, -1].float() > 0).float() * 2 - 1
+    batch.seen[:, :-1] = 0
     target = torch.where(torch.arange(1024) % 10 == 0, 9.0, -1.0) * side
     means = [float(target[side == sign].mean()) for sign in (-1, 1)]
     critic = make_critic()
     update_critic(
-        critic,
-        torch.optim.Adam(critic.parameters(), lr=0.01),
+        Trainable(critic, torch.optim.Adam(critic.parameters(), lr=0.01)),
         replace(batch, target=target),
-        plan(1024, 1024),
+        shuffle(1024, 1024),
         PPOConfig(update_epochs=100, max_grad_norm=10.0),
     )
     with torch.no_grad():
-        values = critic(batch.features)
+        values = critic(batch.seen)
     learnt = [float(values[side == sign].mean()) for sign in (-1, 1)]
     assert learnt == pytest.approx(means, abs=0.1)
 
 
 def test_each_decision_is_seen_once_in_an_epoch_in_another_order() -> None:
-    parts, others = (list(plan(100, 30).minibatches(epoch)) for epoch in (0, 1))
-    assert sorted(torch.cat([rows for rows, _ in parts]).tolist()) == list(range(100))
-    assert [len(rows) for rows, _ in parts] == [25] * 4
-    assert all(weight == 1 / len(rows) for rows, weight in parts)
-    assert any(not torch.equal(one, other) for (one, _), (other, _) in zip(parts, others, strict=True))
+    parts, others = (list(shuffle(100, 30).minibatches(epoch)) for epoch in (0, 1))
+    assert sorted(torch.cat(parts).tolist()) == list(range(100))
+    assert [len(rows) for rows in parts] == [25] * 4
+    assert any(not torch.equal(one, other) for one, other in zip(parts, others, strict=True))
 
 
 def test_large_minibatches_are_of_few_lengths() -> None:
     lengths = set()
     for size in range(15_500, 17_500, 7):
-        both = [MinibatchPlan((size, 900), 2048, 7, rank) for rank in range(2)]
+        both = [Shuffle(rows, size + 900, 2048, 7, 2) for rows in (size, 900)]
         parts, other = (list(of.minibatches(0)) for of in both)
-        lengths |= {len(rows) for rows, _ in parts}
-        assert sum(len(rows) for rows, _ in parts + other) == both[0].size > 0.95 * (size + 900)
-        assert len(set(torch.cat([rows for rows, _ in parts]).tolist())) == sum(len(rows) for rows, _ in parts)
+        lengths |= {len(rows) for rows in parts}
+        assert len(parts) == len(other)
+        assert sum(len(rows) for rows in parts + other) > 0.95 * (size + 900)
+        assert len(set(torch.cat(parts).tolist())) == sum(len(rows) for rows in parts)
     assert max(lengths) <= 2048
     assert len(lengths) <= 8
 
 
 def test_processes_take_the_same_number_of_steps_and_weigh_all_rows_alike() -> None:
-    both = [list(MinibatchPlan((100, 37), 30, 7, rank).minibatches(0)) for rank in range(2)]
-    assert len(both[0]) == len(both[1])
-    for (one, weight), (other, same) in zip(*both, strict=True):
-        # The average of the two sums, with this weight, is the mean over the rows of both.
-        assert weight == same == pytest.approx(2 / (len(one) + len(other)))
+    sizes = 100, 37
+    of_each = [Shuffle(size, sum(sizes), 30, 7, 2) for size in sizes]
+    assert [len(list(of.minibatches(0))) for of in of_each] == [5, 5]
+    for ones in (torch.arange(20.0), torch.ones(20)):
+        losses = [of.loss(ones[: len(next(of.minibatches(0)))]) for of in of_each]
+        # The average over the processes is the mean of each, by its share of the decisions.
+        means = [
+            ones[: len(next(of.minibatches(0)))].mean() * size / sum(sizes) for of, size in zip(of_each, sizes, strict=True)
+        ]
+        assert float(sum(losses) / 2) == pytest.approx(float(sum(means)))
+    assert float(shuffle(20, 20).loss(torch.arange(20.0))) == pytest.approx(9.5)

@@ -16,21 +16,24 @@ from training.terminal.progress import TREND, Figures, Lines, Points, Screen, wa
 from training.text import duration, rules_text
 
 ITERATION = {
-    "approx_kl": 0.0123,
-    "clipfrac": 0.114,
-    "explained_variance": 0.532,
-    "learning_rate": 4.2e-4,
-    "entropy/call": 0.81,
-    "entropy/play": 0.64,
+    "losses/approx_kl": 0.0123,
+    "losses/clipfrac": 0.114,
+    "losses/explained_variance": 0.532,
+    "charts/learning_rate": 4.2e-4,
+    "losses/entropy/call": 0.81,
+    "losses/entropy/play": 0.64,
+    "charts/seconds/play": 1.0,
+    "charts/seconds/network": 0.5,
+    "charts/seconds/learn": 2.5,
 }
 EVALUATION = {
-    "points/down_up_4/random": 2.5,
-    "points/down_up_4/random/low": 2.25,
-    "points/down_up_4/random/high": 2.75,
-    "greedy/points/down_up_4/random": 9.0,
-    "probe/down_up_4/bid/hit": 0.456,
-    "probe/down_up_4/bid/hit/7": 0.123,
-    "probe/small_ships_4/partner/trick": 3.44,
+    "eval/points/down_up_4/random": 2.5,
+    "eval/points/down_up_4/random/low": 2.25,
+    "eval/points/down_up_4/random/high": 2.75,
+    "eval/greedy/points/down_up_4/random": 9.0,
+    "eval/probe/down_up_4/bid/hit": 0.456,
+    "eval/probe/down_up_4/bid/hit/7": 0.123,
+    "eval/probe/small_ships_4/partner/trick": 3.44,
 }
 
 
@@ -118,7 +121,7 @@ def test_a_line_now_and_then(clock: list[float]) -> None:
     ]
     assert written[-1] == (
         " 21% · 210,000 of 1,000,000 decisions · 10,000/s · 1:19 left · entropy call 0.81 play 0.64 · "
-        "approximate KL 0.0123 · clip fraction 0.114 · explained variance 0.532"
+        "approximate KL 0.0123 · clip fraction 0.114 · explained variance 0.532 · time play 25% network 12% learn 62%"
     )
     lines.iteration(1_000_100, ITERATION)
     assert stream.getvalue().splitlines()[-1].startswith("100% · ")
@@ -176,8 +179,8 @@ def test_the_screen_shows_the_newest_figures(width: int) -> None:
     with screen:
         screen.started(0, 400_000)
         screen.iteration(50_000, ITERATION)
-        screen.evaluation(50_000, {**EVALUATION, "points/down_up_4/random": 1.0})
-        screen.iteration(100_000, {**ITERATION, "approx_kl": 0.0456})
+        screen.evaluation(50_000, {**EVALUATION, "eval/points/down_up_4/random": 1.0})
+        screen.iteration(100_000, {**ITERATION, "losses/approx_kl": 0.0456})
         screen.evaluation(100_000, EVALUATION)
     picture = last_picture(stream)
     for text in (
@@ -189,6 +192,7 @@ def test_the_screen_shows_the_newest_figures(width: int) -> None:
         "0.114",
         "0.532",
         "45.6%",
+        "time, learn",
     ):
         assert text in picture, text
     assert re.search(r"entropy, call +0\.810", picture)
@@ -212,7 +216,7 @@ def test_the_picture_changes_in_place_and_notes_stand_above() -> None:
 def test_opponents_may_have_any_name() -> None:
     screen, stream = drawn()
     with screen:
-        screen.evaluation(1, {"points/down_up_4/[red]x": 1.0})
+        screen.evaluation(1, {"eval/points/down_up_4/[red]x": 1.0})
     assert "v [red]x" in last_picture(stream)
 
 
@@ -227,7 +231,7 @@ def test_a_terminal_gets_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 def test_several_watchers_are_told_everything() -> None:
     first, second = Mock(spec=Watcher), Mock(spec=Watcher)
-    told = [call.started(1, 2), call.iteration(3, {"approx_kl": 1}), call.evaluation(4, {"x": 2}), call.note("text")]
+    told = [call.started(1, 2), call.iteration(3, {"losses/approx_kl": 1}), call.evaluation(4, {"x": 2}), call.note("text")]
     for name, arguments, _ in told:
         getattr(Several([first, Watcher(), second]), name)(*arguments)
     assert first.method_calls == second.method_calls == told

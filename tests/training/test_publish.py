@@ -166,7 +166,7 @@ def test_the_same_run_gives_the_same_bytes(publish: Run, folder: Path, tmp_path:
         assert image.format == "PNG"
     lines = (places[0] / "curve.csv").read_text().splitlines()
     assert lines[0] == "decisions,name,value"
-    assert "2000,points/nonesuch_3/thumb,0.5" in lines
+    assert "2000,eval/points/nonesuch_3/thumb,0.5" in lines
     assert not [line for line in lines if "played/" in line]
     assert publish("--out", places[0].parent) == (0, "", "")  # all is as it was
 

@@ -21,7 +21,7 @@ from training.commands.train import command
 from training.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
 from training.data.decisions import empty_rows
 from training.data.shards import write_shards
-from training.learn.log import Log
+from training.learn.log import SECONDS, Log
 from training.learn.network import Actor
 from training.options import parse_options
 from training.publish import runs as module
@@ -50,14 +50,14 @@ POINTS = {  # against random and thumb, in evaluations after KEPT decisions: mea
 
 
 def evaluation(shift: float = 0.0) -> dict[str, float]:
-    found = {"score": 0.5 + shift}
+    found = {"eval/score": 0.5 + shift}
     for kind, estimates in POINTS.items():
         for opponent, (mean, low, high) in zip(("random", "thumb"), estimates, strict=True):
             figure = f"points/{kind}/{opponent}"
-            found |= {figure: mean + shift, f"{figure}/low": low + shift, f"{figure}/high": high + shift}
-            found |= {f"greedy/{figure}": mean - 0.125}
+            points = {figure: mean + shift, f"{figure}/low": low + shift, f"{figure}/high": high + shift}
+            found |= {f"eval/{name}": value for name, value in points.items()} | {f"eval/greedy/{figure}": mean - 0.125}
     for kind, probe in (("nonesuch_3", "call/none"), ("nonesuch_4", "call/none"), ("down_up_3", "bid/hit")):
-        found[f"probe/{kind}/{probe}"] = 0.375 + shift
+        found[f"eval/probe/{kind}/{probe}"] = 0.375 + shift
     return found
 
 
@@ -84,7 +84,8 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
     with Log(folder, events=False) as log:
         log.started(0, config.decisions)
         for decisions in range(10, DONE + 1, 10):
-            log.iteration(decisions, {"entropy/play": 1 / decisions, "epochs": 3.0, "approx_kl": 0.01, "played/x/y": 0.5})
+            figures = {"losses/entropy/play": 1 / decisions, "losses/approx_kl": 0.01}
+            log.iteration(decisions, figures | {"losses/minibatches": 3.0, "rollout/x/y": 0.5})
             if decisions % 1000 == 0:
                 log.evaluation(decisions, evaluation((decisions - KEPT) / 1000))
     return folder
@@ -109,7 +110,7 @@ def test_the_evaluation_is_that_in_which_the_policy_was_kept(folder: Path) -> No
     found = read_trained(folder)
     assert found.evaluation() == pytest.approx(evaluation())
     assert kept_at(found, 10).evaluation() == {}
-    assert kept_at(found, 1000).evaluation()["score"] == -0.5
+    assert kept_at(found, 1000).evaluation()["eval/score"] == -0.5
 
 
 def kept_at(policy: Trained, decisions: int) -> Trained:
@@ -120,9 +121,9 @@ def kept_at(policy: Trained, decisions: int) -> Trained:
 def test_the_curve_is_all_of_the_evaluations_and_little_of_the_iterations(folder: Path) -> None:
     curve = read_trained(folder).curve
     assert list(curve) == sorted(curve)
-    assert set(curve) == {*evaluation(), "entropy/play", "approx_kl", "seconds"}
-    assert curve["points/down_up_4/thumb"][0].tolist() == [1000, 2000, 3000]
-    at, values = curve["entropy/play"]
+    assert set(curve) == {*evaluation(), "losses/entropy/play", "losses/approx_kl", SECONDS}
+    assert curve["eval/points/down_up_4/thumb"][0].tolist() == [1000, 2000, 3000]
+    at, values = curve["losses/entropy/play"]
     assert len(at) == len(values) == SMOOTHED
     assert np.issubdtype(at.dtype, np.integer)
 
@@ -146,11 +147,11 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
     assert [run.kept for run in found.runs] == [KEPT, KEPT]
     assert (found.seen, read_trained(second).seen) == (2 * KEPT, KEPT)
     assert list(found.curve) == sorted(read_trained(first).curve)
-    at, points = found.curve["points/down_up_4/thumb"]
+    at, points = found.curve["eval/points/down_up_4/thumb"]
     assert at.tolist() == [1000, KEPT, KEPT + 1000, KEPT + KEPT, KEPT + DONE]
     assert points.tolist() == [-1, 0, -1, 0, 1]
-    assert (np.diff(found.curve["seconds"][0]) > 0).all()
-    assert (np.diff(found.curve["seconds"][1]) > 0).all()
+    assert (np.diff(found.curve[SECONDS][0]) > 0).all()
+    assert (np.diff(found.curve[SECONDS][1]) > 0).all()
     for place, before, sentence in (
         (first, [second], "the run in .*first learnt from no other policy"),
         (second, [first, first], "the run in .*first learnt from no other policy"),

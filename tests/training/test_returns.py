@@ -2,21 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from training.agents.table_pool import relative_points
-from training.learn.gae import advantages
-
-pytestmark = pytest.mark.uncompiled
+from training.learn.gae import gae
 
 
 def linked(decisions: list[tuple[int, int, float]], reward: list[list[float]], weight: float) -> np.ndarray:
     """Advantages of (table, seat, value) in order."""
-    table, seat, value = (np.array(column) for column in zip(*decisions, strict=True))
-    return advantages(
-        table.astype(np.int64), seat.astype(np.int64), value.astype(np.float32), np.array(reward, np.float32), weight
-    )
+    table, seat, value = (torch.tensor(column) for column in zip(*decisions, strict=True))
+    return gae(table, seat, value.float(), torch.tensor(reward), weight).numpy()
 
 
 def test_a_seats_decisions_are_linked_however_many_others_come_between() -> None:

@@ -1,7 +1,6 @@
 """Deals played for training: what is kept, what is paid, and who plays."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,18 @@ from noms_env.variants import Rules, RulesError
 from tests.begun import begun
 from training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
 from training.config import ActorConfig, TrainConfig
-from training.learn.decisions import Decisions, Recorder
-from training.learn.gae import advantages
+from training.learn.collect import (
+    ActorPlayer,
+    Played,
+    PolicyLearner,
+    Rollout,
+    draw_choices,
+    draw_sizes,
+    joined,
+    make_workers,
+)
+from training.learn.gae import gae
 from training.learn.network import Actor, masked
-from training.learn.rollout import ActorPlayer, Learner, draw_choices, draw_sizes, joined, make_workers
 
 SMALL = ActorConfig(width=16, blocks=1, card_width=4, scorer_width=4)
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
@@ -39,150 +46,154 @@ def make_pool(rule_sets: Sequence[Rules], tables: int = 24, **arguments: Any) ->
     return TablePool(rule_sets, range(len(rule_sets)), tables, seed=1, **{"state": True, **arguments})
 
 
-def make_learner(
-    rule_sets: Sequence[Rules], seed: int = 0, *, greedy: bool = False, **recorded: Any
-) -> tuple[Learner, Recorder]:
-    """A policy that draws, and what keeps its decisions."""
-    encoding = make_encoding(rule_sets)
-    recorder = Recorder(encoding, **recorded)
-    player = ActorPlayer(make_actor(rule_sets), encoding, greedy=greedy)
-    return Learner(player, np.random.default_rng(seed), recorder), recorder
+def make_learner(rule_sets: Sequence[Rules], seed: int = 0, *, greedy: bool = False, privileged: bool = True) -> PolicyLearner:
+    """A policy that draws, and keeps its decisions."""
+    player = ActorPlayer(make_actor(rule_sets), make_encoding(rule_sets), greedy=greedy)
+    return PolicyLearner(player, np.random.default_rng(seed), privileged)
+
+
+def record_of(pool: TablePool, learner: PolicyLearner) -> Rollout:
+    """The decisions of a learner at the tables of a pool."""
+    part = Played(learner.steps, relative_points(pool.batch.points, pool.seats), {}, 0.0)
+    return joined([part], torch.from_numpy(pool.rule_set), learner.encoding, learner.privileged, "cpu")
 
 
 def played(
     variants: Sequence[str], seats: Sequence[int] = (), tables: int = 24, **arguments: Any
-) -> tuple[TablePool, Recorder, Decisions]:
+) -> tuple[TablePool, PolicyLearner, Rollout]:
     """A deal of self-play at each table of a pool."""
     rule_sets = make_rule_sets(variants, seats)
     pool = make_pool(rule_sets, tables, **arguments)
-    learner, recorder = make_learner(rule_sets)
+    learner = make_learner(rule_sets)
     pool.deal(0)
     play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
-    return pool, recorder, recorder.decisions(pool)
+    return pool, learner, record_of(pool, learner)
 
 
-Deal = tuple[str, TablePool, Recorder, Decisions]
+Deal = tuple[str, TablePool, Rollout]
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
 def deal(request: pytest.FixtureRequest) -> Deal:
     """Each variant, with a deal of it."""
-    return request.param, *played([request.param])
+    pool, _, decisions = played([request.param])
+    return request.param, pool, decisions
 
 
 # What cost the project sheepsheadai months (its notebooks, 6.1, 6.2).
 
 
 def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(deal: Deal) -> None:
-    variant, _, _, decisions = deal
+    variant, _, decisions = deal
     with torch.no_grad():
-        features, mask = torch.from_numpy(decisions.features), torch.from_numpy(decisions.mask)
-        logits = masked(make_actor(make_rule_sets([variant]))(features, mask), mask)
-        again = logits.log_softmax(-1).gather(1, torch.from_numpy(decisions.choice)[:, None]).squeeze(1).numpy()
-    assert set(decisions.seat) == set(range(int(decisions.seat.max()) + 1))
-    np.testing.assert_allclose(again, decisions.log_prob, atol=2e-5)
+        logits = masked(make_actor(make_rule_sets([variant]))(decisions.features, decisions.mask), decisions.mask)
+        again = logits.log_softmax(-1).gather(1, decisions.choice[:, None]).squeeze(1)
+    assert set(decisions.seat.tolist()) == set(range(int(decisions.seat.max()) + 1))
+    torch.testing.assert_close(again, decisions.log_prob, atol=2e-5, rtol=0)
     assert decisions.log_prob.std() > 0.1  # a uniform policy would prove nothing
 
 
 def test_the_reward_lands_on_every_seats_last_decision(deal: Deal) -> None:
-    _, pool, _, decisions = deal
-    reward = relative_points(pool.batch.points, pool.seats)
-    zeros = np.zeros(len(decisions), np.float32)
-    advantage = advantages(decisions.table, decisions.seat, zeros, reward, 0.0)
-    last = {(table, seat): i for i, (table, seat) in enumerate(zip(decisions.table, decisions.seat, strict=True))}
+    _, pool, decisions = deal
+    reward = decisions.reward
+    advantage = gae(decisions.table, decisions.seat, torch.zeros(len(decisions)), reward, 0.0)
+    places = zip(decisions.table.tolist(), decisions.seat.tolist(), strict=True)
+    last = {(table, seat): i for i, (table, seat) in enumerate(places)}
     for (table, seat), i in last.items():
         assert advantage[i] == reward[table, seat]
     others = np.setdiff1d(np.arange(len(decisions)), list(last.values()))
     assert (advantage[others] == 0).all()  # and on no other decision
     assert len(last) > len(pool) * 2
-    assert np.abs(reward).sum() > 0
+    assert reward.abs().sum() > 0
 
 
 def test_the_return_of_each_decision_is_the_seats_own_score(deal: Deal) -> None:
-    _, pool, _, decisions = deal
-    reward = relative_points(pool.batch.points, pool.seats)
-    value = np.random.default_rng(0).normal(size=len(decisions)).astype(np.float32)
-    advantage = advantages(decisions.table, decisions.seat, value, reward, 1.0)
-    np.testing.assert_allclose(advantage + value, reward[decisions.table, decisions.seat], atol=1e-4)
+    _, _, decisions = deal
+    value = torch.from_numpy(np.random.default_rng(0).normal(size=len(decisions)).astype(np.float32))
+    advantage = gae(decisions.table, decisions.seat, value, decisions.reward, 1.0)
+    expected = decisions.reward[decisions.table, decisions.seat]
+    torch.testing.assert_close(advantage + value, expected, atol=1e-4, rtol=0)
 
 
 def test_rewards_sum_to_zero_in_every_deal(deal: Deal) -> None:
-    _, pool, _, _ = deal
+    _, pool, _ = deal
     np.testing.assert_allclose(relative_points(pool.batch.points, pool.seats).sum(1), 0, atol=1e-4)
 
 
 def test_decisions_are_of_whole_deals_only(deal: Deal) -> None:
-    _, pool, recorder, decisions = deal
+    _, pool, decisions = deal
     assert pool.batch.scored.all()
-    assert set(decisions.table) <= set(range(len(pool)))
-    assert len(recorder.decisions(pool)) == 0  # nothing is left over for the next time
+    assert set(decisions.table.tolist()) == set(range(len(pool)))
 
 
 def test_greedy_and_sampled_play_differ() -> None:
     rule_sets = make_rule_sets(["small_ships"])
     pool = make_pool(rule_sets)
-    taken: list[Decisions] = []
+    taken: list[Rollout] = []
     for greedy in (True, True, False):
         pool.deal(0)
-        learner, recorder = make_learner(rule_sets, len(taken), greedy=greedy)
+        learner = make_learner(rule_sets, len(taken), greedy=greedy)
         play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-        taken.append(recorder.decisions(pool))
+        taken.append(record_of(pool, learner))
     assert taken[0].choice.tolist() == taken[1].choice.tolist()  # the stream of chance is another, and is not used
     assert taken[0].choice.tolist() != taken[2].choice.tolist()
 
 
-def test_decisions_without_alternative_are_not_kept() -> None:
-    for forced in (True, False):
-        _, _, decisions = played(["down_up"], skip_forced=forced)
-        assert decisions.mask.sum(1).min() == 2
+def test_every_decision_has_an_alternative(deal: Deal) -> None:
+    _, _, decisions = deal
+    assert decisions.mask.sum(1).min() == 2
 
 
 def test_kept_arrays_fit_together() -> None:
-    pool, recorder, decisions = played(["small_ships", "down_up"], (3, 4), 30)
-    encoding = recorder.encoding
+    pool, learner, decisions = played(["small_ships", "down_up"], (3, 4), 30)
+    encoding = learner.encoding
     n = len(decisions)
     assert decisions.features.shape == (n, encoding.n_features)
-    assert decisions.hidden.shape == (n, encoding.n_hidden)
+    assert decisions.seen.shape == (n, encoding.n_features + encoding.n_hidden)
+    assert torch.equal(decisions.seen[:, : encoding.n_features], decisions.features)
     assert decisions.mask.shape == (n, encoding.n_choices)
-    assert (decisions.mask[np.arange(n), decisions.choice] == 1).all()
-    assert (decisions.rule_set == pool.rule_set[decisions.table]).all()
-    assert (decisions.seat < pool.seats[decisions.table]).all()
-    assert set(decisions.rule_set) == {0, 1, 2, 3}
+    assert (decisions.mask[torch.arange(n), decisions.choice] == 1).all()
+    assert (decisions.rule_set.numpy() == pool.rule_set[decisions.table]).all()
+    assert (decisions.seat.numpy() < pool.seats[decisions.table]).all()
+    assert set(decisions.rule_set.tolist()) == {0, 1, 2, 3}
 
 
 def test_parts_are_joined_with_tables_of_their_own() -> None:
     (worker,) = make_workers(make_rule_sets(["down_up"]), 24, 1, TrainConfig(("down_up",), seed=1), rank=0)
-    learner, recorder = make_learner(worker.rule_sets)
-    rollout = worker.play(0, learner.choose, recorder, None, 0.0, np.random.default_rng(0))
-    nothing = replace(rollout, decisions=recorder.decisions(worker.pool))
-    both = joined([rollout, nothing, rollout])
-    assert len(both) == 2 * len(rollout.decisions)
+    learner = make_learner(worker.rule_sets)
+    part = worker.play(0, learner, np.random.default_rng(0))
+    nothing, rule_set = part._replace(steps=[]), torch.zeros(72, dtype=torch.int64)
+    one, both, none = (
+        joined(parts, rule_set, learner.encoding, True, "cpu") for parts in ([part], [part, nothing, part], [nothing, nothing])
+    )
+    assert len(both) == 2 * len(one)
     assert both.table.max() == 71
-    assert (both.table[: len(rollout.decisions)] == rollout.decisions.table).all()
-    assert len(joined([nothing, nothing])) == 0
+    assert torch.equal(both.table, torch.cat([one.table, one.table + 48]))
+    assert torch.equal(both.seen, torch.cat([one.seen, one.seen]))
+    assert len(none) == 0
 
 
 def test_opponents_decisions_are_not_kept() -> None:
     rule_sets = make_rule_sets(["small_ships"])
     pool, rng = make_pool(rule_sets), np.random.default_rng(0)
-    learner, recorder = make_learner(rule_sets)
+    learner = make_learner(rule_sets)
     seating = np.zeros((len(pool), MAX_SEATS), np.int64)
     seating[:, 1] = 1
     seating[:4] = 1
     pool.deal(0)
     play(pool, [learner.choose, AtTables(make_player("random"), rng)], seating)
-    decisions = recorder.decisions(pool)
-    assert set(decisions.seat) == {0, 2, 3}
+    decisions = record_of(pool, learner)
+    assert set(decisions.seat.tolist()) == {0, 2, 3}
     assert decisions.table.min() == 4
 
 
 def test_without_a_privileged_critic_nothing_hidden_is_kept() -> None:
     rule_sets = make_rule_sets(["noms"])
     pool = make_pool(rule_sets, state=False, in_matches=True)
-    learner, recorder = make_learner(rule_sets, privileged=False)
+    learner = make_learner(rule_sets, privileged=False)
     pool.deal(0)
     play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-    assert recorder.decisions(pool).hidden.shape[1] == 0
+    assert record_of(pool, learner).seen.shape[1] == learner.encoding.n_features
 
 
 def test_the_same_number_gives_the_same_deals() -> None:
@@ -207,7 +218,7 @@ def test_tables_are_numbered_through() -> None:
 def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
     rule_sets = make_rule_sets(["noms"])
     pool = make_pool(rule_sets, in_matches=True)
-    learner, _ = make_learner(rule_sets)
+    learner = make_learner(rule_sets)
 
     def go_on(where: TablePool, number: int) -> None:
         where.deal(number)

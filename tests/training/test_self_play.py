@@ -15,13 +15,14 @@ from noms_env.policy.file import PolicyFileError, read_policy
 from noms_env.policy.player import load_policy
 from training.agents.table_pool import AtTables, TablePool, play
 from training.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
+from training.learn import schedule
 from training.learn.checkpoint import write_policy
-from training.learn.decisions import Decisions, entropies
+from training.learn.collect import Rollout, entropies, joined
 from training.learn.gae import calibration, explained_variance
 from training.learn.network import masked
 from training.learn.ppo import update_critic
 from training.learn.schedule import Stage
-from training.learn.self_play import SelfPlay
+from training.learn.train import Trainer
 
 TINY = ActorConfig(width=32, blocks=1, card_width=8, scorer_width=8)
 
@@ -40,7 +41,7 @@ def tiny(*variants: str, **changes: Any) -> TrainConfig:
     return TrainConfig(variants=variants, **usual | changes)
 
 
-def parameters(run: SelfPlay) -> list[np.ndarray]:
+def parameters(run: Trainer) -> list[np.ndarray]:
     """All of them, of actor and critic."""
     modules = (run.actor, run.critic)
     return [parameter.detach().numpy().copy() for module in modules for parameter in module.parameters()]
@@ -48,7 +49,7 @@ def parameters(run: SelfPlay) -> list[np.ndarray]:
 
 def after(config: TrainConfig, iterations: int) -> list[np.ndarray]:
     """The parameters after some iterations from the start."""
-    run = SelfPlay(config)
+    run = Trainer(config)
     for _ in range(iterations):
         run.iterate()
     run.close()
@@ -59,7 +60,7 @@ def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
     return all((a == b).all() for a, b in zip(one, other, strict=True))
 
 
-def one_card_bids(run: SelfPlay) -> dict[int, set[int]]:
+def one_card_bids(run: Trainer) -> dict[int, set[int]]:
     """What the first caller bids with each rank, when the policy is not sampled from."""
     pool = TablePool(run.rule_sets, [0], 512, seed=99)
     pool.deal(0)
@@ -81,7 +82,7 @@ def test_the_right_bid_of_a_game_of_one_card_is_learnt() -> None:
     """
     short = ("ranks=13", "suits=1", "start_cards=1", "hook=true")
     settings = PPOConfig(minibatch_size=256, learning_rate=3e-3, ent_coef_call=0.02)
-    run = SelfPlay(tiny("big_ships", seats=(2,), option=short, tables=256, ppo=settings))
+    run = Trainer(tiny("big_ships", seats=(2,), option=short, tables=256, ppo=settings))
     assert len(one_card_bids(run)) == 13
     for _ in range(40):
         run.iterate()
@@ -93,47 +94,48 @@ def test_the_right_bid_of_a_game_of_one_card_is_learnt() -> None:
 
 
 def test_figures_of_an_iteration_are_there() -> None:
-    run = SelfPlay(tiny("small_ships"))
+    run = Trainer(tiny("small_ships"))
     figures = run.iterate()
     run.close()
     for name in (
-        "decisions_per_second",
-        "approx_kl",
-        "clipfrac",
-        "value_loss",
-        "calibration_error",
-        "calibration/10/return",
-        "entropy/call",
-        "entropy/play",
-        "learning_rate",
+        "charts/SPS",
+        "charts/learning_rate",
+        "charts/seconds/learn",
+        "losses/approx_kl",
+        "losses/clipfrac",
+        "losses/value_loss",
+        "losses/calibration_error",
+        "losses/calibration/10/return",
+        "losses/entropy/call",
+        "losses/entropy/play",
     ):
         assert np.isfinite(figures[name]), name
-    assert figures["engine_seconds"] < figures["rollout_seconds"]
-    assert 0.9 < figures["entropy/play"] < 1.1  # the first policy is nearly uniform
+    assert min(figures[f"charts/seconds/{part}"] for part in ("play", "network")) > 0
+    assert 0.9 < figures["losses/entropy/play"] < 1.1  # the first policy is nearly uniform
 
 
 def test_calibration_by_hand() -> None:
     value = np.repeat(np.arange(10, dtype=np.float32), 3)[::-1].copy()
     paid = value.copy()
     paid[value == 9] += [1, 2, 3]  # the highest decile is too low by 2, so the root mean square is 2 / sqrt(10)
-    found = calibration(value, paid)
-    assert found["calibration_error"] == pytest.approx(2 / np.sqrt(10))
-    assert [found[f"calibration/{k}/value"] for k in range(1, 11)] == list(range(10))
-    assert [found[f"calibration/{k}/return"] for k in (1, 9, 10)] == [0, 8, 11]
-    assert calibration(value[:9], paid[:9]) == {}
+    found = calibration(torch.from_numpy(value), torch.from_numpy(paid))
+    assert found["losses/calibration_error"] == pytest.approx(2 / np.sqrt(10))
+    assert [found[f"losses/calibration/{k}/value"] for k in range(1, 11)] == list(range(10))
+    assert [found[f"losses/calibration/{k}/return"] for k in (1, 9, 10)] == [0, 8, 11]
+    assert calibration(torch.zeros(9), torch.zeros(9)) == {}
 
 
 def test_explained_variance_and_entropy_by_hand() -> None:
-    reward = np.array([1.0, -1.0, 2.0, -2.0], np.float32)
+    reward = torch.tensor([1.0, -1.0, 2.0, -2.0])
     assert explained_variance(reward, reward) == 1
-    assert explained_variance(np.zeros(4, np.float32), reward) == 0
+    assert explained_variance(torch.zeros(4), reward) == 0
     assert explained_variance(reward / 2, reward) == pytest.approx(0.75)
-    run = SelfPlay(tiny("down_up"))
-    decisions = run.collect(run.workers[0]).decisions
+    run = Trainer(tiny("down_up"))
+    decisions = _decisions(run)
     run.close()
-    half = replace(decisions, log_prob=np.log(0.5) * np.ones(len(decisions), np.float32))
-    expected = np.mean(np.log(2) / np.log(decisions.mask[decisions.phase == 3].sum(1)))
-    assert entropies(half)["entropy/play"] == pytest.approx(expected)
+    half = replace(decisions, log_prob=torch.full((len(decisions),), np.log(0.5)))
+    expected = np.mean(np.log(2) / np.log(decisions.mask[decisions.phase == 3].sum(1).numpy()))
+    assert entropies(half)["losses/entropy/play"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -149,12 +151,12 @@ def test_explained_variance_and_entropy_by_hand() -> None:
 def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]) -> None:
     variants = changes.pop("variants")
     config = tiny(*variants, **changes)
-    first = SelfPlay(config)
+    first = Trainer(config)
     for _ in range(2):
         first.iterate()
     state = first.state()
     first.close()
-    again = SelfPlay(config)
+    again = Trainer(config)
     assert not equal(parameters(again), parameters(first))
     again.restore(state)
     for _ in range(2):
@@ -162,7 +164,7 @@ def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]
     again.close()
     assert equal(parameters(again), after(config, 4))
     assert again.decisions > first.decisions
-    assert again.reward_norm.state_dict() != first.reward_norm.state_dict()
+    assert again.reward_scale.state_dict() != first.reward_scale.state_dict()
 
 
 def test_another_seed_is_another_run() -> None:
@@ -173,7 +175,7 @@ def test_another_seed_is_another_run() -> None:
 
 def test_thumb_is_in_a_run_what_it_was_at_its_beginning() -> None:
     opponents = OpponentsConfig(share=0.5, players=("thumb", "thumb:2"))
-    players = SelfPlay(tiny("down_up", opponents=opponents, thumb_version=1)).players
+    players = Trainer(tiny("down_up", opponents=opponents, thumb_version=1)).players
     made = {name: spec.make() for name, spec in players.items()}
     assert {name: getattr(player, "version", None) for name, player in made.items()} == {"thumb": 1, "thumb:2": 2}
     assert [spec.name for spec in players.values()] == ["thumb", "thumb:2"], "as logs and policies know them"
@@ -181,51 +183,46 @@ def test_thumb_is_in_a_run_what_it_was_at_its_beginning() -> None:
 
 def test_opponents_sit_at_the_tables_once_they_are_to_come() -> None:
     config = tiny("down_up", opponents=OpponentsConfig(share=0.5, start=0.0, players=("random",)))
-    run = SelfPlay(config)
+    run = Trainer(config)
     run.past["000"] = run.actor
     drawn = set()
     for run.iteration in range(20):
-        drawn |= {run.draw_opponent(worker) for worker in run.workers}
+        drawn |= {run.draw_opponent(worker, schedule.at(0.0, config)) for worker in run.workers}
     assert drawn == {"random", "000"}
     figures = run.iterate()
     run.close()
-    assert np.isfinite(figures["approx_kl"])
-    alone = SelfPlay(tiny("down_up", opponents=OpponentsConfig(share=0.5, start=1.0, players=("random",))))
+    assert np.isfinite(figures["losses/approx_kl"])
+    alone = Trainer(tiny("down_up", opponents=OpponentsConfig(share=0.5, start=1.0, players=("random",))))
     alone.iteration = run.iteration
-    assert all(alone.draw_opponent(worker) is None for worker in alone.workers)
-    fewer, more = (sum(len(part.decisions) for part in _played(which)) for which in (run, alone))
+    assert all(alone.draw_opponent(worker, schedule.at(0.0, alone.config)) is None for worker in alone.workers)
+    fewer, more = (len(_decisions(which)) for which in (run, alone))
     assert fewer < more
     alone.close()
 
 
-def _played(run: SelfPlay) -> list[Any]:
-    """What an iteration plays."""
-    return [run.collect(worker) for worker in run.workers]
-
-
-def _decisions(run: SelfPlay) -> Decisions:
+def _decisions(run: Trainer) -> Rollout:
     """The decisions from which an iteration learns."""
-    return Decisions.concatenate(part.decisions for part in _played(run))
+    played = [run.collect(worker, schedule.at(run.progress, run.config)) for worker in run.workers]
+    return joined(played, run.rule_set, run.encoding, run.config.privileged_critic, run.device)
 
 
-def _log_policy(run: SelfPlay, decisions: Decisions) -> Tensor:
+def _log_policy(run: Trainer, decisions: Rollout) -> Tensor:
     """Logarithms of the probabilities of its actions, float32, shape (decisions, choices)."""
-    features, mask = torch.from_numpy(decisions.features), torch.from_numpy(decisions.mask)
-    return masked(run.actor.frozen()(features, mask), mask).log_softmax(-1)
+    return masked(run.actor.frozen()(decisions.features, decisions.mask), decisions.mask).log_softmax(-1)
 
 
 def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None:
-    def agreement(run: SelfPlay) -> tuple[float, float]:
+    def agreement(run: Trainer) -> tuple[float, float]:
         """Probability that the policy gives to thumb's decisions, and to one drawn at random."""
         decisions = _decisions(run)
-        policy = _log_policy(run, decisions).exp().numpy()
-        assert (decisions.mask[np.arange(len(decisions)), decisions.choice] == 1).all()
-        return float(policy[np.arange(len(decisions)), decisions.choice].mean()), float((1 / decisions.mask.sum(1)).mean())
+        policy, taken = _log_policy(run, decisions).exp(), decisions.choice[:, None]
+        assert (decisions.mask.gather(1, taken) == 1).all()
+        return float(policy.gather(1, taken).mean()), float((1 / decisions.mask.sum(1)).mean())
 
     settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
     imitation = CurriculumConfig(expert="thumb", imitation=1.0)
     alone = OpponentsConfig(start=0.0)
-    run = SelfPlay(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, opponents=alone))
+    run = Trainer(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, opponents=alone))
     before, chance = agreement(run)
     assert before == pytest.approx(chance, abs=0.05)
     for _ in range(40):
@@ -233,8 +230,8 @@ def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None
     afterwards, chance = agreement(run)
     run.close()
     assert afterwards > chance + 0.05
-    assert figures["approx_kl"] == figures["clipfrac"] == 0
-    assert figures["policy_loss"] > 0
+    assert figures["losses/approx_kl"] == figures["losses/clipfrac"] == 0
+    assert figures["losses/policy_loss"] > 0
 
 
 @pytest.mark.parametrize(
@@ -247,7 +244,7 @@ def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None
     ],
 )
 def test_matches_and_single_deals_of_noms(matches: float, expected: list[tuple[bool, dict[str, int]]]) -> None:
-    run = SelfPlay(tiny("down_up", "noms", threads=1, curriculum=CurriculumConfig(matches=matches)))
+    run = Trainer(tiny("down_up", "noms", threads=1, curriculum=CurriculumConfig(matches=matches)))
     found = []
     for worker in run.workers:
         counts = np.bincount(worker.pool.rule_set, minlength=2)
@@ -256,26 +253,26 @@ def test_matches_and_single_deals_of_noms(matches: float, expected: list[tuple[b
     assert found == expected
     figures = run.iterate()
     run.close()
-    assert np.isfinite(figures["approx_kl"])
+    assert np.isfinite(figures["losses/approx_kl"])
 
 
 def test_too_few_tables_are_refused() -> None:
     with pytest.raises(ValueError, match="tables must be at least 8"):
-        SelfPlay(tiny("down_up", seats=(3, 4, 5, 6), tables=5))
+        Trainer(tiny("down_up", seats=(3, 4, 5, 6), tables=5))
 
 
 def test_probes_of_an_iteration_are_the_learners() -> None:
-    run = SelfPlay(tiny("down_up"))
+    run = Trainer(tiny("down_up"))
     figures = run.iterate()
     run.close()
-    parts = [figures[f"played/down_up_4/bid/{what}"] for what in ("hit", "over", "under")]
+    parts = [figures[f"rollout/down_up_4/bid/{what}"] for what in ("hit", "over", "under")]
     assert sum(parts) == pytest.approx(1)
     assert 0 < parts[0] < 1
 
 
 def save_first_policy(folder: Path, sharper: float = 1.0) -> Path:
     """The policy of a run of one iteration; its logits are so many times as large."""
-    run = SelfPlay(tiny("down_up"))
+    run = Trainer(tiny("down_up"))
     run.iterate()
     run.close()
     with torch.no_grad():
@@ -293,16 +290,16 @@ def first_policy(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("temperature", ["", "@0"])
 def test_of_a_policy_as_expert_all_probabilities_are_known(first_policy: Path, temperature: str) -> None:
     imitation = CurriculumConfig(expert=f"{first_policy}{temperature}", imitation=1.0)
-    run = SelfPlay(tiny("down_up", curriculum=imitation, opponents=OpponentsConfig(start=0.0)))
+    run = Trainer(tiny("down_up", curriculum=imitation, opponents=OpponentsConfig(start=0.0)))
     decisions = _decisions(run)
-    expert = SelfPlay(tiny("down_up", initial_policy=str(first_policy)))
+    expert = Trainer(tiny("down_up", initial_policy=str(first_policy)))
     expected = _log_policy(expert, decisions).exp()
     expert.close()
     run.close()
     assert decisions.expert_probs is not None
     if temperature:
         assert (decisions.expert_probs.argmax(1) == decisions.choice).all()
-        assert (decisions.expert_probs.max(1) == 1).all()
+        assert (decisions.expert_probs.amax(1) == 1).all()
     else:
         np.testing.assert_allclose(decisions.expert_probs, expected.numpy(), atol=1e-5)
         assert (decisions.expert_probs.argmax(1) != decisions.choice).any()
@@ -316,16 +313,16 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(tmp_path: Pa
         """The mean KL from expert to policy before each iteration."""
         imitation = CurriculumConfig(expert=str(expert), imitation=1.0)
         settings = PPOConfig(update_epochs=3, minibatch_size=256, learning_rate=3e-3)
-        run = SelfPlay(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6))
+        run = Trainer(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6))
         found = []
         for _ in range(20):
             decisions = _decisions(run)
             assert decisions.expert_probs is not None
-            probs = torch.from_numpy(decisions.expert_probs)
+            probs = decisions.expert_probs
             found.append(float((torch.xlogy(probs, probs) - probs * _log_policy(run, decisions)).sum(1).mean()))
             with monkeypatch.context() as patched:
                 if not tells:
-                    patched.setattr("training.learn.distillation.TellsProbabilities", type("Nobody", (), {}))
+                    patched.setattr("training.learn.imitation.TellsProbabilities", type("Nobody", (), {}))
                 run.iterate()
         run.close()
         return found
@@ -339,14 +336,14 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(tmp_path: Pa
 def test_an_initial_policy_imitates_nobody(first_policy: Path) -> None:
     imitation = CurriculumConfig(expert="thumb", imitation=1.0)
     for initial in ("", str(first_policy)):
-        run = SelfPlay(tiny("down_up", curriculum=imitation, initial_policy=initial))
-        assert run.stage is (Stage.CRITIC_WARMUP if initial else Stage.IMITATION)
+        run = Trainer(tiny("down_up", curriculum=imitation, initial_policy=initial))
+        assert schedule.at(0.0, run.config).stage is (Stage.CRITIC_WARMUP if initial else Stage.IMITATION)
         run.close()
 
 
 def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: Path) -> None:
     _, _, tensors = read_policy(first_policy / "policy.safetensors")
-    run = SelfPlay(tiny("down_up", seed=1, initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.15)))
+    run = Trainer(tiny("down_up", seed=1, initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.15)))
     begun = {name: tensor.numpy().copy() for name, tensor in run.actor.state_dict().items()}
     assert begun.keys() == tensors.keys()
     assert all((begun[name] == tensors[name]).all() for name in begun)
@@ -354,7 +351,7 @@ def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: 
     while run.progress < 0.3:
         waits, critic = run.progress < 0.15, [parameter.detach().clone() for parameter in run.critic.parameters()]
         figures = run.iterate()
-        assert ("policy_loss" in figures) is not waits
+        assert ("losses/policy_loss" in figures) is not waits
         assert any((one != other).any() for one, other in zip(critic, run.critic.parameters(), strict=True))
         assert all((begun[name] == tensor.numpy()).all() for name, tensor in run.actor.state_dict().items()) is waits
         changes.append(waits)
@@ -363,10 +360,10 @@ def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: 
 
 
 def test_a_run_can_begin_with_a_policy_for_more_tables_than_its_own(tmp_path: Path) -> None:
-    more = SelfPlay(tiny("down_up", "big_ships", seats=(3, 4)))
+    more = Trainer(tiny("down_up", "big_ships", seats=(3, 4)))
     write_policy(tmp_path / "policy.safetensors", more.actor, more, None)
     more.close()
-    run = SelfPlay(tiny("down_up", seats=(4,), initial_policy=str(tmp_path), curriculum=CurriculumConfig(critic_warmup=0.0)))
+    run = Trainer(tiny("down_up", seats=(4,), initial_policy=str(tmp_path), curriculum=CurriculumConfig(critic_warmup=0.0)))
     assert run.labels == ["down_up_4"]
     assert run.encoding == more.encoding
     run.iterate()
@@ -381,7 +378,7 @@ def test_a_run_can_begin_with_a_policy_for_fewer_tables_than_its_own(first_polic
     first = load_policy(first_policy / "policy.safetensors")
     assert [rules.seats for rules in first.rule_sets] == [4]
     config = tiny("down_up", seats=(3, 4), initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.0))
-    run = SelfPlay(config)
+    run = Trainer(config)
     write_policy(tmp_path / "begun.safetensors", run.actor, run, None)
     run.iterate()
     run.close()
@@ -410,7 +407,7 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        run = SelfPlay(
+        run = Trainer(
             tiny("down_up", threads=1, initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.15))
         )
         run.iterate()
@@ -437,9 +434,9 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
 )
 def test_but_not_with_any_policy(first_policy: Path, config: TrainConfig, what: str) -> None:
     with pytest.raises(ValueError, match=what):
-        SelfPlay(replace(config, initial_policy=str(first_policy)))
+        Trainer(replace(config, initial_policy=str(first_policy)))
 
 
 def test_nor_with_none(tmp_path: Path) -> None:
     with pytest.raises(PolicyFileError, match="there is no policy 'nobody'"):
-        SelfPlay(tiny("down_up", initial_policy="nobody"))
+        Trainer(tiny("down_up", initial_policy="nobody"))

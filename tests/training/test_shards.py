@@ -20,7 +20,7 @@ from tests.training.test_distillation import RULES, SOURCE, decided
 from training.data.checking import MOST_ROWS
 from training.data.decisions import COLUMNS, TARGETS, Decisions
 from training.data.shards import _arrow_type, read_shards, write_shards
-from training.learn.distillation import Distillation
+from training.learn.imitation import RecordedDecisions
 from training.publish.reproduce import export_commands
 
 ALL = tuple(column.name for column in COLUMNS + TARGETS)
@@ -185,7 +185,7 @@ def test_what_a_shard_says_of_itself_is_checked(tmp_path: Path, whole: Shard, na
 def test_decisions_of_other_tables_are_refused(tmp_path: Path, whole: Shard, changes: dict[str, Any]) -> None:
     put(tmp_path / "decisions-0.npz", whole[0] | {"source": SOURCE | changes}, whole[1])
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
-        Distillation([str(tmp_path)], make_encoding((RULES,)), [RULES])
+        RecordedDecisions([str(tmp_path)], make_encoding((RULES,)), [RULES])
     with pytest.raises(ValueError, match=r"makes no sense|do not say with which limit they were played"):
         list(export_commands(tmp_path))
 
@@ -201,7 +201,7 @@ def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, whol
     ):
         put(tmp_path / "decisions-0.npz", about, change(rows))
         with pytest.raises(ValueError, match=sentence):
-            Distillation([str(tmp_path)], make_encoding((RULES,), card_features=True), [RULES])
+            RecordedDecisions([str(tmp_path)], make_encoding((RULES,), card_features=True), [RULES])
 
 
 class Touches:

@@ -26,7 +26,6 @@ from training.learn.checkpoint import CheckpointError, RunFolder, load_state, sa
 from training.learn.log import Watcher
 from training.learn.loop import train
 from training.learn.schedule import Stage
-from training.learn.self_play import SelfPlay
 
 ROOT = Path(__file__).parents[2]
 
@@ -203,7 +202,7 @@ def renamed(state: dict[Any, Any], name: str, value: Any) -> dict[Any, Any]:
         ("actor_optimizer/state/0/exp_avg", torch.zeros(1)),
         ("actor_optimizer/state/0/exp_avg", torch.zeros(1, dtype=torch.int64)),
         ("critic_optimizer/state/0", 7),
-        ("reward_norm/weight", [1.0]),
+        ("reward_scale/weight", [1.0]),
         ("tables", {}),
         ("tables/1", torch.zeros(3, 5, dtype=torch.uint8)),
         ("tables/1", "full"),
@@ -237,10 +236,10 @@ def test_evaluations_tell_of_sampled_and_most_probable_actions_and_the_best_is_k
     assert noting.beginnings == [(0, 6_000)]
     assert len(noting.evaluations) >= 3
     for metrics in noting.evaluations:
-        for name in ("points/down_up_4/random", "greedy/points/down_up_4/random"):
+        for name in ("eval/points/down_up_4/random", "eval/greedy/points/down_up_4/random"):
             assert np.isfinite(metrics[name])
-    assert "score" not in noting.evaluations[0]
-    scores = [metrics["score"] for metrics in noting.evaluations[1:]]
+    assert "eval/score" not in noting.evaluations[0]
+    scores = [metrics["eval/score"] for metrics in noting.evaluations[1:]]
     best = [score for place, score in enumerate(scores) if score > max(scores[:place], default=-np.inf)]
     assert len([note for note in noting.notes if "policy.safetensors" in note]) == len(best)
     assert load_policy(folder.policy).info.score == pytest.approx(best[-1])
@@ -281,8 +280,7 @@ def test_a_run_does_not_go_on_against_another_policy_under_the_same_name(tmp_pat
 
 
 def test_the_user_is_told_what_the_policy_learns_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stages = property(lambda run: Stage.CRITIC_WARMUP if run.decisions < 300 else Stage.SELF_PLAY)
-    monkeypatch.setattr(SelfPlay, "stage", stages)
+    monkeypatch.setattr("training.learn.schedule.stage", lambda at, _: Stage.CRITIC_WARMUP if at < 0.2 else Stage.SELF_PLAY)
     config = tiny("down_up", decisions=1_500, evaluate_every=10**6, evaluation_deals=2)
     noting = Noting()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:

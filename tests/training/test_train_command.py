@@ -20,9 +20,9 @@ from training.commands import train as command
 from training.commands.common import CommandError
 from training.config import PRESETS, ActorConfig, TrainConfig, differences
 from training.extras import MissingExtraError
-from training.learn import loop as loop
+from training.learn import loop
 from training.learn.checkpoint import CheckpointError, RunFolder
-from training.learn.log import Watcher, read_log
+from training.learn.log import SECONDS, Watcher, read_log
 
 Started = list[tuple[TrainConfig, RunFolder, Watcher]]
 TINY = ["--network.width", "8", "--network.blocks", "0", "--critic.width", "8", "--critic.blocks", "0", "--tables", "8"]
@@ -41,7 +41,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
     def train(config: TrainConfig, folder: RunFolder, watcher: Watcher) -> None:
         calls.append((config, folder, watcher))
         watcher.started(0, config.decisions)
-        watcher.iteration(100, {"approx_kl": 0.5})
+        watcher.iteration(100, {"losses/approx_kl": 0.5})
 
     monkeypatch.setattr(loop, "train", train)
     monkeypatch.chdir(tmp_path)
@@ -60,7 +60,7 @@ def test_a_preset_gives_the_defaults(run: Run, started: Started, preset: str) ->
     assert folder.path == Path(f"runs/down_up-{preset}")
     assert json.loads((folder.path / "config.json").read_text())["decisions"] == config.decisions
     assert "100 of" in err
-    assert read_log(folder.path)["approx_kl"][1].tolist() == [0.5]
+    assert read_log(folder.path)["losses/approx_kl"][1].tolist() == [0.5]
 
 
 def test_every_field_can_be_given(run: Run, started: Started) -> None:
@@ -326,15 +326,15 @@ def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     status, _, err = run(*words)
     assert status == 0, err
     figures = read_log("there")
-    done = int(figures["approx_kl"][0][-1])
+    done = int(figures["losses/approx_kl"][0][-1])
     assert done >= 300
-    assert figures["points/down_up_4/random"][0][-1] == done
-    assert {"seconds", "entropy/call", "explained_variance", "probe/down_up_4/bid/hit"} <= set(figures)
+    assert figures["eval/points/down_up_4/random"][0][-1] == done
+    assert {SECONDS, "losses/entropy/call", "losses/explained_variance", "eval/probe/down_up_4/bid/hit"} <= set(figures)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert run("--resume", "--out", "there", "--decisions", str(done + 200))[0] == 0
     assert json.loads(Path("there/config.json").read_text())["threads"] == 1, "what a run comes to depends on it"
-    again = read_log("there")["approx_kl"][0]
-    assert again[: len(figures["approx_kl"][0])].tolist() == figures["approx_kl"][0].tolist()
+    again = read_log("there")["losses/approx_kl"][0]
+    assert again[: len(figures["losses/approx_kl"][0])].tolist() == figures["losses/approx_kl"][0].tolist()
     assert again[-1] >= done + 200
     status, out, _ = run("--resume", "--out", "there")
     assert (status, f"the run is finished: {int(again[-1]):,} of {done + 200:,} decisions" in out) == (0, True)

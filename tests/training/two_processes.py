@@ -7,23 +7,24 @@ import numpy as np
 import torch
 from torch import nn
 
-from tests.training.test_ppo import make_actor, make_batches, make_critic
+from tests.training.test_ppo import make_actor, make_batch, make_critic
 from tests.training.test_self_play import tiny
 from training.config import PPOConfig
+from training.learn.collect import Played, Rollout, Worker
 from training.learn.distributed import Processes, join_processes, leave_processes
-from training.learn.ppo import ActorBatch, CriticBatch, MinibatchPlan, select, update_actor, update_critic
-from training.learn.rollout import Rollout, RolloutWorker
-from training.learn.self_play import SelfPlay
+from training.learn.ppo import ACTOR_COLUMNS, Shuffle, Trainable, update_actor, update_critic
+from training.learn.schedule import Now
+from training.learn.train import Trainer
 
 SIZE, CUT = 60, 23
 
 
-def learn(actor: nn.Module, critic: nn.Module, batches: tuple[ActorBatch, CriticBatch], plans: list[MinibatchPlan]) -> None:
+def learn(actor: nn.Module, critic: nn.Module, batch: Rollout, shuffle: Shuffle) -> None:
     """One step of each optimizer on all decisions."""
     settings = PPOConfig(update_epochs=1)
-    optimizers = [torch.optim.SGD(module.parameters(), lr=0.5) for module in (actor, critic)]
-    update_actor(actor, optimizers[0], batches[0], plans[0], settings)
-    update_critic(critic, optimizers[1], batches[1], plans[1], settings)
+    trainable = [Trainable(module, torch.optim.SGD(module.parameters(), lr=0.5)) for module in (actor, critic)]
+    update_actor(trainable[0], batch, shuffle, settings)
+    update_critic(trainable[1], batch, shuffle, settings)
 
 
 def named(prefix: str, *modules: nn.Module) -> dict[str, np.ndarray]:
@@ -36,39 +37,39 @@ def named(prefix: str, *modules: nn.Module) -> dict[str, np.ndarray]:
 
 def update(processes: Processes) -> dict[str, np.ndarray]:
     """Parameters at the start, after an update on half of the data on each process, and after one on all of it."""
-    whole = make_batches(SIZE)
+    whole = make_batch(SIZE)
     rows = torch.arange(CUT) if processes.rank == 0 else torch.arange(CUT, SIZE)
     modules = [make_actor(seed=processes.rank), make_critic(seed=processes.rank)]
     found = named("start", make_actor(), make_critic())
     wrapped = [processes.wrapped(module, place) for place, module in enumerate(modules)]
-    sizes = processes.sizes(len(rows))
-    plans = [MinibatchPlan(sizes, SIZE, 0, processes.rank, group) for group in processes.groups]
-    learn(wrapped[0], wrapped[1], (select(whole[0], rows), select(whole[1], rows)), plans)
+    own = whole.select(rows, *(name for name in ACTOR_COLUMNS if name != "expert_probs"), "seen", "target")
+    total = int(processes.summed(torch.tensor(len(rows))))
+    learn(wrapped[0], wrapped[1], own, Shuffle(len(rows), total, SIZE, 0, processes.world))
     alone = [make_actor(), make_critic()]
-    learn(alone[0], alone[1], whole, [MinibatchPlan((SIZE,), SIZE, 0)] * 2)
+    learn(alone[0], alone[1], whole, Shuffle(SIZE, SIZE, SIZE, 0))
     return found | named("together", *wrapped) | named("alone", *alone)
 
 
 def run(processes: Processes) -> dict[str, np.ndarray]:
-    self_play = SelfPlay(tiny("noms", threads=1), processes)
+    trainer = Trainer(tiny("noms", threads=1), processes)
     own: list[int] = []
 
-    def collect(worker: RolloutWorker) -> Rollout:
-        rollout = SelfPlay.collect(self_play, worker)
-        own.append(len(rollout.decisions))
-        return rollout
+    def collect(worker: Worker, now: Now) -> Played:
+        played = Trainer.collect(trainer, worker, now)
+        own.append(sum(len(step["choice"]) for step in played.steps))
+        return played
 
-    with patch.object(self_play, "collect", collect):
+    with patch.object(trainer, "collect", collect):
         for _ in range(2):
-            self_play.iterate()
-    hands = self_play.workers[0].pool.batch.tables.played.copy()
-    self_play.close()
-    assert len(self_play.state()["tables"]) == 2
+            trainer.iterate()
+    hands = trainer.workers[0].pool.batch.tables.played.copy()
+    trainer.close()
+    assert len(trainer.state()["tables"]) == 2
     return {
-        "decisions": np.array(self_play.decisions),
+        "decisions": np.array(trainer.decisions),
         "own": np.array(sum(own)),
         "hands": hands,
-        **named("parameters", self_play.actor, self_play.critic),
+        **named("parameters", trainer.actor, trainer.critic),
     }
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from threading import Event
-from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -87,7 +86,6 @@ class TablePool:
         rule_set: int64, shape (n,): which of `rule_sets` each row plays.
         seats: int64, shape (n,): seats at each row.
         in_matches: deals follow one another as in a match; otherwise each stands for itself.
-        engine_seconds: time that the tables have taken, for measurements.
     """
 
     def __init__(
@@ -138,7 +136,6 @@ class TablePool:
             self.rule_set[group.rows], self.seats[group.rows] = number, group.rules.seats
         self.table_numbers = np.arange(first_table, first_table + tables)
         self.fresh = True
-        self.engine_seconds = 0.0
         self._copied: np.recarray | None = None
 
     def __len__(self) -> int:
@@ -171,7 +168,7 @@ class TablePool:
             number: of the deals: the same number means the same cards (but in matches, where they come one after another).
             sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches, and not on a GPU.
         """
-        batch, started = self.batch, perf_counter()
+        batch = self.batch
         self._copied = None
         if not self.in_matches:
             if sizes is not None:
@@ -183,20 +180,15 @@ class TablePool:
             batch.next_deal()
             batch.reset(batch.over)
         self.fresh = False
-        self.engine_seconds += perf_counter() - started
 
     def observe(self) -> None:
         """Write what the seats to act see."""
-        started = perf_counter()
         self.batch.observe()
-        self.engine_seconds += perf_counter() - started
 
     def step(self, actions: np.ndarray) -> None:
         """Take an action at each table whose deal goes on."""
-        started = perf_counter()
         self._copied = None
         self.batch.step(actions)
-        self.engine_seconds += perf_counter() - started
 
     def next_deal(self) -> None:
         """Deal the next hand of each match that goes on."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..publish.runs import Trained
 
 CHECKPOINTS, PICTURE = "checkpoints", "curve.png"
-PICTURED = ("points/", "entropy/")
+PICTURED = ("eval/points/", "losses/entropy/")
 """Beginnings of the names of the figures in the picture of the card."""
 
 

@@ -229,9 +229,9 @@ def check(config: TrainConfig) -> None:
         ValueError: something is.
     """
     from ..agents.registry import agent_spec
-    from ..learn.self_play import SelfPlay
+    from ..learn.train import Trainer
 
-    run = SelfPlay(config)
+    run = Trainer(config)
     run.close()
     for player in (*map(agent_spec, config.panel), *run.players.values()):
         for rules in run.rule_sets:

@@ -1,7 +1,9 @@
 """The trainer: self-play and PPO, in torch.
 
-Read `loop` (iterations, evaluations, checkpoints), `self_play` (collect -> advantages -> update), `rollout` and `decisions`
-(the deals, and what is kept of them), `gae`, `ppo` (both updates and the loss), `network`. What comes on top: `schedule` (what
-changes in the course of a run), `imitation`, `distillation`, `opponents`, `reward_norm`; and around it `checkpoint`, `log`,
-`distributed`.
+Read `train` first: an iteration is collect -> critic values -> advantages -> update. Its parts are `collect` (the deals, and
+the one record of decisions), `gae` (advantages), `ppo` (the losses and both updates), `network`, and `schedule` (what changes
+in the course of a run). `loop` repeats it, with evaluations and checkpoints.
+
+Besides: `opponents`, `imitation` (of an expert, and of recorded decisions), `sparse` (the first layer on a processor),
+`checkpoint`, `log`, `distributed`.
 """

@@ -38,7 +38,7 @@ from noms_env.policy.player import POLICY_NAME
 from ..config import TrainConfig
 from ..state_file import from_bytes, to_bytes
 
-MAGIC = "noms-state/4"
+MAGIC = "noms-state/5"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 SPARE = 16 << 20
@@ -89,6 +89,20 @@ def load_state(path: Path | str) -> dict[str, Any]:
         return from_bytes(content)
     except ValueError as error:
         raise CheckpointError(f"{file} is not the state of a training run") from error
+
+
+def check_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Make sure that a state can be that of an optimizer, which torch takes as it comes.
+
+    Raises:
+        ValueError: its settings, but for the learning rate, or its tensors are others.
+    """
+    groups = optimizer.state_dict()["param_groups"], state["param_groups"]
+    now, then = ([group | {"lr": 0} for group in each] for each in groups)
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    tensors = [(parameters[place].shape, tensor) for place, kept in state["state"].items() for tensor in kept.values()]
+    if now != then or any(tensor.shape not in ((), shape) or tensor.dtype != torch.float32 for shape, tensor in tensors):
+        raise ValueError("the optimizer state does not match")
 
 
 # ------------------------------------------------------------------------------------------------------- writing

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 
@@ -41,18 +40,18 @@ class Processes:
             return module
         return nn.parallel.DistributedDataParallel(module, process_group=self.groups[group])
 
-    def summed(self, values: np.ndarray) -> np.ndarray:
-        """The sum over the processes, float64."""
+    def summed(self, values: Tensor, group: int | None = None) -> Tensor:
+        """The sum over the processes, float64; `group` as in `wrapped`."""
+        total = values.double()
         if self.world == 1:
-            return np.asarray(values, np.float64)
-        tensor = torch.from_numpy(np.array(values, np.float64)).to(self._device())
-        distributed.all_reduce(tensor)
-        total: np.ndarray = tensor.cpu().numpy()
-        return total
+            return total
+        sent = total.to(self._device(), copy=True)
+        distributed.all_reduce(sent, group=None if group is None else self.groups[group])
+        return sent.to(values.device)
 
-    def sizes(self, own: int) -> tuple[int, ...]:
-        """A number of each process."""
-        return tuple(int(count) for count in self.summed(np.eye(self.world)[self.rank] * own))
+    def agreed(self, wish: bool) -> bool:
+        """What the first process wishes, known to all."""
+        return bool(self.summed(torch.tensor(float(wish and self.leads))) > 0)
 
     def gathered(self, own: Tensor) -> list[Tensor]:
         """A tensor of each process; all of one shape."""

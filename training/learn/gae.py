@@ -1,6 +1,4 @@
-"""Advantages and returns of a deal, and how true the critic's values are.
-
-Advantages are linked per table and seat: a seat's next decision, however many others came between.
+"""Rewards and their scale, advantages, and how well the critic predicts.
 
 A deal pays once, at its end, and gamma is 1. So with V(i) the critic's value at a seat's i-th decision of a deal, R its reward
 and lambda the weight (Schulman et al., arXiv 1506.02438, equation 16):
@@ -8,64 +6,127 @@ and lambda the weight (Schulman et al., arXiv 1506.02438, equation 16):
     delta(i) = V(i + 1) - V(i),   of the last decision R - V(last)
     A(i) = delta(i) + lambda * A(i + 1)
 
-The reward reaches every seat, also one whose last decision lies long before the end of the deal.
+A seat's decisions are linked, however many others came between. The reward reaches every seat, also one whose last decision
+lies long before the end of the deal.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-import numpy as np
+import torch
+from torch import Tensor
 
-from noms_env._jit import jit
+SCALE_MEMORY = 0.99
+"""Of the running mean square of the rewards, for each iteration."""
+LARGEST_REWARD = 20.0
+"""In units of the scale; larger ones are clipped. Clipping is rare, since it biases the mean."""
+DECILES = 10
 
 
-def advantages(table: np.ndarray, seat: np.ndarray, value: np.ndarray, reward: np.ndarray, weight: float) -> np.ndarray:
-    """Generalised advantage estimates of decisions in the order in which they were taken.
+def gae(table: Tensor, seat: Tensor, value: Tensor, reward: Tensor, gae_lambda: float) -> Tensor:
+    """Generalised advantage estimates of decisions; those of a table stand in the order in which they were taken.
 
     Args:
         table: int64, shape (n,): row of the table at which each decision was taken.
         seat: int64, shape (n,): who took it.
         value: float32, shape (n,): what the critic said before it.
         reward: float32, shape (tables, seats): what the deal paid to each seat in the end.
-        weight: lambda, 0 to 1.
+        gae_lambda: 0 to 1.
 
     Returns:
         float32, shape (n,). With lambda 1 it is reward - value.
     """
-    advantage = np.empty(len(table), np.float32)
-    _link_backwards(table, seat, value, reward, weight, np.full(reward.shape, np.nan), np.zeros(reward.shape), advantage)
-    return advantage
+    who = table * reward.shape[1] + seat
+    order = torch.argsort(who, stable=True)  # a seat's decisions of a deal, one after another
+    who, value = who[order], value[order].double()
+    is_last = torch.ones_like(who, dtype=torch.bool)
+    is_last[:-1] = who[1:] != who[:-1]
+    next_value = torch.where(is_last, reward.flatten()[who].double(), value.roll(-1))
+    delta = next_value - value
+    last = is_last.nonzero().squeeze(1)
+    following = last[is_last.cumsum(0) - is_last.long()] - torch.arange(len(who), device=who.device)
+    advantage = delta.clone()
+    for number in range(1, int(following.max()) + 1 if len(who) else 0):
+        rows = (following == number).nonzero().squeeze(1)  # so many decisions of the seat follow
+        advantage[rows] = delta[rows] + gae_lambda * advantage[rows + 1]
+    return torch.empty_like(advantage, dtype=torch.float32).index_copy_(0, order, advantage.float())
 
 
-@jit
-def _link_backwards(table, seat, value, reward, weight, next_value, next_advantage, advantage):
-    """Write `advantage`, from the last decision to the first, with each seat's next one at hand.
+class RewardScale:
+    """Root mean square of the rewards under each of the rules, over the iterations up to now.
 
-    `next_value`, NaN where a seat's next decision is not known, so that the deal pays, and `next_advantage`, zeros, are float64
-    of the shape of `reward`; the others are as in `advantages`.
+    Args:
+        rule_sets: how many.
     """
-    for i in range(len(table) - 1, -1, -1):
-        row, who = table[i], seat[i]
-        after = next_value[row, who]
-        if np.isnan(after):
-            after = reward[row, who]
-        estimate = after - value[i] + weight * next_advantage[row, who]
-        advantage[i] = estimate
-        next_value[row, who] = value[i]
-        next_advantage[row, who] = estimate
+
+    def __init__(self, rule_sets: int, device: str = "cpu") -> None:
+        self.mean_square = torch.zeros(rule_sets, dtype=torch.float64, device=device)
+        self.weight = torch.zeros_like(self.mean_square)
+
+    def update(self, reward: Tensor, rule_set: Tensor, seats: Tensor, summed: Callable[[Tensor], Tensor]) -> None:
+        """Add the deals of an iteration; rules without any keep their scale.
+
+        Args:
+            reward: float32, shape (tables, MAX_SEATS); 0 for seats that are not there.
+            rule_set: int64, shape (tables,): number of the rules.
+            seats: int64, shape (tables,).
+            summed: over all processes.
+        """
+        squares = torch.bincount(rule_set, reward.double().square().sum(1), len(self.weight))
+        counts = torch.bincount(rule_set, seats.double(), len(self.weight))
+        squares, counts = summed(torch.stack([squares, counts]))
+        for running, new in ((self.mean_square, squares / counts), (self.weight, torch.ones_like(counts))):
+            running[counts > 0] = (SCALE_MEMORY * running + (1 - SCALE_MEMORY) * new)[counts > 0]
+
+    @property
+    def scale(self) -> Tensor:
+        """float64, shape (rule_sets,): divide by it; 1 where nothing is known."""
+        square = torch.where(self.weight > 0, self.mean_square / self.weight.clamp(min=1e-12), 1.0)
+        return square.clamp(min=1e-6).sqrt()
+
+    def normalised(self, reward: Tensor, rule_set: Tensor) -> Tensor:
+        """Rewards in units of their scale, within `LARGEST_REWARD`; float32, shape (tables, MAX_SEATS)."""
+        scaled = reward.double() / self.scale[rule_set][:, None]
+        return scaled.clamp(-LARGEST_REWARD, LARGEST_REWARD).float()
+
+    def state_dict(self) -> dict[str, list[float]]:
+        return {"mean_square": self.mean_square.tolist(), "weight": self.weight.tolist()}
+
+    def load_state_dict(self, state: dict[str, list[float]]) -> None:
+        loaded = [torch.tensor(state[name], dtype=torch.float64) for name in ("mean_square", "weight")]
+        if any(values.shape != self.weight.shape for values in loaded):
+            raise ValueError("the scale of the rewards is of other rules")
+        self.mean_square, self.weight = (values.to(self.weight.device) for values in loaded)
 
 
-def explained_variance(value: np.ndarray, reward: np.ndarray) -> float:
+def normalised(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Callable[[Tensor], Tensor]) -> Tensor:
+    """Advantages with mean 0 and variance 1 under each of the rules, over all processes; float32, shape (n,)."""
+    exact = advantage.double()
+    sums = [torch.bincount(rule_set, exact**power, rule_sets) for power in range(3)]
+    count, total, square = summed(torch.stack(sums))
+    mean = total / count.clamp(min=1)
+    deviation = (square / count.clamp(min=1) - mean**2).clamp(min=0).sqrt() + 1e-8
+    normal: Tensor = (exact - mean[rule_set]) / deviation[rule_set]
+    return normal.float()
+
+
+# ------------------------------------------------------------------------------------------------- how well it predicts
+
+
+def critic_figures(value: Tensor, reward: Tensor) -> dict[str, float]:
+    """`losses/explained_variance` and the figures of `calibration`; the arguments are as there."""
+    return {"losses/explained_variance": explained_variance(value, reward)} | calibration(value, reward)
+
+
+def explained_variance(value: Tensor, reward: Tensor) -> float:
     """1 - Var(reward - value) / Var(reward): 1 for a perfect critic, 0 for a constant one."""
-    variance = float(np.var(reward)) if len(reward) else 0.0
-    return 1 - float(np.var(reward - value)) / variance if variance > 0 else math.nan
+    variance = float(reward.var(correction=0)) if len(reward) else 0.0
+    return 1 - float((reward - value).var(correction=0)) / variance if variance > 0 else math.nan
 
 
-DECILES = 10
-
-
-def calibration(value: np.ndarray, reward: np.ndarray) -> dict[str, float]:
+def calibration(value: Tensor, reward: Tensor) -> dict[str, float]:
     """Predicted against mean return, in ten groups of decisions from the lowest values to the highest.
 
     Args:
@@ -73,14 +134,15 @@ def calibration(value: np.ndarray, reward: np.ndarray) -> dict[str, float]:
         reward: float32, shape (n,): what the deals paid.
 
     Returns:
-        `calibration/<decile>/value` and `.../return`, means of the groups 1 to 10, and `calibration_error`: the root mean
-        square of their differences, in units of the reward scale. Nothing with fewer than ten decisions.
+        `losses/calibration/<decile>/value` and `.../return`, means of the groups 1 to 10, and `losses/calibration_error`: the
+        root mean square of their differences, in units of the reward scale. Nothing with fewer than ten decisions.
     """
     if len(value) < DECILES:
         return {}
-    order = np.argsort(value, kind="stable")
-    groups = [(float(value[part].mean()), float(reward[part].mean())) for part in np.array_split(order, DECILES)]
-    found = {"calibration_error": math.sqrt(np.mean([(said - paid) ** 2 for said, paid in groups]))}
-    for number, (said, paid) in enumerate(groups, 1):
-        found |= {f"calibration/{number}/value": said, f"calibration/{number}/return": paid}
+    order = torch.argsort(value, stable=True)
+    values, returns = ([float(part.mean()) for part in column[order].tensor_split(DECILES)] for column in (value, reward))
+    error = math.sqrt(sum((said - paid) ** 2 for said, paid in zip(values, returns, strict=True)) / DECILES)
+    found = {"losses/calibration_error": error}
+    for number, (said, paid) in enumerate(zip(values, returns, strict=True), 1):
+        found |= {f"losses/calibration/{number}/value": said, f"losses/calibration/{number}/return": paid}
     return found

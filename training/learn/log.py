@@ -13,7 +13,9 @@ import io
 import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,8 +29,15 @@ if TYPE_CHECKING:
 CSV_NAME = "log.csv"
 EVENTS_NAME = "tensorboard"
 HEADER = ("decisions", "name", "value")
-SECONDS = "seconds"
+SECONDS = "charts/seconds"
 """Name of a figure: how long the run has worked, all its sessions together."""
+OLD_NAMES = {
+    **{name: f"losses/{name}" for name in ("policy_loss", "value_loss", "approx_kl", "clipfrac", "explained_variance")},
+    **{name: f"losses/{name}" for name in ("entropy", "calibration", "calibration_error", "distillation_kl")},
+    **{name: f"eval/{name}" for name in ("points", "greedy", "probe", "score")},
+    **{"decisions_per_second": "charts/SPS", "learning_rate": "charts/learning_rate", "seconds": SECONDS, "played": "rollout"},
+}
+"""First parts of the names of figures in logs of earlier versions, and what stands for them now."""
 
 SHOWN = 60
 """Letters of a wrong line that are quoted."""
@@ -40,15 +49,16 @@ Series = dict[str, tuple[np.ndarray, np.ndarray]]
 class Watcher:
     """Is told what a run does; this one tells nobody.
 
-    The figures of an iteration: `decisions_per_second`, `rollout_seconds`, `engine_seconds`, `learn_seconds`, `learning_rate`,
-    `entropy/<phase>` (0 to 1: divided by the logarithm of the number of legal actions), `approx_kl`, `clipfrac`,
-    `explained_variance`, `calibration_error` and `calibration/<decile>/...` (`gae.calibration`), `policy_loss`, `value_loss`,
-    `epochs`, `distillation_kl` (to recorded decisions), and `played/<rules>/<figure>`: the learner's behaviour in the
-    deals that it learns from (whose hand sizes and opponents are not those of a match).
+    The figures of an iteration have CleanRL's names: `losses/...`: `policy_loss`, `value_loss`, `approx_kl`, `clipfrac`,
+    `explained_variance`, `entropy/<phase>` (0 to 1: divided by the logarithm of the number of legal actions),
+    `calibration_error` and `calibration/<decile>/...` (`gae.calibration`), `minibatches` (of the actor), `distillation_kl` (to
+    recorded decisions); `charts/...`: `SPS` (decisions per second), `learning_rate`, `seconds/<part>` (`Profile`); and
+    `rollout/<rules>/<figure>`: the learner's behaviour in the deals that it learns from (whose hand sizes and opponents are
+    not those of a match).
 
-    The figures of an evaluation: `points/<rules>/<opponent>` (own points less the mean of the others', per duplicate deal)
-    with its 95 % interval `.../low` and `.../high`, the same of the most probable actions as `greedy/...`, `score`, and
-    `probe/<rules>/<figure>`: the policy's behaviour against itself.
+    The figures of an evaluation: `eval/points/<rules>/<opponent>` (own points less the mean of the others', per duplicate
+    deal) with its 95 % interval `.../low` and `.../high`, the same of the most probable actions as `eval/greedy/...`,
+    `eval/score`, and `eval/probe/<rules>/<figure>`: the policy's behaviour against itself.
     """
 
     def started(self, done: int, total: int) -> None:
@@ -92,6 +102,28 @@ class Several(Watcher):
 
     def ends_run(self) -> bool:
         return any(watcher.ends_run() for watcher in self.watchers)
+
+
+class Profile:
+    """Seconds by part: `with profile("play"): ...`."""
+
+    def __init__(self) -> None:
+        self.seconds = defaultdict[str, float](float)
+
+    @contextmanager
+    def __call__(self, part: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[part] += time.perf_counter() - started
+
+    def figures(self, decisions: int, network: float) -> dict[str, float]:
+        """`charts/SPS` and the seconds of each part of an iteration with so many decisions.
+
+        `network`: seconds of the policy's passes at the tables, which count as play so far.
+        """
+        play, learn = self.seconds["play"], self.seconds["learn"]
+        parts = {"play": play - network, "network": network, "learn": learn}
+        return {"charts/SPS": decisions / (play + learn)} | {f"charts/seconds/{name}": value for name, value in parts.items()}
 
 
 class LogError(ValueError):
@@ -170,7 +202,8 @@ class Log(Watcher):
 def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
     """The figures of the log of that name, by theirs: decisions (int64, ascending) and values (float64), each of shape (n,).
 
-    Of several values for the same decisions the last one counts; values that are no numbers are left out.
+    Of several values for the same decisions the last one counts; values that are no numbers are left out. Names of earlier
+    versions (`OLD_NAMES`) are replaced.
 
     Raises:
         OSError: there is no log, or it cannot be read.
@@ -179,7 +212,8 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
     found: dict[str, dict[int, float]] = {}
     for decisions, figure, value in _rows(Path(folder) / name):
         if math.isfinite(value):
-            found.setdefault(figure, {})[decisions] = value
+            first, *rest = figure.split("/")
+            found.setdefault("/".join([OLD_NAMES.get(first, first), *rest]), {})[decisions] = value
     ordered = {figure: sorted(points.items()) for figure, points in found.items()}
     return {
         figure: (np.array([at for at, _ in points], np.int64), np.array([value for _, value in points]))

@@ -3,78 +3,103 @@
     noms train small_ships                                          one process
     torchrun --nproc_per_node=2 -m noms_training train small_ships  several: each has its own tables, gradients are averaged
 
-Ctrl-C ends the run after the present iteration, with a checkpoint. Before the first iteration, and after every twentieth of the
-budget (or `evaluate_every`), the policy plays duplicate deals against the panel. It is written to `policy.safetensors` if it is
-better than what is there, and it joins the past policies that are opponents.
+Before the first iteration, and after every twentieth of the budget (or `evaluate_every`), the policy plays duplicate deals
+against the panel. It is written to `policy.safetensors` if it is better than what is there, and it joins the past policies that
+are opponents.
 """
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..agents.registry import file_sha256
 from ..agents.spec import AgentSpec
 from ..config import TrainConfig
 from ..evaluation.comparison import figures
+from . import schedule
 from .checkpoint import CheckpointError, RunFolder, write_policy
-from .distributed import Processes, device_of, join_processes, leave_processes
+from .distributed import device_of, join_processes, leave_processes
 from .log import Watcher
 from .opponents import thinned
-from .self_play import SelfPlay
+from .train import Trainer
 
 EVALUATIONS = 20
 """In the course of a budget, where the configuration does not say."""
 
 
-@dataclass
-class Standing:
-    """What a run knows of its policies, besides their parameters.
+def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None, minutes: float | None = None) -> bool:
+    """Train until the budget is spent; continues from the last checkpoint in the folder if there is one.
 
-    Attributes:
-        best: score of the policy that is kept; None before the first evaluation.
-        past: names of the past policies that are opponents, the oldest first: the decisions after which each was the policy.
-        others: SHA-256 of the policies of other runs that the run imitates, plays against or is measured by, by name.
-    """
-
-    best: float | None = None
-    past: list[str] = field(default_factory=list)
-    others: dict[str, str] = field(default_factory=dict)
-
-
-def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None) -> None:
-    """Train until the budget is spent, or until Ctrl-C; continues from the last checkpoint in the folder if there is one.
+    The run also ends, with a checkpoint, after the iteration in which Ctrl-C comes or the time is over.
 
     Args:
         config: the run.
         folder: where it is kept.
         watcher: is told what goes on.
+        minutes: time for this part of the run, about; None for all that it takes.
+
+    Returns:
+        Whether the run is finished.
 
     Raises:
-        ValueError: the configuration asks for what cannot be had.
-        CheckpointError: a file cannot be written, or a policy that the run plays with is another than when it was stopped; the
+        ValueError: the configuration is invalid.
+        CheckpointError: a file cannot be written, or a policy that the run plays with has changed since the run stopped; the
             last checkpoint is whole.
         KeyboardInterrupt: after Ctrl-C, once the checkpoint is written.
     """
+    until = math.inf if minutes is None else time.monotonic() + 60 * minutes
     processes = join_processes(device_of(config.device))
-    run = SelfPlay(config, processes)
+    run = Trainer(config, processes)
     try:
-        loop = _Loop(run, folder, (watcher or Watcher()) if processes.leads else Watcher(), processes)
+        evaluator = Evaluator(run, folder, (watcher or Watcher()) if processes.leads else Watcher())
         with interrupts() as stop:
-            loop.run_until(stop)
+            is_finished = _train(run, evaluator, lambda: stop.is_set() or time.monotonic() > until)
         if stop.is_set():
             raise KeyboardInterrupt
+        return is_finished
     finally:
         run.close()
         leave_processes(processes)
+
+
+def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> bool:
+    """Iterate, evaluate and save; whether the run is finished."""
+    config, watcher, agreed = run.config, evaluator.watcher, run.processes.agreed
+    every, saved_at, stage, ends = (
+        config.evaluate_every or max(1, config.decisions // EVALUATIONS),
+        time.monotonic(),
+        None,
+        False,
+    )
+    watcher.started(run.decisions, config.decisions)
+    if run.decisions == 0:
+        evaluator.measure(scored=False)  # the spread of points, the unit of scores, is not known yet
+    while run.decisions < config.decisions and not ends and not agreed(is_over()):
+        now, before = schedule.at(run.progress, config), run.decisions
+        if now.stage is not stage:
+            watcher.note(f"after {run.decisions:,} decisions: {now.stage.value}")
+        stage = now.stage
+        metrics = run.iterate()
+        watcher.iteration(run.decisions, metrics)
+        ends = agreed(watcher.ends_run())
+        is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends
+        if is_due:
+            evaluator.evaluate()
+        if is_due or agreed(time.monotonic() - saved_at > config.save_every):
+            evaluator.save()
+            saved_at = time.monotonic()
+    evaluator.save()
+    return ends or run.decisions >= config.decisions
 
 
 @contextmanager
@@ -105,113 +130,88 @@ def policies_of_others(config: TrainConfig) -> dict[str, str]:
         OSError: the file of one cannot be read.
     """
     names = [config.curriculum.expert, *config.opponents.players, *config.panel]
-    found = {name: file_sha256(name) for name in names if name}
-    return {name: sha256 for name, sha256 in found.items() if sha256 is not None}
+    sha256 = {name: file_sha256(name) for name in names if name}
+    return {name: digest for name, digest in sha256.items() if digest is not None}
 
 
-class _Loop:
-    """The iterations of a run and what comes between them."""
+class Evaluator:
+    """Measures the policy of a run, and keeps its states and policies.
 
-    def __init__(self, run: SelfPlay, folder: RunFolder, watcher: Watcher, processes: Processes) -> None:
-        self.run, self.folder, self.watcher, self.processes = run, folder, watcher, processes
-        self.config = run.config
-        self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
-        self.saved_at = time.monotonic()
-        self.panel = [run.spec(name) for name in self.config.panel]
-        self.standing = Standing(others=policies_of_others(self.config))
+    Attributes:
+        best: score of the policy that is kept; None before the first evaluation.
+        past: names of the past policies that are opponents, the oldest first: the decisions after which each was the policy.
+        others: SHA-256 of the policies of other runs that the run imitates, plays against or is measured by, by name.
+    """
+
+    def __init__(self, run: Trainer, folder: RunFolder, watcher: Watcher) -> None:
+        """Go on from the newest state in the folder, if there is one.
+
+        Raises:
+            CheckpointError: it is of another run, or the file of another policy has changed since the run stopped.
+        """
+        self.run, self.folder, self.watcher = run, folder, watcher
+        self.panel = [run.spec(name) for name in run.config.panel]
+        self.best: float | None = None
+        self.past: list[str] = []
+        self.others = policies_of_others(run.config)
         state = folder.latest_state()
         if state is not None:
             self._restore(state)
 
-    def run_until(self, stop: threading.Event) -> None:
-        """Iterate, evaluate and save until the budget is spent or somebody asks to stop."""
-        run, budget = self.run, self.config.decisions
-        self.watcher.started(run.decisions, budget)
-        stopped, stage = False, None
-        if run.decisions == 0:
-            self._measure(scored=False)  # the spread of points, the unit of scores, is not known yet
-        while run.decisions < budget and not stopped:
-            if run.stage is not stage:
-                stage = run.stage
-                self.watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
-            before, metrics = run.decisions, run.iterate()
-            self.watcher.iteration(run.decisions, metrics)
-            ends = self._agreed(self.watcher.ends_run())
-            if run.decisions // self.every > before // self.every or run.decisions >= budget or ends:
-                self._evaluate()
-                self._save()
-            elif self._agreed(time.monotonic() - self.saved_at > self.config.save_every):
-                self._save()
-            stopped = ends or self._agreed(stop.is_set())
-        self._save()
-
-    def _agreed(self, wish: bool) -> bool:
-        """What the first process wishes, known to all."""
-        if self.processes.world == 1:
-            return wish
-        return bool(self.processes.summed(np.array([wish and self.processes.leads], np.float64))[0])
-
-    # -------------------------------------------------------------------------------------------------- checkpoints
-
-    def _save(self) -> None:
-        state = self.run.state() | {"standing": vars(self.standing)}
-        if self.processes.leads:
+    def save(self) -> None:
+        """Write a state, and the policy as long as none has been measured."""
+        standing = {"best": self.best, "past": self.past, "others": self.others}
+        state = self.run.state() | {"standing": standing}
+        if self.run.processes.leads:
             self.folder.write_state(self.run.decisions, state)
-            if self.standing.best is None:
+            if self.best is None:
                 write_policy(self.folder.policy, self.run.actor, self.run, None)
-        self.saved_at = time.monotonic()
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from a checkpoint.
-
-        Raises:
-            CheckpointError: it is of another run, or one of the others is another policy now, so that the run would not end as
-                if never stopped.
-        """
         try:
-            standing = Standing(**state["standing"])
-            if not all(name.isdigit() for name in standing.past):
+            best, past, others = (state["standing"][name] for name in ("best", "past", "others"))
+            if len(state["standing"]) != 3 or not all(name.isdigit() for name in past):
                 raise ValueError("past policies have numbers")
-            self._check_others(standing)
+            self._check_others(others)
             self.run.restore(dict(state))
-            self.standing = replace(standing, others=self.standing.others)
+            self.best, self.past = None if best is None else float(best), list(past)
             self._load_past()
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise CheckpointError(f"the state in {self.folder.path} is not of the run that its config.json tells of") from error
 
-    def _check_others(self, standing: Standing) -> None:
-        for name, sha256 in standing.others.items():
-            if self.standing.others.get(name, sha256) != sha256:
+    def _check_others(self, before: Mapping[str, str]) -> None:
+        for name, sha256 in before.items():
+            if self.others.get(name, sha256) != sha256:
                 raise CheckpointError(
                     f"the run in {self.folder.path} plays with the policy {name}, whose file had SHA-256 {sha256} so far and "
-                    f"has {self.standing.others[name]} now: put the old one back to go on, or begin a run with the new one"
+                    f"has {self.others[name]} now: put the old one back to go on, or begin a run with the new one"
                 )
 
     # -------------------------------------------------------------------------------------------------- evaluations
 
-    def _evaluate(self) -> None:
-        """Measure the policy, and keep it if it is the best so far."""
-        run, standing = self.run, self.standing
-        score = self._measure()
-        if score is not None and (standing.best is None or score > standing.best):
-            standing.best = score
-            write_policy(self.folder.policy, run.actor, run, score)
-            self.watcher.note(f"policy.safetensors is now the policy at {run.decisions:,} decisions")
+    def evaluate(self) -> None:
+        """Measure the policy, keep it if it is the best so far, and let it join the opponents."""
+        score = self.measure()
+        if score is not None and (self.best is None or score > self.best):
+            self.best = score
+            write_policy(self.folder.policy, self.run.actor, self.run, score)
+            self.watcher.note(f"policy.safetensors is now the policy at {self.run.decisions:,} decisions")
         self._join_opponents()
 
-    def _measure(self, scored: bool = True) -> float | None:
+    def measure(self, scored: bool = True) -> float | None:
         """Log what the policy does against the panel, and its score, in the first process only."""
-        if not self.processes.leads:
+        if not self.run.processes.leads:
             return None
         drawn, greedy = self._figures(), self._figures(greedy=True)
         score = self._score(drawn) if scored else None
         metrics = drawn | {f"greedy/{name}": value for name, value in _points(greedy).items()}
-        self.watcher.evaluation(self.run.decisions, metrics | ({} if score is None else {"score": score}))
+        metrics |= {} if score is None else {"score": score}
+        self.watcher.evaluation(self.run.decisions, {f"eval/{name}": value for name, value in metrics.items()})
         return score
 
     def _figures(self, *, greedy: bool = False) -> dict[str, float]:
         """What the policy does against the panel; where it draws its actions, against itself too."""
-        run, config = self.run, self.config
+        run, config = self.run, self.run.config
         player = run.player(run.actor, greedy)
         return figures(
             run.rule_sets,
@@ -220,33 +220,34 @@ class _Loop:
             config.evaluation_deals,
             seed=config.seed,
             probes=not greedy,
-            runner=run.thread_pool.all,
+            runner=run.threads.all,
         )
 
     def _score(self, metrics: Mapping[str, float]) -> float:
         """One number: the mean of the points over the panel, in units of each game's own spread of points."""
         by_rules = [
             np.mean([value for name, value in _points(metrics).items() if name.split("/")[1] == rules]) / scale
-            for rules, scale in zip(self.run.labels, self.run.reward_norm.scale, strict=True)
+            for rules, scale in zip(self.run.labels, self.run.reward_scale.scale.tolist(), strict=True)
         ]
         return float(np.mean(by_rules))
 
     def _join_opponents(self) -> None:
         """The present policy becomes an opponent; of the older ones some may have to go."""
-        if self.config.opponents.share == 0 or self.config.opponents.past == 0:
+        run, opponents = self.run, self.run.config.opponents
+        if opponents.share == 0 or opponents.past == 0:
             return
-        name = f"{self.run.decisions:012d}"
-        if self.processes.leads:
-            self.folder.write_past(name, self.run.actor, self.run)
-        names = [*self.standing.past, name]
-        ages = [self.run.decisions - int(one) for one in names]
-        self.standing.past = [names[place] for place in thinned(ages, self.config.opponents.past)]
-        self.processes.summed(np.zeros(1))  # all wait until the file is there
+        name = f"{run.decisions:012d}"
+        if run.processes.leads:
+            self.folder.write_past(name, run.actor, run)
+        names = [*self.past, name]
+        kept = thinned([run.decisions - int(one) for one in names], opponents.past)
+        self.past = [names[place] for place in kept]
+        run.processes.summed(torch.zeros(1))  # all wait until the file is there
         self._load_past()
 
     def _load_past(self) -> None:
         past = {}
-        for name in self.standing.past:
+        for name in self.past:
             actor = self.run.past.get(name)
             if actor is None:
                 actor = self.run.new_actor()

@@ -1,221 +1,188 @@
 """Proximal policy optimisation (Schulman et al., arXiv 1707.06347).
 
 Actor and critic share no parameter, so `update_actor` and `update_critic` are independent of each other and run side by side.
-Each goes through the decisions of an iteration several times, in minibatches.
+Each goes through the decisions of an iteration in shuffled minibatches, once or several times.
 
     actor:  - surrogate - ent_coef * entropy / log(legal actions) + uniform_kl_coef * KL(uniform || policy)
             + distil_coef * KL(recorded policy || policy), of recorded decisions
     critic: (value - target)^2 / 2
 
 While an expert is imitated, the cross entropy to it takes the place of the surrogate. With several processes
-DistributedDataParallel averages the gradients; losses are weighted so that the result is the gradient of the mean over all
-decisions of the minibatch, wherever they lie.
+DistributedDataParallel averages the gradients, each process by its share of the decisions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from noms_env.core.actions import PLAYING
+
 from ..config import PPOConfig
+from ..thread_pool import ThreadPool
+from .collect import Rollout
+from .imitation import Recorded, distance_from
 from .network import GRAIN, Critic, masked, padded
+from .schedule import Now, Stage
 
 CHUNK = 2048
 """Rows that go through a network at once where no gradients are needed."""
-
-
-# ------------------------------------------------------------------------------------------------------- the records
-
-
-@dataclass(frozen=True)
-class ActorBatch:
-    """Decisions that the actor learns from.
-
-    Attributes:
-        features: uint8, shape (n, n_features).
-        mask: int8, shape (n, n_choices): 1 for legal choices.
-        choice: int64, shape (n,): the output of the network that was taken.
-        log_prob: float32, shape (n,): its log probability when it was taken.
-        advantage: float32, shape (n,): normalised.
-        ent_coef: float32, shape (n,).
-        uniform_kl_coef: float32, shape (n,).
-        expert_probs: float32, shape (n, n_choices): the policy of the expert to imitate; None if nobody is imitated.
-    """
-
-    features: Tensor
-    mask: Tensor
-    choice: Tensor
-    log_prob: Tensor
-    advantage: Tensor
-    ent_coef: Tensor
-    uniform_kl_coef: Tensor
-    expert_probs: Tensor | None = None
+ACTOR_COLUMNS = ("features", "mask", "choice", "log_prob", "phase", "advantage", "expert_probs")
+ACTOR_FIGURES = ("losses/policy_loss", "losses/approx_kl", "losses/clipfrac")
+KL = ACTOR_FIGURES.index("losses/approx_kl")
 
 
 @dataclass(frozen=True)
-class DistilledBatch:
-    """Recorded decisions of another player, whose policy is learnt beside.
+class Shuffle:
+    """How the decisions of an iteration are cut into minibatches: in all processes into as many.
 
     Attributes:
-        features: uint8, shape (n, n_features).
-        mask: int8, shape (n, n_choices): 1 for legal choices.
-        probs: float32, shape (n, n_choices): the policy of that player.
-        coef: of the loss.
-    """
-
-    features: Tensor
-    mask: Tensor
-    probs: Tensor
-    coef: float
-
-
-@dataclass(frozen=True)
-class CriticBatch:
-    """Decisions that the critic learns from.
-
-    Attributes:
-        features: uint8, shape (n, columns): what the critic sees.
-        target: float32, shape (n,): what its value should have been.
-    """
-
-    features: Tensor
-    target: Tensor
-
-
-Batch = TypeVar("Batch", ActorBatch, CriticBatch)
-
-
-def select(batch: Batch, rows: Tensor) -> Batch:
-    """Some of the decisions; `rows`: int64, shape (k,)."""
-    columns = {part.name: getattr(batch, part.name) for part in fields(batch)}
-    return replace(batch, **{name: column.index_select(0, rows) for name, column in columns.items() if column is not None})
-
-
-@dataclass(frozen=True)
-class MinibatchPlan:
-    """The minibatches of an update, such that all processes take as many steps.
-
-    Attributes:
-        sizes: decisions of each process.
+        rows: decisions of this process.
+        total: decisions of all processes.
         minibatch_size: decisions of all processes in a minibatch, at most.
-        seed: of the order of the decisions.
-        rank: of this process.
-        group: of processes, for torch.distributed; actor and critic are updated side by side, so each needs its own.
+        seed: of the order.
+        world: number of processes.
     """
 
-    sizes: tuple[int, ...]
+    rows: int
+    total: int
     minibatch_size: int
     seed: int
-    rank: int = 0
-    group: Any = None
+    world: int = 1
 
-    def minibatches(self, epoch: int) -> Iterator[tuple[Tensor, float]]:
-        """This process's decisions in random order; a few that would make the minibatches uneven are left out.
+    def minibatches(self, epoch: int) -> Iterator[Tensor]:
+        """Rows in random order, int64; a few that would make large minibatches uneven are left out."""
+        order = torch.randperm(self.rows, generator=torch.Generator().manual_seed(self.seed + epoch))
+        steps = max(1, math.ceil(self.total / self.minibatch_size))
+        if self.rows >= 8 * GRAIN * steps:
+            order = order[: self.rows // (GRAIN * steps) * GRAIN * steps]
+        yield from order.tensor_split(steps)
 
-        Yields:
-            rows, int64, and the weight of a row in the loss: the average over the processes is then the mean over all rows.
-        """
-        order = torch.randperm(self.sizes[self.rank], generator=torch.Generator().manual_seed(self.seed + epoch))
-        lengths = self._lengths()
-        for rows, *together in zip(order[: sum(lengths[self.rank])].split(lengths[self.rank]), *lengths, strict=True):
-            yield rows, len(self.sizes) / max(1, sum(together))
-
-    @property
-    def size(self) -> int:
-        """Decisions of all processes in an epoch."""
-        return sum(map(sum, self._lengths()))
-
-    def _lengths(self) -> list[list[int]]:
-        """Rows of each minibatch, for each process."""
-        steps = max(1, math.ceil(sum(self.sizes) / self.minibatch_size))
-        return [_part_sizes(size, steps) for size in self.sizes]
-
-    def summed(self, values: Tensor) -> Tensor:
-        """The sum over all processes."""
-        if len(self.sizes) > 1:
-            values = values.clone()
-            torch.distributed.all_reduce(values, group=self.group)
-        return values
+    def loss(self, losses: Tensor) -> Tensor:
+        """The mean, weighted so that the average over the processes is the mean over the decisions of all of them."""
+        return losses.sum() * (self.rows / max(1, self.total) * self.world / max(1, len(losses)))
 
 
-def _part_sizes(size: int, parts: int) -> list[int]:
-    """Rows of each of so many parts: equal and a multiple of `GRAIN`, or, where they are small, as equal as possible."""
-    if size >= 8 * GRAIN * parts:
-        return [size // parts // GRAIN * GRAIN] * parts
-    return [size // parts + (place < size % parts) for place in range(parts)]
+@dataclass(frozen=True)
+class Trainable:
+    """A network that learns.
+
+    Attributes:
+        module: the network, in DistributedDataParallel where there are several processes.
+        optimizer: of its parameters.
+        dtype: precision of the passes.
+        summed: the sum of a tensor over the processes; actor and critic learn side by side, so each has a group of its own.
+    """
+
+    module: nn.Module
+    optimizer: torch.optim.Optimizer
+    dtype: torch.dtype = torch.float32
+    summed: Callable[[Tensor], Tensor] = lambda values: values
+
+    def step(self, loss: Tensor, settings: PPOConfig) -> None:
+        """Move the parameters against the gradient of a loss, which is clipped."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.module.parameters(), settings.max_grad_norm)
+        self.optimizer.step()
+
+
+def ppo_update(
+    actor: Trainable,
+    critic: Trainable,
+    batch: Rollout,
+    shuffle: Shuffle,
+    now: Now,
+    threads: ThreadPool,
+    recorded: Iterator[Recorded] | None = None,
+) -> dict[str, float]:
+    """Update both networks, side by side; only the critic in its warm-up.
+
+    Args:
+        actor: the policy.
+        critic: the values.
+        batch: this process's decisions, with targets, and with advantages of mean 0 and variance 1.
+        shuffle: of the minibatches.
+        now: stage and coefficients of the iteration.
+        threads: that do it.
+        recorded: recorded decisions for each minibatch of the actor; None for none.
+
+    Returns:
+        The figures of `update_actor` and `update_critic`, and `charts/learning_rate`.
+    """
+    for network in (actor, critic):
+        for group in network.optimizer.param_groups:
+            group["lr"] = now.ppo.learning_rate
+    jobs = [partial(update_critic, critic, batch, shuffle, now.ppo)]
+    if now.stage is not Stage.CRITIC_WARMUP:
+        jobs.append(partial(update_actor, actor, batch, shuffle, now.ppo, recorded))
+    metrics = {"charts/learning_rate": now.ppo.learning_rate}
+    for figures in threads.all(jobs):
+        metrics |= figures
+    return metrics
 
 
 # --------------------------------------------------------------------------------------------------------- the actor
 
-ACTOR_FIGURES = ("policy_loss", "approx_kl", "clipfrac")
-
 
 def update_actor(
-    actor: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    batch: ActorBatch,
-    plan: MinibatchPlan,
+    actor: Trainable,
+    batch: Rollout,
+    shuffle: Shuffle,
     settings: PPOConfig,
-    dtype: torch.dtype = torch.float32,
-    distilled: Iterator[DistilledBatch] | None = None,
+    recorded: Iterator[Recorded] | None = None,
 ) -> dict[str, float]:
     """Improve the policy.
 
     Args:
-        actor: an `Actor`, or one in DistributedDataParallel.
-        optimizer: of the actor's parameters.
+        actor: an `Actor`.
         batch: this process's decisions.
-        plan: of the minibatches.
-        settings: with the coefficients of this iteration (`schedule.settings_at`).
-        dtype: precision of the passes.
-        distilled: recorded decisions for each minibatch; None for none.
+        shuffle: of the minibatches.
+        settings: with the coefficients of this iteration (`schedule.at`).
+        recorded: recorded decisions for each minibatch; None for none.
 
     Returns:
-        Means over the decisions: `ACTOR_FIGURES`, `epochs`, and with recorded decisions `distillation_kl`. The policy loss is
-        the cross entropy while an expert is imitated; nothing is clipped then.
+        Means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and how many
+        `losses/minibatches` there were. The policy loss is the cross entropy while an expert is imitated.
     """
-    total = torch.zeros(len(ACTOR_FIGURES), dtype=torch.float64, device=batch.features.device)
-    distances = list[Tensor]()
+    parts, distances, is_near = list[Tensor](), list[Tensor](), True
     for epoch in range(settings.update_epochs):
-        of_epoch = torch.zeros_like(total)
-        for rows, weight in plan.minibatches(epoch):
-            part = select(batch, rows.to(batch.features.device))
-            others = next(distilled) if distilled else None
+        for rows in shuffle.minibatches(epoch) if is_near else ():
+            part = batch.select(rows.to(batch.choice.device), *ACTOR_COLUMNS)
+            others = next(recorded) if recorded else None
             seen, legal = part.features, part.mask
             if others is not None:
                 seen, legal = torch.cat([seen, others.features]), torch.cat([legal, others.mask])
-            logits = actor(seen, legal, dtype)
+            logits = actor.module(seen, legal, actor.dtype)
             losses, figures = policy_losses(logits[: len(rows)], part, settings)
-            loss = losses.sum() * weight
+            loss = shuffle.loss(losses)
             if others is not None:
                 distance = distance_from(others, logits[len(rows) :])
                 distances.append(distance.detach())
                 loss = loss + others.coef * distance
-            take_step(optimizer, actor, loss, settings)
-            of_epoch += figures
-        of_epoch = plan.summed(of_epoch)
-        total += of_epoch
-        approx_kl = float(of_epoch[ACTOR_FIGURES.index("approx_kl")]) / plan.size
-        if approx_kl > settings.target_kl > 0:
-            break
-    means = total / (plan.size * (epoch + 1))
-    figures_of_all = dict(zip(ACTOR_FIGURES, means.tolist(), strict=True)) | {"epochs": epoch + 1.0}
-    return figures_of_all | ({"distillation_kl": float(torch.stack(distances).mean())} if distances else {})
+            actor.step(loss, settings)
+            parts.append(torch.cat([figures, figures.new_tensor([len(rows)])]))
+            if settings.target_kl > 0 and _mean(actor.summed(parts[-1]))[KL] > settings.target_kl:
+                is_near = False
+                break
+    means = _mean(actor.summed(torch.stack(parts).sum(0)))
+    metrics = dict(zip(ACTOR_FIGURES, means, strict=True)) | {"losses/minibatches": float(len(parts))}
+    return metrics | ({"losses/distillation_kl": float(torch.stack(distances).mean())} if distances else {})
 
 
-def distance_from(recorded: DistilledBatch, logits: Tensor) -> Tensor:
-    """The mean KL(recorded policy || policy), from logits, shape (n, n_choices), not masked."""
-    log_policy = functional.log_softmax(masked(logits, recorded.mask), -1)
-    return (torch.xlogy(recorded.probs, recorded.probs) - recorded.probs * log_policy).sum(-1).mean()
+def _mean(figures: Tensor) -> list[float]:
+    """Sums, and behind them of how many, as means."""
+    *sums, count = figures.tolist()
+    return [total / max(1.0, count) for total in sums]
 
 
-def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tuple[Tensor, Tensor]:
+def policy_losses(logits: Tensor, batch: Rollout, settings: PPOConfig) -> tuple[Tensor, Tensor]:
     """The loss of each decision.
 
     Args:
@@ -234,8 +201,10 @@ def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tup
     else:
         log_ratio = log_prob_of(log_policy, batch.choice) - batch.log_prob
         gain = clipped_surrogate(log_ratio, batch.advantage, settings.clip_coef)
-    losses = -gain - batch.ent_coef * normalised_entropy(policy, log_policy, batch.mask)
-    losses = losses + batch.uniform_kl_coef * uniform_kl(log_policy, batch.mask)
+    is_call = batch.phase < PLAYING
+    ent_coef = torch.where(is_call, settings.ent_coef_call, settings.ent_coef_play)
+    losses = -gain - ent_coef * normalised_entropy(policy, log_policy, batch.mask)
+    losses = losses + settings.uniform_kl_coef * is_call * uniform_kl(log_policy, batch.mask)
     with torch.no_grad():
         ratio = log_ratio.exp()
         approx_kl = ratio - 1 - log_ratio  # never negative (Schulman 2020, "Approximating KL Divergence", k3)
@@ -270,41 +239,31 @@ def uniform_kl(log_policy: Tensor, mask: Tensor) -> Tensor:
 # -------------------------------------------------------------------------------------------------------- the critic
 
 
-def update_critic(
-    critic: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    batch: CriticBatch,
-    plan: MinibatchPlan,
-    settings: PPOConfig,
-    dtype: torch.dtype = torch.float32,
-) -> dict[str, float]:
+def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings: PPOConfig) -> dict[str, float]:
     """Bring the values nearer to their targets; the arguments are as in `update_actor`.
 
     Returns:
-        `value_loss`: the mean over the decisions of the last epoch.
+        `losses/value_loss`: the mean over the decisions of the last epoch.
     """
     for epoch in range(settings.update_epochs):
-        total = torch.zeros(1, dtype=torch.float64, device=batch.features.device)
-        for rows, weight in plan.minibatches(epoch):
-            part = select(batch, rows.to(batch.features.device))
-            losses = (critic(part.features, dtype) - part.target).square() / 2  # whose minimum is the mean, however skewed
-            take_step(optimizer, critic, losses.sum() * weight, settings)
-            total += losses.detach().double().sum()
-        total = plan.summed(total)
-    return {"value_loss": float(total) / plan.size}
+        total = torch.zeros(2, dtype=torch.float64, device=batch.choice.device)
+        for rows in shuffle.minibatches(epoch):
+            part = batch.select(rows.to(batch.choice.device), "seen", "target")
+            losses = (
+                critic.module(part.seen, critic.dtype) - part.target
+            ).square() / 2  # whose minimum is the mean, however skewed
+            critic.step(shuffle.loss(losses), settings)
+            total += torch.stack([losses.detach().double().sum(), total.new_tensor(len(rows))])
+    return {"losses/value_loss": _mean(critic.summed(total))[0]}
 
 
-def take_step(optimizer: torch.optim.Optimizer, module: nn.Module, loss: Tensor, settings: PPOConfig) -> None:
-    """Move the parameters of a module against the gradient of a loss, which is clipped."""
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    nn.utils.clip_grad_norm_(module.parameters(), settings.max_grad_norm)
-    optimizer.step()
+def critic_values(critic: Critic, seen: Tensor, dtype: torch.dtype, threads: ThreadPool) -> Tensor:
+    """The critic's values of what it sees, float32, shape (n,)."""
+    return torch.cat(threads.all([partial(_values, critic, part, dtype) for part in seen.tensor_split(threads.threads)]))
 
 
-@torch.inference_mode()
-def values_of(critic: Critic, features: Tensor, dtype: torch.dtype) -> Tensor:
-    """The critic's values, float32, shape (n,)."""
-    if len(features) == 0:
-        return torch.zeros(0)
-    return torch.cat([critic(padded(part), dtype)[: len(part)] for part in features.split(CHUNK)])
+@torch.no_grad()
+def _values(critic: Critic, seen: Tensor, dtype: torch.dtype) -> Tensor:
+    if len(seen) == 0:
+        return torch.zeros(0, device=seen.device)
+    return torch.cat([critic(padded(part), dtype)[: len(part)] for part in seen.split(CHUNK)])

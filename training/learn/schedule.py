@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from ..config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
+from ..config import PPOConfig, TrainConfig
 
 LEARNING_RATE_LEFT = 1 / 10
 CALL_COEFS_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6
@@ -20,50 +20,56 @@ class Stage(Enum):
     SELF_PLAY = "the policy learns from its own play, by PPO"
 
 
-def curriculum_of(config: TrainConfig) -> CurriculumConfig:
-    """The curriculum of a run: an initial policy has learnt what imitation teaches, but has no critic yet."""
-    if config.initial_policy:
-        return replace(config.curriculum, imitation=0.0)
-    return replace(config.curriculum, critic_warmup=0.0)
+@dataclass(frozen=True)
+class Now:
+    """What holds at a moment of a run.
+
+    Attributes:
+        stage: what is learnt.
+        ppo: the settings, with the learning rate and the coefficients of the moment.
+        distil_coef: of the distance from recorded decisions.
+        opponent_share: share of the tables at which opponents sit.
+    """
+
+    stage: Stage
+    ppo: PPOConfig
+    distil_coef: float
+    opponent_share: float
 
 
-def stage(progress: float, settings: CurriculumConfig) -> Stage:
-    """What the policy learns from at a moment."""
-    if progress < settings.critic_warmup:
+def at(progress: float, config: TrainConfig) -> Now:
+    """What holds when a share of the budget is spent, 0 to 1."""
+    now = stage(progress, config)
+    is_self_play, is_imitation = now is Stage.SELF_PLAY, now is Stage.IMITATION
+    curriculum, opponents = config.curriculum, config.opponents
+    return Now(
+        stage=now,
+        ppo=settings_at(progress, config.ppo, now),
+        distil_coef=curriculum.distil_coef * max(0.0, 1 - progress) if curriculum.shards and is_self_play else 0.0,
+        opponent_share=opponents.share if progress >= opponents.start and not is_imitation else 0.0,
+    )
+
+
+def stage(progress: float, config: TrainConfig) -> Stage:
+    """What the policy learns from: an initial policy has learnt what imitation teaches, but has no critic yet."""
+    if config.initial_policy and progress < config.curriculum.critic_warmup:
         return Stage.CRITIC_WARMUP
-    if progress < settings.imitation_end:
+    if not config.initial_policy and progress < config.curriculum.imitation_end:
         return Stage.IMITATION
     return Stage.SELF_PLAY
 
 
 def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
-    """The settings with the learning rate and the coefficients that they have at a moment."""
+    """The settings with the learning rate, a cosine to a tenth, and the coefficients, straight lines; 0 before self-play."""
     cosine = (1 + math.cos(math.pi * min(1.0, progress))) / 2
-    ent_coef_call = _linear(settings.ent_coef_call, settings.ent_coef_call * CALL_COEFS_LEFT, progress)
-    ent_coef_play = _linear(settings.ent_coef_play, settings.ent_coef_play * ENT_COEF_PLAY_LEFT, progress)
-    uniform_kl_coef = _linear(settings.uniform_kl_coef, settings.uniform_kl_coef * CALL_COEFS_LEFT, progress)
-    if of is not Stage.SELF_PLAY:
-        ent_coef_call = ent_coef_play = uniform_kl_coef = 0.0
+
+    def coefficient(start: float, left: float) -> float:
+        return start + (start * left - start) * min(1.0, progress) if of is Stage.SELF_PLAY else 0.0
+
     return replace(
         settings,
         learning_rate=settings.learning_rate * (LEARNING_RATE_LEFT + (1 - LEARNING_RATE_LEFT) * cosine),
-        ent_coef_call=ent_coef_call,
-        ent_coef_play=ent_coef_play,
-        uniform_kl_coef=uniform_kl_coef,
+        ent_coef_call=coefficient(settings.ent_coef_call, CALL_COEFS_LEFT),
+        ent_coef_play=coefficient(settings.ent_coef_play, ENT_COEF_PLAY_LEFT),
+        uniform_kl_coef=coefficient(settings.uniform_kl_coef, CALL_COEFS_LEFT),
     )
-
-
-def distil_coef(progress: float, settings: CurriculumConfig, of: Stage) -> float:
-    """A straight line from the whole coefficient to 0, in self-play."""
-    return settings.distil_coef * max(0.0, 1 - progress) if settings.shards and of is Stage.SELF_PLAY else 0.0
-
-
-def opponent_share(progress: float, settings: OpponentsConfig, of: Stage) -> float:
-    """Share of the tables at which opponents sit."""
-    if of is Stage.IMITATION:
-        return 0.0
-    return settings.share if progress >= settings.start else 0.0
-
-
-def _linear(start: float, end: float, progress: float) -> float:
-    return start + (end - start) * min(1.0, progress)

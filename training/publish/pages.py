@@ -222,8 +222,8 @@ def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
     found, training = policy.evaluation(), policy.runs[-1].training
     deals, version = training["evaluation_deals"], training.get("thumb_version", FIRST)
     for rules in policy.info.rule_sets:
-        start = f"points/{label(rules)}/"
-        for figure in [figure for figure in found if figure.startswith(start) and figure.count("/") == 2]:
+        start = f"eval/points/{label(rules)}/"
+        for figure in [figure for figure in found if figure.startswith(start) and figure.count("/") == 3]:
             low, high = found[f"{figure}/low"], found[f"{figure}/high"]
             points = Estimate(found[figure], (high - low) / (2 * NORMAL_95), low, high, deals)
             yield Duel(rules, "dev", name, versioned(figure.removeprefix(start), version), points)
@@ -233,7 +233,7 @@ def training_behaviour(name: str, policy: Trained) -> Iterator[Behaviour]:
     """What the policy did at tables with nobody else in that evaluation."""
     found = policy.evaluation()
     for rules in policy.info.rule_sets:
-        start = f"probe/{label(rules)}/"
+        start = f"eval/probe/{label(rules)}/"
         stats = {stat.removeprefix(start): value for stat, value in found.items() if stat.startswith(start)}
         if stats:
             yield Behaviour(name, rules, policy.runs[-1].training["evaluation_deals"], stats)
@@ -335,7 +335,7 @@ def first_rows(results: Results) -> Iterator[Row]:
 def time_row(results: Results, name: str, rules: Rules) -> Row:
     """When the intervals of a policy in training were clear of zero."""
     policy = results.policies[name]
-    at, low = policy.curve.get(f"points/{label(rules)}/thumb/low", ((), ()))
+    at, low = policy.curve.get(f"eval/points/{label(rules)}/thumb/low", ((), ()))
     first = next((int(decisions) for decisions, value in zip(at, low, strict=True) if value > 0), None)
     searched = [duel.alone for duel in _forms(results, name, rules, SEARCH) if duel.alone is not None]
     last = policy.seen if searched and max(searched, key=lambda one: one.deals).low > 0 else None

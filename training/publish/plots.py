@@ -82,39 +82,39 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
 def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
     """The panels that the figures of the runs fill."""
     names = list(dict.fromkeys(name for series in runs.values() for name in series))
-    for rules in rules_in(names, "points"):
+    for rules in rules_in(names, "eval/points"):
         yield points_panel(rules, names)
-    for rules in rules_in(names, "probe"):
+    for rules in rules_in(names, "eval/probe"):
         yield from probe_panels(rules, names)
-    entropy = [(f"entropy/{phase}", phase) for phase in PHASES]
+    entropy = [(f"losses/entropy/{phase}", phase) for phase in PHASES]
     yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
     movement = [
-        ("approx_kl", "approximate KL"),
-        ("clipfrac", "clip fraction"),
-        ("distillation_kl", "KL to recorded decisions"),
+        ("losses/approx_kl", "approximate KL"),
+        ("losses/clipfrac", "clip fraction"),
+        ("losses/distillation_kl", "KL to recorded decisions"),
     ]
     yield from filled(names, "how far an update moves the policy", movement, at_least_zero=True)
-    critic = [("explained_variance", "explained variance"), ("calibration_error", "calibration error")]
+    critic = [("losses/explained_variance", "explained variance"), ("losses/calibration_error", "calibration error")]
     yield from filled(names, "explained variance and calibration error of the critic", critic, level=1.0)
-    yield from filled(names, "decisions per second", [("decisions_per_second", "all together")], at_least_zero=True)
+    yield from filled(names, "decisions per second", [("charts/SPS", "all together")], at_least_zero=True)
 
 
 def deciles_of(run: Series) -> list[tuple[float, float]]:
     """The critic's newest values and the mean returns, by decile."""
-    names = [(f"calibration/{number}/value", f"calibration/{number}/return") for number in range(1, DECILES + 1)]
+    names = [(f"losses/calibration/{number}/value", f"losses/calibration/{number}/return") for number in range(1, DECILES + 1)]
     return [(float(run[said][1][-1]), float(run[paid][1][-1])) for said, paid in names if said in run and paid in run]
 
 
 def rules_in(names: Sequence[str], group: str) -> list[str]:
     """The rules of the tables in a group of figures, such as `noms_4`."""
-    return list(dict.fromkeys(name.split("/")[1] for name in names if name.startswith(f"{group}/")))
+    return list(dict.fromkeys(name.split("/")[2] for name in names if name.startswith(f"{group}/")))
 
 
 def points_panel(rules: str, names: Sequence[str]) -> Panel:
     """Points per deal against the panel of opponents, with their intervals."""
-    found = [name for name in names if name.startswith(f"points/{rules}/") and name.count("/") == 2]
+    found = [name for name in names if name.startswith(f"eval/points/{rules}/") and name.count("/") == 3]
     curves = [
-        Curve(name, f"v {name.split('/')[2]}", COLOURS[place % len(COLOURS)], (f"{name}/low", f"{name}/high"))
+        Curve(name, f"v {name.split('/')[3]}", COLOURS[place % len(COLOURS)], (f"{name}/low", f"{name}/high"))
         for place, name in enumerate(found)
     ]
     return Panel(f"{rules_text(rules)}: points per deal above the others, 95 %", tuple(curves), level=0.0)
@@ -122,7 +122,7 @@ def points_panel(rules: str, names: Sequence[str]) -> Panel:
 
 def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
     """The main probes of a game: the rates in one panel, each number in its own."""
-    given = {f"probe/{rules}/{probe}": (probe, text) for probe, text in MAIN.items()}
+    given = {f"eval/probe/{rules}/{probe}": (probe, text) for probe, text in MAIN.items()}
     rates = [(name, text) for name, (probe, text) in given.items() if probe not in NUMBERS]
     yield from filled(names, f"{rules_text(rules)}: what the policy does", rates, percent=True)
     for name, (probe, text) in given.items():

@@ -29,9 +29,9 @@ RUNS, CURVE = "runs.json", "curve.csv"
 """In the folder of a published policy: the runs that made it, in their order, and `Trained.curve`."""
 MOST_BYTES = 20_000_000
 """Of a published policy: it lies in the repository and in every wheel."""
-EVALUATED = ("points", "greedy", "score", "probe")
-"""First parts of the names of figures that come from evaluations."""
-COURSE = ("approx_kl", "clipfrac", "explained_variance", SECONDS)
+EVALUATED, ENTROPY = "eval/", "losses/entropy/"
+"""Beginnings of the names of figures that come from evaluations, and of the entropies."""
+COURSE = ("losses/approx_kl", "losses/clipfrac", "losses/explained_variance", SECONDS)
 """Figures of the iterations that the curve keeps, besides the entropies."""
 BEGUN = "run/begun"
 """In the curve of several runs: the decisions at which each began, and its number from 1."""
@@ -79,7 +79,7 @@ class Trained:
         return {
             name: float(values[at == self.seen][0])
             for name, (at, values) in self.curve.items()
-            if name.partition("/")[0] in EVALUATED and self.seen in at
+            if name.startswith(EVALUATED) and self.seen in at
         }
 
     def named(self, name: str) -> Trained:
@@ -176,10 +176,9 @@ def _config(path: Path) -> TrainConfig:
 def _short(log: Series) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
     """The curve of a log: all evaluations, and of the iterations what matters, as means of neighbours."""
     for name in sorted(log):
-        first = name.partition("/")[0]
-        if first in EVALUATED:
+        if name.startswith(EVALUATED):
             yield name, log[name]
-        elif first == "entropy" or name in COURSE:
+        elif name.startswith(ENTROPY) or name in COURSE:
             at, values = smoothed(*log[name])
             yield name, (at.round().astype(int), values)
 

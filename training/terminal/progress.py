@@ -28,13 +28,15 @@ MOST_PROBES = 12
 TREND = "▁▂▃▄▅▆▇█"
 TREND_LENGTH = 16
 UPDATES = {
-    "approx_kl": "approximate KL",
-    "clipfrac": "clip fraction",
-    "explained_variance": "explained variance",
-    "learning_rate": "learning rate",
+    "losses/approx_kl": "approximate KL",
+    "losses/clipfrac": "clip fraction",
+    "losses/explained_variance": "explained variance",
+    "charts/learning_rate": "learning rate",
 }
 """Figures of the update that are shown, and their names."""
 PHASES = ("call", "trump", "nominate", "play", "suit")
+PARTS = ("play", "network", "learn")
+"""Of an iteration: the deals, the policy's passes in them, and the update."""
 
 
 @dataclass
@@ -68,22 +70,29 @@ class Figures:
         """Add an evaluation."""
         self.latest |= metrics
         for name, value in metrics.items():
-            if name.startswith("points/") and name.count("/") == 2:
-                _, rules, opponent = name.split("/")
+            if name.startswith("eval/points/") and name.count("/") == 3:
+                _, _, rules, opponent = name.split("/")
                 points = self.points.setdefault((rules, opponent), Points())
                 points.means.append(value)
                 points.low, points.high = (metrics.get(f"{name}/{end}", value) for end in ("low", "high"))
 
     def entropies(self) -> dict[str, float]:
         """Entropy by phase."""
-        return {phase: self.latest[f"entropy/{phase}"] for phase in PHASES if f"entropy/{phase}" in self.latest}
+        named = {phase: f"losses/entropy/{phase}" for phase in PHASES}
+        return {phase: self.latest[name] for phase, name in named.items() if name in self.latest}
+
+    def times(self) -> list[tuple[str, float]]:
+        """Parts of an iteration, and their shares of its time."""
+        seconds = {part: self.latest.get(f"charts/seconds/{part}", 0.0) for part in PARTS}
+        total = sum(seconds.values())
+        return [(part, value / total) for part, value in seconds.items()] if total > 0 else []
 
     def probes(self) -> list[tuple[str, str, str]]:
         """Rules, name and value of the main behaviour statistics, at most `MOST_PROBES`."""
         from ..evaluation.behaviour_stats import MAIN, as_read
 
-        named = dict.fromkeys(name.split("/")[1] for name in self.latest if name.startswith("probe/"))
-        figures = [(rules, probe, self.latest.get(f"probe/{rules}/{probe}")) for rules in named for probe in MAIN]
+        named = dict.fromkeys(name.split("/")[2] for name in self.latest if name.startswith("eval/probe/"))
+        figures = [(rules, probe, self.latest.get(f"eval/probe/{rules}/{probe}")) for rules in named for probe in MAIN]
         found = [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in figures if value is not None]
         return found[:MOST_PROBES]
 
@@ -129,8 +138,11 @@ class Lines(Watcher):
         if entropies:
             yield f"entropy {entropies}"
         for name, text in UPDATES.items():
-            if name in self._figures.latest and name != "learning_rate":
+            if name in self._figures.latest and name != "charts/learning_rate":
                 yield f"{text} {self._figures.latest[name]:.3g}"
+        times = " ".join(f"{part} {share:.0%}" for part, share in self._figures.times())
+        if times:
+            yield f"time {times}"
 
 
 class Screen(Watcher):
@@ -201,6 +213,8 @@ def update_table(figures: Figures) -> Table:
             table.add_row(text, f"{figures.latest[name]:.3g}")
     for phase, value in figures.entropies().items():
         table.add_row(f"entropy, {phase}", f"{value:.3f}")
+    for part, share in figures.times():
+        table.add_row(f"time, {part}", f"{share:.0%}")
     return table
 
 

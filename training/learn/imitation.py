@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from noms_env import BatchEnv
 from noms_env.core.actions import brief
@@ -28,15 +30,37 @@ from noms_env.variants import Rules, RulesError, game, make_rules
 from ..agents.table_pool import AtTables
 from ..data.checking import MOST_IN_ALL
 from ..data.shards import read_shards, shard_folders
-from .decisions import Recorder, Seen, choices_of
-from .ppo import DistilledBatch
+from .collect import Learner
+from .network import masked
 
 SHARE = 0.5
 """Recorded decisions in a minibatch, as a share of its own decisions."""
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class Distillation:
+class Recorded(NamedTuple):
+    """Recorded decisions of another player, whose policy is learnt beside.
+
+    Attributes:
+        features: uint8, shape (n, n_features).
+        mask: int8, shape (n, n_choices): 1 for legal choices.
+        probs: float32, shape (n, n_choices): the policy of that player.
+        coef: of the loss.
+    """
+
+    features: Tensor
+    mask: Tensor
+    probs: Tensor
+    coef: float
+
+
+def distance_from(recorded: Recorded, logits: Tensor) -> Tensor:
+    """The mean KL(recorded policy || policy), from logits, shape (n, n_choices), not masked."""
+    log_policy = functional.log_softmax(masked(logits, recorded.mask), -1)
+    return (torch.xlogy(recorded.probs, recorded.probs) - recorded.probs * log_policy).sum(-1).mean()
+
+
+class RecordedDecisions:
     """Recorded decisions with a choice, as a network sees them.
 
     Attributes:
@@ -69,11 +93,14 @@ class Distillation:
     def __len__(self) -> int:
         return len(self.features)
 
-    def batch(self, rows: int, coef: float, rng: np.random.Generator, device: str) -> DistilledBatch:
-        """Some decisions, drawn with replacement."""
-        drawn = rng.integers(len(self), size=rows)
-        features, mask = (torch.from_numpy(array[drawn]).to(device) for array in (self.features, self.mask))
-        return DistilledBatch(features, mask, torch.from_numpy(self.probs[drawn].astype(np.float32)).to(device), coef)
+    def batches(self, rows: int, coef: float, rng: np.random.Generator, device: str) -> Iterator[Recorded]:
+        """So many decisions, drawn with replacement, for each minibatch."""
+        while True:
+            drawn = rng.integers(len(self), size=rows)
+            features, mask, probs = (
+                torch.from_numpy(part[drawn]).to(device) for part in (self.features, self.mask, self.probs)
+            )
+            yield Recorded(features, mask, probs.float(), coef)
 
 
 def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> Iterator[_Part]:
@@ -100,28 +127,22 @@ def _rules(source: dict[str, Any]) -> Rules | None:
         return None
 
 
-class ImitatedExpert:
-    """An expert whose decisions are recorded as if they were the learner's own."""
+class ImitatedExpert(Learner):
+    """An expert whose decisions are kept as if they were the learner's own; `rng` is the expert's stream."""
 
-    def __init__(self, expert: Player, encoding: Encoding, rng: np.random.Generator, recorder: Recorder) -> None:
-        """Let an expert play for a learner that has this encoding; `rng` is the expert's stream."""
-        self.expert, self.encoding, self.recorder = expert, encoding, recorder
-        self._act = AtTables(expert, rng)
+    def __init__(self, expert: Player, encoding: Encoding, rng: np.random.Generator, privileged: bool = True) -> None:
+        super().__init__(encoding, privileged)
+        self.expert, self._act = expert, AtTables(expert, rng)
 
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Choose`."""
-        seen = Seen.at(self.encoding, batch, rows)
-        actions = self._act(batch, rows)
-        choice = choices_of(actions, self.encoding, seen.order)
-        probs = self._probs(batch, seen, choice)
-        self.recorder.record(batch, seen, choice, np.zeros(len(rows), np.float32), probs)
-        return actions
-
-    def _probs(self, batch: BatchEnv, seen: Seen, choice: np.ndarray) -> np.ndarray:
-        """The expert's policy over the outputs of the network, float32, shape (n, n_choices)."""
+    def decide(
+        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """See `Learner`; besides the expert's policy over the outputs of the network, float32, shape (n, n_choices)."""
+        names = self.encoding.actions[order]
+        choice = np.argmax(names == self._act(batch, rows)[:, None], axis=1)
         if isinstance(self.expert, TellsProbabilities):
-            of_actions = self.expert.probabilities(batch.observation[seen.rows], batch.mask[seen.rows])
-            probs: np.ndarray = np.take_along_axis(of_actions, self.encoding.actions[seen.order].astype(np.int64), axis=1)
+            of_actions = self.expert.probabilities(batch.observation[rows], batch.mask[rows])
+            probs = np.take_along_axis(of_actions, names.astype(np.int64), axis=1)
         else:
             probs = np.eye(self.encoding.n_choices, dtype=np.float32)[choice]
-        return probs
+        return {"choice": choice, "log_prob": np.zeros(len(rows), np.float32), "expert_probs": probs}

@@ -1,0 +1,405 @@
+"""Deals played for training, and what is kept of them: one `Rollout` for each iteration.
+
+Each `Worker` plays a deal at each of its tables, in one thread. The learner sits on all seats, or on those that an opponent
+does not have (`opponents`), and keeps what it saw and did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from noms_env import BatchEnv
+from noms_env._jit import jit
+from noms_env.core.actions import PHASES
+from noms_env.core.state import MAX_SEATS
+from noms_env.policy.encoding import Encoding
+from noms_env.variants import Rules
+from noms_env.variants.families import EXACT_BID
+
+from ..agents.registry import label
+from ..agents.table_pool import Choose, TablePool, play, relative_points
+from ..config import TrainConfig
+from ..evaluation.behaviour_stats import Tally, count_deals
+from .log import Profile
+from .network import Actor
+from .opponents import draw_seating
+
+FIRST_IN_MATCHES = 1 << 31
+"""Number of the first table at which matches are played; the tables of single deals have lower numbers."""
+TRIAL_TABLES = 64
+"""Tables for each of the rules, from whose deals the number of tables is found."""
+
+
+@dataclass
+class Rollout:
+    """The learner's decisions in an iteration, each with at least two legal actions. All tensors are on one device.
+
+    The decisions of a table stand in the order in which they were taken.
+
+    Attributes:
+        seen: uint8, shape (n, n_features + n_hidden): what the critic sees: the features, and if it is privileged the hidden
+            state.
+        features: uint8, shape (n, n_features): what the seat saw, the first columns of `seen`.
+        mask: int8, shape (n, n_choices): 1 for legal choices.
+        choice: int64, shape (n,): the output of the network that was taken.
+        log_prob: float32, shape (n,): its log probability under the policy that took it.
+        table: int64, shape (n,): row of the table among all of this process.
+        seat, phase: int64, shape (n,).
+        rule_set: int64, shape (n,): number of the rules.
+        expert_probs: float32, shape (n, n_choices): the policy of an imitated expert; None without one.
+        reward: float32, shape (tables, MAX_SEATS): what each deal paid to each seat.
+        value: float32, shape (n,): what the critic said before it had learnt from these deals.
+        target: float32, shape (n,): what it should have said.
+        advantage: float32, shape (n,).
+    """
+
+    seen: Tensor
+    features: Tensor
+    mask: Tensor
+    choice: Tensor
+    log_prob: Tensor
+    table: Tensor
+    seat: Tensor
+    phase: Tensor
+    rule_set: Tensor
+    reward: Tensor
+    expert_probs: Tensor | None = None
+    value: Tensor = field(default_factory=lambda: torch.empty(0))
+    target: Tensor = field(default_factory=lambda: torch.empty(0))
+    advantage: Tensor = field(default_factory=lambda: torch.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.choice)
+
+    def select(self, rows: Tensor, *names: str) -> Rollout:
+        """Some of the decisions, in the columns of these names; `rows`: int64, shape (k,)."""
+        columns = {name: column.index_select(0, rows) for name in names if (column := getattr(self, name)) is not None}
+        return replace(self, **columns)
+
+
+class Played(NamedTuple):
+    """The deals of an iteration at the tables of one worker.
+
+    Attributes:
+        steps: decisions of the learner that were taken together, each at another table: arrays by the names of `Rollout`.
+        reward: float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'.
+        behaviour: of the learner's calls and contracts, by the label of the rules.
+        seconds: that the network took.
+    """
+
+    steps: list[dict[str, np.ndarray]]
+    reward: np.ndarray
+    behaviour: dict[str, Tally]
+    seconds: float
+
+
+# ------------------------------------------------------------------------------------------------------- the learner
+
+
+class ActorPlayer:
+    """A network as a `Player`: as it is when this player is made, whatever becomes of it later.
+
+    `encoding` is what it reads, `dtype` the precision of its passes, and `device` where it is. A greedy one takes the most
+    probable action instead of a draw.
+    """
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        actor: Actor,
+        encoding: Encoding,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: str = "cpu",
+        greedy: bool = False,
+    ) -> None:
+        self.logits, self.encoding = actor.frozen(dtype), encoding
+        self.device, self.greedy = device, greedy
+
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`; rows only."""
+        features, legal, order = self.encoding.encode(observation, mask)
+        choice, _ = self.draw(features, legal, rng)
+        actions: np.ndarray = self.encoding.actions[order, choice].astype(np.int64)
+        return actions
+
+    def draw(self, features: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Choices, int64, shape (n,), and their log probabilities, float32, shape (n,)."""
+        with torch.inference_mode():
+            seen, legal = (torch.from_numpy(array).to(self.device) for array in (features, mask))
+            logits = self.logits(seen, legal).cpu().numpy()
+        choice, log_prob = np.empty(len(mask), np.int64), np.empty(len(mask), np.float32)
+        draws = np.full(len(mask), -1.0) if self.greedy else rng.random(len(mask))
+        draw_choices(logits, mask, draws, choice, log_prob)
+        return choice, log_prob
+
+
+@jit
+def draw_choices(logits, mask, draws, choice, log_prob):
+    """Draw from the softmax of the legal logits, by the inverse of its distribution function.
+
+    Args:
+        logits: float32, shape (n, choices).
+        mask: int8, shape (n, choices).
+        draws: float64, shape (n,): uniform on 0..1; below 0 takes the most probable choice, the first of equal ones.
+        choice: int64, shape (n,): is written.
+        log_prob: float32, shape (n,): of that choice; is written.
+    """
+    for i in range(len(draws)):
+        best = -1
+        for k in range(logits.shape[1]):
+            if mask[i, k] != 0 and (best < 0 or logits[i, k] > logits[i, best]):
+                best = k
+        total = 0.0
+        for k in range(logits.shape[1]):
+            if mask[i, k] != 0:
+                total += np.exp(np.float64(logits[i, k] - logits[i, best]))
+        chosen = best
+        if draws[i] >= 0:
+            left = draws[i] * total
+            for k in range(logits.shape[1]):
+                if mask[i, k] != 0:
+                    chosen = k
+                    left -= np.exp(np.float64(logits[i, k] - logits[i, best]))
+                    if left < 0:
+                        break
+        choice[i] = chosen
+        log_prob[i] = logits[i, chosen] - logits[i, best] - np.log(total)
+
+
+class Learner:
+    """Sits at the tables of a batch; its decisions are kept in `steps`.
+
+    Args:
+        encoding: of what it sees.
+        privileged: keep the hidden state too.
+    """
+
+    def __init__(self, encoding: Encoding, privileged: bool = True) -> None:
+        self.encoding, self.privileged = encoding, privileged
+        self.steps: list[dict[str, np.ndarray]] = []
+        self.profile = Profile()
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `Choose`."""
+        features, mask, order = self.encoding.encode(batch.observation, batch.mask, rows)
+        step = {"features": features, "mask": mask, "table": rows, "seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
+        if self.privileged:
+            assert batch.hidden_state is not None
+            step["hidden"] = self.encoding.encode_hidden(batch.hidden_state, rows, order)
+        step |= self.decide(batch, rows, features, mask, order)
+        self.steps.append(step)
+        actions: np.ndarray = self.encoding.actions[order, step["choice"]].astype(np.int64)
+        return actions
+
+    def decide(
+        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Columns `choice` and `log_prob` for some rows of a batch, from what `Encoding.encode` says of them."""
+        raise NotImplementedError
+
+
+class PolicyLearner(Learner):
+    """The policy that is being trained: it draws its actions from `rng`."""
+
+    def __init__(self, player: ActorPlayer, rng: np.random.Generator, privileged: bool = True) -> None:
+        super().__init__(player.encoding, privileged)
+        self.player, self.rng = player, rng
+
+    def decide(
+        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """See `Learner`."""
+        with self.profile("network"):
+            choice, log_prob = self.player.draw(features, mask, self.rng)
+        return {"choice": choice, "log_prob": log_prob}
+
+
+# ------------------------------------------------------------------------------------------------------- the workers
+
+
+@dataclass
+class Worker:
+    """Tables at which one thread plays.
+
+    Attributes:
+        pool: the tables.
+        rule_sets: all rules of the run.
+        number: unlike those of all other workers of the run, in all processes.
+    """
+
+    pool: TablePool
+    rule_sets: Sequence[Rules]
+    number: int
+
+    def play(
+        self,
+        iteration: int,
+        learner: Learner,
+        rng: np.random.Generator,
+        opponent: Choose | None = None,
+        share: float = 0.0,
+        alone: bool = False,
+    ) -> Played:
+        """Play a deal at each table.
+
+        Args:
+            iteration: its number decides the cards.
+            learner: whose decisions are learnt from.
+            rng: of the hand sizes and the seating.
+            opponent: takes some of the seats, if there is one.
+            share: of the tables at which it does.
+            alone: there it takes all seats but one.
+        """
+        pool = self.pool
+        pool.deal(iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng))
+        seating = np.zeros((len(pool), MAX_SEATS), np.int64)
+        if opponent is not None:
+            seating = draw_seating(pool.seats, share, rng, alone)
+        play(pool, [learner.choose, opponent or learner.choose], seating)
+        reward = relative_points(pool.batch.points, pool.seats)
+        return Played(learner.steps, reward, self._behaviour(seating == 0), learner.profile.seconds["network"])
+
+    def _behaviour(self, learns: np.ndarray) -> dict[str, Tally]:
+        """What the learner did, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
+        found = {}
+        for number in np.unique(self.pool.rule_set):
+            own, rules = np.flatnonzero(self.pool.rule_set == number), self.rule_sets[number]
+            found[label(rules)] = count_deals(self.pool.batch.tables[own].view(np.recarray), rules, learns[own])
+        return found
+
+
+def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privileged: bool, device: str) -> Rollout:
+    """The decisions of all workers in one record.
+
+    Args:
+        parts: of each worker.
+        rule_set: int64, shape (tables,): of the tables of all workers, in their order; on the device.
+        encoding: of the decisions.
+        privileged: the hidden state was kept too.
+        device: where the record is to be.
+    """
+    starts = np.cumsum([0, *(len(part.reward) for part in parts)])
+    steps = [step | {"table": step["table"] + start} for part, start in zip(parts, starts, strict=False) for step in part.steps]
+    n = sum(len(step["choice"]) for step in steps)
+    own, hidden = encoding.n_features, encoding.n_hidden if privileged else 0
+    seen = np.empty((n, own + hidden), np.uint8)
+    end = 0
+    for step in steps:
+        start, end = end, end + len(step["choice"])
+        seen[start:end, :own] = step["features"]
+        if privileged:
+            seen[start:end, own:] = step["hidden"]
+
+    def column(name: str, dtype: type, *width: int) -> Tensor:
+        parts = [np.empty((0, *width), dtype), *(step[name] for step in steps)]
+        array: np.ndarray = np.concatenate(parts, dtype=dtype, casting="same_kind")
+        return torch.from_numpy(array).to(device)
+
+    everything, table = torch.from_numpy(seen).to(device), column("table", np.int64)
+    is_imitation = any("expert_probs" in step for step in steps)
+    return Rollout(
+        seen=everything,
+        features=everything[:, :own],
+        mask=column("mask", np.int8, encoding.n_choices),
+        choice=column("choice", np.int64),
+        log_prob=column("log_prob", np.float32),
+        table=table,
+        seat=column("seat", np.int64),
+        phase=column("phase", np.int64),
+        rule_set=rule_set[table],
+        reward=torch.from_numpy(np.concatenate([part.reward for part in parts])).to(device),
+        expert_probs=column("expert_probs", np.float32, encoding.n_choices) if is_imitation else None,
+    )
+
+
+def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Generator) -> np.ndarray:
+    """Hand sizes for the exact-bid games, so that each size gets as many decisions; -1 for the other games."""
+    sizes = np.full(len(pool), -1, np.int64)
+    for number, rules in enumerate(rule_sets):
+        rows = np.flatnonzero(pool.rule_set == number)
+        if rules.variant.family != EXACT_BID or len(rows) == 0:
+            continue
+        allowed = np.array(sorted(set(rules.schedule)))
+        weight = 1 / (allowed + 1)  # a call, and about as many choices as cards
+        sizes[rows] = rng.choice(allowed, len(rows), p=weight / weight.sum())
+    return sizes
+
+
+def tables_for(decisions: float, rule_sets: Sequence[Rules], seed: int, learner: PolicyLearner) -> int:
+    """Tables whose deals make about so many decisions, from some deals of a policy, which is not privileged."""
+    tables = TRIAL_TABLES * len(rule_sets)
+    pool = TablePool(rule_sets, range(len(rule_sets)), tables, seed=seed)
+    pool.deal(0, draw_sizes(pool, rule_sets, learner.rng))
+    play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
+    made = sum(len(step["choice"]) for step in learner.steps) / tables
+    return round(decisions / max(made, 1))
+
+
+def make_workers(rule_sets: Sequence[Rules], tables: int, threads: int, config: TrainConfig, rank: int) -> Iterator[Worker]:
+    """For each thread one worker with single deals and one with matches, as far as there are such.
+
+    Args:
+        rule_sets: the rules of the tables; each gets as many.
+        tables: of each process.
+        threads: of each process.
+        config: of the run.
+        rank: of this process.
+
+    Raises:
+        ValueError: there are too few tables.
+    """
+    least = threads * len(rule_sets)
+    if tables < least:
+        raise ValueError(f"tables must be at least {least}: one for each game and number of seats in each of {threads} threads")
+    in_matches = [config.curriculum.matches if rules.variant.deals_depend else 0.0 for rules in rule_sets]
+    first = rank * tables
+    for thread in range(threads):
+        own = tables // threads + (thread < tables % threads)
+        for kind, shares in enumerate(([1 - share for share in in_matches], in_matches)):
+            numbers = [number for number, share in enumerate(shares) if share > 0]
+            if not numbers:
+                continue
+            wanted = [shares[number] for number in numbers]
+            pool = TablePool(
+                [rule_sets[number] for number in numbers],
+                numbers,
+                max(round(own * sum(wanted) / len(rule_sets)), len(numbers)),
+                seed=config.seed,
+                first_table=first + kind * FIRST_IN_MATCHES,
+                in_matches=bool(kind),
+                state=config.privileged_critic,
+                shares=wanted,
+            )
+            yield Worker(pool, rule_sets, (rank * threads + thread) * 2 + kind)
+        first += own
+
+
+# ------------------------------------------------------------------------------------------------------- figures
+
+
+def behaviour_figures(parts: Sequence[Played]) -> dict[str, float]:
+    """The learner's behaviour in an iteration: `rollout/<rules>/<figure>`."""
+    together: dict[str, Tally] = {}
+    for part in parts:
+        for rules, tally in part.behaviour.items():
+            together[rules] = together.get(rules, Tally()) + tally
+    return {f"rollout/{rules}/{name}": mean for rules, tally in together.items() for name, mean in tally.means().items()}
+
+
+def entropies(batch: Rollout) -> dict[str, float]:
+    """For each phase, the mean of -log probability over log(legal actions) of the actions taken: an estimate of the entropy."""
+    legal = batch.mask.sum(1, dtype=torch.float64)
+    surprise = -batch.log_prob / legal.clamp(min=2).log()
+    counts = torch.bincount(batch.phase, minlength=len(PHASES)).tolist()
+    sums = torch.bincount(batch.phase, surprise, len(PHASES)).tolist()
+    return {f"losses/entropy/{name}": sums[k] / counts[k] for k, name in enumerate(PHASES) if counts[k] > 0}
