@@ -24,8 +24,8 @@ from noms_env.interop.rllib import RLlibEnv
 from noms_env.players import NOBODY, make_player
 from noms_training.agents.external import external_player
 from noms_training.cli import main as noms
-from noms_training.data import workers
 from noms_training.interop import rllib
+from noms_training.learn.data import workers
 from tests.interop.learning import run_page
 
 pytestmark = [

@@ -20,10 +20,10 @@ from tests.training.test_ppo import make_actor, make_batch, shuffle
 from tests.training.test_self_play import equal, parameters, tiny
 from training.agents.registry import agent_spec
 from training.config import CurriculumConfig, PPOConfig, TrainConfig
-from training.data.decisions import COLUMNS, TARGETS, Decisions, from_play
-from training.data.shards import FileFormat, write_shards
 from training.extras import MissingExtraError
 from training.learn import schedule
+from training.learn.data.decisions import COLUMNS, TARGETS, Decisions, from_play
+from training.learn.data.shards import FileFormat, write_shards
 from training.learn.imitation import Recorded, RecordedDecisions, distance_from
 from training.learn.ppo import Trainable, update_actor
 from training.learn.train import Trainer
@@ -110,7 +110,7 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     write_shards(decided(tmp_path), tmp_path / "plain-parquet", SOURCE, "parquet")
     assert "has no column 'policy'" in refusal(tmp_path / "plain-parquet")
     with monkeypatch.context() as patched:
-        patched.setattr("training.data.shards.require", lacking("pyarrow.parquet"))
+        patched.setattr("training.learn.data.shards.require", lacking("pyarrow.parquet"))
         with pytest.raises(MissingExtraError, match=r"reading Parquet needs pyarrow\.parquet"):
             refusal(tmp_path / "plain-parquet")
     untold = ({**part, "policy": part["policy"] * 0} for part in decided(tmp_path))
@@ -121,7 +121,7 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     shard.write_bytes(shard.read_bytes()[:1000])
     assert "decisions-00000.npz is damaged" in refusal(good)
     with monkeypatch.context() as patched:
-        patched.setattr("training.data.checking.layout_digest", lambda: "another")
+        patched.setattr("training.learn.data.checking.layout_digest", lambda: "another")
         assert "holds observations of another version" in refusal(tmp_path / "untold")
 
 

@@ -28,10 +28,10 @@ from tests.training.fakes import First
 from training.agents.foreign_code import ForfeitError
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
-from training.data import decisions
-from training.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
-from training.data.shards import GROUP, write_shards
-from training.data.workers import Play, from_workers
+from training.learn.data import decisions
+from training.learn.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
+from training.learn.data.shards import GROUP, write_shards
+from training.learn.data.workers import Play, from_workers
 
 NAMES = [column.name for column in COLUMNS]
 

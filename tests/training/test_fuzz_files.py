@@ -35,11 +35,11 @@ from training.agents.registry import agent_spec
 from training.browser.live import table_from
 from training.commands.common import CommandError
 from training.commands.improve import done_before, summary
-from training.data.checking import ALLOWED
-from training.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, from_records
-from training.data.shards import read_shards, write_shards
 from training.evaluation.tournament import Folder, Plan, TournamentError
 from training.learn.checkpoint import CheckpointError, RunFolder, load_state
+from training.learn.data.checking import ALLOWED
+from training.learn.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, from_records
+from training.learn.data.shards import read_shards, write_shards
 from training.learn.imitation import RecordedDecisions
 from training.learn.log import read_log
 from training.publish.reproduce import export_commands

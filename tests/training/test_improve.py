@@ -18,10 +18,10 @@ from tests.training.test_self_play import tiny
 from training.cli import main
 from training.commands import improve as command
 from training.commands.common import CommandError
-from training.data import workers
-from training.data.shards import read_shards, shard_folders
 from training.evaluation.statistics import Estimate
 from training.learn.checkpoint import write_policy
+from training.learn.data import workers
+from training.learn.data.shards import read_shards, shard_folders
 from training.learn.log import read_log
 from training.learn.train import Trainer
 from training.publish.reproduce import export_commands

@@ -19,8 +19,8 @@ from tests.policy.test_player import make_actor, tensors_of
 from training.agents.table_pool import make_rule_sets
 from training.commands.train import command
 from training.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
-from training.data.decisions import empty_rows
-from training.data.shards import write_shards
+from training.learn.data.decisions import empty_rows
+from training.learn.data.shards import write_shards
 from training.learn.log import SECONDS, Log
 from training.learn.network import Actor
 from training.options import parse_options

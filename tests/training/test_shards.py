@@ -17,9 +17,9 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.policy.encoding import make_encoding
 from tests.training.test_distillation import RULES, SOURCE, decided
-from training.data.checking import MOST_ROWS
-from training.data.decisions import COLUMNS, TARGETS, Decisions
-from training.data.shards import _arrow_type, read_shards, write_shards
+from training.learn.data.checking import MOST_ROWS
+from training.learn.data.decisions import COLUMNS, TARGETS, Decisions
+from training.learn.data.shards import _arrow_type, read_shards, write_shards
 from training.learn.imitation import RecordedDecisions
 from training.publish.reproduce import export_commands
 

@@ -25,8 +25,8 @@ from noms_env._files import write_atomically
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
-from ..data.workers import in_ray
 from ..evaluation.duplicate import ALONE, Lost, Pairing, line_ups
+from ..learn.data.workers import in_ray
 from ..text import printable
 from ..thread_pool import Ending, run_jobs
 from .entry import Entry, EntryError, entry_player, player_sha256, read_json

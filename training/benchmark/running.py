@@ -13,7 +13,7 @@ from pathlib import Path
 from noms_env._files import lock, read_file, write_atomically
 from noms_env._json import parse_json
 
-from ..data.workers import end_with_parent
+from ..learn.data.workers import end_with_parent
 from ..text import count
 from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
 from .protocol import GAMES, Budget, budget_of

@@ -15,7 +15,7 @@ from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit, 
 from .common import OK, STOPPED, CommandError, file_errors, lines_of, options_given, wrong_arguments
 
 if TYPE_CHECKING:
-    from ..data.decisions import Decisions
+    from ..learn.data.decisions import Decisions
 
 Tick = Callable[[int], None]
 OF_PLAY = ("seats", "option", "matches", "player", "seed", "limit", "targets", "workers", "ray")
@@ -80,9 +80,9 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms export --variant noms --player runs/noms-fast@0 --matches 200 --format npz --shard 10000 --out decisions
       noms export --variant noms --player search:noms --targets --matches 500 --workers 8 --out decisions
     """
-    from ..data.decisions import columns_of
-    from ..data.shards import check_folder, write_shards
-    from ..data.workers import WorkerError
+    from ..learn.data.decisions import columns_of
+    from ..learn.data.shards import check_folder, write_shards
+    from ..learn.data.workers import WorkerError
     from ..progress_bar import progress_bar
 
     data_set.check()
@@ -119,7 +119,7 @@ def records_of(files: Sequence[str]) -> Source:
             total += sum(1 for _ in record_lines(opened))
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
-        from ..data.decisions import ExportError, from_records
+        from ..learn.data.decisions import ExportError, from_records
 
         number = 0
         for name in files:
@@ -139,7 +139,7 @@ def matches_of(given: Arguments, variant: str) -> Source:
     from noms_env.variants import given_options
 
     from ..agents.registry import compile_players
-    from ..data.workers import Play, from_workers
+    from ..learn.data.workers import Play, from_workers
 
     matches, seed = 1 if given.matches is None else given.matches, given.seed or 0
     players = names_of(given.player)

@@ -210,9 +210,9 @@ def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Pa
     from noms_env.variants import given_options
 
     from ..agents.registry import compile_players, label
-    from ..data.decisions import columns_of
-    from ..data.shards import write_shards
-    from ..data.workers import Play, WorkerError, played_lots
+    from ..learn.data.decisions import columns_of
+    from ..learn.data.shards import write_shards
+    from ..learn.data.workers import Play, WorkerError, played_lots
     from ..progress_bar import progress_bar
 
     lots = list[tuple[Play, int, str]]()

@@ -28,9 +28,9 @@ from noms_env.policy.rules_lookup import shows
 from noms_env.variants import Rules, RulesError, game, make_rules
 
 from ..agents.table_pool import AtTables
-from ..data.checking import MOST_IN_ALL
-from ..data.shards import read_shards, shard_folders
 from .collect import Learner
+from .data.checking import MOST_IN_ALL
+from .data.shards import read_shards, shard_folders
 from .network import masked
 
 SHARE = 0.5

@@ -16,7 +16,7 @@ from noms_env.players import PLAYERS
 from noms_env.players.registry import FIRST, versioned
 
 from ..config import PRESETS, TrainConfig, differences
-from ..data.shards import read_shards, shard_folders
+from ..learn.data.shards import read_shards, shard_folders
 
 WIDTH = 100
 """Columns of a command that is broken into lines."""

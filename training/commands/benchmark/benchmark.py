@@ -214,7 +214,7 @@ def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) 
     from ...agents.registry import compile_players
     from ...benchmark.cells import play_cells
     from ...benchmark.timing import add_times
-    from ...data.workers import WorkerError
+    from ...learn.data.workers import WorkerError
     from ...progress_bar import progress_bar
 
     if not playing:

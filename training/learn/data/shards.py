@@ -24,7 +24,7 @@ from noms_env.core.actions import brief
 from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
 
-from ..extras import MissingExtraError, require
+from ...extras import MissingExtraError, require
 from .checking import FORMAT, MOST_BYTES, MOST_ROWS, check_about, check_rows
 from .decisions import COLUMNS, TARGETS, Column, Decisions, empty_rows
 

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from noms_env.players.registry import NEWEST, is_player_name
 from noms_env.variants import game, make_rules
 
-from ..agents.registry import agent_spec, file_sha256
-from ..extras import require
+from ...agents.registry import agent_spec, file_sha256
+from ...extras import require
 from .decisions import SIDE_BY_SIDE, Decisions, from_play
 
 AHEAD = 2

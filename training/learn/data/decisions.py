@@ -22,10 +22,10 @@ from noms_env.record import Record, RecordError, replay
 from noms_env.record.replaying import same_points
 from noms_env.variants import Rules
 
-from ..agents.foreign_code import ForfeitError
-from ..agents.guarded import Guarded, guarded
-from ..agents.spec import AgentSpec
-from ..agents.table_pool import TablePool, play_deal_by_deal, relative_points
+from ...agents.foreign_code import ForfeitError
+from ...agents.guarded import Guarded, guarded
+from ...agents.spec import AgentSpec
+from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points
 
 SIDE_BY_SIDE = 64
 """Matches that are played at once; which random numbers a player gets depends on it."""
