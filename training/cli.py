@@ -100,8 +100,8 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
         return _complain(program, str(error), error.status)
     except (MissingExtraError, ForfeitError) as error:
         return _complain(program, str(error), 2)
-    except KeyboardInterrupt:
-        return _complain(program, "stopped by Ctrl-C", STOPPED)
+    except KeyboardInterrupt as stop:
+        return _complain(program, str(stop) or "stopped by Ctrl-C", STOPPED)
     except BrokenPipeError:
         _drop_output()
         return 1  # whoever read the output has had enough

@@ -15,6 +15,8 @@ import tyro
 
 from noms_env.core.actions import brief
 from noms_env.players.registry import FIRST, NEWEST
+from noms_env.policy.file import PolicyFileError, read_info
+from noms_env.policy.player import policy_file_of
 
 from .options import by_default
 from .text import printable
@@ -322,6 +324,25 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 """The presets: what each is for, and what it changes."""
+
+
+def fitting(config: TrainConfig, policy: str | None) -> TrainConfig:
+    """The same run with a network that can begin as a policy does: of its size, and with all that it sees.
+
+    If there is no such policy, the run says so later.
+    """
+    if not policy:
+        return config
+    try:
+        info = read_info(policy_file_of(policy))
+    except (PolicyFileError, OSError):
+        return config
+    return dataclasses.replace(
+        config,
+        network=ActorConfig(**info.network),
+        card_features=config.card_features or info.card_features,
+        trick_features=config.trick_features or info.trick_features,
+    )
 
 
 def differences(one: dict[str, Any], other: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:

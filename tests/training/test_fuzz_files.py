@@ -33,13 +33,14 @@ from tests.training.test_publish_runs import make_run
 from tests.training.test_shards import put as put_shard
 from training.agents.registry import agent_spec
 from training.browser.live import table_from
-from training.commands.common import CommandError
-from training.commands.improve import done_before, summary
+from training.commands.improve import summary
 from training.evaluation.tournament import Folder, Plan, TournamentError
+from training.learn.best_response import RefusedError
 from training.learn.checkpoint import CheckpointError, RunFolder, load_state
 from training.learn.data.checking import ALLOWED
 from training.learn.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, from_records
 from training.learn.data.shards import read_shards, write_shards
+from training.learn.expert_iteration import read_result
 from training.learn.imitation import RecordedDecisions
 from training.learn.log import read_log
 from training.publish.reproduce import export_commands
@@ -220,7 +221,7 @@ DONE = {"policy": "a/run", "before": "noms", "gains": {"noms_4": {"mean": 0.5, "
 def test_results_of_rounds(folder: Path, data: st.DataObject) -> None:
     put(folder / "result.json", changed_json(data.draw, DONE))
     result: dict[str, Any] = {}
-    if not is_refused(lambda: result.update(done_before(folder, "noms")), CommandError):
+    if not is_refused(lambda: result.update(read_result(folder, "noms")), RefusedError):
         assert result["kept"] in ("noms", str(folder / "run"))
         assert summary(result).isprintable()
 

@@ -16,9 +16,10 @@ from tests.commands import Run, assert_refused
 from tests.policy.test_player import save_small
 from tests.training.test_self_play import tiny
 from training.cli import main
-from training.commands import improve as command
-from training.commands.common import CommandError
+from training.config import TrainConfig
 from training.evaluation.statistics import Estimate
+from training.learn import expert_iteration
+from training.learn.best_response import RefusedError, Train
 from training.learn.checkpoint import write_policy
 from training.learn.data import workers
 from training.learn.data.shards import read_shards, shard_folders
@@ -94,16 +95,24 @@ def test_rounds_from_end_to_end_go_on_where_they_were_stopped(run: Run, first: P
     assert one != two, "other deals"
 
 
+def train_round(policy: str, folder: Path, train: Train) -> dict[str, Any]:
+    """The first round of a series."""
+    spread = expert_iteration.Workers(1, on_ray=False)
+    return expert_iteration.train_round(expert_iteration.Series(policy), policy, folder, 1, spread, train)
+
+
 @pytest.mark.parametrize(("mean", "kept"), [(0.1, "run"), (-0.1, "before")])
 def test_the_better_policy_is_kept(
     mean: float, kept: str, tmp_path: Path, first: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gains = {"down_up_3": {"mean": mean, "low": mean - 1, "high": mean + 1, "deals": 7}}
-    monkeypatch.setattr(command, "played", lambda *_: [])
-    monkeypatch.setattr(command, "learnt", lambda *_: None)
-    monkeypatch.setattr(command, "compared", lambda *_: gains)
+    trained = list[tuple[TrainConfig, Path]]()
+    monkeypatch.setattr(expert_iteration, "record_search", lambda *_: None)
+    monkeypatch.setattr(expert_iteration, "compare_rounds", lambda *_: gains)
     (tmp_path / "01").mkdir()
-    result = command.one_round(command.Settings(str(first)), str(first), tmp_path / "01", 1, command.Workers(1, on_ray=False))
+    result = train_round(str(first), tmp_path / "01", lambda config, folder: trained.append((config, folder)))
+    ((config, folder),) = trained
+    assert (config.initial_policy, folder) == (str(first), tmp_path / "01" / "run")
     assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
 
 
@@ -114,18 +123,19 @@ def test_the_deals_of_the_comparison_have_chosen_no_policy(first: Path, monkeypa
         sets.append(deal_set)
         return Estimate(0.1, 0.1, -0.1, 0.3, 4)
 
-    monkeypatch.setattr(command, "gain_alone", gain_alone)
-    info = command.trained_at(str(first))
-    gains = command.compared(command.Settings(str(first), deals=4), str(first), str(first), command.tables_of(info))
+    monkeypatch.setattr(expert_iteration, "gain_alone", gain_alone)
+    info = expert_iteration.read_training(str(first))
+    series = expert_iteration.Series(str(first), deals=4)
+    gains = expert_iteration.compare_rounds(series, str(first), str(first), expert_iteration.tables_of(info))
     assert gains == {"down_up_3": {"mean": 0.1, "low": -0.1, "high": 0.3, "deals": 4}}
     assert sets == ["dev, salted"]
 
 
 def test_a_round_is_played_at_the_tables_that_the_policy_was_last_trained_at(first: Path) -> None:
     """A policy that began as another one can sit at all tables of that one too."""
-    info = command.trained_at(str(first))
+    info = expert_iteration.read_training(str(first))
     wider = replace(info, rule_sets=(*info.rule_sets, make_rules(game("up_down"))))
-    assert command.tables_of(wider) == list(info.rule_sets)
+    assert expert_iteration.tables_of(wider) == list(info.rule_sets)
 
 
 def test_what_makes_no_sense_is_refused(run: Run, first: Path, tmp_path: Path) -> None:
@@ -174,7 +184,7 @@ def test_a_damaged_result_of_a_round_is_refused(run: Run, content: str) -> None:
 def test_the_folders_that_a_result_names_are_those_where_it_lies(first: Path, tmp_path: Path) -> None:
     for kept, expected in (("elsewhere/01/run", str(tmp_path / "run")), ("small_ships", "mine")):
         (tmp_path / "result.json").write_text(json.dumps(DONE | {"gains": {"noms_4": GAIN}, "kept": kept}), encoding="utf-8")
-        result = command.one_round(command.Settings("mine"), "mine", tmp_path, 1, command.Workers(1, on_ray=False))
+        result = train_round("mine", tmp_path, lambda *_: None)
         assert result == {"policy": str(tmp_path / "run"), "before": "mine", "gains": {"noms_4": GAIN}, "kept": expected}
 
 
@@ -183,13 +193,13 @@ def test_a_policy_whose_training_makes_no_sense_is_refused(changes: dict[str, An
     info, _, tensors = read_policy(first / "policy.safetensors")
     foreign = replace(info, training=info.training | changes)
     save_policy(tmp_path / "foreign.safetensors", tensors, foreign)
-    with pytest.raises(CommandError, match=r"^.+$"):
-        command.trained_at(str(tmp_path / "foreign.safetensors"))
+    with pytest.raises(RefusedError, match=r"^.+$"):
+        expert_iteration.read_training(str(tmp_path / "foreign.safetensors"))
 
 
 def test_a_policy_that_does_not_say_how_it_was_trained_is_refused(tmp_path: Path, run: Run) -> None:
     save_small(tmp_path / "small.safetensors", (make_rules(game("down_up")),))
-    with pytest.raises(CommandError, match="does not say with which options it was trained"):
-        command.trained_at(str(tmp_path / "small.safetensors"))
-    with pytest.raises(CommandError, match="nowhere"):
-        command.trained_at("nowhere")
+    with pytest.raises(RefusedError, match="does not say with which options it was trained"):
+        expert_iteration.read_training(str(tmp_path / "small.safetensors"))
+    with pytest.raises(RefusedError, match="nowhere"):
+        expert_iteration.read_training("nowhere")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from noms_env.record import Record
-    from noms_env.variants import Rules
-
-    from ..agents.spec import AgentSpec
-    from ..evaluation.statistics import Estimate
 
 OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
 """Exit statuses: as it should be; disagreements found; a wrong request; Ctrl-C."""
@@ -117,36 +113,6 @@ def wrong_arguments() -> Iterator[None]:
         yield
     except ValueError as error:
         raise CommandError(str(error)) from error
-
-
-def gain_alone(
-    rules: Rules,
-    player: AgentSpec,
-    field: AgentSpec,
-    deals: int,
-    *,
-    seed: int = 0,
-    deal_set: str = "dev",
-    threads: int = 1,
-    tick: Callable[[int], None] = lambda deals: None,
-) -> Estimate:
-    """What a player gains alone among others, on all of so many duplicate deals: see `evaluation.comparison.compare`.
-
-    Raises:
-        CommandError: Ctrl-C came before they were played.
-        ValueError: as there.
-    """
-    from ..evaluation.comparison import NothingPlayedError, compare
-    from ..evaluation.duplicate import ALONE
-
-    how: dict[str, Any] = {"seed": seed, "deal_set": deal_set, "threads": threads, "tick": tick}
-    try:
-        found = compare(rules, player, field, deals, names=(ALONE,), **how)
-    except NothingPlayedError as nothing:
-        raise CommandError("stopped by Ctrl-C", STOPPED) from nothing
-    if found.ending != "all":
-        raise CommandError(f"stopped by Ctrl-C after {found.deals:,} of {deals:,} deals", STOPPED)
-    return found.estimate(ALONE)
 
 
 def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:

@@ -13,8 +13,9 @@ import tyro
 from ..config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
+from ..learn.best_response import gain_alone
 from ..options import OFF, by_default
-from .common import OK, file_errors, gain_alone, wrong_arguments
+from .common import OK, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
     from ..evaluation.statistics import Estimate

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from ..agents import foreign_code
-from ..config import PRESETS, ActorConfig, TrainConfig, differences
+from ..config import PRESETS, TrainConfig, differences, fitting
 from ..console import print_lines
 from ..extras import require
 from ..options import OFF, by_default
@@ -114,37 +114,15 @@ def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConf
     return TrainConfig(variants=variants, **changes)
 
 
-def fitting(config: TrainConfig, policy: str | None) -> TrainConfig:
-    """The same run with a network that can begin as a policy does: of its size, and with all that it sees.
-
-    If there is no such policy, the run will say so.
-    """
-    if not policy:
-        return config
-    from noms_env.policy.file import PolicyFileError, read_info
-    from noms_env.policy.player import policy_file_of
-
-    try:
-        info = read_info(policy_file_of(policy))
-    except (PolicyFileError, OSError):
-        return config
-    return dataclasses.replace(
-        config,
-        network=ActorConfig(**info.network),
-        card_features=config.card_features or info.card_features,
-        trick_features=config.trick_features or info.trick_features,
-    )
-
-
 def saved_config(folder: Path) -> TrainConfig:
     """The configuration of the run in a folder; CommandError if there is none, or it is damaged."""
     require("torch", "train", "noms train")
-    from ..learn.checkpoint import CheckpointError, RunFolder
+    from ..learn.checkpoint import CheckpointError, read_config
 
     try:
-        return TrainConfig.from_dict(RunFolder(folder).config())
-    except (CheckpointError, ValueError) as error:
-        raise CommandError(f"there is no run to continue in {folder}: {error}") from error
+        return read_config(folder)
+    except CheckpointError as error:
+        raise CommandError(str(error)) from error
 
 
 def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:

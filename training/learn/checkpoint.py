@@ -353,6 +353,14 @@ class RunFolder:
         return self._past / f"{name}.safetensors"
 
 
+def read_config(folder: Path) -> TrainConfig:
+    """The configuration of the run in a folder; CheckpointError if there is none, or it is damaged."""
+    try:
+        return TrainConfig.from_dict(RunFolder(folder).config())
+    except (CheckpointError, ValueError) as error:
+        raise CheckpointError(f"there is no run to continue in {folder}: {error}") from error
+
+
 def _past_of(state: Mapping[str, Any]) -> list[str]:
     """The past policies that a run needs to go on from a state."""
     return list(state.get("standing", {}).get("past", ()))

@@ -1,0 +1,166 @@
+"""A best response to a player on a full game, learnt by PPO: what it gains is a lower bound of what can be gained.
+
+The learner sits alone among copies of the player, which does not change. It imitates the player first, or begins with a policy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from noms_env.variants import Rules
+
+from ..agents.registry import agent_spec
+from ..agents.spec import AgentSpec
+from ..config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig, differences, fitting
+from ..evaluation.comparison import NothingPlayedError, compare, points_figure
+from ..evaluation.duplicate import ALONE
+from ..evaluation.statistics import Estimate
+from ..progress_bar import progress_bar
+from .log import read_log
+
+Train = Callable[[TrainConfig, Path], None]
+"""Trains in a folder, or goes on there."""
+IMITATION = 0.15
+"""Share of the budget in which the learner imitates the player: the best response is sought from there."""
+UPDATE = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.01, uniform_kl_coef=0.02)
+"""Less entropy than self-play from nothing needs: against players that do not change, a pure strategy is a best response."""
+SHORT, FEWER_DEALS, LEAST_APART = 1_000_000, 128, 50_000
+"""With a budget below SHORT, as players that search need, an evaluation has FEWER_DEALS, and so many decisions lie between two:
+else they would take longer than the learning."""
+DEALS = "test"
+"""The set of deals on which it is measured."""
+
+
+class RefusedError(ValueError):
+    """What was asked for cannot be done; the message says why."""
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn a ValueError into a RefusedError; only for the call that the arguments first go to."""
+    try:
+        yield
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
+
+
+class Target(NamedTuple):
+    """Whom a best response is sought to, where, and from which policy (from an imitation of the player if empty)."""
+
+    player: str
+    variant: str
+    seats: int
+    option: tuple[str, ...]
+    initial_policy: str = ""
+
+
+class BestResponse(NamedTuple):
+    """Points per deal above the player, of one who sits alone among copies of it.
+
+    Attributes:
+        gain: of the learner, on deals that it never saw.
+        initial_gain: of the policy from which it began, on the same deals; None for an imitation of the player.
+        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; the learner draws its actions there.
+        threads: in which it learnt, on which the learning depends.
+    """
+
+    gain: Estimate
+    initial_gain: Estimate | None
+    curve: list[tuple[int, float, float, float]]
+    threads: int | None
+
+
+def find_best_response(
+    target: Target, rules: Rules, budget: int, deals: int, seed: int, threads: int | None, folder: Path, train: Train
+) -> BestResponse:
+    """Learn a best response in a folder, or go on where that was stopped, and measure it on so many duplicate deals.
+
+    Raises:
+        RefusedError: that cannot be done, or the folder has another run.
+        KeyboardInterrupt: Ctrl-C came.
+    """
+    from .checkpoint import read_config
+
+    with refusals():
+        config, learner = config_of(target, budget, seed, threads), f"{folder / 'policy.safetensors'}@0"
+    if (folder / "config.json").exists():
+        config = _same_run(config, read_config(folder), folder)
+    train(config, folder)
+    heroes = [learner, f"{target.initial_policy}@0"] if target.initial_policy else [learner]
+    field, count = agent_spec(target.player), threads or os.cpu_count() or 1
+    with progress_bar("measure", "deals", deals * len(heroes)) as tick:
+        gains = [
+            gain_alone(rules, agent_spec(hero), field, deals, seed=seed, deal_set=DEALS, threads=count, tick=tick)
+            for hero in heroes
+        ]
+    initial_gain = gains[1] if target.initial_policy else None
+    return BestResponse(gains[0], initial_gain, _curve_of(folder, rules, field), read_config(folder).threads)
+
+
+def config_of(target: Target, budget: int, seed: int, threads: int | None) -> TrainConfig:
+    """The training run: the learner sits alone among copies of the player."""
+    usual = TrainConfig((target.variant,))
+    config = TrainConfig(
+        (target.variant,),
+        seats=(target.seats,),
+        option=target.option,
+        initial_policy=target.initial_policy,
+        seed=seed,
+        decisions=budget,
+        batch_size=usual.batch_size * target.seats,  # of all seats, of which one learns
+        threads=threads,
+        ppo=UPDATE,
+        opponents=OpponentsConfig(share=1.0, start=0.0, past=0, players=(target.player,), alone=True),
+        curriculum=CurriculumConfig(expert=target.player, imitation=IMITATION),
+        panel=(target.player,),
+        evaluate_every=max(LEAST_APART if budget < SHORT else 1, budget // 10),
+        evaluation_deals=FEWER_DEALS if budget < SHORT else usual.evaluation_deals,
+    )
+    return fitting(config, target.initial_policy)
+
+
+def _same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainConfig:
+    """The configuration of the run in the folder, where the number of threads may be another; RefusedError for another run."""
+    for name, before, now in differences(dataclasses.replace(saved, threads=config.threads).as_dict(), config.as_dict()):
+        raise RefusedError(
+            f"the best response in {folder} was begun with {name} {before!r}, not {now!r}: take another --out, or remove it"
+        )
+    return saved
+
+
+def _curve_of(folder: Path, rules: Rules, field: AgentSpec) -> list[tuple[int, float, float, float]]:
+    """The learning curve of a run, `BestResponse.curve`."""
+    log, name = read_log(folder), f"eval/{points_figure(rules, field)}"
+    decisions, *values = (log[name][0], *(log[f"{name}{end}"][1] for end in ("", "/low", "/high")))
+    return [(int(at), *point) for at, *point in zip(decisions.tolist(), *(column.tolist() for column in values), strict=True)]
+
+
+def gain_alone(
+    rules: Rules,
+    player: AgentSpec,
+    field: AgentSpec,
+    deals: int,
+    *,
+    seed: int = 0,
+    deal_set: str = "dev",
+    threads: int = 1,
+    tick: Callable[[int], None] = lambda deals: None,
+) -> Estimate:
+    """What a player gains alone among others, on all of so many duplicate deals: see `evaluation.comparison.compare`.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came before they were played.
+        ValueError: as there.
+    """
+    try:
+        played = compare(rules, player, field, deals, names=(ALONE,), seed=seed, deal_set=deal_set, threads=threads, tick=tick)
+    except NothingPlayedError as nothing:
+        raise KeyboardInterrupt from nothing
+    if played.ending != "all":
+        raise KeyboardInterrupt(f"stopped by Ctrl-C after {played.deals:,} of {deals:,} deals")
+    return played.estimate(ALONE)

@@ -1,0 +1,214 @@
+"""Expert iteration (T. Anthony et al., arXiv 1705.08439): a search on the policy plays, the policy learns from it, and again.
+
+Each round has a folder: the search's decisions, the run that learnt from them, and `result.json` with the comparison of both
+policies. The next round begins with the better one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import tyro
+
+from noms_env._files import read_file, write_atomically
+from noms_env._json import parse_json
+from noms_env.core.actions import brief
+from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info
+from noms_env.policy.player import policy_file_of
+from noms_env.variants import Rules, given_options
+
+from ..agents.registry import agent_spec, compile_players, label
+from ..agents.table_pool import make_rule_sets
+from ..config import ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
+from ..evaluation.duplicate import SaltedSet
+from ..options import parse_options
+from ..progress_bar import progress_bar
+from .best_response import RefusedError, Train, gain_alone, refusals
+from .data import workers
+from .data.decisions import columns_of
+from .data.shards import write_shards
+
+FINE_TUNING = PPOConfig(learning_rate=3e-4, ent_coef_call=0.01, ent_coef_play=0.003, uniform_kl_coef=0.0)
+"""Of a policy that has found its way: the entropy that a run from nothing needs would flatten it again."""
+SETTINGS, RESULT = "improve.json", "result.json"
+TABLES = {"variants": str, "seats": int, "option": str}
+"""Of a policy's training: lists that say at which tables it was."""
+COMPARING = b"for the comparison of two rounds"
+"""Makes deals of its own: those of the set `dev` itself have chosen the best policy of each run."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """What a series of rounds is made with; it stays the same when the series goes on."""
+
+    policy: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="POLICY")]
+    """The policy to begin with, by file, folder or name; it must name the tables that it was trained at."""
+    matches: Annotated[int, tyro.conf.arg(metavar="N")] = 256
+    """Matches of each round that the search plays, at each kind of table of the policy."""
+    worlds: Annotated[int, tyro.conf.arg(metavar="N")] = 24
+    """Worlds of the search."""
+    decisions: Annotated[int, tyro.conf.arg(metavar="N")] = 4_000_000
+    """Decisions of self-play in each round, beside which the policy learns from the search's."""
+    deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000
+    """Duplicate deals of each kind of table on which two rounds are compared; a run chooses its best policy by others."""
+    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0
+    """0 to 2**63 - 1, of all that is random."""
+
+
+class Workers(NamedTuple):
+    """Who plays: so many processes, or a Ray cluster."""
+
+    number: int
+    on_ray: bool
+
+
+def keep_settings(series: Series, folder: Path) -> None:
+    """Note the settings in the folder; RefusedError if others are there."""
+    path = folder / SETTINGS
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(asdict(series), indent=1).encode())
+        return
+    try:
+        before = Series(**parse_json(read_file(path)))
+    except (ValueError, TypeError) as error:
+        raise RefusedError(f"{path} is damaged: {error}") from error
+    for name, value in asdict(series).items():
+        if value != getattr(before, name):
+            raise RefusedError(f"the rounds in {folder} were begun with {name} {getattr(before, name)!r}, not {value!r}")
+
+
+def read_training(policy: str) -> PolicyInfo:
+    """What a policy says of its training; RefusedError if it does not say at which tables that was."""
+    try:
+        info = read_info(policy_file_of(policy))
+    except (PolicyFileError, OSError) as error:
+        raise RefusedError(str(error)) from error
+    if not TABLES.keys() <= set(info.training):
+        raise RefusedError(f"{policy} does not say with which options it was trained, which a round needs")
+    for name, kind in TABLES.items():
+        values = info.training[name]
+        if not isinstance(values, list) or not all(type(value) is kind for value in values):
+            raise RefusedError(f"{policy} says {brief(values)} for {name} of its training, which makes no sense")
+    with refusals():
+        tables = tables_of(info)
+    if not tables or not all(rules in info.rule_sets for rules in tables):
+        raise RefusedError(f"{policy} says that it was trained at tables for which it is not")
+    return info
+
+
+def tables_of(info: PolicyInfo) -> list[Rules]:
+    """The tables of the run that made a policy; what the policy before it could play besides is kept, and not improved."""
+    of = info.training
+    return make_rule_sets(of["variants"], of["seats"], parse_options(of["option"]))
+
+
+def train_round(series: Series, policy: str, folder: Path, number: int, spread: Workers, train: Train) -> dict[str, Any]:
+    """Play, learn and compare, as far as that is not done yet.
+
+    Args:
+        series: the settings.
+        policy: that the round begins with.
+        folder: of the round.
+        number: of the round, from 1.
+        spread: who plays.
+        train: trains in a folder.
+
+    Returns:
+        What is in `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
+
+    Raises:
+        RefusedError: that cannot be done, or a file is damaged.
+        WorkerError: a process that played was killed.
+        KeyboardInterrupt: Ctrl-C came.
+    """
+    if (folder / RESULT).exists():
+        return read_result(folder, policy)
+    info = read_training(policy)
+    seed = int(np.random.SeedSequence([series.seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    rule_sets = tables_of(info)
+    record_search(series, policy, rule_sets, folder / "decisions", seed, spread)
+    with refusals():
+        config = config_of_round(series, policy, info, seed, folder / "decisions")
+    train(config, folder / "run")
+    gains = compare_rounds(series, str(folder / "run"), policy, rule_sets)
+    better = sum(gain["mean"] for gain in gains.values()) > 0
+    result = {
+        "policy": str(folder / "run"),
+        "before": policy,
+        "gains": gains,
+        "kept": str(folder / "run") if better else policy,
+    }
+    write_atomically(folder / RESULT, json.dumps(result, indent=1).encode())
+    return result
+
+
+def read_result(folder: Path, policy: str) -> dict[str, Any]:
+    """The result of a round that is done: its figures, and which of two policies it kept; RefusedError if it is damaged."""
+    path = folder / RESULT
+    try:
+        found = parse_json(read_file(path))
+        gains, own = found["gains"], {found["before"]: policy, found["policy"]: str(folder / "run")}
+        figures = [type(gain[name]) for gain in gains.values() for name in ("mean", "low", "high")]
+        if not all(map(str.isidentifier, gains)) or not set(figures) <= {int, float}:
+            raise ValueError("it has no figures of tables")
+        return {"policy": str(folder / "run"), "before": policy, "gains": gains, "kept": own[found["kept"]]}
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise RefusedError(f"{path} is damaged ({error}): remove it, and the round is compared again") from error
+
+
+def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folder: Path, seed: int, spread: Workers) -> None:
+    """Record what the search decides, in a folder for each lot of matches; those that are missing are played."""
+    lots = list[tuple[workers.Play, int, Path]]()
+    for rules in rule_sets:
+        player = (f"search:{policy},worlds={series.worlds}",)
+        options = given_options(rules)
+        play = workers.Play(rules.variant.name, rules.seats, options, player, series.matches, seed, targets=True)
+        lots += [(play, first, folder / f"{label(rules)}-{first:06}") for first in play.lots]
+    missing = [lot for lot in lots if not lot[2].exists()]
+    with refusals():
+        for play in {lot[0].variant: lot[0] for lot in missing}.values():
+            play.lot(0)
+    compile_players({name for play, *_ in missing for name in play.players})
+    with progress_bar("search", "lots of matches", len(lots)) as tick:
+        tick(len(lots) - len(missing))
+        made = workers.played_lots([lot[:2] for lot in missing], spread.number, spread.on_ray)
+        for (play, first, place), lot in zip(missing, made, strict=True):
+            write_shards((part for part, _ in lot), place, play.source | {"first": first}, "npz", columns=columns_of(True))
+            tick(1)
+
+
+def config_of_round(series: Series, policy: str, info: PolicyInfo, seed: int, decisions: Path) -> TrainConfig:
+    """The run in which the policy learns from the search's decisions, beside self-play."""
+    of = info.training
+    return TrainConfig(
+        tuple(of["variants"]),
+        seats=tuple(of["seats"]),
+        option=tuple(of["option"]),
+        initial_policy=policy,
+        seed=seed,
+        decisions=series.decisions,
+        card_features=info.card_features,
+        trick_features=info.trick_features,
+        network=ActorConfig(**info.network),
+        ppo=FINE_TUNING,
+        curriculum=CurriculumConfig(shards=(str(decisions),)),
+        panel=(policy,),
+    )
+
+
+def compare_rounds(series: Series, policy: str, before: str, rule_sets: Sequence[Rules]) -> dict[str, dict[str, float]]:
+    """What a policy gains over the one before at each kind of table: points per deal with their 95 % interval."""
+    gains, deal_set, threads = {}, SaltedSet("dev", COMPARING), os.cpu_count() or 1
+    with refusals(), progress_bar("compare", "deals", series.deals * len(rule_sets)) as tick:
+        for rules in rule_sets:
+            players = agent_spec(f"{policy}@0"), agent_spec(f"{before}@0")
+            gain = gain_alone(rules, *players, series.deals, seed=series.seed, deal_set=deal_set, threads=threads, tick=tick)
+            gains[label(rules)] = {"mean": gain.mean, "low": gain.low, "high": gain.high, "deals": gain.deals}
+    return gains
