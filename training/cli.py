@@ -135,7 +135,9 @@ def run(words: Sequence[str]) -> int:
     from .command_words import parsed
 
     with wrong_arguments():
-        command: Callable[[], int] = parsed(deferred(load(first, words[1:])), f"noms {first}", words[1:])
+        function = deferred(load(first, words[1:]))
+        others = ["--help" if word == "--help-all" else word for word in words[1:]]  # of the function `command` knows which
+        command: Callable[[], int] = parsed(function, f"noms {first}", others)
     try:
         return command()
     except SystemExit as end:  # of an algorithm's; players that end lose a table

@@ -100,7 +100,7 @@ class PPOConfig(_Checked):
         minibatch_size: Decisions per optimizer step, at most.
         learning_rate: Initial Adam learning rate; cosine decay to 10 %.
         clip_coef: Clipping range of the probability ratio (Schulman et al., arXiv 1707.06347, equation 7).
-        target_kl: Stop the actor's epochs once the approximate KL exceeds this (0: never).
+        target_kl: End the actor's update after a minibatch whose approximate KL exceeds this (0: never).
         gae_lambda: Lambda of the advantage estimates; gamma is 1.
         max_grad_norm: Gradients are clipped to this norm.
         ent_coef_call: Initial entropy coefficient of calls, trumps and nominations; linear decay to a fifth.

@@ -26,6 +26,7 @@ from noms_env.variants import game, make_rules
 from training.config import ActorConfig, TrainConfig
 from training.learn import checkpoint
 from training.learn.checkpoint import (
+    FIRST_LINE,
     CheckpointError,
     RunFolder,
     Trained,
@@ -36,6 +37,7 @@ from training.learn.checkpoint import (
     write_policy,
 )
 from training.learn.network import Actor
+from training.state_file import to_bytes
 
 STATE: dict[str, Any] = {
     "weights": torch.arange(6.0).reshape(2, 3),
@@ -239,6 +241,21 @@ def test_a_damaged_configuration(tmp_path: Path, text: str) -> None:
         (folder.path / "config.json").unlink()
         with pytest.raises(CheckpointError, match=r"config\.json cannot be read: No such file"):
             folder.config()
+
+
+def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, Any] = {"actor": torch.arange(5_000, dtype=torch.float32), "decisions": 7}
+    whole, limit = len(to_bytes(state)), 6_000
+    monkeypatch.setattr("training.learn.checkpoint.MOST_BYTES", limit)
+    path = tmp_path / "1.pt"
+    for _ in range(2):
+        save_state(path, state)
+        sizes = [file.stat().st_size for file in sorted(tmp_path.iterdir())]
+        assert sizes == [limit + FIRST_LINE, limit, limit, whole - 3 * limit]
+        assert torch.equal(load_state(path)["actor"], state["actor"])
+    (tmp_path / "1.pt.2").unlink()
+    with pytest.raises(CheckpointError, match="is damaged"):
+        load_state(path)
 
 
 def test_the_last_states_are_kept(tmp_path: Path) -> None:

@@ -245,6 +245,17 @@ def test_evaluations_tell_of_sampled_and_most_probable_actions_and_the_best_is_k
     assert load_policy(folder.policy).info.score == pytest.approx(best[-1])
 
 
+def test_a_run_in_pieces_of_time_ends_like_one_in_one_piece(uninterrupted: Path, tmp_path: Path) -> None:
+    ends = list[bool]()
+    RunFolder.create(tmp_path / "run", tiny_run.config().as_dict()).close()
+    while not any(ends):
+        with RunFolder.open(tmp_path / "run") as folder:
+            ends.append(train(tiny_run.config(), folder, minutes=1e-9 if len(ends) < 2 else 0.01))
+        assert len(ends) < 40
+    assert ends[:2] == [False, False]
+    assert same(last_state(tmp_path / "run"), last_state(uninterrupted))
+
+
 def test_a_run_whose_budget_is_spent_does_nothing_more(tmp_path: Path) -> None:
     config = tiny("down_up", decisions=500, evaluation_deals=2)
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:

@@ -38,10 +38,11 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
     """Notes what the loop is started with, in place of training; in an empty folder."""
     calls: Started = []
 
-    def train(config: TrainConfig, folder: RunFolder, watcher: Watcher) -> None:
+    def train(config: TrainConfig, folder: RunFolder, watcher: Watcher, minutes: float | None) -> bool:
         calls.append((config, folder, watcher))
         watcher.started(0, config.decisions)
         watcher.iteration(100, {"losses/approx_kl": 0.5})
+        return minutes is None
 
     monkeypatch.setattr(loop, "train", train)
     monkeypatch.chdir(tmp_path)
@@ -138,7 +139,7 @@ def test_a_folder_with_a_run_is_refused(run: Run, started: Started) -> None:
 
 
 def test_help_has_the_presets_and_every_field(run: Run) -> None:
-    status, out, _ = run("--help")
+    status, out, _ = run("--help-all")
     assert status == 0
     assert all(f"{name}: {says}" in " ".join(out.split()) for name, (says, _) in PRESETS.items())
     for option in ("--ppo.clip-coef", "--curriculum.matches", "--network.width", "--opponents.share", "--seats", "--resume"):
@@ -151,7 +152,7 @@ def test_without_torch_a_sentence_says_what_is_missing(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(MissingExtraError) as caught:
-        command.start(TrainConfig(("down_up",)), "fast", None, False, ["down_up"])
+        command.start(TrainConfig(("down_up",)), "fast", None, False, None, ["down_up"])
     assert str(caught.value) == "noms train needs torch, which is not installed: pip install '.[train]'"
 
 
@@ -308,6 +309,29 @@ def test_a_bug_is_not_taken_for_a_wrong_argument(run: Run, started: Started, mon
     monkeypatch.setattr(loop, "train", broken)
     with pytest.raises(ValueError, match="broadcast"):
         run("down_up", *TINY)
+
+
+def test_a_run_in_pieces_is_begun_and_continued_by_the_same_command(run: Run, started: Started, tmp_path: Path) -> None:
+    words = ["down_up", "--preset", "smoke", "--ppo.clip-coef", "0.1", "--out", "there", "--minutes", "2.5", *TINY]
+    for _ in range(2):
+        status, out, err = run(*words)
+        assert status == 0, err
+        assert out.endswith("the time is over; the same command goes on, or noms train --resume --out there\n")
+    (first, _, _), (second, _, _) = started
+    assert first == second
+    assert_refused(run(*words, "--seed", 3), "--resume continues the run as it was started, with seed 0, not 3")
+    assert_refused(run("down_up", "--out", "other", "--minutes", "0", *TINY), "--minutes must be above 0, not 0")
+    assert not Path("other").exists()
+
+
+def test_the_short_help_has_what_matters(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    status, short, _ = run("--help")
+    assert (status, "--help-all" in short) == (0, True)
+    assert {"--preset", "--minutes", "--decisions", "--device"} <= set(short.split())
+    assert not any(name in short for name in ("--allow-programs", "--privileged-critic", "--ppo.gae-lambda", "--keep"))
+    status, full, _ = run("--help-all")
+    assert status == 0
+    assert {"--minutes", "--allow-programs", "--privileged-critic,", "--ppo.gae-lambda", "--keep"} <= set(full.split())
 
 
 def test_of_several_processes_one_writes_and_talks(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:

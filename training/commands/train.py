@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
 import tyro
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Preset = Literal["smoke", "fast", "standard", "long"]
 USUAL: Preset = "fast"
 RUNS = Path("runs")
+MAIN = ("variants", "seats", "option", "initial_policy", "seed", "decisions", "threads", "device", "evaluate_every")
+"""Settings that `--help` shows; `--help-all` shows all."""
+MORE = "`noms train --help-all` shows all options."
 NOTHING = ("",)
 """In place of the games, where the command line has to name them."""
 HELP = """\
@@ -33,7 +36,8 @@ Train a policy by self-play.
 
 The folder of the run holds policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration.
 Ctrl-C writes a checkpoint and stops the run. --resume continues it. Only --decisions may change then; the learning rate and
-the other schedules follow the new budget.
+the other schedules follow the new budget. With --minutes a run is done in pieces: the same command begins it and continues it,
+wherever its folder lies.
 
 The presets set the defaults of all options:
 {presets}
@@ -43,14 +47,16 @@ For example:
   noms train down_up --preset standard --seed 1 --out runs/first
   noms train --resume --out runs/first
   noms train --resume --out runs/first --decisions 120000000
+  noms train small_ships --out runs/first --minutes 10
   noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip-coef 0.1
   torchrun --nproc_per_node=2 -m noms_training train small_ships
 
-Args:
+{more}Args:
     config: The run.
     preset: Source of the defaults.
     out: Folder of the run.
     resume: Continue the run in the folder.
+    minutes: Stop after about so many minutes, with a checkpoint. The same command continues the run.
     allow_programs: Let --resume run the programs and functions that the folder names as players. The folder of a run is data:
         without this option nothing that it names is run, unless these words name it too."""
 
@@ -58,33 +64,66 @@ Args:
 def command(words: Sequence[str]) -> Callable[..., int]:
     """The function of `noms train`. Its defaults are those of the preset or of the run to continue that the words name.
 
-    The network fits the initial policy (`fitting`). CommandError if there is no such run.
+    The network fits the initial policy (`fitting`). CommandError if there is no such run. The short help has `MAIN` only.
     """
-    preset, resume = _value_of("--preset", words), "--resume" in words
-    if resume and not {"-h", "--help"} & set(words):
-        saved = saved_config(_folder_to_resume(words))
-        default = saved if preset is None else preset_config(preset, saved.variants)
-        if _value_of("--option", words) is not None:  # the parser adds to the options that it finds
-            default = dataclasses.replace(default, option=())
-    else:
-        default = fitting(preset_config(preset or USUAL), _value_of("--initial-policy", words))
+    wants_help = bool({"-h", "--help", "--help-all"} & set(words))
+    preset, goes_on = _value_of("--preset", words), not wants_help and _goes_on(words)
+    saved = saved_config(_folder_to_resume(words)) if goes_on else None
+    default = preset_config(preset or USUAL, NOTHING if saved is None else saved.variants)
+    default = fitting(default, _value_of("--initial-policy", words))
+    if saved is not None and preset is None:
+        default = saved
+    if saved is not None and _value_of("--option", words) is not None:  # the parser adds to the options that it finds
+        default = dataclasses.replace(default, option=())
+    is_short = wants_help and "--help-all" not in words
 
     def train(
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
         preset: Preset = USUAL,
         out: Annotated[str | None, by_default("runs/VARIANT-PRESET", "RUN")] = None,
         resume: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+        minutes: Annotated[float | None, by_default("as long as it takes", "M")] = None,
         allow_programs: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
     ) -> int:
         if allow_programs:
             foreign_code.allow_programs()
-        return start(config, preset, out, resume, words)
+        if minutes is not None and not minutes > 0:
+            raise CommandError(f"--minutes must be above 0, not {minutes:g}")
+        return start(config, preset, out, resume or goes_on, minutes, words)
 
-    train.__doc__ = HELP.format(presets="\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items()))
+    presets = "\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items())
+    train.__doc__ = HELP.format(presets=presets, more=f"{MORE}\n\n" if is_short else "")
+    if is_short:
+        kind, train.__defaults__ = short_config(default, train.__defaults__ or ())
+        train.__annotations__ |= {"config": Annotated[kind, tyro.conf.arg(name="")], "allow_programs": tyro.conf.Suppress[bool]}
     return train
 
 
-def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words: Sequence[str]) -> int:
+def short_config(config: TrainConfig, others: tuple[Any, ...]) -> tuple[type[Any], tuple[Any, ...]]:
+    """A class of configurations of whose fields the help shows `MAIN` only, and defaults with the same configuration in it.
+
+    The configuration stands first among the defaults `others` of a function.
+    """
+    hints, suppressed = get_type_hints(TrainConfig, include_extras=True), cast(Any, tyro.conf.Suppress)
+    fields = [
+        (field.name, hints[field.name] if field.name in MAIN else suppressed[hints[field.name]])
+        for field in dataclasses.fields(TrainConfig)
+    ]
+    kind = dataclasses.make_dataclass("ShortConfig", fields, namespace={"__doc__": TrainConfig.__doc__})
+    return kind, (kind(**{name: getattr(config, name) for name, _ in fields}), *others[1:])
+
+
+def _goes_on(words: Sequence[str]) -> bool:
+    """Whether the words continue a run: a run in pieces is continued where there is one."""
+    if "--resume" in words:
+        return True
+    if _value_of("--minutes", words) is None:
+        return False
+    folder = _folder_to_resume(words)
+    return (folder / "config.json").exists() or any((folder / "state").glob("*.pt"))
+
+
+def start(config: TrainConfig, preset: str, out: str | None, resume: bool, minutes: float | None, words: Sequence[str]) -> int:
     """Start or continue the run; CommandError if the words make no sense together, or as `run`."""
     require("torch", "train", "noms train")
     if config.variants == NOTHING:
@@ -94,7 +133,7 @@ def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words
         saved = saved_config(folder)
         config = resumed_config(config, saved, _value_of("--decisions", words) is not None)
         check_budget(config.decisions, saved.decisions, folder)
-    return run(config, folder, resume)
+    return run(config, folder, resume, minutes)
 
 
 def check_budget(wanted: int, before: int, folder: Path) -> None:
@@ -173,10 +212,10 @@ def _value_of(option: str, words: Sequence[str]) -> str | None:
     return None
 
 
-def run(config: TrainConfig, path: Path, resume: bool) -> int:
+def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = None) -> int:
     """Train, with progress and log; CommandError for a bad configuration, a file not written, or Ctrl-C.
 
-    A run has the same number of threads to its end, since what it comes to depends on it.
+    A run has the same number of threads to its end, since what it comes to depends on it. With `minutes` it stops after them.
     """
     from ..agents.registry import compile_players
     from ..learn import loop
@@ -190,13 +229,16 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
     config = dataclasses.replace(config, threads=config.threads or before or os.cpu_count() or 1)
     try:
         with opened(config, path, resume) as folder, watching(config, folder) as watcher:
-            loop.train(config, folder, watcher)
+            is_finished = loop.train(config, folder, watcher, minutes)
     except (CheckpointError, LogError) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; to continue: noms train --resume --out {path}", STOPPED) from error
     if leads():
-        print_lines([f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}"])
+        lines = [f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}"]
+        if not is_finished:
+            lines.append(f"the time is over; the same command goes on, or noms train --resume --out {path}")
+        print_lines(lines)
     return OK
 
 

@@ -1,7 +1,8 @@
 """What a run keeps on disk: its state, its policies, and its folder.
 
     RUN/config.json                      the configuration
-    RUN/state/000001234567.pt            all that is needed to continue, by decisions; the last few are kept
+    RUN/state/000001234567.pt            all that is needed to continue, by decisions; the last few are kept; a large one has
+                                         further parts of 16 MB at most, 000001234567.pt.1 and so on
     RUN/past/000001000000.safetensors    past policies that are opponents
     RUN/policy.safetensors               the best policy so far
     RUN/log.csv                          the figures of the training (written by `log`)
@@ -14,6 +15,7 @@ power cut leaves the file before. No file is a pickle that could run code: polic
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import shutil
 import subprocess
@@ -41,6 +43,8 @@ from ..state_file import from_bytes, to_bytes
 MAGIC = "noms-state/5"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
+MOST_BYTES = 16_000_000 - FIRST_LINE
+"""Of a state in one file: what is larger goes on in further files."""
 SPARE = 16 << 20
 """Bytes that a disk must have left when a file has been written."""
 
@@ -63,9 +67,24 @@ def save_state(path: Path | str, state: Mapping[str, Any]) -> None:
         TypeError: there is something else in it.
         CheckpointError: the file cannot be written; an older one is whole.
     """
-    content = to_bytes(state)
+    content, path = to_bytes(state), Path(path)
+    parts = [content[start : start + MOST_BYTES] for start in range(0, len(content), MOST_BYTES)]
+    for number, part in enumerate(parts[1:], 1):
+        write_file(part_of(path, number), part)
+    part_of(path, len(parts)).unlink(missing_ok=True)
     line = f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n"
-    write_file(Path(path), line.encode() + content)
+    write_file(path, line.encode() + parts[0])
+
+
+def part_of(path: Path, number: int) -> Path:
+    """The further file of a state, numbered from 1."""
+    return path.with_name(f"{path.name}.{number}")
+
+
+def remove_state(path: Path) -> None:
+    """Remove a state with all its files."""
+    for file in [path, *path.parent.glob(f"{path.name}.*")]:
+        file.unlink(missing_ok=True)
 
 
 def load_state(path: Path | str) -> dict[str, Any]:
@@ -81,6 +100,8 @@ def load_state(path: Path | str) -> dict[str, Any]:
             if not line.startswith(MAGIC.encode()):
                 raise CheckpointError(f"{file} is not the state of a training run of this version")
             content = opened.read()
+        for number in itertools.takewhile(lambda number: part_of(file, number).exists(), itertools.count(1)):
+            content += read_file(part_of(file, number))
     except OSError as error:
         raise CheckpointError(f"{file} cannot be read: {error.strerror}") from error
     if line != f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode():
@@ -284,7 +305,7 @@ class RunFolder:
         save_state(new, state)
         self._named[new] = _past_of(state)
         for old in self._state_files()[: -self.keep]:
-            old.unlink(missing_ok=True)
+            remove_state(old)
         named = {name for file in self._state_files() for name in self._past_named_by(file)}
         for name in set(self.past()) - named:
             self._past_file(name).unlink(missing_ok=True)

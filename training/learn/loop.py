@@ -75,23 +75,19 @@ def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None
 def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> bool:
     """Iterate, evaluate and save; whether the run is finished."""
     config, watcher, agreed = run.config, evaluator.watcher, run.processes.agreed
-    every, saved_at, stage, ends = (
-        config.evaluate_every or max(1, config.decisions // EVALUATIONS),
-        time.monotonic(),
-        None,
-        False,
-    )
+    every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
+    stage, ends, stops = None, False, False
     watcher.started(run.decisions, config.decisions)
     if run.decisions == 0:
         evaluator.measure(scored=False)  # the spread of points, the unit of scores, is not known yet
-    while run.decisions < config.decisions and not ends and not agreed(is_over()):
+    while run.decisions < config.decisions and not (ends or stops):
         now, before = schedule.at(run.progress, config), run.decisions
         if now.stage is not stage:
-            watcher.note(f"after {run.decisions:,} decisions: {now.stage.value}")
-        stage = now.stage
+            stage = now.stage
+            watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
         metrics = run.iterate()
         watcher.iteration(run.decisions, metrics)
-        ends = agreed(watcher.ends_run())
+        ends, stops = agreed(watcher.ends_run()), agreed(is_over())
         is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends
         if is_due:
             evaluator.evaluate()
