@@ -11,20 +11,16 @@ import csv
 import importlib.util
 import io
 import math
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from noms_env._files import read_file, write_atomically
-
-if TYPE_CHECKING:
-    from torch.utils.tensorboard import SummaryWriter
 
 CSV_NAME = "log.csv"
 EVENTS_NAME = "tensorboard"
@@ -143,7 +139,7 @@ class Log(Watcher):
         self.folder = Path(folder)
         self._wants_events = events
         self._file: io.FileIO | None = None
-        self._events: SummaryWriter | None = None
+        self._events: Events | None = None
         self._before, self._began = 0.0, 0.0
 
     def started(self, done: int, total: int) -> None:
@@ -161,10 +157,7 @@ class Log(Watcher):
         write_atomically(path, as_csv([HEADER, *kept]))
         self._file = path.open("ab", buffering=0)
         if self._wants_events and has_tensorboard():
-            from torch.utils.tensorboard import SummaryWriter
-
-            threading.excepthook = _without_tensorboard
-            self._events = SummaryWriter(self.folder / EVENTS_NAME, purge_step=done + 1)
+            self._events = Events(self.folder / EVENTS_NAME, done + 1)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
         self.evaluation(decisions, {**metrics, SECONDS: self._before + time.monotonic() - self._began})
@@ -172,13 +165,9 @@ class Log(Watcher):
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
         if self._file is None:
             raise RuntimeError("the log is not open: call started first")
-        left = memoryview(as_csv([(decisions, name, value) for name, value in metrics.items()]))
-        while left:  # without a buffer nothing is left to be written later, when the disk may be full
-            left = left[self._file.write(left) or 0 :]
+        write_whole(self._file, as_csv([(decisions, name, value) for name, value in metrics.items()]))
         if self._events is not None:
-            for name, value in metrics.items():
-                self._events.add_scalar(name, float(value), decisions)
-            self._events.flush()
+            self._events.write(decisions, metrics)
 
     def __enter__(self) -> Self:
         return self
@@ -192,8 +181,45 @@ class Log(Watcher):
             if file is not None:
                 file.close()
         self._file = self._events = None
-        if threading.excepthook is _without_tensorboard:
-            threading.excepthook = _EXCEPTHOOK
+
+
+def write_whole(file: io.FileIO, content: bytes) -> None:
+    """Write to a file without a buffer, so that nothing is left to be written later, when the disk may be full."""
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) or 0 :]
+
+
+class Events:
+    """Figures in TensorBoard's format; they are in the file when a call returns (TensorBoard's own writer has a thread)."""
+
+    def __init__(self, folder: Path, start: int) -> None:
+        """Begin a file in a folder; figures from `start` decisions on in earlier files no longer count."""
+        event_pb2 = importlib.import_module("tensorboard.compat.proto.event_pb2")
+        writer = importlib.import_module("tensorboard.summary.writer.record_writer")
+        folder.mkdir(parents=True, exist_ok=True)
+        seconds, left = divmod(time.time_ns(), 10**9)  # TensorBoard reads the files by their names
+        self._file = (folder / f"events.out.tfevents.{seconds:010}.{left:09}").open("wb", buffering=0)
+        self._event, self._record = event_pb2.Event, writer.RecordWriter
+        session = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+        for content in ({"file_version": "brain.Event:2"}, {"session_log": session}):
+            self._add(self._event(step=start, wall_time=time.time(), **content))
+
+    def write(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """Add figures; OSError if they cannot be written."""
+        event = self._event(step=decisions, wall_time=time.time())
+        for name, value in metrics.items():
+            event.summary.value.add(tag=name, simple_value=float(value))
+        self._add(event)
+
+    def _add(self, event: Any) -> None:
+        record = io.BytesIO()
+        self._record(record).write(event.SerializeToString())
+        write_whole(self._file, record.getvalue())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 # --------------------------------------------------------------------------------------------------------------- CSV
@@ -252,15 +278,6 @@ def as_csv(rows: list[Any]) -> bytes:
         plain = [value.item() if isinstance(value, np.generic) else value for value in row]
         writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in plain])
     return text.getvalue().encode()
-
-
-_EXCEPTHOOK = threading.excepthook
-
-
-def _without_tensorboard(failure: threading.ExceptHookArgs) -> None:
-    """Print what a thread has failed at, but for TensorBoard's, which hands it to the next call that writes."""
-    if not type(failure.thread).__module__.startswith("tensorboard"):
-        _EXCEPTHOOK(failure)
 
 
 def has_tensorboard() -> bool:
