@@ -47,7 +47,7 @@ For example:
   noms train down_up --preset standard --seed 1 --out runs/first
   noms train --resume --out runs/first
   noms train --resume --out runs/first --decisions 120000000
-  noms train small_ships --out runs/first --minutes 10
+  noms train small_ships --minutes 10 --out runs/pieces
   noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip-coef 0.1
   torchrun --nproc_per_node=2 -m noms_training train small_ships
 
