@@ -3,12 +3,15 @@
 `test_gpu_rows` starts them, in a process of its own; torch is on the processor.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+import torch
 
 from noms_env import BatchEnv, TableGroup, load_player, make_batch
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.cuda.players import search
+from noms_env.cuda.players import lanes, search
 from noms_env.cuda.players.policy import GpuPolicy
 from noms_env.cuda.players.search import Found, GpuSearch
 from noms_env.players import NOBODY
@@ -122,6 +125,37 @@ def test_rows_that_are_not_asked_or_have_no_choice_or_other_rules() -> None:
     expected = cpu.mask[rows].argmax(axis=1)
     expected[[one.row for one in searched]] = [one.choose(0.0) for one in searched]
     assert taken[:2].tolist() == expected.tolist()
+
+
+class Graph:
+    """Stands in for a CUDA graph."""
+
+    def __init__(self, work: Callable[[], None], _pool: object, made: list[str]) -> None:
+        """Take the launches once, as `captured` does."""
+        work()
+        self.work, self.made = work, made
+        made.append("captured")
+
+    def replay(self) -> None:
+        self.work()
+        self.made.append("replayed")
+
+
+def test_steps_are_captured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, gpu = batches([TableGroup("noms")], 2, 40)
+    policy, made = policies(rules_of("noms"), 0.0)[1], list[str]()
+    expected = GpuSearch(policy, worlds=2, opponents="uniform").values(gpu, to_gpu(np.arange(2)))
+    monkeypatch.setattr(lanes, "can_capture", lambda: True)
+    monkeypatch.setattr(lanes, "captured", lambda work, pool: Graph(work, pool, made))
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 1))
+    player = GpuSearch(policy, worlds=2, opponents="uniform")
+    for call in range(2):
+        found = player.values(gpu, to_gpu(np.arange(2)))
+        for array, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(array.to_numpy(), other.to_numpy())
+        assert (made.count("captured") > 0) == (call == 0)
+        assert made.count("replayed") > 0
+        made.clear()
 
 
 @pytest.mark.parametrize(("multiplier", "searches"), [(1, True), (2, False)])
