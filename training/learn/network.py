@@ -29,6 +29,7 @@ from noms_env.policy.player import policy_file_of
 from noms_env.variants import Rules
 
 from ..config import ActorConfig, NetworkConfig, TrainConfig
+from .fused import add_and_normalise
 from .sparse import first_layer
 
 WORDS = NOMINATE - CARDS
@@ -87,15 +88,11 @@ class Layers:
 
     def __call__(self, features: Tensor) -> Tensor:
         """From uint8, shape (n, n_features), to shape (n, width)."""
-        x = functional.relu(self.first(features))
+        first = self.first(features)
+        x, normal = add_and_normalise(torch.zeros_like(first), first)
         for weight, bias in self.blocks:
-            x = x + functional.relu(functional.linear(normalised(x), weight, bias), inplace=True)
-        return normalised(x)
-
-
-def normalised(x: Tensor) -> Tensor:
-    """Rows with mean 0 and variance 1."""
-    return functional.layer_norm(x, x.shape[-1:])
+            x, normal = add_and_normalise(x, functional.linear(normal, weight, bias))
+        return normal
 
 
 def folded_norm(norm: nn.Module, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
