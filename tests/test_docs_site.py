@@ -128,7 +128,7 @@ def test_a_command_is_understood(
     module = import_module(f"training.commands.{cli.COMMANDS[name][0]}")
     if hasattr(module, "command"):  # its defaults depend on the words
         monkeypatch.setattr(module, "saved_config", lambda _folder: module.preset_config("smoke", ("down_up",)))
-        monkeypatch.setattr(module, "run", lambda config, _path, _resume: 0 if config.variants else 1)
+        monkeypatch.setattr(module, "run", lambda config, *_rest: 0 if config.variants else 1)
     else:
         function = name if hasattr(module, name) else cli.COMMANDS[name][0]
         monkeypatch.setattr(module, function, only_parsed(getattr(module, function)))

@@ -16,6 +16,7 @@ import numpy as np
 from noms_env._jit import COMPILED, PROGRESS
 from noms_env.belief.determinize import sampled_tables, shown_tables
 from noms_env.envs.batch import BatchEnv
+from noms_env.envs.canonical_suits import CanonicalSuits
 from noms_env.envs.gym.seat import SeatEnv
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.table_groups import TableGroup
@@ -130,6 +131,10 @@ def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
     batch.sample_hidden(0, 0, rng)
     if batch.feature_layout is not None:
         batch.feature_layout.encode(BatchEnv(groups, 4).observation)
+    french = BatchEnv(ANY, 1, observation=kind)
+    if french.feature_layout is not None:
+        for features in (french.observation, french.observation * np.float32(1)):
+            CanonicalSuits(french.feature_layout).orders(features)
 
 
 def use_seats(kind: ObservationKind) -> None:

@@ -38,7 +38,7 @@ from noms_env.cuda.players.policy import GpuPolicy
 from noms_env.cuda.rows import GpuRows, launch
 from noms_env.players.registry import load_player
 from noms_env.policy.search.beliefs import MOST_POOLS
-from noms_env.policy.search.findings import FINDINGS, Rounds, halved
+from noms_env.policy.search.findings import FINDINGS, Rounds, halved, worlds_of_round
 from noms_env.policy.search.player import MIXTURE, TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
 from noms_env.variants import Rules
 from noms_env.variants.table_record import TABLE
@@ -92,7 +92,7 @@ class Schedule:
             tried = candidates
             for number in range(MOST_ROUNDS):
                 self.tried[candidates, number] = tried
-                self.worlds[candidates, number] = rounds.worlds(candidates, tried, 0)
+                self.worlds[candidates, number] = worlds_of_round(rounds.most, False, candidates, tried, 0)
                 if tried == 2:
                     break
                 tried = halved(tried)

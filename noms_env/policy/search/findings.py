@@ -61,7 +61,7 @@ _RECORD = np.dtype((np.record, FINDINGS))  # one object: numba looks at all fiel
 
 @jit
 def worlds_of_round(most, is_timed, candidates, tried, before):
-    """See `Rounds.worlds`."""
+    """Worlds of a round, in which some of the candidates are still tried, after so many worlds; see `Rounds`."""
     if is_timed:
         return min(max(before, FIRST_WORLDS), most - before)
     rounds = max(1, highest(candidates - 1) + 1)
@@ -70,7 +70,7 @@ def worlds_of_round(most, is_timed, candidates, tried, before):
 
 @jit
 def worlds_of_all_rounds(most, is_timed, candidates):
-    """See `Rounds.all_worlds`."""
+    """Worlds of all rounds; with a limit of time the most that there may be."""
     if is_timed:
         return most
     tried, worlds = candidates, worlds_of_round(most, False, candidates, candidates, 0)
@@ -96,14 +96,6 @@ class Rounds(NamedTuple):
 
     most: int
     is_timed: bool
-
-    def worlds(self, candidates: int, tried: int, before: int) -> int:
-        """Worlds of a round, in which some of the candidates are still tried, after so many worlds."""
-        return int(worlds_of_round(self.most, self.is_timed, candidates, tried, before))
-
-    def all_worlds(self, candidates: int) -> int:
-        """Worlds of all rounds; with a limit of time the most that there may be."""
-        return int(worlds_of_all_rounds(self.most, self.is_timed, candidates))
 
 
 @jit
