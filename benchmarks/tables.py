@@ -21,7 +21,6 @@ import asyncio
 import csv
 import json
 import random
-import re
 import secrets
 import socket
 import subprocess
@@ -82,7 +81,6 @@ class Person:
         waits: seconds from each click to the message that shows it.
         decisions: that were seen, of everybody.
         state: what the person has been told of the table.
-        parts: the drawing.
     """
 
     args: Args
@@ -92,7 +90,6 @@ class Person:
     waits: list[float] = field(default_factory=list)
     decisions: int = 0
     state: dict[str, Any] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)
 
     async def play(self, address: str) -> None:
         """Open a table, and play deal after deal."""
@@ -110,7 +107,8 @@ class Person:
                     await send(line, do="back" if self.state["over"] else "next")
                 elif self.state["turn"] == 0:
                     await asyncio.sleep(rng.expovariate(1 / self.args.think) if self.args.think else 0)
-                    words = re.findall(r'data-word="([^"]+)"', "".join(self.parts.values()))
+                    view = self.state["view"]
+                    words = [*view["legal"], *(choice["word"] for choice in view["choices"])]
                     clicked, before = time.perf_counter(), self.state["moment"]
                     await send(line, do="act", word=rng.choice(words), moment=before)
                     while self.state["moment"] == before:
@@ -127,7 +125,6 @@ class Person:
                 raise RuntimeError(message["text"])
             if message["is"] == "table":
                 self.state |= message
-                self.parts = {name: message["parts"].get(name, self.parts.get(name, "")) for name in self.state["order"]}
                 self.decisions += 1
                 return
 

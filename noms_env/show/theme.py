@@ -32,6 +32,10 @@ LIGHT = {
     "faint": "#475a50",
     "accent": "#7a3d00",
     "glow": "#ffb400",
+    "primary": "#17603f",
+    "onprimary": "#ffffff",
+    "good": "#14663f",
+    "bad": "#a3201c",
 }
 DARK = {
     "page": "#101614",
@@ -42,6 +46,10 @@ DARK = {
     "faint": "#b4ccbe",
     "accent": "#ffd166",
     "glow": "#ffc233",
+    "primary": "#7fd6a4",
+    "onprimary": "#06281a",
+    "good": "#8fe0b0",
+    "bad": "#ffb0a6",
 }
 PALETTES = {"light": LIGHT, "dark": DARK}
 

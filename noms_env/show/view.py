@@ -83,14 +83,24 @@ class View:
     trick: tuple[tuple[int, int], ...]  # seat and card, in the order of play
     led_suit: int | None
     best_seat: int | None
-    last_trick: tuple[tuple[int, int], ...]
-    last_winner: int | None
+    past_tricks: tuple[tuple[tuple[int, int], ...], ...]  # the complete ones, likewise
+    winners: tuple[int, ...]  # of each complete trick
     tricks_done: int
     stock: tuple[int, ...]  # undealt cards, where they may be seen
     legal: tuple[str, ...]  # words of the legal actions, calls from low to high, only for the own turn or in the full view
     legal_cards: frozenset[int]  # the cards among the legal actions
     barred: tuple[int, ...]  # cards that may not be nominated, while the viewer nominates
     places: tuple[Place, ...]
+
+    @property
+    def last_trick(self) -> tuple[tuple[int, int], ...]:
+        """The last complete trick; empty before there is one."""
+        return self.past_tricks[-1] if self.past_tricks else ()
+
+    @property
+    def last_winner(self) -> int | None:
+        """Who took the last complete trick."""
+        return self.winners[-1] if self.winners else None
 
 
 def look(table: Table, seat: int | None, full: bool = False) -> View:
@@ -144,8 +154,8 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         trick=_present_trick(row),
         led_suit=_or_none(row.led_suit),
         best_seat=_or_none(row.best_seat) if row.led_suit >= 0 else None,
-        last_trick=_last_trick(row),
-        last_winner=int(row.trick_winners[row.trick_number - 1]) if row.trick_number > 0 else None,
+        past_tricks=_past_tricks(row),
+        winners=tuple(int(seat) for seat in row.trick_winners[: row.trick_number]),
         tricks_done=row.trick_number,
         stock=tuple(cards_in(row.stock)) if full or (scored and row.reveal_stock_at_end) else (),
         legal=tuple(_legal_words(table, actions, phase)),
@@ -251,10 +261,15 @@ def _present_trick(row: Any) -> tuple[tuple[int, int], ...]:
     return tuple((seat, int(row.on_table[seat])) for seat in seats)
 
 
-def _last_trick(row: Any) -> tuple[tuple[int, int], ...]:
-    start = (row.trick_number - 1) * row.n_seats
-    cards = [int(row.order[place]) for place in range(start, start + row.n_seats)] if start >= 0 else []
-    return tuple((seat, card) for card in cards for seat in range(row.n_seats) if int(row.played[seat]) >> card & 1)
+def _past_tricks(row: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """The complete tricks; the first was led by whoever played its first card, each other by the winner of the one before."""
+    count, tricks = row.n_seats, []
+    leader = next((seat for seat in range(count) if row.trick_number and int(row.played[seat]) >> int(row.order[0]) & 1), 0)
+    for number in range(row.trick_number):
+        cards = row.order[number * count : (number + 1) * count]
+        tricks.append(tuple(((leader + turn) % count, int(card)) for turn, card in enumerate(cards)))
+        leader = int(row.trick_winners[number])
+    return tuple(tricks)
 
 
 def card_name(card: int, deck_kind: int) -> str:

@@ -14,8 +14,8 @@ from training.browser.page import page_of
 
 pytestmark = pytest.mark.browser
 NewPage = Callable[..., Any]
-CHOICES = "#board [data-word]"
-CORNER = {"x": 9, "y": 9}
+CHOICES = "#stage [data-word]"
+CORNER = {"x": 9, "y": 20}
 """Of a card: the part that no other covers."""
 
 
@@ -30,38 +30,36 @@ def until(page: Any, script: str, arg: object = None) -> None:
 
 def sit_down(page: Any, variant: str, player: str = "random", guests: int = 0) -> None:
     """Open a table at which the others play at once."""
-    page.wait_for_selector("#lobby:not([hidden])")
-    page.select_option("#game", variant)
-    for place, select in enumerate(page.query_selector_all("#places select")[1:]):
+    page.click(f"[data-game={variant}] .set-up")
+    for place, select in enumerate(page.query_selector_all("#setup .who select")[1:]):
         select.select_option("-person" if place < guests else player)
     page.click("#start")
-    page.wait_for_selector("#play-panel:not([hidden]) >> text=Pace")
-    page.wait_for_selector("#board [data-part=own], #board [data-part=seat0]", state="attached")
+    page.wait_for_selector("#stage .own-bar")
     page.select_option("#pace", "0")
 
 
 def state(page: Any) -> str:
     """Where the match stands."""
-    return str(page.evaluate("table.moment"))
+    return str(page.evaluate("noms.table.moment"))
 
 
 def wait_for_turn(page: Any) -> bool:
     """Wait until the person is to act; False if the deal is over."""
-    until(page, f"Boolean(document.querySelector('{CHOICES}')) || table.state?.scored")
+    until(page, f"Boolean(document.querySelector('{CHOICES}')) || noms.table?.scored")
     return page.query_selector(CHOICES) is not None
 
 
 def click(page: Any) -> None:
     before = state(page)
     page.locator(CHOICES).first.click(position=CORNER)
-    until(page, "(before) => table.moment !== before", before)
+    until(page, "(before) => noms.table.moment !== before", before)
 
 
 def press(page: Any) -> None:
     before = state(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    until(page, "(before) => table.moment !== before", before)
+    until(page, "(before) => noms.table.moment !== before", before)
 
 
 @pytest.mark.parametrize("act", [click, press])
@@ -73,13 +71,14 @@ def test_a_deal_is_played_to_its_score(variant: str, act: Callable[[Any], None],
         act(page)
     page.wait_for_selector("#sheet tbody tr")
     assert page.inner_text("#table-status").startswith(("The deal is over", "The match is over", "All passed"))
-    assert page.inner_text("#last-result")
+    page.wait_for_selector("#result-headline")
+    assert page.locator(".result tbody tr").count() == page.evaluate("noms.table.names.length")
 
 
-def test_what_is_not_legal_does_not_react(new_page: NewPage, address: str) -> None:
+def test_what_is_not_legal_does_nothing_and_says_why(new_page: NewPage, address: str) -> None:
     page = new_page(address)
     sit_down(page, "down_up")
-    dimmed = "#board > [data-part=seat0] > rect.noms-dim"
+    dimmed = "#stage [data-why]"
     while wait_for_turn(page) and page.query_selector(dimmed) is None:
         click(page)
     before = state(page)
@@ -88,6 +87,7 @@ def test_what_is_not_legal_does_not_react(new_page: NewPage, address: str) -> No
     page.wait_for_timeout(300)
     assert state(page) == before
     assert page.is_hidden("#notice")
+    assert page.inner_text("#table-status").startswith("You must follow ")
 
 
 def test_a_decision_is_taken_back_and_a_hint_is_shown(new_page: NewPage, address: str) -> None:
@@ -97,10 +97,14 @@ def test_a_decision_is_taken_back_and_a_hint_is_shown(new_page: NewPage, address
     before = state(page)
     click(page)
     page.keyboard.press("u")
-    until(page, "(before) => table.moment === before", before)
+    until(page, "(before) => noms.table.moment === before", before)
+    ask_for_a_hint(page)
+    assert page.query_selector("#stage .hinted") is not None
+
+
+def ask_for_a_hint(page: Any) -> None:
     page.keyboard.press("h")
-    page.wait_for_selector("#advice li")
-    assert page.query_selector("#board .noms-taken") is not None
+    page.wait_for_selector("#advice-list li")
 
 
 def test_a_reload_in_the_middle_goes_on(new_page: NewPage, address: str) -> None:
@@ -110,10 +114,20 @@ def test_a_reload_in_the_middle_goes_on(new_page: NewPage, address: str) -> None
         assert wait_for_turn(page)
         click(page)
     assert wait_for_turn(page)
-    before, drawn = state(page), page.inner_html("#board")
+    page.wait_for_timeout(1500)  # until the last trick is gone
+    before, drawn = state(page), drawn_at(page)
     page.reload()
     page.wait_for_selector(CHOICES)
-    assert (state(page), page.inner_html("#board")) == (before, drawn)
+    page.wait_for_timeout(500)
+    assert (state(page), drawn_at(page)) == (before, drawn)
+
+
+def drawn_at(page: Any) -> Any:
+    """The text on a table, and where each card lies."""
+    return page.evaluate(
+        "[document.getElementById('stage').innerText, [...document.querySelectorAll('.playing-card:not(.gone)')]"
+        ".map((card) => [card.dataset.card, card.className, Math.round(card.getBoundingClientRect().x)])]"
+    )
 
 
 def test_who_comes_and_goes_moves_no_focus_and_hides_no_hint(new_page: NewPage, address: str) -> None:
@@ -123,72 +137,77 @@ def test_who_comes_and_goes_moves_no_focus_and_hides_no_hint(new_page: NewPage, 
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     chosen = page.evaluate("document.activeElement.dataset.word")
-    page.keyboard.press("h")
-    page.wait_for_selector("#advice li")
+    ask_for_a_hint(page)
     assert page.evaluate("document.activeElement.dataset.word") == chosen
-    other = new_page(f"{page.evaluate('location.origin')}/#table={page.evaluate('table.name')}")
-    other.wait_for_selector("#board [data-part=seat0]", state="attached")
+    other = new_page(f"{page.evaluate('location.origin')}/#table={page.evaluate('noms.table.name')}")
+    other.wait_for_selector("#stage .own-bar")
     other.close()
     page.wait_for_timeout(300)
     assert page.evaluate("document.activeElement.dataset.word") == chosen
-    assert page.is_visible("#advice")
-    assert page.query_selector("#board .noms-taken") is not None
+    assert page.is_visible("#advice-list")
+    assert page.query_selector("#stage .hinted") is not None
 
 
 def test_a_link_and_the_way_back_work_in_one_tab(new_page: NewPage, address: str) -> None:
     page, guest = new_page(address), new_page(address)
     sit_down(page, "up_down", guests=1)
-    guest.wait_for_selector("#lobby:not([hidden])")
-    guest.goto(page.input_value("#people input"))
-    guest.wait_for_selector("#play-panel:not([hidden])")
+    guest.wait_for_selector(".games")
+    guest.goto(link_of(page))
+    guest.wait_for_selector("#play-panel")
     guest.go_back()
-    guest.wait_for_selector("#lobby:not([hidden])")
+    guest.wait_for_selector(".games")
+
+
+def link_of(page: Any) -> str:
+    """The link for a guest."""
+    if page.is_hidden("#people"):
+        page.click("#part-people h2 button")
+    return str(page.input_value("#people input"))
 
 
 def test_two_people_play_at_one_table(new_page: NewPage, address: str) -> None:
     one = new_page(address)
     sit_down(one, "up_down", guests=1)
-    two = new_page(one.input_value("#people input"))
-    two.wait_for_selector("#play-panel:not([hidden])")
-    until(two, "Boolean(table && table.state)")
-    until(one, "table.state.people.every((person) => person.here)")
+    two = new_page(link_of(one))
+    until(two, "Boolean(noms.table && noms.table.view)")
+    until(one, "noms.table.people.every((person) => person.here)")
     for _ in range(60):
-        if one.evaluate("table.state.scored"):
+        if one.evaluate("noms.table.scored"):
             break
         for page in (one, two):
             if page.query_selector(CHOICES) is not None:
                 before = state(page)
                 page.locator(CHOICES).first.click(position=CORNER)
                 for other in (one, two):
-                    until(other, "(before) => table.moment !== before", before)
+                    until(other, "(before) => noms.table.moment !== before", before)
         one.wait_for_timeout(100)
-    assert one.evaluate("table.state.scored")
-    assert two.evaluate("table.state.sheet") == one.evaluate("table.state.sheet")
+    assert one.evaluate("noms.table.scored")
+    assert two.evaluate("noms.table.sheet") == one.evaluate("noms.table.sheet")
 
 
 def test_a_link_is_good_once_and_the_seat_is_open_in_one_window(new_page: NewPage, chromium: Any, address: str) -> None:
     one = new_page(address)
     sit_down(one, "up_down", guests=1)
-    assert one.is_disabled("#undo"), "two people play"
-    link = one.input_value("#people input")
+    assert one.query_selector("#undo") is None, "two people play"
+    link = link_of(one)
     guest = new_page(link)
-    until(guest, "Boolean(table && table.state)")
+    until(guest, "Boolean(noms.table && noms.table.view)")
     assert "key=" in guest.url
     assert link not in guest.url
-    until(one, "!table.state.people[1].invited")
+    until(one, "!noms.table.people[1].invited")
     assert one.query_selector("#people input") is None, "the link is of no more use"
     with chromium.new_context() as context:  # in whose console the answer 400 is a complaint
         thief = context.new_page()
         thief.goto(link)
-        thief.wait_for_selector("#notice:not([hidden]) >> text=somebody has used this link already")
+        thief.wait_for_selector("#notice >> text=somebody has used this link already")
     twin = new_page(guest.url)
-    until(twin, "Boolean(table && table.state)")
-    guest.wait_for_selector("#rejoin:not([hidden])")
-    assert "another window" in guest.inner_text("#notice")
+    until(twin, "Boolean(noms.table && noms.table.view)")
+    guest.wait_for_selector("#rejoin")
+    assert "another window" in guest.inner_text(".failed")
     guest.click("#rejoin")
-    twin.wait_for_selector("#rejoin:not([hidden])")
+    twin.wait_for_selector("#rejoin")
     guest.reload()
-    until(guest, "Boolean(table && table.state)")
+    until(guest, "Boolean(noms.table && noms.table.view)")
 
 
 def test_a_player_that_fails_can_be_replaced(new_page: NewPage, tmp_path: Path) -> None:
@@ -202,29 +221,31 @@ def test_a_player_that_fails_can_be_replaced(new_page: NewPage, tmp_path: Path) 
     with served(Hall(tmp_path, Lobby([bad]), Limits(pace=0))) as address:
         page = new_page(address)
         sit_down(page, "up_down", bad)
-        until(page, "table.state.turn !== 0 || Boolean(document.querySelector('#board [data-word]'))")
-        if page.evaluate("table.state.turn") == 0:
+        until(page, "noms.table.turn !== 0 || Boolean(document.querySelector('#stage [data-word]'))")
+        if page.evaluate("noms.table.turn") == 0:
             click(page)
-        page.wait_for_selector("#people >> text=has failed")
+        page.wait_for_selector("#failed >> text=has failed")
         assert "tired" in page.inner_text("#notice")
-        seat = page.evaluate("table.state.failed")
-        page.click("#people button")
-        until(page, "(seat) => table.state.failed !== seat", seat)
+        seat = page.evaluate("noms.table.failed")
+        page.click("#failed button")
+        until(page, "(seat) => noms.table.failed !== seat", seat)
 
 
 def test_on_a_phone_nothing_sticks_out(new_page: NewPage, address: str) -> None:
     page = new_page(address)
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_selector("#lobby:not([hidden])")
+    page.wait_for_selector(".games")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.is_hidden("#board"), "the lobby comes first"
     sit_down(page, "small_ships")
     assert wait_for_turn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [place.bounding_box() for place in page.query_selector_all(CHOICES)]
     assert all(box["width"] >= 24 and box["height"] >= 24 for box in boxes), "large enough for a finger"
     page.set_viewport_size({"width": 844, "height": 390})
-    assert page.locator("#board").bounding_box()["height"] <= 390
+    page.wait_for_timeout(400)
+    stage = page.locator("#stage").bounding_box()
+    assert stage["y"] < 60, "the table comes first"
+    assert stage["y"] + stage["height"] <= 390
 
 
 @pytest.fixture
@@ -260,7 +281,6 @@ def test_a_page_of_recorded_deals_opens_without_a_server(new_page: NewPage, film
 def test_a_file_of_records_is_shown_by_the_server(new_page: NewPage, address: str, tmp_path: Path) -> None:
     write_records(tmp_path / "games.jsonl", islice(record_matches("noms", seed=2), 1))
     page = new_page(address)
-    page.wait_for_selector("#lobby:not([hidden])")
     page.select_option("#thinker", "thumb")
     page.set_input_files("#file", tmp_path / "games.jsonl")
     page.wait_for_selector("#replay:not([hidden])")
@@ -281,8 +301,8 @@ def test_a_deal_that_is_over_is_replayed_analysed_and_saved_at_the_table(new_pag
     sit_down(page, "up_down")
     while wait_for_turn(page):
         click(page)
-    page.wait_for_selector("#over:not([hidden])")
-    shown, link = page.inner_html("#board"), page.url
+    page.wait_for_selector("#judge")
+    link = page.url
     page.click("#judge")
     page.wait_for_selector("#analysis:not([hidden]) li")
     if page.query_selector("#losses button"):
@@ -293,32 +313,42 @@ def test_a_deal_that_is_over_is_replayed_analysed_and_saved_at_the_table(new_pag
     assert b"<svg" in saved(page, "#svg")
     page.keyboard.press("End")
     page.click("#return")
-    assert (page.inner_html("#board"), page.url) == (shown, link)
+    assert page.is_visible("#result-headline")
+    assert page.url == link
     page.click("#watch")
     page.wait_for_selector("#replay:not([hidden])")
     assert page.is_hidden("#analysis")
     assert page.is_hidden("#linked"), "the address is that of a seat, and secret"
     page.click("#return")
     page.keyboard.press("n")
-    until(page, "table.moment.startsWith('2.')")
-    assert page.is_hidden("#over")
+    until(page, "noms.table.moment.startsWith('2.')")
+    assert page.query_selector(".result") is None
 
 
-def test_axe_finds_nothing_serious(new_page: NewPage, address: str, film_page: Path) -> None:
+def test_axe_finds_nothing(new_page: NewPage, address: str, film_page: Path) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    def serious(page: Any) -> list[str]:
-        found = Axe().run(page).response["violations"]
-        return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
+    def found(page: Any) -> list[str]:
+        page.wait_for_timeout(400)  # until nothing moves
+        violations = Axe().run(page).response["violations"]
+        return [f"{one['id']}: {one['nodes'][0]['html']}" for one in violations]
 
     page = new_page(address)
-    page.wait_for_selector("#lobby:not([hidden])")
-    assert serious(page) == []
+    page.wait_for_selector(".games")
+    assert found(page) == []
+    page.click("[data-game=small_ships] .set-up")
+    page.click(".options-of-game summary")
+    assert found(page) == []
+    page.keyboard.press("Escape")
     sit_down(page, "small_ships")
     assert wait_for_turn(page)
-    assert serious(page) == []
+    assert found(page) == []
     page.click("#theme")
-    assert serious(page) == []
+    assert found(page) == []
+    while wait_for_turn(page):
+        click(page)
+    page.wait_for_selector(".result")
+    assert found(page) == []
     film = new_page(film_page.as_uri())
     film.wait_for_selector("#replay:not([hidden])")
-    assert serious(film) == []
+    assert found(film) == []

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -69,11 +68,10 @@ def seated(client: TestClient, told: dict[str, Any], **headers: str) -> dict[str
 
 
 class Browser:
-    """A browser at a table: keeps every text that it is sent, and the drawing."""
+    """A browser at a table: keeps every text that it is sent, and what it knows of the table."""
 
     def __init__(self, socket: WebSocketTestSession, table: str, key: str | None, token: str | None = None) -> None:
         self.socket, self.texts = socket, list[str]()
-        self.parts: dict[str, str] = {}
         self.state: dict[str, Any] = {}
         self.send(do="hello", table=table, key=key, token=token)
         self.until("table")
@@ -84,9 +82,6 @@ class Browser:
     def next(self) -> dict[str, Any]:
         self.texts.append(self.socket.receive_text())
         message: dict[str, Any] = json.loads(self.texts[-1])
-        if "parts" in message:
-            self.state |= {name: message[name] for name in ("moment", "order") if name in message}
-            self.parts = {name: message["parts"].get(name, self.parts.get(name, "")) for name in self.state["order"]}
         if message["is"] == "table":
             self.state |= message
         return message
@@ -99,7 +94,7 @@ class Browser:
     @property
     def words(self) -> list[str]:
         """The actions that can be clicked."""
-        return re.findall(r'data-word="([^"]+)"', "".join(self.parts.values()))
+        return words_of(self.state["view"])
 
     def play_a_deal(self, choose: random.Random) -> None:
         """Click what is legal until the deal is scored."""
@@ -107,6 +102,11 @@ class Browser:
             if self.state["turn"] == self.state["yours"]:
                 self.send(do="act", word=choose.choice(self.words), moment=self.state["moment"])
             self.until("table")
+
+
+def words_of(view: dict[str, Any]) -> list[str]:
+    """The legal actions of a view as a page is told it."""
+    return [*view["legal"], *(choice["word"] for choice in view["choices"])]
 
 
 def is_closed(socket: WebSocketTestSession) -> bool:

@@ -45,7 +45,7 @@ def test_tables(data: st.DataObject) -> None:
     assert table_from(table.to_json(), LOBBY.check).moment == table.moment
     assert SPEEDS[0] <= table.speed <= SPEEDS[1]
     for seat in (None, *range(table.rules.seats)):
-        table.drawing(seat)
+        table.view(seat)
     table.seat_of("nobody")
     assert {*table.people} >= {seat for seat, player in enumerate(table.session.players) if player is None}
 

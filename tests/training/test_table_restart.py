@@ -34,7 +34,7 @@ def test_a_table_is_the_same_after_a_restart(variant: str) -> None:
         assert again.to_json() == table.to_json()
         assert again.session.table.get_state() == table.session.table.get_state()
         assert (again.sheet, again.moment, again.names) == (table.sheet, table.moment, table.names)
-        assert again.drawing(0) == table.drawing(0)
+        assert again.view(0) == table.view(0)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_file_seats_whom_the_command_line_names(tmp_path: Path, monkeypatch: p
     with server(tmp_path, players=("own.py:act",)) as client:
         told = opened(client, player="own.py:act")
     with server(tmp_path, players=("own.py:act",)) as client, connected(client) as socket:
-        assert Browser(socket, told["table"], told["keys"]["0"]).state["names"][1] == "own.py:act 1"
+        assert Browser(socket, told["table"], told["keys"]["0"]).state["levels"][1] == "own.py:act"
 
 
 def test_a_pipe_in_the_folder_is_no_table(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_after_kill_9_the_tables_go_on_from_the_last_decision(tmp_path: Path) ->
         with connect(f"ws://127.0.0.1:{port}/socket") as socket:
             again = hello(socket)
     assert again["moment"] == state["moment"] == "1.1"
-    assert (again["turn"], again["status"]) == (state["turn"], state["status"])
+    assert again["turn"] == again["view"]["turn"] == state["turn"]
 
 
 def test_the_command_refuses_what_it_cannot_do(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

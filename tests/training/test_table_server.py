@@ -5,19 +5,22 @@ import json
 import random
 import re
 import secrets
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.record import check_records
-from noms_env.show.picture import parts
+from noms_env.show.data import view_data
+from noms_env.show.rules import SUIT_NAMES
 from noms_env.show.view import look
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from tests.served import served
-from tests.training.table_browsers import FAST, Browser, connected, opened, request, server, some_table
+from tests.training.table_browsers import FAST, Browser, connected, opened, request, server, some_table, words_of
 from training.browser.hall import Hall
 from training.browser.live import new_table, table_from
 from training.browser.lobby import Lobby
@@ -46,56 +49,53 @@ def test_fifty_tables_at_once_get_every_answer_and_reach_their_scores(tmp_path: 
 
     hall = Hall(tmp_path, Lobby(), FAST)
 
-    async def told_by(line: ClientConnection, state: dict[str, Any], drawn: dict[str, str]) -> None:
+    async def told_by(line: ClientConnection, state: dict[str, Any]) -> None:
         message = json.loads(await asyncio.wait_for(line.recv(), 300))
-        assert message["is"] in ("symbols", "rules", "table"), message
+        assert message["is"] in ("rules", "table"), message
         state |= message
-        drawn |= message.get("parts", {})
 
-    async def plays_a_deal(client: httpx.AsyncClient, address: str, seed: int) -> tuple[str, list[str], dict[str, str]]:
-        """The table's name, the moments that were told, and the drawing at the end."""
+    async def plays_a_deal(client: httpx.AsyncClient, address: str, seed: int) -> tuple[str, list[str], dict[str, Any]]:
+        """The table's name, the moments that were told, and the view at the end."""
         wish = request("big_ships", 4, options={"start_cards": "3"})
         told = (await client.post(f"{address}api/tables", json=wish)).json()
         key = secrets.token_urlsafe(16)
         await client.post(
             f"{address}api/seat", json={"table": told["table"], "invitation": told["invitations"]["0"], "key": key}
         )
-        rng, state, drawn, moments = random.Random(seed), dict[str, Any](), dict[str, str](), list[str]()
+        rng, state, moments = random.Random(seed), dict[str, Any](), list[str]()
         async with connect(f"ws{address.removeprefix('http')}socket") as line:
             hello = {"do": "hello", "table": told["table"], "key": key, "token": None}
             for message in (hello, {"do": "speed", "seconds": 0}):
                 await line.send(json.dumps(message))
             while not state.get("scored"):
-                await told_by(line, state, drawn)
+                await told_by(line, state)
                 if "moment" not in state or state["moment"] in moments:
                     continue
                 moments.append(state["moment"])
                 if state["turn"] == 0:
-                    words = re.findall(r'data-word="([^"]+)"', "".join(drawn[name] for name in state["order"]))
-                    await line.send(json.dumps({"do": "act", "word": rng.choice(words), "moment": state["moment"]}))
-        return told["table"], moments, {name: drawn[name] for name in state["order"]}
+                    word = rng.choice(words_of(state["view"]))
+                    await line.send(json.dumps({"do": "act", "word": word, "moment": state["moment"]}))
+        return told["table"], moments, state["view"]
 
-    async def all_play(address: str) -> list[tuple[str, list[str], dict[str, str]]]:
+    async def all_play(address: str) -> list[tuple[str, list[str], dict[str, Any]]]:
         async with httpx.AsyncClient(timeout=300) as client:
             return await asyncio.gather(*(plays_a_deal(client, address, seed) for seed in range(50)))
 
     with served(hall) as address:
         ends = asyncio.run(all_play(address))
     assert len({name for name, _, _ in ends}) == 50
-    for name, moments, drawn in ends:
+    for name, moments, view in ends:
         table = hall.rooms[name].table
         actions = len(table.session.deals[0].actions)
         assert moments == [f"1.{number}" for number in range(actions + 1)], "each decision is told once, and none is left out"
         assert not list(check_records(enumerate(table.session.records(), 1)))
-        assert drawn == table.drawing(0)
+        assert view == json.loads(json.dumps(table.view(0)))
         assert table_from((tmp_path / f"{name}.json").read_text()).sheet == table.sheet
 
 
 def cards_shown(text: str) -> set[str]:
-    """All words of cards within a message, however they are said."""
-    return {re.sub("[fd]$", "", name) for name in re.findall(r"noms-[ct]-([A-Z0-9]+[fd])", text)} | set(
-        re.findall(r'data-word=\\"([A-Z0-9]+)\\"', text)
-    )
+    """All words of cards within a message, wherever they stand in it."""
+    return set(re.findall(r"(?<![A-Za-z0-9])[2-9TJQKAC][A-Z]{1,2}(?![A-Za-z0-9])|(?<![A-Za-z0-9])EX(?![A-Za-z0-9])", text))
 
 
 def hidden_from(table: Table, seat: int | None) -> set[str]:
@@ -152,9 +152,46 @@ def test_no_message_holds_a_card_that_its_seat_may_not_see(variant: str, deals: 
 
 def test_the_search_for_hidden_cards_finds_them() -> None:
     table = some_table(9).session.table
-    told = json.dumps(parts(look(table, 0, full=True)))
+    told = json.dumps(view_data(look(table, 0, full=True)))
     assert hidden_from(table, 0) <= cards_shown(told)
-    assert not hidden_from(table, 0) & cards_shown(json.dumps(parts(look(table, 0))))
+    assert not hidden_from(table, 0) & cards_shown(json.dumps(view_data(look(table, 0))))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_told_is_the_same_whatever_the_others_hold(variant: str) -> None:
+    """The hidden cards are dealt anew, and the bytes for a page stay."""
+    rng, choose, differ = np.random.default_rng(3), random.Random(variant), 0
+    table = Table(variant)
+    table.start(seed=4)
+    while not table.is_scored:
+        for seat in range(table.seats):
+            other = table.sample_hidden(seat, rng)
+            differ += any(table.row.hands[one] != other.row.hands[one] for one in range(table.seats))
+            assert view_data(look(other, seat)) == view_data(look(table, seat))
+            assert view_data(look(other, None)) == view_data(look(table, None))
+        table.step(choose.choice(table.legal_actions()))
+    assert differ
+
+
+def test_a_card_that_may_not_be_played_says_why() -> None:
+    suits, seen = "|".join(name for names in SUIT_NAMES for name in names), set[str]()
+    for variant, seed in product(("small_ships", "nonesuch", "down_up"), range(12)):
+        table, choose = Table(variant, episode="deal"), random.Random(seed)
+        table.start(seed=seed)
+        while not table.is_scored:
+            seat = int(table.row.seat)
+            told = view_data(look(table, seat))
+            held = set(told["places"][seat]["hand"])
+            if table.phase == "play":
+                assert {*told["why"]} == held - {*told["legal"]}
+            assert all(not view_data(look(table, other))["why"] for other in range(table.seats) if other != seat)
+            seen |= {re.sub(suits, "SUIT", sentence) for sentence in told["why"].values()}
+            table.step(choose.choice(table.legal_actions()))
+    assert seen == {
+        "You must follow SUIT.",
+        "You may not lead SUIT, the trump suit, before a trump has been played.",
+        "You may not lead SUIT, the suit of the card that you nominated, to the first trick.",
+    }
 
 
 def test_what_a_person_may_not_do_changes_nothing(tmp_path: Path) -> None:
@@ -196,16 +233,19 @@ def test_a_decision_is_taken_back_and_a_hint_is_given(tmp_path: Path) -> None:
             browser.until("table")
             while browser.state["turn"] != 0:
                 browser.until("table")
-            before = dict(browser.parts)
+            before = browser.state["view"]
             browser.send(do="hint")
             hint = browser.until("hint")
             assert hint["taken"] in browser.words
-            assert "noms-taken" in "".join(browser.parts.values())
+            assert hint["moment"] == browser.state["moment"]
+            assert [option["word"] for option in hint["options"]] == [hint["taken"]]
+            before_back = browser.state["back"]
             browser.send(do="act", word=browser.words[0], moment=browser.state["moment"])
             browser.until("table")
             browser.send(do="back")
-            while browser.until("table")["turn"] != 0 or browser.parts != before:
+            while browser.until("table").get("turn") != 0 or browser.state["view"] != before:
                 pass
+            assert browser.state["back"] is before_back
 
 
 def test_a_player_takes_the_seat_of_who_left_and_gives_it_back(tmp_path: Path) -> None:
@@ -216,7 +256,7 @@ def test_a_player_takes_the_seat_of_who_left_and_gives_it_back(tmp_path: Path) -
             assert [person["here"] for person in first.state["people"]] == [True, False]
             first.send(do="replace", seat=1, player="thumb")
             assert first.until("table")["people"][1]["sits"] is False
-            assert first.state["names"][1] == "thumb"
+            assert (first.state["names"][1], first.state["levels"][1]) == ("Ben", "easy")
             with connected(client) as two:
                 second = Browser(two, told["table"], told["keys"]["1"])
                 second.send(do="sit")
@@ -254,7 +294,9 @@ def test_a_table_that_cannot_be_is_refused_with_a_sentence(wanted: dict[str, Any
 
 def test_a_player_of_the_command_line_may_be_chosen(tmp_path: Path) -> None:
     with server(tmp_path, players=("pimc:3",)) as client:
-        assert "pimc:3" in client.get("/api/games").json()[0]["players"]
+        assert {"name": "pimc:3", "said": "Looks ahead in sampled hands (pimc:3)"} in client.get("/api/games").json()[0][
+            "players"
+        ]
         assert opened(client, player="pimc:3")
 
 
@@ -363,12 +405,21 @@ def test_a_table_of_players_alone_is_led_by_whoever_looks(tmp_path: Path) -> Non
                 assert browser.until("refused")["text"] == "you are a spectator"
 
 
-def test_players_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_players_have_names_of_people_and_their_level_beside_them(tmp_path: Path) -> None:
     with server(tmp_path) as client:
-        told = opened(client, seats=4, player="thumb")
+        told = opened(client, seats=4, players=[None, "thumb", "down_up", "pimc:20"], people=1)
         with connected(client) as socket:
             browser = Browser(socket, told["table"], told["keys"]["0"])
-            assert browser.state["names"] == ["Person 0", "thumb 1", "thumb 2", "thumb 3"]
+            assert browser.state["names"] == ["Person 0", "Ben", "Cleo", "Dan"]
+            assert browser.state["levels"] == [None, "easy", "medium", "pimc:20"]
+
+
+def test_nobody_at_a_table_has_the_name_of_another() -> None:
+    rules = make_rules(game("sniped_whist"), 7)
+    table = new_table(rules, [None, None, *["thumb"] * 5], {0: "ben", 1: "Cleo"}, "thumb")
+    assert table.names == ["ben", "Cleo", "Eva", "Finn", "Gita", "Hugo", "Iris"]
+    twins = new_table(rules, [None, None, *["thumb"] * 5], {0: "Ann", 1: "Ann"}, "thumb")
+    assert twins.names[:2] == ["Ann 0", "Ann 1"]
 
 
 def test_decisions_of_others_are_not_taken_back(tmp_path: Path) -> None:

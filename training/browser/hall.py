@@ -43,6 +43,7 @@ class Hall:
         self.folder, self.lobby, self.limits, self.token = folder, lobby, limits or Limits(), token
         self.rooms: dict[str, Room] = {}
         self._opening = asyncio.Lock()
+        self._restoring = dict[str, asyncio.Task[Room]]()
 
     def path(self, name: str) -> Path:
         """The file of a table."""
@@ -85,16 +86,23 @@ class Hall:
         """
         if not NAME.fullmatch(name):
             raise RefusedError("there is no such table")
-        async with self._opening:
-            if name not in self.rooms:
-                try:
-                    table = await asyncio.to_thread(lambda: self._restored(self.path(name)))
-                except NotOfferedError:
-                    raise
-                except (OSError, ValueError):
-                    raise RefusedError("there is no such table") from None
-                self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
+        if name in self.rooms:
             return self.rooms[name]
+        if name not in self._restoring:  # nobody waits for another table than this one
+            self._restoring[name] = asyncio.create_task(self._restore(name))
+            self._restoring[name].add_done_callback(lambda _: self._restoring.pop(name))
+        return await asyncio.shield(self._restoring[name])
+
+    async def _restore(self, name: str) -> Room:
+        """Open the room of a table of which the file is here."""
+        try:
+            table = await asyncio.to_thread(lambda: self._restored(self.path(name)))
+        except NotOfferedError:
+            raise
+        except (OSError, ValueError):
+            raise RefusedError("there is no such table") from None
+        self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
+        return self.rooms[name]
 
     def _restored(self, path: Path) -> LiveTable:
         if not is_table(path):

@@ -17,8 +17,7 @@ from typing import Any
 from noms_env._files import write_atomically
 from noms_env._json import parse_json
 from noms_env.core.messages import clean_name
-from noms_env.show.notes import Notes
-from noms_env.show.picture import parts
+from noms_env.show.data import view_data
 from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
@@ -32,6 +31,8 @@ KEY = re.compile("[A-Za-z0-9_-]{22,64}")
 SPEEDS = (0.0, 5.0)
 """Seconds before a decision of a player, from and to."""
 USUAL_SPEED = 0.7
+PLAYERS_NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gita", "Hugo", "Iris", "Jon", "Kim", "Leo", "Mia", "Nils")
+"""What players are called at a table, seat by seat: seven may sit there, and as many people may have one of these names."""
 
 
 class RefusedError(ValueError):
@@ -88,16 +89,23 @@ class LiveTable:
 
     @property
     def names(self) -> list[str]:
-        """What the seats are called; those of one name with their numbers."""
-        names = self._plain_names
-        return [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
+        """What the seats are called: people by their names, with the seat where two have one name, players by other names."""
+        people = [person.name for person in self.people.values()]
+        taken = {name.casefold() for name in people}
+        free = [name for name in PLAYERS_NAMES if name.casefold() not in taken]
+        names = []
+        for seat, player in enumerate(self.session.players):
+            if player is not None or seat not in self.people:
+                names.append(free[seat])
+            else:
+                name = self.people[seat].name
+                names.append(f"{name} {seat}" if people.count(name) > 1 else name)
+        return names
 
     @property
-    def _plain_names(self) -> list[str]:
-        return [
-            self.people[seat].name if player is None and seat in self.people else player.name if player else f"Seat {seat}"
-            for seat, player in enumerate(self.session.players)
-        ]
+    def seated(self) -> list[str | None]:
+        """The names of the players on the seats, as on the command line; None where a person sits."""
+        return [None if player is None else player.name for player in self.session.players]
 
     def seat_of(self, key: str) -> int | None:
         """The seat of the person with a key; None for anybody else."""
@@ -155,6 +163,11 @@ class LiveTable:
             raise RefusedError("the next hand is dealt when a deal is over and the match is not")
         self.session.next_deal()
 
+    def may_take_back(self, seat: int | None) -> bool:
+        """Whether a person plays alone with players, and has decided something."""
+        alone = seat is not None and [*self.people] == [seat] and self.session.players[seat] is None
+        return alone and any(deal.has_decided(seat) for deal in self.session.deals if seat is not None)
+
     def take_back(self, seat: int) -> None:
         """Go back to a person's last decision.
 
@@ -194,9 +207,9 @@ class LiveTable:
         self.session.players[seat] = None
         self.people[seat].sits = True
 
-    def drawing(self, seat: int | None, notes: Notes | None = None) -> dict[str, str]:
-        """The parts of the drawing that a seat, or a spectator, may see."""
-        return parts(look(self.session.table, seat), notes or Notes(self.names))
+    def view(self, seat: int | None) -> dict[str, Any]:
+        """What a seat, or a spectator, may see, for JSON."""
+        return view_data(look(self.session.table, seat))
 
     def options_of(self, advice: Advice) -> list[dict[str, Any]]:
         """Advice as a list of actions: `word`, `said`, and `p` or `v` and `e`; the one advised first."""
@@ -216,7 +229,7 @@ class LiveTable:
         if not table.is_scored or len(self.sheet) == len(self.session.deals):
             return
         points, totals = ([round(float(x), 3) for x in row[: table.seats]] for row in (table.row.points, table.row.totals))
-        self.sheet.append({"points": points, "totals": totals, "lines": results(table, self._plain_names)})
+        self.sheet.append({"points": points, "totals": totals, "lines": results(table, self.names)})
 
     def to_json(self) -> str:
         """All that is needed to go on from here."""
@@ -227,7 +240,7 @@ class LiveTable:
             "seats": self.rules.seats,
             "options": dict(self.rules.options),
             "seed": session.seed,
-            "players": [None if player is None else player.name for player in session.players],
+            "players": self.seated,
             "people": {str(seat): [*vars(person).values()] for seat, person in self.people.items()},
             "hints": self.hints.name,
             "speed": self.speed,

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from threading import Thread
 from typing import Any, TypeVar
 
+from noms_env._jit import COMPILED, PROGRESS
 from noms_env.core.actions import brief
+from noms_env.envs.first_use import parts
 from noms_env.policy.player import policy_of_game
 from noms_env.policy.search.player import SearchPlayer
 from noms_env.show.rules import rules_in_brief
-from noms_env.variants import GAMES, Rules, Variant, game, make_rules
+from noms_env.variants import GAMES, VARIANTS, Rules, Variant, game, make_rules
+from noms_env.variants.rulebook import Option, RulesError
 
 from ..evaluation.mistakes import search_of
 from ..options import parse_value
@@ -28,10 +33,81 @@ PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
 """Players that every game has; policies come before them."""
 
 
+SENTENCES = {
+    "sniped_whist": "Take as few tricks as you can. No bids, no partners.",
+    "big_ships": "Call how many tricks you will win, and win exactly that many.",
+    "small_ships": "Bid, name trump and a card: whoever holds it is your secret partner.",
+    "noms": "Ten tricks with a secret partner, or none alone, from a deck that is never shuffled.",
+    "nonesuch": "Bid None, Some or Most with the Decktet, whose cards have two suits.",
+    "down_up": "Call your tricks in hands from ten cards down to one and up again. Somebody always fails.",
+    "up_down": "Call your tricks in hands from one card up to thirteen and down again.",
+}
+"""What each game is about."""
+PLAYERS_SAID = {
+    "thumb": "rules of thumb",
+    "policy": "a trained player",
+    "policy@0": "a trained player that never varies",
+    "search": "a trained player that looks ahead",
+    "random": "any card",
+    "greedy": "takes what it can",
+    "pimc": "looks ahead in sampled hands",
+}
+"""Kinds of players, in words."""
+
+
+def kind_of(name: str) -> str:
+    """The kind of a player in `PLAYERS_SAID`, or nothing."""
+    if name in VARIANTS:
+        return "policy"
+    if name.endswith("@0") and name.removesuffix("@0") in VARIANTS:
+        return "policy@0"
+    return name.partition(":")[0] if name.partition(":")[0] in PLAYERS_SAID else ""
+
+
+@cache
+def levels_of(variant: str) -> dict[str, str]:
+    """The player of each level, from easy to strong."""
+    if not policies_of(variant):
+        return {"easy": "greedy", "medium": "thumb", "strong": "pimc:100"}
+    return {"easy": "thumb", "medium": variant, "strong": f"search:{variant}@0"}
+
+
+def told_option(option: Option, usual: Rules) -> dict[str, Any]:
+    """An option for a page: its control, what it does, what it may be, and what its words mean."""
+    details = usual.variant.details.get(option.name, "")
+    meanings = dict(re.findall(r"`(\w+)`: ([^;]+)", details))
+    unit = re.match("(?:cards|deals|points|tricks)\\b", option.doc)
+    value = usual.options[option.name]
+    return {
+        "name": option.name,
+        "doc": option.doc,
+        "allowed": option.allowed(),
+        "usual": json.dumps(value) if isinstance(value, list) else str(value),
+        "flag": option.flag,
+        "words": [{"word": word, "said": meanings.get(word, word).replace("`", "").strip()} for word in option.words],
+        "numbers": option.numbers,
+        "none": option.none,
+        "unit": unit[0] if unit else "",
+        "help": "" if meanings else details.replace("`", ""),
+    }
+
+
 @cache
 def policies_of(variant: str) -> tuple[str, ...]:
     """The players on the policy that comes with the package for a game; none where there is no policy."""
     return () if policy_of_game(variant) is None else (variant, f"{variant}@0", f"search:{variant}@0")
+
+
+class WrongOptionError(ValueError):
+    """An option of a game that is not possible.
+
+    Attributes:
+        field: its name, the first one that the sentence names; None where it is about the seats.
+    """
+
+    def __init__(self, sentence: str, names: Sequence[str]) -> None:
+        super().__init__(sentence)
+        self.field = next((word for word in re.findall(r"\w+", sentence) if word in names), None)
 
 
 class NotOfferedError(RefusedError):
@@ -44,10 +120,12 @@ class Lobby:
     Attributes:
         players: names that whoever started the server allows besides the usual ones. Others are refused, since a name can
             stand for a file or a program.
+        is_ready: nothing is being compiled for the first use; see `compile`.
     """
 
     def __init__(self, players: Sequence[str] = ()) -> None:
         self.players = tuple(players)
+        self.is_ready = True
         self._working, self._waiting = asyncio.Lock(), 0
 
     async def work(self, job: Callable[[], Thought]) -> Thought:
@@ -93,28 +171,52 @@ class Lobby:
         except TimeoutError:
             raise TimeoutError(f"it thought for more than {seconds:g} seconds") from None
 
+    def compile(self) -> None:
+        """Compile in a thread what tables and the players of the levels need, before anybody waits for it."""
+        needed = parts(list(levels_of(VARIANTS[0]).values()), batches=False) if COMPILED else {}  # another game needs the same
+
+        def run() -> None:
+            try:
+                PROGRESS.use({"tables and players": lambda: [use() for use in needed.values()]})
+            finally:
+                self.is_ready = True
+
+        self.is_ready = False
+        Thread(target=run, name="compiler", daemon=True).start()
+
     def players_of(self, variant: str) -> list[str]:
         """The players that may sit at tables of a game, the usual one first."""
         return [*policies_of(variant), *PLAYERS, *self.players]
+
+    def level_of(self, variant: str, name: str) -> str:
+        """The level that a player of a game stands for, or else its name."""
+        return next((level for level, player in levels_of(variant).items() if player == name), name)
+
+    def choices(self, variant: str) -> list[dict[str, str]]:
+        """The players of a game for a page, those of the levels first: `name`, and what is said of it."""
+        levels = levels_of(variant)
+        said = {name: f"{level.capitalize()}: {PLAYERS_SAID[kind_of(name)]}" for level, name in levels.items()}
+        others = [name for name in self.players_of(variant) if name not in said]
+        said |= {name: f"{PLAYERS_SAID[kind_of(name)].capitalize()} ({name})" if kind_of(name) else name for name in others}
+        return [{"name": name, "said": text} for name, text in said.items()]
 
     def games(self) -> list[dict[str, Any]]:
         """The games, for a page."""
         return [self._told(variant) for variant in GAMES.values()]
 
     def _told(self, variant: Variant) -> dict[str, Any]:
-        usual = make_rules(variant)
-        options = [
-            {"name": option.name, "doc": option.doc, "usual": str(usual.options[option.name]), "allowed": option.allowed()}
-            for option in variant.options
-        ]
-        low, high = variant.seats[0], variant.seats[1]
+        usual, (low, high) = make_rules(variant), variant.seats
         return {
             "name": variant.name,
             "title": variant.title,
+            "intro": variant.intro,
+            "sentence": SENTENCES.get(variant.name, variant.intro),
+            "deck": variant.deck_kind,
             "seats": [*range(low, high + 1)],
             "usual": usual.seats,
-            "options": options,
-            "players": self.players_of(variant.name),
+            "options": [told_option(option, usual) for option in variant.options],
+            "levels": levels_of(variant.name),
+            "players": self.choices(variant.name),
         }
 
     def check(self, variant: str, names: Sequence[str | None]) -> None:
@@ -157,7 +259,10 @@ class Lobby:
             ValueError: there is no such game, option or player, or the seats do not fit.
         """
         variant = game(request.variant)
-        rules = make_rules(variant, request.seats, {name: parse_value(text) for name, text in request.options.items()})
+        try:
+            rules = make_rules(variant, request.seats, {name: parse_value(text) for name, text in request.options.items()})
+        except RulesError as error:
+            raise WrongOptionError(str(error), [option.name for option in variant.options]) from error
         self.check(variant.name, [*request.players, request.hints])
         return new_table(rules, request.players, request.people, request.hints)
 

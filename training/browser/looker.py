@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from noms_env.show.notes import Notes
-
 SEND_SECONDS = 10
 """A browser that takes longer to receive a message is left behind."""
 encoded = json.JSONEncoder(separators=(",", ":")).encode
@@ -23,18 +21,14 @@ class Looker:
         send: sends a text to it.
         most_queued: bytes; one for which more wait to be sent is left behind.
         seat: whose view it gets; None for a spectator.
-        sent: the parts of the drawing that it has.
-        knows: what else it has been told of the table.
-        hint: the table (`Table.get_state`) at which it was given a hint, and the drawing's notes of it.
+        knows: what it has been told of the table.
         is_gone: it is told nothing any more.
     """
 
     send: Callable[[str], Awaitable[None]]
     most_queued: int
     seat: int | None = None
-    sent: dict[str, str] = field(default_factory=dict)
     knows: dict[str, Any] = field(default_factory=dict)
-    hint: tuple[bytes, Notes] | None = None
     is_gone: bool = False
     _queue: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
     _queued: int = 0

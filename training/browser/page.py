@@ -46,7 +46,7 @@ def page_of(film: Film, title: str) -> str:
         title: any text.
     """
     packed = base64.b64encode(zlib.compress(json.dumps(film.data(), separators=(",", ":")).encode(), 9)).decode()
-    sheets = {"fonts": font_faces(), "drawing": page_style_sheet(), "page": asset("page.css")}
+    sheets = {"fonts": font_faces(), "drawing": page_style_sheet(), "tokens": asset("tokens.css"), "page": asset("page.css")}
     script = "\n".join(asset(name).replace('"use strict";', "") for name in SCRIPTS)
     policy = (
         f"default-src 'none'; script-src {digest(script)}; style-src {' '.join(map(digest, sheets.values()))}; "

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from noms_env.record import Record
 from noms_env.record.replaying import replayed
-from noms_env.show.lines import status
-from noms_env.show.notes import Notes
-from noms_env.show.picture import parts
-from noms_env.show.view import look
 
 from ..evaluation.mistakes import analysed
 from ..terminal.session import Seated, seated
@@ -169,12 +165,9 @@ class Room:
                 raise RefusedError("the table has moved on since then")
             options = table.options_of(advice)
             chances = {one["word"]: one["p"] for one in options if "p" in one}
-            values = {one["word"]: one["v"] for one in options if "v" in one}
-            best = max(chances, key=chances.__getitem__) if chances else table.session.table.word(advice.action)
-            notes = Notes(table.names, chances, values, best)
-            looker.hint = before, notes
-            told = {"is": "hint", "name": advice.name, "options": options, "taken": notes.taken}
-            looker.tell({**told, **self._fresh(looker, table.drawing(looker.seat, notes))})
+            best = max(chances, key=chances.__getitem__) if chances else session.table.word(advice.action)
+            who = self.lobby.level_of(table.rules.variant.name, advice.name)
+            looker.tell({"is": "hint", "name": who, "options": options, "taken": best, "moment": table.moment})
 
     async def _done(self, job: Callable[..., None] = lambda: None, *given: Any) -> None:
         """Change the table and save it, both in one thread, and tell everybody; what the change raises changes nothing."""
@@ -197,31 +190,23 @@ class Room:
         for looker in self.lookers:
             looker.tell({"is": "refused", "text": text})
 
-    def _fresh(self, looker: Looker, drawn: dict[str, str], **known: Any) -> dict[str, Any]:
-        """What a browser has not got of a drawing and of what else is told of the table."""
-        known["order"] = [*drawn]
-        told = {name: value for name, value in known.items() if name not in looker.knows or looker.knows[name] != value}
-        told["parts"] = {name: text for name, text in drawn.items() if looker.sent.get(name) != text}
-        looker.sent, looker.knows = drawn, {**looker.knows, **known}
-        return {**told, "moment": self.table.moment}
-
     def _tell_all(self) -> None:
-        """Tell every browser how its seat sees the table; each view is drawn once."""
+        """Tell every browser how its seat sees the table, but not what it knows already."""
         self.lookers = [looker for looker in self.lookers if not looker.is_gone]
         if not self.lookers:
             return
         table, session = self.table, self.table.session
         here = {looker.seat for looker in self.lookers}
-        notes = Notes(table.names)
-        views = {seat: look(session.table, seat) for seat in here}
-        drawn = {seat: parts(view, notes) for seat, view in views.items()}
+        views = {seat: table.view(seat) for seat in here}
         people = [
             {"seat": seat, "name": person.name, "here": seat in here, "sits": person.sits, "invited": not person.key}
             for seat, person in table.people.items()
         ]
+        variant = table.rules.variant.name
         known = {
-            "status": status(replace(next(iter(views.values())), viewer=None), notes.name),
+            "variant": variant,
             "names": table.names,
+            "levels": [None if name is None else self.lobby.level_of(variant, name) for name in table.seated],
             "people": people,
             "turn": None if session.table.is_scored else int(session.table.row.seat),
             "scored": session.table.is_scored,
@@ -229,19 +214,27 @@ class Room:
             "sheet": [*table.sheet],
             "speed": table.speed,
             "failed": self._failed_seat(),
-            "players": self.lobby.players_of(table.rules.variant.name),
+            "players": self.lobby.choices(variant),
+            "hints": self.lobby.level_of(variant, table.hints.name),
         }
-        state = session.table.get_state()
         for looker in self.lookers:
-            if looker.hint is not None and looker.hint[0] != state:
-                looker.hint = None
-            seen = drawn[looker.seat] if looker.hint is None else parts(views[looker.seat], looker.hint[1])
-            looker.tell({"is": "table", **self._fresh(looker, seen, **known, yours=looker.seat)})
+            told = {**known, "yours": looker.seat, "view": views[looker.seat], "back": table.may_take_back(looker.seat)}
+            fresh = {name: value for name, value in told.items() if name not in looker.knows or looker.knows[name] != value}
+            looker.knows = told
+            looker.tell({"is": "table", **fresh, "moment": table.moment})
 
     def _wake(self) -> None:
         """Let the players act, if they do not already."""
         if self._players is None or self._players.done():
-            self._players = asyncio.create_task(self._play())
+            self._players = asyncio.create_task(self._play_or_tell())
+
+    async def _play_or_tell(self) -> None:
+        """Let the players act; whatever goes wrong is told to everybody and logged: else the table would just stand still."""
+        try:
+            await self._play()
+        except Exception as error:
+            logging.getLogger("uvicorn.error").exception("the table %s has failed", self.path.stem)
+            self._refuse_all(failed("the table", error))
 
     async def _play(self) -> None:
         """Let the players act while it is their turn and somebody looks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -16,11 +17,12 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from noms_env.core.cards import CARD_WORDS
 from noms_env.record import RecordError
+from noms_env.show.data import deck_data
 from noms_env.show.pixels import FONTS
 from noms_env.show.theme import page_style_sheet
 
-from .film import symbols_of
 from .films import body_of, film, gif, table_gif
 from .hall import Hall
 from .live import RefusedError
@@ -33,11 +35,13 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """A socket that has not said by then to which table it belongs is closed."""
+MODULES = ("choices", "connection", "film", "head", "icons", "layout", "main", "panel", "pictures", "sound", "start")
+"""Of the page, which draws itself; `vendor` has what it is written with."""
 FILES = {
-    "board.js": "text/javascript",
-    "replay.js": "text/javascript",
-    "table.js": "text/javascript",
-    "page.css": "text/css",
+    **{f"{name}.js": "text/javascript" for name in ("board", "replay", "store", "table", "words", *MODULES)},
+    **{f"{name}.css": "text/css" for name in ("page", "table", "tokens")},
+    "vendor/preact.js": "text/javascript",
+    "vendor/htm.js": "text/javascript",
 }
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -129,14 +133,16 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
     routes = [
         Route("/", page),
         Route("/drawing.css", style),
+        Route("/decks.js", decks),
         Route("/fonts/{name}", font),
-        Route("/{name}", file),
         Route("/api/games", guarded(hall, games)),
+        Route("/api/ready", guarded(hall, ready)),
         Route("/api/tables", guarded(hall, tables), methods=["POST"]),
         Route("/api/seat", guarded(hall, seat), methods=["POST"]),
         Route("/api/film", guarded(hall, film), methods=["POST"]),
         Route("/api/gif", guarded(hall, gif), methods=["POST"]),
         Route("/api/table-gif", guarded(hall, table_gif), methods=["POST"]),
+        Route("/{name:path}", file),
         WebSocketRoute("/socket", Sockets(hall)),
     ]
     return Guard(Starlette(routes=routes, lifespan=sweeping), hosts)
@@ -152,6 +158,12 @@ def page(_: Request) -> Response:
 def style(_: Request) -> Response:
     """The style sheet of the drawing."""
     return Response(font_faces("/fonts/") + page_style_sheet(), media_type="text/css")
+
+
+def decks(_: Request) -> Response:
+    """The cards, as a module of JavaScript."""
+    told = json.dumps([deck_data(kind) for kind in range(len(CARD_WORDS))], separators=(",", ":"))
+    return Response(f"export const DECKS = {told};\n", media_type="text/javascript")
 
 
 def file(request: Request) -> Response:
@@ -184,7 +196,7 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
             told = await answer(hall, request)
             return Response(told, media_type="image/gif") if isinstance(told, bytes) else JSONResponse(told)
         except (RecordError, ValueError, ModuleNotFoundError) as error:
-            return JSONResponse({"error": str(error)[:500]}, 400)
+            return JSONResponse({"error": str(error)[:500], "field": getattr(error, "field", None)}, 400)
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody reads
         except OSError as error:
@@ -196,6 +208,11 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
 async def games(hall: Hall, _: Request) -> Any:
     """The games."""
     return await asyncio.to_thread(hall.lobby.games)
+
+
+async def ready(hall: Hall, _: Request) -> Any:
+    """Whether nothing is being compiled."""
+    return {"ready": hall.lobby.is_ready}
 
 
 async def tables(hall: Hall, request: Request) -> Any:
@@ -280,6 +297,5 @@ class Sockets:
                 raise RefusedError("this link leads to no seat of the table")
         elif sum(other.seat is None for other in room.lookers) >= self.hall.limits.sockets:
             raise RefusedError("too many look at this table")
-        looker.tell({"is": "symbols", "text": symbols_of(room.table.rules.variant.deck_kind)})
         await room.enter(looker)
         return room

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from noms_env.core.actions import CALL_WORDS
 from noms_env.record import Record
 from noms_env.show import call_text, points_text
-from noms_env.show.view import Place, View
+from noms_env.show.results import outcomes
+from noms_env.show.view import View
 from noms_env.variants import Variant
 
 from ..console import new_table
@@ -23,33 +24,20 @@ Names = Sequence[str | None]
 
 def result_lines(view: View, names: Names) -> Iterator[str]:
     """Of a scored deal: bids or the contract against the tricks, whether they were made, and what that brought."""
-    if view.declarer is None:
-        for place in () if view.passed_out else view.places:
-            yield f"{who(place.seat, names)} {alone_text(place)}"
-        return
-    partner = view.revealed if view.revealed not in (None, view.declarer) else None
-    side = [view.places[seat] for seat in (view.declarer, partner) if seat is not None]
-    points = [points_words(place.points or 0) for place in side]
-    brought = f"{points[0]} each" if len(set(points)) < len(points) else " and ".join(points)
-    verdict = "made" if (side[0].points or 0) > 0 else "failed"
-    taken = count(sum(place.tricks for place in side), "trick")
-    helped = "alone" if partner is None else f"with {who(partner, names, 'seat')}"
-    yield f"{who(view.declarer, names)} {helped} bid {view.contract} and took {taken}: {verdict}, {brought}"
-    for place in view.places:
-        if place not in side:
-            yield f"{who(place.seat, names)} took {count(place.tricks, 'trick')}: {points_words(place.points or 0)}"
-
-
-def alone_text(place: Place) -> str:
-    """What a seat that plays for itself bid and took."""
-    points = place.points or 0
-    taken, brought = count(place.tricks, "trick"), points_words(points)
-    if not place.calls:
-        return f"took {taken}{', sniped' if 'sniped' in place.marks else ''}: {brought}"
-    bid = place.calls[-1]
-    made = points > (place.tricks if place.called is not None else 0)  # a call made brings more than its tricks
-    verdict = "" if bid == "Some" else "made, " if made else "failed, "
-    return f"bid {bid} and took {taken}: {verdict}{brought}"
+    for outcome in outcomes(view):
+        taken, brought = count(outcome.tricks, "trick"), points_words(outcome.points[0])
+        name, verdict = who(outcome.seats[0], names), {None: "", True: "made, ", False: "failed, "}[outcome.made]
+        if view.declarer == outcome.seats[0]:
+            if len(outcome.seats) > 1:
+                same = len({points_words(points) for points in outcome.points}) == 1
+                brought = f"{brought} each" if same else " and ".join(map(points_words, outcome.points))
+            helped = f"with {who(outcome.seats[1], names, 'seat')}" if len(outcome.seats) > 1 else "alone"
+            yield f"{name} {helped} bid {outcome.bid} and took {taken}: {verdict}{brought}"
+        elif outcome.bid is None:
+            sniped = ", sniped" if "sniped" in view.places[outcome.seats[0]].marks else ""
+            yield f"{name} took {taken}{sniped}: {brought}"
+        else:
+            yield f"{name} bid {outcome.bid} and took {taken}: {verdict}{brought}"
 
 
 def who(seat: int, names: Names, seat_word: str = "Seat") -> str:

@@ -127,6 +127,10 @@ class Deal:
         if table.is_scored:
             self.finished, self.scored = self.record(table), table.row.copy()
 
+    def has_decided(self, seat: int) -> bool:
+        """Whether a seat has taken an action in this deal."""
+        return any(step["seat"] == seat for step in self._steps)
+
     def copy(self) -> Deal:
         """The deal as it is now. What players learn of it is noted in both, as long as nothing of it is taken back."""
         twin = copy.copy(self)

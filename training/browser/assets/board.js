@@ -87,7 +87,7 @@ function startTheme(button) {
     /* as above */
   }
   document.documentElement.dataset.theme = name === "dark" ? "dark" : "light";
-  button.addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  button?.addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 }
 
 function save(name, blob) {

@@ -1,391 +1,198 @@
-"use strict";
+/* The table: plates of the others, cards, the bar of the own seat, and what is chosen. Cards keep their elements, so they move. */
 
-/* The page of a server: a lobby, a table at which people play, and recorded deals. */
+import { Component, createRef } from "./vendor/preact.js";
+import { act, ask, send, trickName } from "./connection.js";
+import { DECKS } from "./decks.js";
+import { html, store, update, updateTable } from "./store.js";
+import { Icon, Level } from "./icons.js";
+import { layout } from "./layout.js";
+import { Choices, hintText, Result, RowChoices } from "./choices.js";
+import { nameOf, points, status } from "./words.js";
 
-const address = new URLSearchParams(location.hash.slice(1));
-const board = new Board(byId("board"));
-let token = address.get("token") || stored("noms-token") || "";
-let replay = null;
+const PILLS = ["winner", "sniped", "declarer", "partner", "exposed"];
 
-function stored(name, value) {
-  try {
-    if (value !== undefined) sessionStorage.setItem(name, value);
-    return sessionStorage.getItem(name);
-  } catch (error) {
-    return null;
-  }
+const box = ({ x, y, width, height }) => ({ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+
+const Dealer = ({ place }) => place.marks.includes("dealer") && html`<span class="coin" role="img" aria-label="dealer" title="Dealer">D</span>`;
+
+/** The first of what a seat is known to be. */
+function Role({ place }) {
+  const role = PILLS.find((mark) => place.marks.includes(mark));
+  return role && html`<span class=${`tag ${role}`}>${role}</span>`;
 }
 
-function notice(text) {
-  byId("notice").textContent = text;
-  byId("notice").hidden = !text;
+/** What a seat has: its last call during an auction, later its tricks with what was bid. */
+export function tally(view, place) {
+  if (view.phase === "call" && place.called === null) return html`<span class="call">${place.calls.at(-1) ?? ""}</span>`;
+  if (place.called !== null) return view.phase === "call" ? html`<span class="call">${place.called}</span>` : html`<b>${place.tricks}</b> of <b>${place.called}</b>`;
+  const bid = view.declarer === null && place.calls.length ? html`<span class="call">${place.calls.at(-1)}</span> ` : "";
+  const before = place.carried_tricks ? ` + ${place.carried_tricks}` : "";
+  return ["play", "suit", null].includes(view.phase) ? html`${bid}<b>${place.tricks}</b>${before} ${place.tricks === 1 && !before ? "trick" : "tricks"}` : bid;
 }
 
-async function asked(path, body, kind = "json") {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body });
-  if (!answer.ok) throw new Error((await answer.json()).error);
-  return answer[kind]();
+/** How small a name must be to have room. */
+const nameSize = (name, compact) => (name.length > 22 ? "tiny" : name.length > (compact ? 9 : 14) ? "small" : "");
+
+function Plate({ table, place, where, compact }) {
+  const { view } = table;
+  const person = table.people.find((one) => one.seat === place.seat && one.sits);
+  const away = person && !person.here;
+  const name = nameOf(table, place.seat);
+  return html`<div class=${`plate ${place.seat === view.turn ? "turn" : ""} ${away ? "away" : ""}`} style=${box(where)} data-seat=${place.seat}>
+    <div class="plate-name"><b class=${nameSize(name, compact)}>${name}</b><${Dealer} place=${place} />${table.levels[place.seat] && html`<${Level} level=${table.levels[place.seat]} />`}${away && html`<span class="faint">${person.invited ? "invited" : "away"}</span>`}</div>
+    <div class="plate-facts"><${Role} place=${place} /><span class="tally">${tally(view, place)}</span>${!compact && html`<span class="total">${points(place.total)}</span>`}</div>
+  </div>`;
 }
 
-/* A GIF of the deal that is shown, which the server draws. */
-function offerGif(path, parameters, body) {
-  byId("gif").hidden = false;
-  byId("gif").onclick = async () => {
-    const { deal, view } = replay;
-    const query = new URLSearchParams({ ...parameters, deal, view, theme: document.documentElement.dataset.theme });
-    byId("gif").disabled = true;
-    notice("Drawing the deal");
-    try {
-      save("deal.gif", await asked(`${path}?${query}`, body, "blob"));
-      notice("");
-    } catch (error) {
-      notice(error.message);
+/** The bar of the seat at the bottom: its name, whose turn it is, and what can be done. */
+function OwnBar({ table, lay }) {
+  const { view } = table;
+  const place = view.places[lay.first];
+  const mine = view.turn !== null && view.turn === table.yours;
+  const forced = view.legal.length + view.choices.length === 1;
+  const said = table.lost ? "The connection is lost; trying again" : status(table);
+  return html`<div class=${`own-bar ${view.turn === place.seat ? "turn" : ""}`} style=${box(lay.bar)}>
+    <div class="own-name"><b class=${nameSize(table.names[lay.first], lay.compact)}>${table.yours === lay.first ? "You" : table.names[lay.first]}</b>
+      ${table.levels[lay.first] && html`<${Level} level=${table.levels[lay.first]} />`}<${Dealer} place=${place} /><${Role} place=${place} /><span class="tally">${tally(view, place)}</span>${!lay.compact && html`<span class="total">${points(place.total)}</span>`}</div>
+    <p id="table-status" class=${table.why ? "why" : ""} aria-live="polite">${table.why || said}</p>
+    <div class="own-actions">
+      ${table.back && html`<button type="button" id="undo" class="tool" title="Take back" onClick=${() => send({ do: "back" })}><${Icon} name="undo" /><span>Take back</span></button>`}
+      ${mine && !forced && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
+    </div>
+  </div>`;
+}
+
+/**
+ * All cards that lie anywhere, by word: where, and what they are there.
+ * @returns {Map<string, {x: number, y: number, width: number, height: number, kind: string, z: number}>}
+ */
+export function cardPlaces(table, lay) {
+  const { view } = table;
+  const places = new Map();
+  const put = (word, where, kind, z, more = {}) => places.set(word, { ...where, kind, z, ...more });
+  const last = view.tricks.at(-1);
+  if (last) {
+    const gone = view.trick.length > 0 || table.swept === trickName(view) || !["play", null].includes(view.phase);
+    const winner = view.winners.at(-1);
+    for (const [seat, word] of last) {
+      const lies = lay.trick.get(seat);
+      const home = lay.home.get(winner);
+      const where = gone ? { x: home.x - lies.width / 2, y: home.y - lies.height / 2, width: lies.width, height: lies.height } : lies;
+      put(word, where, gone ? "gone" : "trick", gone ? 1 : 30 + seat, { seat, best: seat === winner && !gone });
     }
-    byId("gif").disabled = false;
+  }
+  view.trick.forEach(([seat, word], number) => put(word, lay.trick.get(seat), "trick", 40 + number, { seat, best: seat === view.best && view.trick.length > 1 }));
+  for (const [seat, cards] of lay.hands) for (const card of cards) put(card.word, card, "open", 20, { seat, narrow: true });
+  const raises = view.turn === view.viewer && view.phase === "play" && view.legal.length > 0;
+  const legal = new Set(view.legal);
+  lay.hand.forEach((card, number) => {
+    const acts = raises && legal.has(card.word);
+    put(card.word ?? `back${number}`, { ...card, y: card.y - (acts ? 8 : 0) }, card.word ? "hand" : "back", 60 + number, { acts, dim: raises && !acts, seat: lay.first });
+  });
+  return places;
+}
+
+function tellWhy(word) {
+  updateTable({ why: store.table.view.why[word] || "" });
+  const { moment } = store.table;
+  setTimeout(() => store.table.moment === moment && updateTable({ why: "" }), 4000);
+}
+
+function Card({ table, word, at, home }) {
+  const { view } = table;
+  const { title } = DECKS[view.deck].cards[word] || { title: "A card face down" };
+  const { letter } = DECKS[view.deck];
+  const hint = table.hint && at.kind === "hand" && table.hint.options.find((option) => option.word === word);
+  const hinted = table.hint && at.kind === "hand" && table.hint.taken === word;
+  const by = at.kind === "trick" ? ` by ${nameOf(table, at.seat)}` : "";
+  const style = {
+    "--x": `${at.x}px`, "--y": `${at.y - (hinted ? 10 : 0)}px`, "--from-x": `${home.x - at.width / 2}px`, "--from-y": `${home.y - at.height / 2}px`,
+    width: `${at.width}px`, height: `${at.height}px`, zIndex: at.z, "--strip": `${Math.min(at.step || at.width, at.width)}px`,
   };
+  const more = at.acts
+    ? { role: "button", tabIndex: 0, "data-word": word, onClick: () => act(word) }
+    : at.dim
+      ? { role: "img", "data-why": word, onClick: () => tellWhy(word) }
+      : { role: "img" };
+  const symbol = at.kind === "back" ? "#noms-back" : `#noms-${at.narrow ? "t" : "c"}-${word}${letter}`;
+  return html`<div class=${`playing-card ${at.kind} ${at.acts ? "acts" : ""} ${at.dim ? "dim" : ""} ${at.best ? "best" : ""} ${hinted ? "hinted" : ""}`} aria-label=${title + by}
+      aria-hidden=${at.kind === "gone" ? "true" : null} data-card=${word} style=${style} ...${more}>
+    <svg viewBox=${at.narrow ? "0 0 26 46" : "0 0 70 100"} aria-hidden="true"><use href=${symbol} /></svg>
+    ${hint && html`<span class="hint-of">${hintText(hint)}</span>`}
+  </div>`;
 }
 
-function choices(select, words, chosen) {
-  select.replaceChildren(...words.map(([value, text]) => new Option(text, value, false, value === chosen)));
+/** The cards, always in the order of the deck, so that an element is never put elsewhere and its movement goes on. */
+function Cards({ table, lay }) {
+  const places = cardPlaces(table, lay);
+  const order = [...Object.keys(DECKS[table.view.deck].cards), ...[...places.keys()].filter((word) => word.startsWith("back"))];
+  const dealer = lay.home.get(table.view.dealer) || lay.middle;
+  return order.filter((word) => places.has(word)).map((word) => {
+    const at = places.get(word);
+    const home = ["trick", "gone"].includes(at.kind) ? lay.home.get(at.seat) : at.kind === "hand" && !table.view.tricks.length ? dealer : at.kind === "open" ? at : lay.home.get(at.seat);
+    return html`<${Card} key=${`${table.view.deal}${word}`} table=${table} word=${word} at=${at} home=${home} />`;
+  });
 }
 
-/* ---- the lobby */
+/** The table in the room that the page has for it. */
+export class Stage extends Component {
+  ref = createRef();
 
-class Lobby {
-  constructor(games) {
-    this.games = new Map(games.map((game) => [game.name, game]));
-    choices(byId("game"), games.map((game) => [game.name, game.title]), "small_ships");
-    byId("game").addEventListener("change", () => this.choose());
-    byId("seats").addEventListener("change", () => this.places());
-    byId("lobby").addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.open().catch((error) => notice(error.message));
-    });
-    byId("file").addEventListener("change", () => this.show(byId("file").files[0]));
-    addEventListener("dragover", (event) => event.preventDefault());
-    addEventListener("drop", (event) => {
-      event.preventDefault();
-      if (event.dataTransfer.files.length && !byId("lobby").hidden) this.show(event.dataTransfer.files[0]);
-    });
-    byId("lobby").hidden = false;
-    this.choose();
-  }
-
-  get game() {
-    return this.games.get(byId("game").value);
-  }
-
-  choose() {
-    const game = this.game;
-    choices(byId("seats"), game.seats.map((seats) => [String(seats), String(seats)]), String(game.usual));
-    const players = game.players.map((name) => [name, name]);
-    choices(byId("hints"), players, game.players[0]);
-    choices(byId("thinker"), [["", "nobody"], ...players], "");
-    const lines = game.options.map((option) => {
-      const input = element("input");
-      input.name = option.name;
-      input.maxLength = 200;
-      input.placeholder = option.usual;
-      return element("label", `${option.name}: ${option.doc}; ${option.allowed} `, input);
-    });
-    byId("options-of-game").replaceChildren(...lines);
-    this.places();
-  }
-
-  places() {
-    const players = this.game.players.map((name) => [name, name]);
-    const lines = [element("legend", "Who sits where")];
-    for (let seat = 0; seat < Number(byId("seats").value); seat += 1) {
-      const select = element("select");
-      select.dataset.seat = String(seat);
-      choices(select, [["-me", "me"], ["-person", "somebody with a link"], ...players], seat === 0 ? "-me" : this.game.players[0]);
-      lines.push(element("label", `Seat ${seat} `, select));
-    }
-    byId("places").replaceChildren(...lines);
-  }
-
-  async open() {
-    const chosen = [...byId("places").querySelectorAll("select")].map((select) => select.value);
-    if (chosen.filter((word) => word === "-me").length > 1) throw new Error("you can have one seat");
-    const people = {};
-    chosen.forEach((word, seat) => {
-      if (word === "-me") people[seat] = byId("name").value;
-      if (word === "-person") people[seat] = `Guest ${seat}`;
-    });
-    const options = {};
-    for (const input of byId("options-of-game").querySelectorAll("input")) if (input.value.trim()) options[input.name] = input.value.trim();
-    const players = chosen.map((word) => (word.startsWith("-") ? null : word));
-    const wish = { variant: this.game.name, seats: chosen.length, options, players, people, hints: byId("hints").value };
-    const opened = await asked("/api/tables", JSON.stringify(wish));
-    stored(`noms-invitations-${opened.table}`, JSON.stringify(opened.invitations));
-    const mine = chosen.indexOf("-me");
-    location.hash = link(opened.table, mine < 0 ? {} : { invitation: opened.invitations[mine] });
-  }
-
-  async show(file) {
-    if (!file) return;
-    try {
-      const player = byId("thinker").value;
-      const analyse = byId("analyse").checked ? 1 : 0;
-      notice(analyse ? "Searching for mistakes" : "");
-      const text = await file.text();
-      const film = await asked(`/api/film?player=${encodeURIComponent(player)}&analyse=${analyse}`, text);
-      notice("");
-      byId("lobby").hidden = true;
-      replay = replay || new Replay(board, false);
-      replay.load(film);
-      offerGif("/api/gif", { player }, text);
-    } catch (error) {
-      notice(error.message);
-    }
-  }
-}
-
-function link(table, secret) {
-  const words = new URLSearchParams({ table, ...secret });
-  if (token) words.set("token", token);
-  return words.toString();
-}
-
-/* The key of this browser at the table of the address. An invitation is good once, and for a key that nobody else knows. */
-async function ownKey() {
-  const [table, invitation] = [address.get("table"), address.get("invitation")];
-  if (!invitation) return address.get("key");
-  const drawn = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18)))).replace(/\+/g, "-").replace(/\//g, "_");
-  const key = stored(`noms-key-${invitation}`) || drawn;
-  stored(`noms-key-${invitation}`, key);
-  await asked("/api/seat", JSON.stringify({ table, invitation, key }));
-  history.replaceState(null, "", `#${link(table, { key })}`);
-  return key;
-}
-
-/* ---- a table */
-
-class Table {
-  constructor(name, key) {
-    this.name = name;
-    this.key = key;
-    this.state = null;
-    this.parts = new Map();
-    this.order = [];
-    this.moment = "";
-    this.wait = 500;
-    byId("play-panel").hidden = false;
-    byId("hint").addEventListener("click", () => this.send({ do: "hint" }));
-    byId("undo").addEventListener("click", () => this.send({ do: "back" }));
-    byId("deal-next").addEventListener("click", () => this.send({ do: "next" }));
-    byId("records").addEventListener("click", () => this.send({ do: "records" }));
-    byId("pace").addEventListener("change", () => this.send({ do: "speed", seconds: Number(byId("pace").value) }));
-    byId("watch").addEventListener("click", () => this.send({ do: "film", analyse: false }));
-    byId("judge").addEventListener("click", () => {
-      notice("Searching for mistakes");
-      this.send({ do: "film", analyse: true });
-    });
-    byId("return").addEventListener("click", () => this.turnTo(false));
-    byId("rejoin").addEventListener("click", () => this.connect());
-    board.svg.addEventListener("click", (event) => this.choose(event.target.closest("[data-word]")));
-    document.addEventListener("keydown", (event) => this.pressed(event));
-    this.connect();
-  }
-
-  connect() {
-    this.elsewhere = "";
-    byId("rejoin").hidden = true;
-    this.socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
-    this.socket.addEventListener("open", () => {
-      this.wait = 500;
-      this.parts.clear();
-      this.send({ do: "hello", table: this.name, key: this.key || null, token: token || null });
-    });
-    this.socket.addEventListener("message", (event) => this.told(JSON.parse(event.data)));
-    this.socket.addEventListener("close", () => {
-      byId("rejoin").hidden = !this.elsewhere;
-      notice(this.elsewhere);
-      if (this.elsewhere) return;
-      byId("table-status").textContent = "The connection is lost; trying again.";
-      setTimeout(() => this.connect(), this.wait);
-      this.wait = Math.min(2 * this.wait, 10000);
-    });
-  }
-
-  send(message) {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
-  }
-
-  choose(card) {
-    if (card && !this.watches) this.send({ do: "act", word: card.dataset.word, moment: this.moment });
-  }
-
-  told(message) {
-    const jobs = {
-      symbols: () => board.symbols(message.text),
-      rules: () => byId("rules").replaceChildren(...message.lines.map((line) => element("p", line))),
-      refused: () => notice(message.text),
-      elsewhere: () => (this.elsewhere = message.text),
-      records: () => save("records.jsonl", new Blob([message.text], { type: "application/jsonl" })),
-      table: () => this.shown(message),
-      hint: () => this.hinted(message),
-      film: () => this.watch(message.film),
+  componentDidMount() {
+    const measure = () => {
+      const { clientWidth: width, clientHeight: height } = this.ref.current;
+      if (!store.size || store.size.width !== width || store.size.height !== height) update({ size: { width, height } });
     };
-    jobs[message.is]();
+    this.observer = new ResizeObserver(measure);
+    this.observer.observe(this.ref.current);
+    measure();
   }
 
-  get watches() {
-    return !byId("replay").hidden;
+  componentWillUnmount() {
+    this.observer.disconnect();
   }
 
-  /* The deal that is over, move by move, with its mistakes if it was analysed. */
-  watch(film) {
-    notice("");
-    this.turnTo(true);
-    replay = replay || new Replay(board, false);
-    replay.load(film);
-    offerGif("/api/table-gif", {}, JSON.stringify({ table: this.name, key: this.key, deal: film.deal }));
-  }
-
-  turnTo(film) {
-    byId("play-panel").hidden = film;
-    byId("replay").hidden = byId("return").hidden = !film;
-    if (film) return;
-    replay.stop();
-    board.svg.setAttribute("aria-label", "The table");
-    this.draw({ parts: {}, moment: this.moment });
-  }
-
-  draw(message) {
-    for (const [name, text] of Object.entries(message.parts)) this.parts.set(name, text);
-    this.order = message.order || this.order;
-    this.moment = message.moment;
-    if (this.watches) return;
-    const focused = document.activeElement;
-    board.show(this.order.map((name) => [name, this.parts.get(name)]));
-    const words = [...board.svg.querySelectorAll("[data-word]")];
-    for (const word of words) {
-      word.setAttribute("role", "button");
-      word.setAttribute("tabindex", "0");
-    }
-    if (!focused.isConnected) words.find((word) => word.dataset.word === focused.dataset.word)?.focus();
-  }
-
-  /* Only what has changed is sent. */
-  shown(fresh) {
-    const message = { ...this.state, ...fresh };
-    this.state = message;
-    if (this.moment !== fresh.moment) {
-      notice("");
-      byId("advice").hidden = true;
-    }
-    this.draw(fresh);
-    const mine = message.yours !== null && message.turn === message.yours;
-    byId("table-status").textContent = mine ? `Your turn. ${message.status}` : message.status;
-    document.title = mine ? "Your turn · Noms" : "Noms";
-    byId("deal-next").disabled = (message.yours === null && message.people.length > 0) || !message.scored || message.over;
-    byId("hint").disabled = !mine;
-    byId("undo").disabled = message.yours === null || message.people.length > 1;
-    byId("records").hidden = !message.over;
-    byId("over").hidden = !message.scored || message.yours === null;
-    if (document.activeElement !== byId("pace")) byId("pace").value = String(message.speed);
-    this.people(message);
-    this.sheet(message);
-  }
-
-  hinted(message) {
-    this.draw(message);
-    byId("advice").hidden = false;
-    byId("advice").querySelector("h2").textContent = `Hint by ${message.name}`;
-    showOptions(byId("advice-list"), message.options, message.taken);
-  }
-
-  people(message) {
-    const invitations = JSON.parse(stored(`noms-invitations-${this.name}`) || "{}");
-    const mayReplace = message.yours !== null || !message.people.length;
-    const lines = message.people.map((person) => {
-      const state = !person.sits ? " (a player plays)" : person.here ? "" : person.invited ? " (invited)" : " (away)";
-      const line = element("div", `Seat ${person.seat}: ${person.name}${state} `);
-      if (message.yours === person.seat && !person.sits) line.append(this.button("Take my seat back", () => this.send({ do: "sit" })));
-      if (mayReplace && person.sits && !person.here) line.append(this.replacing(person.seat, message.players[0]));
-      if (message.yours !== person.seat && person.invited && invitations[person.seat]) {
-        const invitation = element("input");
-        invitation.readOnly = true;
-        invitation.value = `${location.origin}/#${link(this.name, { invitation: invitations[person.seat] })}`;
-        invitation.setAttribute("aria-label", `Link for seat ${person.seat}`);
-        line.append(invitation);
-      }
-      return line;
-    });
-    const failed = message.names[message.failed];
-    if (failed) {
-      const line = element("div", `Seat ${message.failed}: ${failed} has failed `);
-      const others = message.players.filter((name) => failed !== name && failed !== `${name} ${message.failed}`);
-      if (mayReplace) line.append(this.replacing(message.failed, others[0]));
-      lines.push(line);
-    }
-    byId("people").replaceChildren(...lines);
-    byId("people").hidden = message.people.length < 2 && !failed;
-  }
-
-  replacing(seat, player) {
-    return this.button(`Let ${player} play`, () => this.send({ do: "replace", seat, player }));
-  }
-
-  button(text, job) {
-    const made = element("button", text);
-    made.type = "button";
-    made.addEventListener("click", job);
-    return made;
-  }
-
-  sheet(message) {
-    byId("sheet").hidden = !message.sheet.length;
-    const heads = ["Deal", ...message.names].map((name) => {
-      const head = element("th", name);
-      head.scope = "col";
-      return head;
-    });
-    byId("sheet").querySelector("thead").replaceChildren(element("tr", "", ...heads));
-    const rows = message.sheet.map((deal, number) => {
-      const cells = deal.points.map((points, seat) => element("td", `${points >= 0 ? "+" : ""}${points} → ${deal.totals[seat]}`));
-      const row = element("tr", "", element("td", String(number + 1)), ...cells);
-      row.title = deal.lines.join("\n");
-      return row;
-    });
-    byId("sheet").querySelector("tbody").replaceChildren(...rows);
-    const last = message.sheet.at(-1);
-    byId("last-result").replaceChildren(...(last ? last.lines.map((line) => element("li", line)) : []));
-  }
-
-  pressed(event) {
-    if (event.repeat && !event.key.startsWith("Arrow")) {
-      if (event.key === " " && event.target.dataset?.word) event.preventDefault();
-      return;
-    }
-    if (this.watches || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-    const words = [...board.svg.querySelectorAll("[data-word]")];
-    const at = words.indexOf(document.activeElement);
-    const jobs = {
-      ArrowRight: () => words.length && words[(at + 1) % words.length].focus(),
-      ArrowLeft: () => words.length && words[(at + words.length - (at < 0 ? 0 : 1)) % words.length].focus(),
-      h: () => byId("hint").click(),
-      u: () => byId("undo").click(),
-      n: () => byId("deal-next").click(),
-    };
-    if ((event.key === "Enter" || event.key === " ") && at >= 0) this.choose(words[at]);
-    else if (jobs[event.key]) jobs[event.key]();
-    else return;
-    event.preventDefault();
+  render({ table }) {
+    return html`<div class="stage" id="stage" role="group" aria-label="Table" ref=${this.ref}>
+      ${store.size && table.view && html`<${Laid} table=${table} lay=${layout(table.view, store.size)} />`}
+    </div>`;
   }
 }
 
-startTheme(byId("theme"));
-if (address.get("token")) stored("noms-token", token);
-byId("leave").addEventListener("click", (event) => {
+export function Laid({ table, lay }) {
+  const { view } = table;
+  const others = view.places.filter((place) => lay.plates.has(place.seat));
+  const over = view.phase === null && (table.swept === trickName(view) || !view.tricks.length);
+  return html`
+    <div class="felt" style=${box(lay.felt)}></div>
+    ${others.map((place) => html`<${Plate} key=${`seat${place.seat}`} table=${table} place=${place} where=${lay.plates.get(place.seat)} compact=${lay.compact} />`)}
+    <${OwnBar} table=${table} lay=${lay} />
+    <${Cards} table=${table} lay=${lay} />
+    ${lay.choices && html`<${Choices} table=${table} lay=${lay} />`}
+    ${lay.row.height > 0 && html`<${RowChoices} table=${table} lay=${lay} />`}
+    ${over && html`<${Result} table=${table} lay=${lay} />`}`;
+}
+
+/** What keys do at the table. */
+export function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  if (event.repeat && !event.key.startsWith("Arrow")) {
+    if (event.key === " " && event.target.dataset?.word) event.preventDefault();
+    return;
+  }
+  const words = [...document.querySelectorAll("#stage [data-word]")];
+  const at = words.indexOf(document.activeElement);
+  const click = (id) => () => document.getElementById(id)?.click();
+  const jobs = {
+    ArrowRight: () => words.length && words[(at + 1) % words.length].focus(),
+    ArrowLeft: () => words.length && words[(at + words.length - (at < 0 ? 0 : 1)) % words.length].focus(),
+    h: click("hint"),
+    u: click("undo"),
+    n: click("deal-next"),
+  };
+  if ((event.key === "Enter" || event.key === " ") && at >= 0) act(words[at].dataset.word);
+  else if (jobs[event.key]) jobs[event.key]();
+  else return;
   event.preventDefault();
-  location.hash = "";
-});
-addEventListener("hashchange", () => location.reload());
-let table = null;
-const opening = address.get("table")
-  ? ownKey().then((key) => (table = new Table(address.get("table"), key)))
-  : asked("/api/games").then((games) => new Lobby(games));
-opening.catch((error) => notice(error.message));
+}
+

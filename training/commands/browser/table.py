@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 import socket
+import sys
+import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +16,7 @@ import tyro
 from noms_env._files import read_file, write_atomically
 
 from ...extras import require
-from ...options import by_default
+from ...options import OFF, by_default
 from ..common import OK, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -32,8 +35,9 @@ def table(
     player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = (),
     most_tables: Annotated[int, tyro.conf.arg(metavar="N")] = 200,
     idle_hours: Annotated[float, tyro.conf.arg(metavar="HOURS")] = 72,
+    no_open: Annotated[bool, OFF] = False,
 ) -> int:
-    """Play in the browser: open the address that is printed, choose a game, and sit down.
+    """Play in the browser: choose a game on the page that opens, and play.
 
     Players or policies hold the other seats, or people to whom you send a link. Tables are kept in a folder after every
     decision: after a restart they go on. A browser is sent what its seat may see, and nothing else.
@@ -54,6 +58,7 @@ def table(
         player: Players that may be chosen besides the usual ones, as for `noms evaluate`.
         most_tables: Tables at a time.
         idle_hours: Hours after which a table where nobody is gets removed.
+        no_open: Do not open the page in a browser; from a script none is opened anyway.
     """
     if not PORTS[0] <= port <= PORTS[1]:
         raise CommandError(f"--port must be from {PORTS[0]} to {PORTS[1]}, not {port}")
@@ -71,7 +76,8 @@ def table(
             agent_spec(name)
     with file_errors(f"cannot use the folder {folder}"):
         Path(folder).mkdir(0o700, parents=True, exist_ok=True)
-    return serve(host, port, Path(folder), player, Limits(tables=most_tables, idle_hours=idle_hours))
+    limits = Limits(tables=most_tables, idle_hours=idle_hours)
+    return serve(host, port, Path(folder), player, limits, opens=not no_open and sys.stdout.isatty())
 
 
 TOKEN = re.compile("[A-Za-z0-9_-]{22}")
@@ -93,11 +99,8 @@ def kept_token(folder: Path) -> str:
     return token
 
 
-def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits) -> int:
-    """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
-    from noms_env.variants import VARIANTS
-
-    from ...agents.registry import compile_players
+def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits, opens: bool = False) -> int:
+    """Serve the tables of a folder until Ctrl-C, and open the page if wished; CommandError if nothing can listen there."""
     from ...browser.connections import server_of
     from ...browser.hall import Hall
     from ...browser.lobby import Lobby
@@ -108,11 +111,21 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     name = f"[{host}]" if ":" in host else host
     hosts = LOOPBACK if is_local else () if host in ANY_HOST else (name.lower(), *LOOPBACK)
     lobby = Lobby(players)
-    compile_players(lobby.players_of(VARIANTS[0]), batches=False)  # those of another game need the same
     app = application(Hall(folder, lobby, limits, token), hosts)
     with file_errors(f"cannot listen at {name}:{port}"):
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     address = f"http://{name}:{port}/" + (f"#token={token}" if token else "")
     print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
+    lobby.compile()
+    if opens:
+        open_page(address.replace(f"//{name}:", f"//{HOME}:") if host in ANY_HOST else address)
     server_of(app, limits.message_bytes).run(sockets=[listening])
     return OK
+
+
+def open_page(address: str) -> None:
+    """Open a page in a browser that has a window; where there is none, nothing happens."""
+    with suppress(webbrowser.Error):
+        browser = webbrowser.get()
+        if not isinstance(browser, webbrowser.GenericBrowser) or isinstance(browser, webbrowser.BackgroundBrowser):
+            browser.open(address)

@@ -1,0 +1,163 @@
+"""A `View` as plain data for a page that draws it by itself, and the cards that such a page needs.
+
+`view_data` reads a `View` and nothing else, so what a seat may not see is not in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noms_env.core.cards import CARD_NUMBERS, CARD_SUITS, CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
+from noms_env.show.cards import RANK_NAMES, card_title, symbols
+from noms_env.show.lines import ALL_RANKS
+from noms_env.show.marks import MARK_NAMES
+from noms_env.show.results import Outcome, outcomes, wanted_tricks
+from noms_env.show.rules import SUIT_NAMES
+from noms_env.show.view import SUIT_ORDER, Place, View, call_said, main_suit, sorted_hand, suits_of
+
+
+def view_data(view: View) -> dict[str, Any]:
+    """A view for JSON: cards and actions are the words of a record, suits letters, seats numbers.
+
+    `why` has a sentence for each card in the viewer's hand that is not legal in the viewer's turn, `choices` the legal actions
+    that are no card of the hand, `side` the tricks of the declarer as far as the viewer knows who took them for that side,
+    and `results` what a scored deal brought.
+    """
+    words = CARD_WORDS[view.deck_kind]
+    own = next((place for place in view.places if place.seat == view.viewer), None)
+    return {
+        "viewer": view.viewer,
+        "title": view.title,
+        "deck": view.deck_kind,
+        "deal": view.deal,
+        "deals": view.deals,
+        "target": view.target,
+        "multiplier": view.multiplier,
+        "over": view.over,
+        "truncated": view.truncated,
+        "size": view.deal_size,
+        "phase": view.phase,
+        "turn": view.to_act,
+        "passed_out": view.passed_out,
+        "dealer": view.dealer,
+        "trump": _suit(view.trump, view.deck_kind),
+        "trump_unsaid": view.trump_unsaid,
+        "candidates": [_suit(suit, view.deck_kind) for suit in view.candidates],
+        "turn_up": _card(view.turn_up, view.deck_kind),
+        "excuse_shown_by": view.excuse_shown_by,
+        "broken": view.broken,
+        "contract": view.contract,
+        "declarer": view.declarer,
+        "nominated": _card(view.nominated, view.deck_kind),
+        "nominated_rank": None if view.nominated_rank is None else RANK_LETTERS[FRENCH][view.nominated_rank],
+        "refused": [words[card] for card in view.refused],
+        "revealed": view.revealed,
+        "indicated": view.indicated,
+        "alone": view.alone,
+        "partner": view.partner,
+        "role": view.role,
+        "trick": [[seat, words[card]] for seat, card in view.trick],
+        "led": _suit(view.led_suit, view.deck_kind),
+        "best": view.best_seat,
+        "tricks": [[[seat, words[card]] for seat, card in trick] for trick in view.past_tricks],
+        "winners": [*view.winners],
+        "stock": [words[card] for card in view.stock],
+        "legal": [words[card] for card in sorted(view.legal_cards)],
+        "choices": _choices(view),
+        "barred": [words[card] for card in view.barred],
+        "why": _why(view, own),
+        "side": _side(view),
+        "results": [vars(outcome) for outcome in _results(view)],
+        "places": [_place(place, view) for place in view.places],
+    }
+
+
+def _card(card: int | None, deck_kind: int) -> str | None:
+    return None if card is None else CARD_WORDS[deck_kind][card]
+
+
+def _suit(suit: int | None, deck_kind: int) -> str | None:
+    """The letter of a suit; `NT` for no trump."""
+    if suit is None:
+        return None
+    return "NT" if suit == NO_TRUMP else SUIT_LETTERS[deck_kind][suit]
+
+
+def _place(place: Place, view: View) -> dict[str, Any]:
+    hand = None if place.hand is None else [CARD_WORDS[view.deck_kind][card] for card in place.hand]
+    return {**vars(place), "hand": hand, "marks": [*place.marks], "calls": [*place.calls]}
+
+
+def _results(view: View) -> list[Outcome]:
+    return outcomes(view) if view.phase is None else []
+
+
+def _choices(view: View) -> list[dict[str, str]]:
+    """The legal actions but for the cards of a hand, as they are said."""
+    kind, letters = view.deck_kind, SUIT_LETTERS[view.deck_kind]
+    words = [word for word in view.legal if view.phase != "play" or word not in CARD_NUMBERS[kind]]
+    said = {"indicate": "Show yourself as the partner", "unsaid": "Leave trump unsaid", "NT": "No trump", "pass": "Pass"}
+    if view.phase == "call":
+        return [{"word": word, "said": said.get(word) or call_said(word, view.misere)} for word in words]
+    if view.phase in ("trump", "suit"):
+        said |= {letter: SUIT_NAMES[kind][number] for number, letter in enumerate(letters)}
+    if view.phase == "nominate":
+        said |= {word: card_title(CARD_NUMBERS[kind][word], kind) for word in words if word in CARD_NUMBERS[kind]}
+        said |= {rank: f"{RANK_NAMES.get(rank, rank)} of trumps" for rank in ALL_RANKS}
+    return [{"word": word, "said": said.get(word, word)} for word in words]
+
+
+def _side(view: View) -> dict[str, Any] | None:
+    """The declarer's side as far as the viewer knows it, and what it has taken; None where nobody is the declarer."""
+    if view.declarer is None or view.phase not in ("play", "suit", None):
+        return None
+    known = {view.declarer, view.revealed, view.viewer if view.role == "partner" else None, view.partner} - {None}
+    seats = sorted(seat for seat in known if seat is not None)
+    taken = sum(view.places[seat].tricks for seat in seats)
+    return {"seats": seats, "taken": taken, "wanted": wanted_tricks(view.contract), "known": len(seats) > 1 or view.alone}
+
+
+def _why(view: View, own: Place | None) -> dict[str, str]:
+    """Why cards of the own hand may not be played now."""
+    if own is None or view.phase != "play" or view.to_act != view.viewer or not view.legal_cards:
+        return {}
+    held = [card for card in own.hand or () if card not in view.legal_cards]
+    return {CARD_WORDS[view.deck_kind][card]: _reason(view, card, own.hand or ()) for card in held}
+
+
+def _reason(view: View, card: int, hand: tuple[int, ...]) -> str:
+    """Why a card that the viewer holds may not be played now."""
+    kind, names = view.deck_kind, SUIT_NAMES[view.deck_kind]
+    if view.trick and view.led_suit is not None:
+        return f"You must follow {names[view.led_suit]}."
+    if view.broken is False and view.trump is not None and CARD_SUITS[kind, card] >> view.trump & 1:
+        return f"You may not lead {names[view.trump]}, the trump suit, before a trump has been played."
+    if view.declarer == view.viewer and view.nominated is not None and not view.tricks_done:
+        suit = main_suit(view.nominated, kind)
+        if all(main_suit(other, kind) != suit for other in view.legal_cards):
+            return f"You may not lead {names[suit]}, the suit of the card that you nominated, to the first trick."
+        return "You may not lead the card that you nominated to the first trick."
+    return f"{card_title(card, kind)} may not be led now."
+
+
+def deck_data(deck_kind: int) -> dict[str, Any]:
+    """A deck for a page: its cards in the order of a sorted hand, its suits, and the symbols that draw both.
+
+    Each card has `title`, `rank` and `suits` (letters). It is drawn by the symbol `noms-c-`, its word and the deck's `letter`,
+    narrow by `noms-t-`, and a suit by `noms-` and its mark; see `noms_env.show.cards`.
+    """
+    words, letters = CARD_WORDS[deck_kind], SUIT_LETTERS[deck_kind]
+    cards = {
+        words[card]: {
+            "title": card_title(card, deck_kind),
+            "rank": "EX" if deck_kind != FRENCH and card == EXCUSE else "10" if words[card][0] == "T" else words[card][0],
+            "suits": [letters[suit] for suit in suits_of(card, deck_kind)],
+        }
+        for card in sorted_hand((1 << len(words)) - 1, deck_kind)
+    }
+    suits = {
+        letters[suit]: {"name": SUIT_NAMES[deck_kind][suit], "mark": MARK_NAMES[deck_kind][suit]}
+        for suit in SUIT_ORDER[deck_kind]
+    }
+    drawn = "".join(symbols(deck_kind).values())
+    return {"letter": "f" if deck_kind == FRENCH else "d", "cards": cards, "suits": suits, "symbols": drawn}

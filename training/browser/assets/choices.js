@@ -1,0 +1,110 @@
+/* What may be chosen besides cards of the hand, and the result of a deal: both in the middle of the table. */
+
+import { act, ask, send } from "./connection.js";
+import { DECKS } from "./decks.js";
+import { html } from "./store.js";
+import { CardWord, Suit } from "./head.js";
+import { count, headline, nameOf, outcomeText, points, signed } from "./words.js";
+
+const TITLES = { call: "How many tricks?", trump: "Name the trump suit", nominate: "Nominate a card" };
+
+/** A choice, with what a hint says of it. */
+function Choice({ table, choice, cls = "", children }) {
+  const hint = table.hint && table.hint.options.find((option) => option.word === choice.word);
+  const taken = table.hint && table.hint.taken === choice.word;
+  return html`<button type="button" class=${`choice ${cls} ${taken ? "hinted" : ""}`} data-word=${choice.word} aria-label=${choice.said} onClick=${() => act(choice.word)}>
+    ${children}${hint && html`<span class="hint-of">${hintText(hint)}</span>`}
+  </button>`;
+}
+
+/** What a hint says of an action: its chance in per cent, or the points expected. */
+export function hintText(option) {
+  if ("p" in option) return `${Math.round(100 * option.p)} %`;
+  return "v" in option ? signed(option.v) : "";
+}
+
+function Word({ view, choice }) {
+  if (view.phase !== "call" && DECKS[view.deck].suits[choice.word]) {
+    return html`<${Suit} deck=${view.deck} letter=${choice.word} label=${false} /><span>${choice.said}</span>`;
+  }
+  return html`<span>${choice.said}</span>`;
+}
+
+/** Cards to nominate, a suit in a row; the own ones are marked. */
+function Nominations({ table, grid }) {
+  const { view } = table;
+  const own = new Set(view.places[view.viewer]?.hand || []);
+  const rows = new Map();
+  for (const letter of Object.keys(DECKS[view.deck].suits)) rows.set(letter, []);
+  rows.set("", []);
+  const ranks = [...Object.keys(DECKS[view.deck].cards)].map((word) => word[0]);
+  for (const choice of view.choices) rows.get(choice.word.slice(1)).push(choice);
+  return [...rows.entries()].filter(([, row]) => row.length).map(([letter, row]) => html`<div class="nomination-row">
+    ${row.sort((one, other) => ranks.indexOf(one.word[0]) - ranks.indexOf(other.word[0])).map((choice) => html`<${Choice} key=${choice.word} table=${table} choice=${choice} cls=${`card-choice ${own.has(choice.word) ? "own" : ""}`}>
+      ${letter ? html`<${CardWord} deck=${view.deck} word=${choice.word} />` : html`<b>${choice.word === "T" ? "10" : choice.word}</b>`}
+    </${Choice}>`)}
+  </div>`);
+}
+
+/** The choices of an auction, of trump and of a nomination. */
+export function Choices({ table, lay }) {
+  const { view } = table;
+  const { centre, choices } = lay;
+  const style = { left: `${centre.x}px`, top: `${centre.y}px`, width: `${centre.width}px`, height: `${centre.height}px`, "--columns": choices.columns, "--cell-width": `${choices.width}px`, "--cell-height": `${choices.height}px` };
+  const nominates = view.phase === "nominate";
+  return html`<div class="middle" style=${style}>
+    <div class=${`choices ${nominates ? "nominations" : ""}`} role="group" aria-label=${TITLES[view.phase]}>
+      <p class="choices-title">${nominates ? html`Nominate a card: its holder is your partner.${" "}<span class="own-legend">Yours</span>` : TITLES[view.phase]}</p>
+      ${nominates
+        ? html`<${Nominations} table=${table} />`
+        : html`<div class="choice-grid">${view.choices.map((choice) => html`<${Choice} key=${choice.word} table=${table} choice=${choice} cls=${/^\d+$/.test(choice.word) || DECKS[view.deck].suits[choice.word] ? "" : "word-choice"}><${Word} view=${view} choice=${choice} /></${Choice}>`)}</div>`}
+    </div>
+  </div>`;
+}
+
+/** Choices beside the cards of the hand: the suit of a card that is led, or to show oneself. */
+export function RowChoices({ table, lay }) {
+  const { view } = table;
+  const { row } = lay;
+  return html`<div class="row-choices" role="group" aria-label="Choices" style=${{ left: `${row.x}px`, top: `${row.y}px`, width: `${row.width}px`, height: `${row.height}px` }}>
+    ${view.choices.map((choice) => html`<${Choice} key=${choice.word} table=${table} choice=${choice}><${Word} view=${view} choice=${choice} /></${Choice}>`)}
+  </div>`;
+}
+
+function OutcomeRow({ table, place }) {
+  const { view } = table;
+  const outcome = view.results.find((one) => one.seats.includes(place.seat));
+  const roles = ["declarer", "partner", "sniped", "winner"].filter((mark) => place.marks.includes(mark));
+  const of = outcome && outcome.seats.length > 1 ? count(place.tricks, "trick") : outcome ? outcomeText(outcome).replace(/, (made|failed)$/, "") : "";
+  return html`<tr class=${place.seat === table.yours ? "mine" : ""}>
+    <th scope="row">${nameOf(table, place.seat)}${roles.map((role) => html` <span class=${`tag ${role}`}>${role}</span>`)}</th>
+    <td class="of">${of}${outcome && outcome.made !== null && outcome.seats.length === 1 ? html` <span class=${outcome.made ? "good" : "bad"}>${outcome.made ? "made" : "failed"}</span>` : ""}</td>
+    <td class="number">${place.points === null ? "" : signed(place.points)}</td>
+    <td class="number total">${points(place.total)}</td>
+  </tr>`;
+}
+
+/** How a deal ended, and what can be done now. */
+export function Result({ table, lay }) {
+  const { view } = table;
+  const { result } = lay;
+  const leads = table.yours !== null || !table.people.length;
+  const own = view.results.find((outcome) => outcome.seats.includes(table.yours)) || (view.declarer !== null && view.results[0]);
+  const waits = table.asks;
+  return html`<div class="middle" style=${{ left: `${result.x}px`, top: `${result.y}px`, width: `${result.width}px`, height: `${result.height}px` }}>
+    <section class=${`result ${own && own.made === false ? "lost" : ""}`} aria-label="Result of the deal">
+      <h2 id="result-headline">${headline(table)}</h2>
+      <table><thead><tr><th scope="col">Player</th><th scope="col">Tricks</th><th scope="col" class="number">Deal</th><th scope="col" class="number">Total</th></tr></thead>
+        <tbody>${view.places.map((place) => html`<${OutcomeRow} table=${table} place=${place} />`)}</tbody></table>
+      ${view.stock.length > 0 && html`<p class="stock"><span class="label">Undealt</span> ${view.stock.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</p>`}
+      <div class="actions">
+        ${!table.over && leads && html`<button type="button" id="deal-next" class="primary" onClick=${() => send({ do: "next" })}>Next deal</button>`}
+        ${table.over && leads && html`<a id="again" class="button primary" href="/">Another game</a>`}
+        ${table.yours !== null && html`
+          <button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", analyse: true })}>${waits === "judge" ? html`<span class="spinner"></span> Looking for mistakes` : "Analyse"}</button>
+          <button type="button" id="watch" disabled=${waits !== ""} onClick=${() => ask("watch", { do: "film", analyse: false })}>Replay</button>`}
+        ${table.over && html`<button type="button" id="records" onClick=${() => send({ do: "records" })}>Save the records</button>`}
+      </div>
+    </section>
+  </div>`;
+}

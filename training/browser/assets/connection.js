@@ -1,0 +1,127 @@
+/* Requests to the server, and the socket of a table. */
+
+import { kept, store, update, updateTable } from "./store.js";
+import { heard } from "./sound.js";
+
+const address = new URLSearchParams(location.hash.slice(1));
+export const token = address.get("token") || kept("noms-token") || "";
+if (address.get("token")) kept("noms-token", token);
+
+/** The answer to a request; what the server refuses is an error whose `field` names what it is about. */
+export async function asked(path, body, kind = "json") {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body });
+  if (!answer.ok) {
+    const told = await answer.json();
+    throw Object.assign(new Error(told.error), { field: told.field });
+  }
+  return answer[kind]();
+}
+
+/** The part of an address behind # that leads to a table. */
+export function link(table, secret) {
+  const words = new URLSearchParams({ table, ...secret });
+  if (token) words.set("token", token);
+  return words.toString();
+}
+
+/** The key of this browser at the table of the address. An invitation is good once, and for a key that nobody else knows. */
+async function ownKey() {
+  const [table, invitation] = [address.get("table"), address.get("invitation")];
+  if (!invitation) return address.get("key");
+  const drawn = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18)))).replace(/\+/g, "-").replace(/\//g, "_");
+  const key = kept(`noms-key-${invitation}`) || drawn;
+  kept(`noms-key-${invitation}`, key);
+  await asked("/api/seat", JSON.stringify({ table, invitation, key }));
+  history.replaceState(null, "", `#${link(table, { key })}`);
+  return key;
+}
+
+let socket = null;
+let wait = 500;
+let sweeping = 0;
+
+/** Open the table of the address. */
+export async function openTable() {
+  const key = await ownKey();
+  const name = address.get("table");
+  const invitations = JSON.parse(kept(`noms-invitations-${name}`) || "{}");
+  update({ page: "table", table: { name, key, invitations, moment: "", view: null, hint: null, why: "", swept: "", lost: false, elsewhere: "", rules: [], asks: "" } });
+  connect();
+}
+
+export function connect() {
+  updateTable({ elsewhere: "" });
+  update({ notice: "" });
+  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
+  socket.addEventListener("open", () => {
+    wait = 500;
+    updateTable({ lost: false, swept: null });
+    send({ do: "hello", table: store.table.name, key: store.table.key || null, token: token || null });
+  });
+  socket.addEventListener("message", (event) => told(JSON.parse(event.data)));
+  socket.addEventListener("close", () => {
+    if (store.table.elsewhere) return;
+    updateTable({ lost: true });
+    setTimeout(connect, wait);
+    wait = Math.min(2 * wait, 10000);
+  });
+}
+
+export function send(message) {
+  if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+/** Take an action; one that comes late does nothing. */
+export const act = (word) => send({ do: "act", word, moment: store.table.moment });
+
+export function ask(what, message) {
+  updateTable({ asks: what });
+  send(message);
+}
+
+/** Name of the last complete trick of a view. */
+export const trickName = (view) => `${view.deal}.${view.tricks.length}`;
+
+function told(message) {
+  const jobs = {
+    rules: () => updateTable({ rules: message.lines }),
+    refused: () => {
+      update({ notice: capital(message.text) });
+      updateTable({ asks: "" });
+    },
+    elsewhere: () => updateTable({ elsewhere: message.text }),
+    records: () => globalThis.save("records.jsonl", new Blob([message.text], { type: "application/jsonl" })),
+    table: () => shown(message),
+    hint: () => {
+      updateTable({ asks: "", ...(message.moment === store.table.moment ? { hint: message } : {}) });
+      update({ open: [...store.open.filter((one) => one !== "hint"), "hint"] });
+    },
+    film: () => {
+      updateTable({ asks: "" });
+      update({ page: "film", film: message.film });
+    },
+  };
+  jobs[message.is]();
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Take note of what has changed at the table. */
+function shown(fresh) {
+  const before = store.table;
+  const moved = before.moment !== fresh.moment;
+  const table = { ...before, ...fresh, ...(moved ? { hint: null, why: "", asks: "" } : {}) };
+  const { view } = table;
+  const trick = trickName(view);
+  if (before.swept === null) table.swept = trick; // what was over before this page came is not shown again
+  if (moved) update({ notice: "" });
+  update({ table });
+  if (before.view && moved) heard(before, table);
+  if (table.swept !== trick && !view.trick.length) {
+    clearTimeout(sweeping);
+    sweeping = setTimeout(() => updateTable({ swept: trick }), 1100);
+  }
+  document.title = view.turn !== null && view.turn === table.yours ? "Your turn · Noms" : `${view.title} · Noms`;
+}
+

@@ -1,0 +1,97 @@
+/* The top of every page, and what is known of the deal above the table. */
+
+import { DECKS } from "./decks.js";
+import { html, store, update } from "./store.js";
+import { Icon, IconButton } from "./icons.js";
+import { turnSound } from "./sound.js";
+import { count, nameOf, roleText, sideText } from "./words.js";
+
+function turnTheme() {
+  const theme = store.theme === "dark" ? "light" : "dark";
+  globalThis.setTheme(theme);
+  update({ theme });
+}
+
+/** The bar at the top: the way back, a title, and the switches. */
+export function TopBar({ title, facts = "", back = null, children }) {
+  const dark = store.theme === "dark";
+  return html`<header class="top">
+    ${back && html`<a class="way-back" href="/" onClick=${back}><${Icon} name="back" /><span>Games</span></a>`}
+    <div class="title"><h1>${title}</h1>${facts && html`<p class="facts">${facts}</p>`}</div>
+    <div class="switches">
+      ${children}
+      <${IconButton} name=${store.sound ? "loud" : "mute"} label=${store.sound ? "Sounds are on" : "Sounds are off"} aria-pressed=${store.sound} onClick=${turnSound} />
+      <${IconButton} id="theme" name=${dark ? "sun" : "moon"} label=${dark ? "Light colours" : "Dark colours"} onClick=${turnTheme} />
+    </div>
+  </header>`;
+}
+
+/** The mark of a suit. */
+export function Suit({ deck, letter, label = true }) {
+  const suit = DECKS[deck].suits[letter];
+  if (!suit) return null;
+  return html`<svg class="suit" viewBox="0 0 100 100" role=${label ? "img" : null} aria-label=${label ? suit.name : null} aria-hidden=${label ? null : "true"}>
+    <use href=${`#noms-${suit.mark}`} />
+  </svg>`;
+}
+
+/** A card in a line of text: its rank and its suits. */
+export function CardWord({ deck, word }) {
+  const card = DECKS[deck].cards[word];
+  return html`<span class="card-word" role="img" aria-label=${card.title}><b>${card.rank}</b>${card.suits.map((letter) => html`<${Suit} deck=${deck} letter=${letter} label=${false} />`)}</span>`;
+}
+
+function Trump({ view }) {
+  const { deck, trump, candidates, broken } = view;
+  const suits = DECKS[deck].suits;
+  let said = "not named yet";
+  if (trump === "NT") said = "No trump";
+  else if (trump) said = html`<${Suit} deck=${deck} letter=${trump} /> <b>${suits[trump].name}</b>`;
+  else if (candidates.length) said = candidates.map((letter, place) => html`${place ? " or " : ""}<${Suit} deck=${deck} letter=${letter} /> <b>${suits[letter].name}</b>`);
+  else if (view.trump_unsaid) said = "the suit of the first lead";
+  return html`<div class="fact"><span class="label">Trump</span> <span>${said}</span>
+    ${view.turn_up && html`<span class="faint">turned up <${CardWord} deck=${deck} word=${view.turn_up} /></span>`}
+    ${broken === false && html`<span class="faint">not to be led yet</span>`}
+  </div>`;
+}
+
+function Contract({ table }) {
+  const { view } = table;
+  if (view.declarer === null) {
+    const called = view.places.filter((place) => place.called !== null);
+    if (!called.length) return null;
+    const sum = called.reduce((all, place) => all + place.called, 0);
+    return html`<div class="fact"><span class="label">Called</span> <span><b>${sum}</b> of ${count(view.size, "trick")}${
+      called.length < view.places.length ? "" : sum > view.size ? `, ${sum - view.size} too many` : sum < view.size ? `, ${view.size - sum} too few` : ""
+    }</span></div>`;
+  }
+  const role = roleText(table);
+  return html`<div class="fact"><span class="label">${view.side ? "Contract" : "High bid"}</span> <span><b>${sideText(table)}</b></span>
+      ${role && html`<span class="faint">${role}</span>`}
+    </div>
+    ${(view.nominated || view.nominated_rank) && html`<div class="fact"><span class="label">Nominated</span>
+      ${view.nominated ? html`<${CardWord} deck=${view.deck} word=${view.nominated} />` : html`<b>${view.nominated_rank} of trumps</b>`}
+      ${view.refused.length > 0 && html`<span class="faint">refused ${view.refused.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</span>`}
+    </div>`}`;
+}
+
+/** What is known of the deal: trump, contract, the trick. */
+export function Facts({ table }) {
+  const { view } = table;
+  const led = view.led && view.deck === 1 ? view.led : null;
+  return html`<div class="facts-strip">
+    <${Trump} view=${view} />
+    <${Contract} table=${table} />
+    ${view.excuse_shown_by !== null && html`<div class="fact"><span class="label">Excuse</span> <span>${nameOf(table, view.excuse_shown_by)}</span></div>`}
+    ${["play", "suit"].includes(view.phase) && html`<div class="fact trick-number"><span class="label">Trick</span> <span>${Math.min(view.tricks.length + 1, view.size)} of ${view.size}</span>
+      ${led && html`<span class="faint">led <${Suit} deck=${view.deck} letter=${led} /></span>`}</div>`}
+  </div>`;
+}
+
+/** The deal in a few words, for the top bar. */
+export function dealText(view) {
+  const facts = [`Deal ${view.deal}${view.deals ? ` of ${view.deals}` : ""}`];
+  if (view.target !== null) facts.push(`to ${view.target} points`);
+  if (view.multiplier > 1) facts.push(`points ×${view.multiplier}`);
+  return facts.join(" · ");
+}

@@ -1,0 +1,55 @@
+/* The page of a server: the games, a table at which people play, and recorded deals. */
+
+import { openTable } from "./connection.js";
+import { DECKS } from "./decks.js";
+import { endFilm, showFilm } from "./film.js";
+import { dealText, Facts, TopBar } from "./head.js";
+import { Panel } from "./panel.js";
+import { startSound } from "./sound.js";
+import { openStart, showRecords, StartPage } from "./start.js";
+import { html, start, store, update } from "./store.js";
+import { pressed, Stage } from "./table.js";
+
+const leave = (event) => {
+  event.preventDefault();
+  location.hash = "";
+};
+
+function TablePage() {
+  const { table, notice } = store;
+  if (!table.view) return html`<main class="waits"><h1 class="unseen">Noms</h1>${notice ? html`<p id="notice" class="notice" role="alert">${notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span> The table opens</p>`}</main>`;
+  return html`<div class="table-page">
+    <${TopBar} title=${table.view.title} facts=${dealText(table.view)} back=${leave} />
+    <main class="play-area" id="play-panel">
+      <div class="board">
+        <${Facts} table=${table} />
+        ${notice && html`<p id="notice" class="notice" role="alert">${notice} <button type="button" class="link" onClick=${() => update({ notice: "" })}>OK</button></p>`}
+        <${Stage} table=${table} />
+      </div>
+      <${Panel} table=${table} />
+    </main>
+  </div>`;
+}
+
+function Page() {
+  showFilm();
+  if (store.page === "table" || (store.page === "film" && store.table)) return html`<${TablePage} />`;
+  if (store.games) return html`<${StartPage} />`;
+  return html`<main class="waits"><h1 class="unseen">Noms</h1>${store.notice ? html`<p id="notice" class="notice" role="alert">${store.notice}</p>` : html`<p role="status"><span class="spinner"></span></p>`}</main>`;
+}
+
+globalThis.noms = store;
+document.getElementById("symbols").innerHTML = DECKS.map((deck) => deck.symbols).join("");
+globalThis.startTheme();
+startSound();
+update({ theme: document.documentElement.dataset.theme });
+start(Page, document.getElementById("app"));
+document.addEventListener("keydown", (event) => store.page === "table" && pressed(event));
+document.getElementById("return").addEventListener("click", endFilm);
+addEventListener("hashchange", () => location.reload());
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer.files.length && store.page === "start") showRecords(event.dataTransfer.files[0]);
+});
+(new URLSearchParams(location.hash.slice(1)).get("table") ? openTable() : openStart()).catch((error) => update({ notice: error.message }));

@@ -1,0 +1,115 @@
+/* Beside the table: the score, the bids, the tricks, a hint, who sits here, the rules. */
+
+import { connect, link, send } from "./connection.js";
+import { html, store, update } from "./store.js";
+import { CardWord } from "./head.js";
+import { Icon } from "./icons.js";
+import { hintText } from "./choices.js";
+import { auction, nameOf, points, signed } from "./words.js";
+
+/** A part that can be folded. */
+function Part({ name, title, children, cls = "" }) {
+  const open = store.open.includes(name);
+  return html`<section class=${`part ${cls}`} id=${`part-${name}`}>
+    <h2><button type="button" aria-expanded=${open} aria-controls=${`in-${name}`} onClick=${() => update({ open: open ? store.open.filter((one) => one !== name) : [...store.open, name] })}>${title}</button></h2>
+    <div id=${`in-${name}`} class="part-in" hidden=${!open}>${children}</div>
+  </section>`;
+}
+
+function Score({ table }) {
+  const { sheet, view } = table;
+  const seats = view.places.map((place) => place.seat);
+  const upright = seats.length > 4;
+  return html`<div id="sheet" class="scroll"><table class=${`sheet ${upright ? "upright" : ""}`}>
+      <thead><tr><th scope="col"><span>Deal</span></th>${seats.map((seat) => html`<th scope="col" class=${seat === table.yours ? "mine" : ""}><span>${nameOf(table, seat)}</span></th>`)}</tr></thead>
+      <tbody>${sheet.map((deal, number) => html`<tr title=${deal.lines.join("\n")}><th scope="row">${number + 1}</th>${deal.points.map((score, seat) => html`<td class=${seat === table.yours ? "mine" : ""}>${signed(score)}</td>`)}</tr>`)}</tbody>
+      <tfoot><tr><th scope="row">Total</th>${view.places.map((place) => html`<td class=${place.seat === table.yours ? "mine" : ""}>${points(place.total)}</td>`)}</tr></tfoot>
+    </table></div>`;
+}
+
+function Bids({ table }) {
+  const { order, rows } = auction(table.view);
+  if (!rows.length) return html`<p class="faint">No bids yet.</p>`;
+  return html`<div class="scroll"><table class=${`sheet bids ${order.length > 4 ? "upright" : ""}`}>
+    <thead><tr>${order.map((seat) => html`<th scope="col" class=${seat === table.yours ? "mine" : ""}><span>${nameOf(table, seat)}</span></th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((call) => html`<td class=${call === "pass" ? "faint" : ""}>${call ?? ""}</td>`)}</tr>`)}</tbody>
+  </table></div>`;
+}
+
+function Tricks({ table }) {
+  const { view } = table;
+  if (!view.tricks.length) return html`<p class="faint">No trick is complete yet.</p>`;
+  return html`<ol class="tricks" reversed>${[...view.tricks.keys()].reverse().map((number) => html`<li value=${number + 1}>
+    <span class="trick-cards">${view.tricks[number].map(([seat, word]) => html`<span class=${seat === view.winners[number] ? "took" : ""} title=${nameOf(table, seat)}><${CardWord} deck=${view.deck} word=${word} /></span>`)}</span>
+    <span class="trick-winner">${nameOf(table, view.winners[number])}</span>
+  </li>`)}</ol>`;
+}
+
+function Hint({ table }) {
+  const { hint } = table;
+  const values = hint.options.filter((option) => "v" in option).map((option) => option.v);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Points that a strong player expects" : "How likely a trained player would take it"} (${hint.name}).</p>
+    <ul id="advice-list" class="options">${hint.options.map((option) => {
+      const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p ?? 1;
+      return html`<li class=${option.word === hint.taken ? "taken" : ""}><span>${option.said}</span><div class="track"><div class="fill" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div></div>
+        <span class="number" title=${option.e ? `give or take ${option.e.toFixed(2)}` : ""}>${hintText(option)}</span></li>`;
+    })}</ul>`;
+}
+
+function copied(event, text) {
+  const { currentTarget } = event;
+  navigator.clipboard?.writeText(text).then(() => (currentTarget.textContent = "Copied"));
+}
+
+function Person({ table, person }) {
+  const mayReplace = table.yours !== null || !table.people.length;
+  const invitation = table.yours !== person.seat && person.invited && table.invitations[person.seat];
+  const url = invitation && `${location.origin}/#${link(table.name, { invitation })}`;
+  const medium = table.players[1] || table.players[0];
+  const state = !person.sits ? "a player has the seat" : person.here ? "here" : person.invited ? "invited" : "away";
+  return html`<li><b>${person.name}</b> <span class="faint">${state}</span>
+    ${url && html`<div class="row"><input readonly value=${url} aria-label=${`Link for ${person.name}`} onFocus=${(event) => event.target.select()} /><button type="button" onClick=${(event) => copied(event, url)}>Copy</button></div>`}
+    ${table.yours === person.seat && !person.sits && html`<button type="button" onClick=${() => send({ do: "sit" })}>Take my seat back</button>`}
+    ${mayReplace && person.sits && !person.here && html`<button type="button" onClick=${() => send({ do: "replace", seat: person.seat, player: medium.name })}>Let a player take the seat</button>`}
+  </li>`;
+}
+
+function People({ table }) {
+  const watch = `${location.origin}/#${link(table.name, {})}`;
+  return html`<ul class="people" id="people">${table.people.map((person) => html`<${Person} table=${table} person=${person} />`)}</ul>
+    <p>Whoever has this link may watch: <button type="button" class="link" onClick=${(event) => copied(event, watch)}><${Icon} name="copy" /> Copy the link</button></p>`;
+}
+
+/** A player that has failed, and who may take its seat. */
+function Failed({ table }) {
+  if (table.failed === null || table.failed === undefined) return null;
+  const mayReplace = table.yours !== null || !table.people.length;
+  const others = table.players.filter((player) => player.name !== table.levels[table.failed] && !player.said.toLowerCase().startsWith(`${table.levels[table.failed]}:`));
+  return html`<div class="part failed" id="failed"><p>${table.names[table.failed]} has failed.</p>
+    ${mayReplace && html`<button type="button" onClick=${() => send({ do: "replace", seat: table.failed, player: others[0].name })}>Let another player take the seat</button>`}</div>`;
+}
+
+/** Whether a device has a pointer, and so likely a keyboard. */
+const hasKeys = () => matchMedia("(hover: hover)").matches;
+
+const PACES = [[0, "fastest"], [0.3, "fast"], [0.7, "normal"], [2, "slow"]];
+
+export function Panel({ table }) {
+  const { view } = table;
+  const hasBids = view.places.some((place) => place.calls.length) || view.phase === "call";
+  return html`<aside class="panel" aria-label="Beside the table">
+    ${table.elsewhere && html`<div class="part failed"><p>${table.elsewhere}</p><button type="button" id="rejoin" class="primary" onClick=${connect}>Play in this window</button></div>`}
+    <${Failed} table=${table} />
+    ${table.hint && html`<${Part} name="hint" title="Hint"><${Hint} table=${table} /></${Part}>`}
+    <${Part} name="score" title="Score"><${Score} table=${table} /></${Part}>
+    ${hasBids && html`<${Part} name="bids" title="Bids"><${Bids} table=${table} /></${Part}>`}
+    ${view.phase !== "call" && html`<${Part} name="tricks" title="Tricks"><${Tricks} table=${table} /></${Part}>`}
+    <${Part} name="people" title="Who is here"><${People} table=${table} /></${Part}>
+    <${Part} name="rules" title="Rules" cls="rules">${table.rules.map((line) => html`<p>${line}</p>`)}</${Part}>
+    <div class="part row"><label>Pace <select id="pace" value=${String(PACES.map(([seconds]) => seconds).includes(table.speed) ? table.speed : "")} onChange=${(event) => send({ do: "speed", seconds: Number(event.target.value) })}>
+      ${PACES.map(([seconds, said]) => html`<option value=${String(seconds)} selected=${seconds === table.speed}>${said}</option>`)}</select></label></div>
+    ${hasKeys() && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> choose, <kbd>Enter</kbd> plays, <kbd>h</kbd> hint, <kbd>u</kbd> take back, <kbd>n</kbd> next deal</p>`}
+  </aside>`;
+}
+

@@ -1,0 +1,203 @@
+/* The start page: a card for each game, a set-up for who wants another table than the usual one, recorded deals. */
+
+import { asked, link } from "./connection.js";
+import { html, kept, keptObject, store, update } from "./store.js";
+import { TopBar } from "./head.js";
+import { GamePicture } from "./pictures.js";
+
+const LEVELS = ["easy", "medium", "strong"];
+
+/** What was chosen last, in this browser. */
+const last = () => keptObject("noms-last") || {};
+
+/** Get the games, and wait until nothing is compiled. */
+export async function openStart() {
+  const games = await asked("/api/games");
+  const chosen = last();
+  update({ page: "start", games, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
+  while (!(await asked("/api/ready")).ready) {
+    update({ ready: false });
+    await new Promise((done) => setTimeout(done, 700));
+  }
+  update({ ready: true });
+}
+
+const choose = (changes) => update({ chosen: { ...store.chosen, ...changes } });
+
+/** A table as it is asked for, with the person on the first seat and players of a level on the others. */
+function usualSetup(game, seats = game.usual) {
+  const others = Array.from({ length: seats - 1 }, () => game.levels[store.chosen.level]);
+  return { game, seats, places: ["-me", ...others], options: {}, hints: game.levels.strong };
+}
+
+async function open({ game, places, options, hints }) {
+  update({ busy: game.name, errors: {}, notice: "" });
+  try {
+    if (places.filter((who) => who === "-me").length > 1) throw Object.assign(new Error("You can have one seat."), { field: "places" });
+    const people = {};
+    let guests = 0;
+    places.forEach((who, seat) => {
+      if (who === "-me") people[seat] = store.chosen.name.trim() || "You";
+      if (who === "-person") people[seat] = `Guest ${(guests += 1)}`;
+    });
+    const wish = { variant: game.name, seats: places.length, options, players: places.map((who) => (who.startsWith("-") ? null : who)), people, hints };
+    const opened = await asked("/api/tables", JSON.stringify(wish));
+    kept(`noms-invitations-${opened.table}`, JSON.stringify(opened.invitations));
+    kept("noms-last", JSON.stringify({ ...store.chosen, game: game.name, places, options, hints }), true);
+    const mine = places.indexOf("-me");
+    location.hash = link(opened.table, mine < 0 ? {} : { invitation: opened.invitations[mine] });
+  } catch (error) {
+    const field = store.setup && error.field ? error.field : "";
+    update({ busy: "", errors: field ? { [field]: error.message } : {}, notice: field ? "" : error.message });
+    if (field) document.getElementById(`field-${field}`)?.scrollIntoView({ block: "center" });
+  }
+}
+
+function Levels() {
+  const { chosen } = store;
+  return html`<fieldset class="segments" id="level"><legend>Opponents</legend>
+    ${LEVELS.map((level) => html`<label class=${chosen.level === level ? "on" : ""}><input type="radio" name="level" value=${level} checked=${chosen.level === level} onChange=${() => choose({ level })} />${level}</label>`)}
+  </fieldset>`;
+}
+
+function Seats({ game }) {
+  const [low, high] = [game.seats[0], game.seats.at(-1)];
+  return html`<span class="faint">${low === high ? `${low} seats` : `${low} to ${high} seats`}</span>`;
+}
+
+function GameCard({ game }) {
+  const busy = store.busy === game.name && !store.setup;
+  return html`<li class="game" data-game=${game.name}>
+    <${GamePicture} game=${game} />
+    <div class="game-words">
+      <h2>${game.title}</h2>
+      <p>${game.sentence}</p>
+      <div class="game-actions">
+        <button type="button" class="primary play" disabled=${store.busy !== ""} onClick=${() => open(usualSetup(game))}>${busy ? html`<span class="spinner"></span> Dealing` : "Play"}</button>
+        <button type="button" class="quiet set-up" onClick=${() => update({ setup: usualSetup(game), errors: {} })}>Set up</button>
+        <${Seats} game=${game} />
+      </div>
+    </div>
+  </li>`;
+}
+
+/** The game that was played last, with the same seats and options. */
+function Again() {
+  const chosen = last();
+  const game = store.games.find((one) => one.name === chosen.game);
+  const fits = game && Array.isArray(chosen.places) && game.seats.includes(chosen.places.length);
+  const known = fits && chosen.places.every((who) => who.startsWith("-") || game.players.some((player) => player.name === who));
+  if (!known) return null;
+  const changed = Object.keys(chosen.options || {}).length;
+  return html`<section class="again" aria-label="Your last game"><p><b>${game.title}</b> with ${chosen.places.length} seats${changed ? ` and ${changed} option${changed > 1 ? "s" : ""} of your own` : ""}</p>
+    <button type="button" class="primary" id="again" disabled=${store.busy !== ""} onClick=${() => open({ game, places: chosen.places, options: chosen.options || {}, hints: chosen.hints })}>Play it again</button></section>`;
+}
+
+/* ---- the set-up of a table */
+
+const setUp = (changes) => update({ setup: { ...store.setup, ...changes } });
+
+function setOption(name, value) {
+  const options = { ...store.setup.options };
+  if (value === "") delete options[name];
+  else options[name] = value;
+  setUp({ options });
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function control(option, value) {
+  const id = `option-${option.name}`;
+  const change = (event) => setOption(option.name, event.target.value.trim());
+  const described = `${store.errors[option.name] ? `error-${option.name} ` : ""}${option.help || option.allowed ? `help-${option.name}` : ""}`;
+  const more = { id, name: option.name, "aria-describedby": described, "aria-invalid": store.errors[option.name] ? "true" : null };
+  if (option.flag) {
+    const on = (value ?? option.usual) === "True";
+    return html`<input type="checkbox" ...${more} checked=${on} onChange=${(event) => setOption(option.name, event.target.checked === (option.usual === "True") ? "" : event.target.checked ? "True" : "False")} />`;
+  }
+  if (option.words.length) {
+    return html`<select ...${more} onChange=${change}>${option.words.map(({ word, said }) => html`<option value=${word === option.usual ? "" : word} selected=${word === (value ?? option.usual)}>${capital(said)}${word === option.usual ? " (usual)" : ""}</option>`)}</select>`;
+  }
+  const [least, most] = option.numbers || [];
+  const number = (option.numbers || option.allowed.startsWith("an integer")) && !option.none;
+  return html`<input type=${number ? "number" : "text"} inputmode=${number ? "numeric" : null} ...${more} min=${least} max=${most} maxlength="200" value=${value ?? ""} placeholder=${option.usual} onChange=${change} />${option.unit && html`<span class="unit">${option.unit}</span>`}`;
+}
+
+function OptionField({ option, value }) {
+  const error = store.errors[option.name];
+  const [label, ...rest] = option.doc.split("; ");
+  return html`<div class=${`field ${option.flag ? "flag" : ""} ${error ? "wrong" : ""}`} id=${`field-${option.name}`}>
+    <label for=${`option-${option.name}`}>${capital(label)}</label>
+    <span class="control">${control(option, value)}</span>
+    ${error && html`<p class="error" id=${`error-${option.name}`} role="alert">${capital(error)}</p>`}
+    ${!option.flag && !option.words.length && html`<details id=${`help-${option.name}`}><summary>Help</summary><p>${[...rest, option.allowed, option.help].filter(Boolean).map((text) => `${capital(text)}.`).join(" ")} As records name it: <code>${option.name}</code>.</p></details>`}
+  </div>`;
+}
+
+function Setup() {
+  const { setup, busy, errors } = store;
+  const { game, seats, places } = setup;
+  const close = () => update({ setup: null, errors: {} });
+  const words = [["-me", "Me"], ["-person", "Somebody with a link"], ...game.players.map((player) => [player.name, capital(player.said)])];
+  const resize = (number) => setUp({ seats: number, places: Array.from({ length: number }, (_, seat) => places[seat] ?? game.levels[store.chosen.level]) });
+  return html`<dialog id="setup" aria-labelledby="setup-title" onCancel=${close} onClose=${close} ref=${(element) => element && !element.open && element.showModal()}>
+    <form onSubmit=${(event) => { event.preventDefault(); open(store.setup); }}>
+      <header><h2 id="setup-title">${game.title}</h2><button type="button" class="icon-button" aria-label="Close" onClick=${close}>×</button></header>
+      <p>${game.intro}</p>
+      <fieldset class="segments"><legend>Seats</legend>${game.seats.map((number) => html`<label class=${seats === number ? "on" : ""}><input type="radio" name="seats" value=${number} checked=${seats === number} onChange=${() => resize(number)} />${number}</label>`)}</fieldset>
+      <fieldset class="who" id="field-places"><legend>Who sits where</legend>
+        ${places.map((who, seat) => html`<label><span>Seat ${seat + 1}</span><select data-seat=${seat} aria-label=${`Seat ${seat + 1}`} onChange=${(event) => setUp({ places: places.map((one, place) => (place === seat ? event.target.value : one)) })}>
+          ${words.map(([value, said]) => html`<option value=${value} selected=${value === who}>${said}</option>`)}</select></label>`)}
+        ${errors.places && html`<p class="error" role="alert">${errors.places}</p>`}
+      </fieldset>
+      <label class="field"><span>Hints by</span><select id="hints" onChange=${(event) => setUp({ hints: event.target.value })}>${game.players.map((player) => html`<option value=${player.name} selected=${player.name === setup.hints}>${capital(player.said)}</option>`)}</select></label>
+      <details class="options-of-game" open=${Object.keys(errors).length > 0 || Object.keys(setup.options).length > 0 ? true : null}><summary>Rules of this table</summary>
+        ${game.options.map((option) => html`<${OptionField} key=${option.name} option=${option} value=${setup.options[option.name]} />`)}</details>
+      ${store.notice && html`<p class="error" role="alert">${store.notice}</p>`}
+      <footer><button type="submit" id="start" class="primary" disabled=${busy !== ""}>${busy ? html`<span class="spinner"></span> Dealing` : "Deal"}</button><button type="button" onClick=${close}>Cancel</button></footer>
+    </form>
+  </dialog>`;
+}
+
+/* ---- recorded deals */
+
+export async function showRecords(file) {
+  if (!file) return;
+  const { thinker = "", analyse = false } = store.chosen;
+  update({ busy: "records", notice: "" });
+  try {
+    const text = await file.text();
+    const film = await asked(`/api/film?player=${encodeURIComponent(thinker)}&analyse=${analyse ? 1 : 0}`, text);
+    update({ page: "film", film: { ...film, source: text, thinker }, busy: "" });
+  } catch (error) {
+    update({ busy: "", notice: error.message });
+  }
+}
+
+function Records() {
+  const players = [["", "Nobody"], ...store.games[2].players.map((player) => [player.name, capital(player.said)]).filter(([name]) => !store.games.some((game) => name.includes(game.name)))];
+  return html`<section aria-labelledby="records-title">
+    <h2 id="records-title">Recorded deals</h2>
+    <label class="drop" for="file"><span>Drop a file of records here, or <u>choose one</u>.</span>
+      <input id="file" type="file" accept=".jsonl,application/jsonl" onChange=${(event) => showRecords(event.target.files[0])} />
+      ${store.busy === "records" && html`<span class="spinner"></span>`}</label>
+    <label>What a player thinks of it <select id="thinker" onChange=${(event) => choose({ thinker: event.target.value })}>${players.map(([value, said]) => html`<option value=${value}>${said}</option>`)}</select></label>
+      <label class="check"><input id="analyse" type="checkbox" onChange=${(event) => choose({ analyse: event.target.checked })} /> Look for mistakes (takes a while)</label>
+  </section>`;
+}
+
+export function StartPage() {
+  return html`<${TopBar} title="Noms" facts="Trick-taking games in which you say beforehand what you will win" />
+    <main class="start">
+      ${store.notice && !store.setup && html`<p id="notice" class="notice" role="alert">${store.notice}</p>`}
+      ${!store.ready && html`<p class="notice waiting" role="status"><span class="spinner"></span> The players are being compiled for the first use, which takes a minute or two. You can look around; the first deal waits for it.</p>`}
+      <div class="choices-of-all">
+        <${Levels} />
+        <label class="name">Your name <input id="name" maxlength="40" autocomplete="nickname" value=${store.chosen.name} onInput=${(event) => choose({ name: event.target.value })} /></label>
+        <${Again} />
+      </div>
+      <ul class="games">${store.games.map((game) => html`<${GameCard} key=${game.name} game=${game} />`)}
+        <li class="records"><${Records} /></li></ul>
+      ${store.setup && html`<${Setup} />`}
+    </main>`;
+}
