@@ -24,6 +24,7 @@ from noms_env.show.pixels import FONTS
 from noms_env.show.theme import page_style_sheet
 
 from .films import body_of, film, gif, table_gif
+from .gallery import states
 from .hall import Hall
 from .live import RefusedError
 from .looker import SEND_SECONDS, Looker
@@ -35,11 +36,12 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """A socket that has not said by then to which table it belongs is closed."""
-MODULES = ("choices", "connection", "film", "head", "icons", "layout", "main", "panel", "pictures", "sound", "start")
+MODULES = ("choices", "connection", "film", "gallery", "head", "icons", "layout", "main", "panel", "pictures", "sound", "start")
 """Of the page, which draws itself; `vendor` has what it is written with."""
 FILES = {
-    **{f"{name}.js": "text/javascript" for name in ("board", "replay", "store", "table", "words", *MODULES)},
+    **{f"{name}.js": "text/javascript" for name in ("board", "replay", "store", "table", "table_page", "words", *MODULES)},
     **{f"{name}.css": "text/css" for name in ("page", "table", "tokens")},
+    "gallery.html": "text/html",
     "vendor/preact.js": "text/javascript",
     "vendor/htm.js": "text/javascript",
 }
@@ -137,6 +139,7 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/fonts/{name}", font),
         Route("/api/games", guarded(hall, games)),
         Route("/api/ready", guarded(hall, ready)),
+        Route("/api/gallery", guarded(hall, gallery)),
         Route("/api/tables", guarded(hall, tables), methods=["POST"]),
         Route("/api/seat", guarded(hall, seat), methods=["POST"]),
         Route("/api/film", guarded(hall, film), methods=["POST"]),
@@ -213,6 +216,11 @@ async def games(hall: Hall, _: Request) -> Any:
 async def ready(hall: Hall, _: Request) -> Any:
     """Whether nothing is being compiled."""
     return {"ready": hall.lobby.is_ready}
+
+
+async def gallery(_: Hall, __: Request) -> Any:
+    """Tables in every state, of made-up deals."""
+    return await asyncio.to_thread(lambda: [*states()])
 
 
 async def tables(hall: Hall, request: Request) -> Any:

@@ -4,7 +4,7 @@ import { act, ask, send } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { html } from "./store.js";
 import { CardWord, Suit } from "./head.js";
-import { count, headline, nameOf, outcomeText, points, signed } from "./words.js";
+import { count, headline, nameOf, outcomeText, points, signed, winnersText } from "./words.js";
 
 const TITLES = { call: "How many tricks?", trump: "Name the trump suit", nominate: "Nominate a card" };
 
@@ -94,6 +94,7 @@ export function Result({ table, lay }) {
   return html`<div class="middle" style=${{ left: `${result.x}px`, top: `${result.y}px`, width: `${result.width}px`, height: `${result.height}px` }}>
     <section class=${`result ${own && own.made === false ? "lost" : ""}`} aria-label="Result of the deal">
       <h2 id="result-headline">${headline(table)}</h2>
+      ${view.over && html`<p class="winners">${winnersText(table)}</p>`}
       <table><thead><tr><th scope="col">Player</th><th scope="col">Tricks</th><th scope="col" class="number">Deal</th><th scope="col" class="number">Total</th></tr></thead>
         <tbody>${view.places.map((place) => html`<${OutcomeRow} table=${table} place=${place} />`)}</tbody></table>
       ${view.stock.length > 0 && html`<p class="stock"><span class="label">Undealt</span> ${view.stock.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</p>`}

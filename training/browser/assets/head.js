@@ -82,7 +82,7 @@ export function Facts({ table }) {
   return html`<div class="facts-strip">
     <${Trump} view=${view} />
     <${Contract} table=${table} />
-    ${view.excuse_shown_by !== null && html`<div class="fact"><span class="label">Excuse</span> <span>${nameOf(table, view.excuse_shown_by)}</span></div>`}
+    ${view.excuse_shown_by !== null && html`<div class="fact excuse"><span class="label">Excuse</span> <span>${nameOf(table, view.excuse_shown_by)}</span></div>`}
     ${["play", "suit"].includes(view.phase) && html`<div class="fact trick-number"><span class="label">Trick</span> <span>${Math.min(view.tricks.length + 1, view.size)} of ${view.size}</span>
       ${led && html`<span class="faint">led <${Suit} deck=${view.deck} letter=${led} /></span>`}</div>`}
   </div>`;

@@ -54,7 +54,7 @@ export function grid(want, { width, height }, most) {
 }
 
 /** The room in the middle that the result of a deal wants. */
-const resultRoom = (view, compact) => ({ width: compact ? 300 : 400, height: (compact ? 124 : 168) + (compact ? 25 : 30) * view.places.length });
+const resultRoom = (view, compact) => ({ width: compact ? 300 : 400, height: (compact ? 124 : 168) + (view.over ? 24 : 0) + (compact ? 25 : 30) * view.places.length });
 
 /**
  * @param {object} view of a seat, as the server tells it
@@ -71,7 +71,7 @@ export function layout(view, size) {
   const barHeight = compact ? 44 : 56;
   const rowHeight = view.choices.length && ["play", "suit"].includes(view.phase) ? (compact ? 48 : 60) : 0;
   const felt = { x: 0, y: 0, width: size.width, height: size.height - hand.height - barHeight - rowHeight - gap };
-  const plate = compact ? { width: Math.min(118, (size.width - 4 * gap) / 3), height: 48 } : { width: 178, height: 66 };
+  const plate = compact ? { width: Math.min(118, (size.width - 4 * gap) / 3), height: 52 } : { width: 178, height: 66 };
   const row = { x: gap, y: felt.height, width: size.width - 2 * gap, height: rowHeight };
   const bar = { x: 0, y: felt.height + rowHeight + gap / 2, width: size.width, height: barHeight };
 

@@ -3,33 +3,11 @@
 import { openTable } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { endFilm, showFilm } from "./film.js";
-import { dealText, Facts, TopBar } from "./head.js";
-import { Panel } from "./panel.js";
 import { startSound } from "./sound.js";
 import { openStart, showRecords, StartPage } from "./start.js";
 import { html, start, store, update } from "./store.js";
-import { pressed, Stage } from "./table.js";
-
-const leave = (event) => {
-  event.preventDefault();
-  location.hash = "";
-};
-
-function TablePage() {
-  const { table, notice } = store;
-  if (!table.view) return html`<main class="waits"><h1 class="unseen">Noms</h1>${notice ? html`<p id="notice" class="notice" role="alert">${notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span> The table opens</p>`}</main>`;
-  return html`<div class="table-page">
-    <${TopBar} title=${table.view.title} facts=${dealText(table.view)} back=${leave} />
-    <main class="play-area" id="play-panel">
-      <div class="board">
-        <${Facts} table=${table} />
-        ${notice && html`<p id="notice" class="notice" role="alert">${notice} <button type="button" class="link" onClick=${() => update({ notice: "" })}>OK</button></p>`}
-        <${Stage} table=${table} />
-      </div>
-      <${Panel} table=${table} />
-    </main>
-  </div>`;
-}
+import { pressed } from "./table.js";
+import { TablePage } from "./table_page.js";
 
 function Page() {
   showFilm();

@@ -16,10 +16,13 @@ function Part({ name, title, children, cls = "" }) {
   </section>`;
 }
 
+/** Whether the heads of a sheet stand upright, so that no name is cut. */
+const isUpright = (table) => table.names.length > 4 || table.names.some((name) => name.length > 9);
+
 function Score({ table }) {
   const { sheet, view } = table;
   const seats = view.places.map((place) => place.seat);
-  const upright = seats.length > 4;
+  const upright = isUpright(table);
   return html`<div id="sheet" class="scroll"><table class=${`sheet ${upright ? "upright" : ""}`}>
       <thead><tr><th scope="col"><span>Deal</span></th>${seats.map((seat) => html`<th scope="col" class=${seat === table.yours ? "mine" : ""}><span>${nameOf(table, seat)}</span></th>`)}</tr></thead>
       <tbody>${sheet.map((deal, number) => html`<tr title=${deal.lines.join("\n")}><th scope="row">${number + 1}</th>${deal.points.map((score, seat) => html`<td class=${seat === table.yours ? "mine" : ""}>${signed(score)}</td>`)}</tr>`)}</tbody>
@@ -30,7 +33,7 @@ function Score({ table }) {
 function Bids({ table }) {
   const { order, rows } = auction(table.view);
   if (!rows.length) return html`<p class="faint">No bids yet.</p>`;
-  return html`<div class="scroll"><table class=${`sheet bids ${order.length > 4 ? "upright" : ""}`}>
+  return html`<div class="scroll"><table class=${`sheet bids ${isUpright(table) ? "upright" : ""}`}>
     <thead><tr>${order.map((seat) => html`<th scope="col" class=${seat === table.yours ? "mine" : ""}><span>${nameOf(table, seat)}</span></th>`)}</tr></thead>
     <tbody>${rows.map((row) => html`<tr>${row.map((call) => html`<td class=${call === "pass" ? "faint" : ""}>${call ?? ""}</td>`)}</tr>`)}</tbody>
   </table></div>`;

@@ -25,9 +25,9 @@ function Role({ place }) {
 export function tally(view, place) {
   if (view.phase === "call" && place.called === null) return html`<span class="call">${place.calls.at(-1) ?? ""}</span>`;
   if (place.called !== null) return view.phase === "call" ? html`<span class="call">${place.called}</span>` : html`<b>${place.tricks}</b> of <b>${place.called}</b>`;
-  const bid = view.declarer === null && place.calls.length ? html`<span class="call">${place.calls.at(-1)}</span> ` : "";
+  if (view.declarer === null && place.calls.length) return html`<span class="call">${place.calls.at(-1)}</span>${view.phase !== "trump" && html` <b title="Tricks">${place.tricks}</b>`}`;
   const before = place.carried_tricks ? ` + ${place.carried_tricks}` : "";
-  return ["play", "suit", null].includes(view.phase) ? html`${bid}<b>${place.tricks}</b>${before} ${place.tricks === 1 && !before ? "trick" : "tricks"}` : bid;
+  return ["play", "suit", null].includes(view.phase) ? html`<b>${place.tricks}</b>${before} ${place.tricks === 1 && !before ? "trick" : "tricks"}` : "";
 }
 
 /** How small a name must be to have room. */
@@ -39,7 +39,7 @@ function Plate({ table, place, where, compact }) {
   const away = person && !person.here;
   const name = nameOf(table, place.seat);
   return html`<div class=${`plate ${place.seat === view.turn ? "turn" : ""} ${away ? "away" : ""}`} style=${box(where)} data-seat=${place.seat}>
-    <div class="plate-name"><b class=${nameSize(name, compact)}>${name}</b><${Dealer} place=${place} />${table.levels[place.seat] && html`<${Level} level=${table.levels[place.seat]} />`}${away && html`<span class="faint">${person.invited ? "invited" : "away"}</span>`}</div>
+    <div class=${`plate-name ${name.length > 14 ? "long" : ""}`}><b class=${nameSize(name, compact)}>${name}</b><${Dealer} place=${place} />${table.levels[place.seat] && html`<${Level} level=${table.levels[place.seat]} />`}${away && html`<span class="faint">${person.invited ? "invited" : "away"}</span>`}</div>
     <div class="plate-facts"><${Role} place=${place} /><span class="tally">${tally(view, place)}</span>${!compact && html`<span class="total">${points(place.total)}</span>`}</div>
   </div>`;
 }
@@ -106,7 +106,7 @@ function Card({ table, word, at, home }) {
   const hinted = table.hint && at.kind === "hand" && table.hint.taken === word;
   const by = at.kind === "trick" ? ` by ${nameOf(table, at.seat)}` : "";
   const style = {
-    "--x": `${at.x}px`, "--y": `${at.y - (hinted ? 10 : 0)}px`, "--from-x": `${home.x - at.width / 2}px`, "--from-y": `${home.y - at.height / 2}px`,
+    "--x": `${at.x}px`, "--y": `${at.y - (hinted ? 6 : 0)}px`, "--from-x": `${home.x - at.width / 2}px`, "--from-y": `${home.y - at.height / 2}px`,
     width: `${at.width}px`, height: `${at.height}px`, zIndex: at.z, "--strip": `${Math.min(at.step || at.width, at.width)}px`,
   };
   const more = at.acts

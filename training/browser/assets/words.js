@@ -20,11 +20,7 @@ const THEIRS = { call: "is to bid", trump: "names trump", nominate: "nominates a
 /** Whose turn it is and what for, or how it ended: the one place where the page says so. */
 export function status(table) {
   const view = table.view;
-  if (view.over) {
-    const winners = view.places.filter((place) => place.marks.includes("winner")).map((place) => place.seat);
-    const win = winners.length > 1 || winners[0] === table.yours ? "win" : "wins";
-    return `The match is over${view.truncated ? ", cut off before its end" : ""}: ${joined(winners.map((seat, place) => (place ? inside : nameOf)(table, seat)))} ${win}`;
-  }
+  if (view.over) return `The match is over${view.truncated ? ", cut off before its end" : ""}`;
   if (view.phase === null) return view.passed_out ? "All passed: nothing is played" : "The deal is over";
   if (view.turn === table.yours) return MINE[view.phase] || (view.trick.length ? "Your turn" : "Your lead");
   return `${table.names[view.turn]} ${THEIRS[view.phase] || (view.trick.length ? "is to play" : "leads")}`;
@@ -56,7 +52,8 @@ export function roleText(table) {
         : view.role === "partner"
           ? ""
           : "partner not shown yet";
-  return [ROLES[view.role], partner, view.indicated ? "the partner has shown himself" : ""].filter(Boolean).join(" · ");
+  const role = view.side && view.side.seats.length > 1 ? "" : ROLES[view.role]; // the contract says it then
+  return [role, partner, view.indicated ? "the partner has shown himself" : ""].filter(Boolean).join(" · ");
 }
 
 /** What an outcome says of the tricks: "7 of 12, failed". */
@@ -74,6 +71,13 @@ export function headline(table) {
   const own = view.results.find((outcome) => outcome.seats.includes(table.yours));
   const outcome = declared ? view.results[0] : own || view.results.reduce((best, one) => (one.points[0] > best.points[0] ? one : best));
   return `${joined(outcome.seats.map((seat, place) => (place ? inside : nameOf)(table, seat)))}: ${outcomeText(outcome)}`;
+}
+
+/** Who won a match that is over. */
+export function winnersText(table) {
+  const winners = table.view.places.filter((place) => place.marks.includes("winner")).map((place) => place.seat);
+  const win = winners.length > 1 || winners[0] === table.yours ? "win" : "wins";
+  return `${joined(winners.map((seat, place) => (place ? inside : nameOf)(table, seat)))} ${win} the match`;
 }
 
 /** All calls in their order, as rows of the seats from the eldest on; null before a seat's first call. */

@@ -1,0 +1,69 @@
+"""Tables in every state that the page can show, for `gallery.html` and the tests: made-up deals, nobody's cards."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from noms_env.show.data import view_data
+from noms_env.show.view import look
+from noms_env.table import Table
+from noms_env.variants import GAMES, Variant
+
+SEEDS = range(12)
+"""Deals that are tried until each phase was seen."""
+NAMES = ("You", "Ben", "Cleo Montgomery", "Maximiliane von und zu Liechtenstein-Auer", "Eva", "Finn", "Gita")
+LEVELS = (None, "easy", "medium", "strong", "easy", "medium", "strong")
+
+
+def states() -> Iterator[dict[str, Any]]:
+    """Each game with each number of seats: the person's turn in each phase, all hands, what a spectator sees, and the end."""
+    for variant in GAMES.values():
+        for seats in range(variant.seats[0], variant.seats[1] + 1):
+            for what, view in sorted(_views(variant, seats).items()):
+                yield {"name": f"{variant.name}-{seats}-{what}", "table": _table(variant, view)}
+
+
+def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:
+    """The views of a game by what they show, from as many deals as it takes to see each phase."""
+    found: dict[str, dict[str, Any]] = {}
+    for seed in SEEDS:
+        table, rng = Table(variant.name, seats, episode="deal"), random.Random(seed)
+        table.start(seed=seed)
+        while not table.is_scored:
+            row, phase = table.row, str(table.phase)
+            if int(row.seat) == 0 and (phase != "play" or int(row.n_table) == seats - 1):
+                found.setdefault(phase, view_data(look(table, 0)))
+            if phase == "play" and int(row.n_table) == seats - 1:
+                found.setdefault("all", view_data(look(table, 0, full=True)))
+                found.setdefault("spectator", view_data(look(table, None)))
+            table.step(rng.choice(table.legal_actions()))
+        found.setdefault("over", view_data(look(table, 0)))
+        if len(found) > 5:
+            break
+    return found
+
+
+def _table(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:
+    """What a page is told of a table, around a view."""
+    seats, over = len(view["places"]), view["phase"] is None
+    totals = [place["total"] for place in view["places"]]
+    return {
+        "variant": variant.name,
+        "view": view,
+        "yours": view["viewer"],
+        "names": NAMES[:seats],
+        "levels": LEVELS[:seats],
+        "people": [{"seat": 0, "name": "You", "here": True, "sits": True, "invited": False}],
+        "turn": view["turn"],
+        "scored": over,
+        "over": over,
+        "sheet": [{"points": totals, "totals": totals, "lines": []}] if over else [],
+        "speed": 0.7,
+        "failed": None,
+        "players": [],
+        "hints": "strong",
+        "back": True,
+        "moment": "1.1",
+    }
