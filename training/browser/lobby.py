@@ -102,7 +102,7 @@ class WrongOptionError(ValueError):
     """An option of a game that is not possible.
 
     Attributes:
-        field: its name, the first one that the sentence names; None where it is about the seats.
+        field: its name: the first that the sentence names of those that were asked for; None where it names none.
     """
 
     def __init__(self, sentence: str, names: Sequence[str]) -> None:
@@ -262,7 +262,7 @@ class Lobby:
         try:
             rules = make_rules(variant, request.seats, {name: parse_value(text) for name, text in request.options.items()})
         except RulesError as error:
-            raise WrongOptionError(str(error), [option.name for option in variant.options]) from error
+            raise WrongOptionError(str(error), [*request.options]) from error
         self.check(variant.name, [*request.players, request.hints])
         return new_table(rules, request.players, request.people, request.hints)
 
