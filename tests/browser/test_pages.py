@@ -236,6 +236,10 @@ def test_on_a_phone_nothing_sticks_out(new_page: NewPage, address: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_selector(".games")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.click("[data-game=small_ships] .set-up")
+    page.click(".options-of-game summary")
+    assert page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.getElementById('setup'))") <= 0
+    page.click("#setup footer button:not(.primary)")
     sit_down(page, "small_ships")
     assert wait_for_turn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -306,6 +310,9 @@ def test_a_deal_that_is_over_is_replayed_analysed_and_saved_at_the_table(new_pag
     page.click("#judge")
     page.wait_for_selector("#analysis:not([hidden]) li")
     if page.query_selector("#losses button"):
+        worst = "replay.film.deals[0].losses[0].moment"
+        assert page.input_value("#slider") == str(page.evaluate(worst)), "it opens there"
+        page.keyboard.press("Home")
         page.locator("#losses button").first.click()
         assert page.input_value("#slider") == str(page.evaluate("replay.film.deals[0].losses[0].moment"))
     assert saved(page, "#gif")[:4] == b"GIF8"
@@ -323,6 +330,54 @@ def test_a_deal_that_is_over_is_replayed_analysed_and_saved_at_the_table(new_pag
     page.keyboard.press("n")
     until(page, "noms.table.moment.startsWith('2.')")
     assert page.query_selector(".result") is None
+
+
+def test_a_game_is_played_with_one_click_and_an_error_stands_at_its_field(
+    new_page: NewPage, address: str, chromium: Any
+) -> None:
+    page = new_page(address)
+    page.click("#level >> text=easy")
+    page.fill("#name", "Ann")
+    page.click("[data-game=up_down] .play")
+    page.wait_for_selector("#stage .plate")
+    assert page.evaluate("noms.table.levels") == [None, "easy", "easy", "easy"]
+    assert page.evaluate("noms.table.people[0].name") == "Ann"
+    page.click(".way-back")
+    page.wait_for_selector("#again")
+    assert page.is_checked("#level input[value=easy]"), "it is remembered"
+    assert page.input_value("#name") == "Ann"
+    page.click("#again")
+    page.wait_for_selector("#stage .plate")
+    assert page.evaluate("noms.table.variant") == "up_down"
+    with chromium.new_context() as context:  # in whose console the answer 400 is a complaint
+        wrong = context.new_page()
+        wrong.goto(address)
+        wrong.click("[data-game=small_ships] .set-up")
+        wrong.click(".options-of-game summary")
+        wrong.fill("#option-target", "0")
+        wrong.click("#start")
+        wrong.wait_for_selector("#field-target .error >> text=Target must be an integer from 1 to 10000")
+        assert wrong.get_attribute("#option-target", "aria-invalid") == "true"
+
+
+def test_a_card_keeps_its_element_on_its_way_to_the_trick(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "sniped_whist")
+    assert wait_for_turn(page)
+    page.evaluate(
+        f"""() => {{
+          globalThis.moves = [];
+          globalThis.moved = document.querySelector("{CHOICES}");
+          globalThis.moved.addEventListener("transitionrun", (event) => globalThis.moves.push(event.propertyName));
+        }}"""
+    )
+    click(page)
+    until(page, "globalThis.moved.isConnected && !globalThis.moved.classList.contains('hand')")
+    until(page, "globalThis.moves.includes('transform')")
+    duration = page.evaluate("Number.parseFloat(getComputedStyle(globalThis.moved).transitionDuration)")
+    assert 0.2 <= duration <= 0.3, "seconds"
+    still = new_page(address, reduced_motion="reduce")
+    assert still.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--move').trim()") == "0ms"
 
 
 def test_axe_finds_nothing(new_page: NewPage, address: str, film_page: Path) -> None:

@@ -22,6 +22,8 @@ export function showFilm() {
   replay = replay || new Replay(new Board(byId("board")), false);
   globalThis.replay = replay;
   replay.load(film);
+  const [worst] = film.deals[0].losses || [];
+  if (worst) replay.go(0, worst.moment); // an analysis opens at the biggest mistake
   byId("return").textContent = store.table ? "Back to the table" : "Back to the games";
   const body = film.source === undefined ? JSON.stringify({ table: store.table.name, key: store.table.key, deal: film.deal }) : film.source;
   offerGif(film.source === undefined ? "/api/table-gif" : "/api/gif", film.source === undefined ? {} : { player: film.thinker }, body);
