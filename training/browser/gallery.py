@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from noms_env.show.data import view_data
@@ -17,8 +18,13 @@ NAMES = ("You", "Ben", "Cleo Montgomery", "Maximiliane von und zu Liechtenstein-
 LEVELS = (None, "easy", "medium", "strong", "easy", "medium", "strong")
 
 
-def states() -> Iterator[dict[str, Any]]:
+@cache
+def states() -> tuple[dict[str, Any], ...]:
     """Each game with each number of seats: the person's turn in each phase, all hands, what a spectator sees, and the end."""
+    return tuple(_states())
+
+
+def _states() -> Iterator[dict[str, Any]]:
     for variant in GAMES.values():
         for seats in range(variant.seats[0], variant.seats[1] + 1):
             for what, view in sorted(_views(variant, seats).items()):

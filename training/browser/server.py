@@ -218,9 +218,9 @@ async def ready(hall: Hall, _: Request) -> Any:
     return {"ready": hall.lobby.is_ready}
 
 
-async def gallery(_: Hall, __: Request) -> Any:
+async def gallery(hall: Hall, _: Request) -> Any:
     """Tables in every state, of made-up deals."""
-    return await asyncio.to_thread(lambda: [*states()])
+    return await hall.lobby.work(states)
 
 
 async def tables(hall: Hall, request: Request) -> Any:

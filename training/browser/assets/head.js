@@ -49,7 +49,7 @@ function Trump({ view }) {
   else if (trump) said = html`<${Suit} deck=${deck} letter=${trump} /> <b>${suits[trump].name}</b>`;
   else if (candidates.length) said = candidates.map((letter, place) => html`${place ? " or " : ""}<${Suit} deck=${deck} letter=${letter} /> <b>${suits[letter].name}</b>`);
   else if (view.trump_unsaid) said = "the suit of the first lead";
-  return html`<div class="fact"><span class="label">Trump</span> <span>${said}</span>
+  return html`<div class=${`fact ${trump || candidates.length ? "" : "labelled"}`}><span class="label">Trump</span> <span>${said}</span>
     ${view.turn_up && html`<span class="faint">turned up <${CardWord} deck=${deck} word=${view.turn_up} /></span>`}
     ${broken === false && html`<span class="faint">not to be led yet</span>`}
   </div>`;
@@ -82,7 +82,7 @@ export function Facts({ table }) {
   return html`<div class="facts-strip">
     <${Trump} view=${view} />
     <${Contract} table=${table} />
-    ${view.excuse_shown_by !== null && html`<div class="fact excuse"><span class="label">Excuse</span> <span>${nameOf(table, view.excuse_shown_by)}</span></div>`}
+    ${view.excuse_shown_by !== null && html`<div class="fact labelled"><span class="label">Excuse</span> <span>${nameOf(table, view.excuse_shown_by)}</span></div>`}
     ${["play", "suit"].includes(view.phase) && html`<div class="fact trick-number"><span class="label">Trick</span> <span>${Math.min(view.tricks.length + 1, view.size)} of ${view.size}</span>
       ${led && html`<span class="faint">led <${Suit} deck=${view.deck} letter=${led} /></span>`}</div>`}
   </div>`;
