@@ -56,7 +56,7 @@ export function connect() {
   socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
   socket.addEventListener("open", () => {
     wait = 500;
-    updateTable({ lost: false, swept: null });
+    updateTable({ lost: false, swept: null, asks: "" });
     send({ do: "hello", table: store.table.name, key: store.table.key || null, token: token || null });
   });
   socket.addEventListener("message", (event) => told(JSON.parse(event.data)));

@@ -1,6 +1,7 @@
 /* Beside the table: the score, the bids, the tricks, a hint, who sits here, the rules. */
 
 import { connect, link, send } from "./connection.js";
+import { DECKS } from "./decks.js";
 import { html, store, update } from "./store.js";
 import { CardWord } from "./head.js";
 import { Icon } from "./icons.js";
@@ -55,7 +56,7 @@ function Hint({ table }) {
   return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Points that a strong player expects" : "How likely a trained player would take it"} (${hint.name}).</p>
     <ul id="advice-list" class="options">${hint.options.map((option) => {
       const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p ?? 1;
-      return html`<li class=${option.word === hint.taken ? "taken" : ""}><span>${option.said}</span><div class="track"><div class="fill" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div></div>
+      return html`<li class=${option.word === hint.taken ? "taken" : ""}><span>${table.view.phase !== "call" && DECKS[table.view.deck].cards[option.word] ? html`<${CardWord} deck=${table.view.deck} word=${option.word} />` : option.said}</span><div class="track"><div class="fill" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div></div>
         <span class="number" title=${option.e ? `give or take ${option.e.toFixed(2)}` : ""}>${hintText(option)}</span></li>`;
     })}</ul>`;
 }
