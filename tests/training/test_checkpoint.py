@@ -27,6 +27,7 @@ from training.config import ActorConfig, TrainConfig
 from training.learn import checkpoint
 from training.learn.checkpoint import (
     FIRST_LINE,
+    MAGIC,
     CheckpointError,
     RunFolder,
     Trained,
@@ -289,9 +290,22 @@ def test_a_damaged_state_is_passed_over(tmp_path: Path) -> None:
 def test_only_damaged_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with RunFolder.create(tmp_path / "run", {}) as folder:
         (folder.path / "state" / "000000000009.pt").write_bytes(b"")
-        with pytest.raises(CheckpointError, match=r"all states in .* are damaged"):
-            folder.latest_state()
+        for _ in range(2):  # the run does not begin anew over what is there, however often it is asked
+            with pytest.raises(CheckpointError, match=r"all states in .* are damaged"):
+                folder.latest_state()
     assert capsys.readouterr().err.startswith("noms: ")
+
+
+def test_a_state_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", {}, warn=lambda line: pytest.fail(line)) as folder:
+        folder.write_state(9, {"decisions": 9})
+        (file,) = (folder.path / "state").iterdir()
+        content = file.read_bytes().replace(MAGIC.encode(), b"noms-state/4")
+        file.write_bytes(content)
+        for _ in range(2):
+            with pytest.raises(CheckpointError, match="was written by another version of noms, which can continue the run"):
+                folder.latest_state()
+        assert file.read_bytes() == content
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,8 @@ from noms_env.policy.player import POLICY_NAME
 from ..config import TrainConfig
 from ..state_file import from_bytes, to_bytes
 
-MAGIC = "noms-state/5"
+FORMAT = "noms-state/"
+MAGIC = f"{FORMAT}5"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 MOST_BYTES = 16_000_000 - FIRST_LINE
@@ -51,6 +53,10 @@ SPARE = 16 << 20
 
 class CheckpointError(Exception):
     """A file or folder of a run that cannot be written or used; the message says why."""
+
+
+class OtherVersionError(CheckpointError):
+    """A state that another version has written: it is whole, and that version can go on from it."""
 
 
 # ------------------------------------------------------------------------------------------------------ state files
@@ -91,14 +97,17 @@ def load_state(path: Path | str) -> dict[str, Any]:
     """Read a state; tensors are on the CPU.
 
     Raises:
+        OtherVersionError: another version has written it.
         CheckpointError: there is no such file, or it is damaged or something else.
     """
     file = Path(path)
     try:
         with open_file(file) as opened:
             line = opened.read(FIRST_LINE)
-            if not line.startswith(MAGIC.encode()):
-                raise CheckpointError(f"{file} is not the state of a training run of this version")
+            if not line.startswith(f"{MAGIC} ".encode()):
+                if re.match(rf"{FORMAT}\d+ [0-9a-f]{{60}}".encode(), line):
+                    raise OtherVersionError(f"{file} was written by another version of noms, which can continue the run")
+                raise CheckpointError(f"{file} is not the state of a training run")
             content = opened.read()
         for number in itertools.takewhile(lambda number: part_of(file, number).exists(), itertools.count(1)):
             content += read_file(part_of(file, number))
@@ -324,17 +333,20 @@ class RunFolder:
         A damaged one gives a line of warning and is put aside, `.damaged` added to its name.
 
         Raises:
-            CheckpointError: there are states, but all of them are damaged.
+            OtherVersionError: another version has written the newest one, which stays as it is.
+            CheckpointError: there are states, but all of them are damaged, or were found so before.
         """
         files = self._state_files()
         for file in reversed(files):
             try:
                 return load_state(file)
+            except OtherVersionError:
+                raise
             except CheckpointError as error:
                 self.warn(f"{error}; the state before it is taken")
                 if self._lock is not None:
                     file.replace(file.with_name(file.name + ".damaged"))
-        if files:
+        if files or any(self._states.glob("*.damaged")):
             raise CheckpointError(f"all states in {self._states} are damaged; there is nothing to go on from")
         return None
 
