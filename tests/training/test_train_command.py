@@ -321,6 +321,7 @@ def test_a_run_in_pieces_is_begun_and_continued_by_the_same_command(run: Run, st
     assert first == second
     assert_refused(run(*words, "--seed", 3), "--resume continues the run as it was started, with seed 0, not 3")
     assert_refused(run("down_up", "--out", "other", "--minutes", "0", *TINY), "--minutes must be above 0, not 0")
+    assert_refused(run("--preset", "smoke", "down_up", "--minutes", "1"), "--minutes needs the games before all options, or")
     assert not Path("other").exists()
 
 

@@ -199,7 +199,9 @@ def _folder_to_resume(words: Sequence[str]) -> Path:
             break
         variants.append(word)
     if not variants:
-        raise CommandError("--resume needs the folder of the run: --out RUN")
+        if "--resume" in words:
+            raise CommandError("--resume needs the folder of the run: --out RUN")
+        raise CommandError("--minutes needs the games before all options, or the folder of the run: --out RUN")
     return default_folder(variants, _value_of("--preset", words) or USUAL)
 
 
