@@ -249,9 +249,8 @@ def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings:
         total = torch.zeros(2, dtype=torch.float64, device=batch.choice.device)
         for rows in shuffle.minibatches(epoch):
             part = batch.select(rows.to(batch.choice.device), "seen", "target")
-            losses = (
-                critic.module(part.seen, critic.dtype) - part.target
-            ).square() / 2  # whose minimum is the mean, however skewed
+            error = critic.module(part.seen, critic.dtype) - part.target
+            losses = error.square() / 2  # whose minimum is the mean, however skewed
             critic.step(shuffle.loss(losses), settings)
             total += torch.stack([losses.detach().double().sum(), total.new_tensor(len(rows))])
     return {"losses/value_loss": _mean(critic.summed(total))[0]}
