@@ -259,6 +259,22 @@ def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest
         load_state(path)
 
 
+def test_further_files_of_a_state_that_was_never_whole_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.learn.checkpoint.MOST_BYTES", 600)
+    with RunFolder.create(tmp_path / "run", {}) as folder:
+        folder.write_state(1, {"decisions": 1, "actor": torch.zeros(500)})
+        states = folder.path / "state"
+    whole = sorted(file.name for file in states.iterdir())
+    assert len(whole) > 3
+    for number in (1, 2):
+        (states / f"000000000009.pt.{number}").write_bytes(b"of a process that was killed")
+    with RunFolder.open(folder.path) as folder:
+        assert sorted(file.name for file in states.iterdir()) == whole
+        state = folder.latest_state()
+        assert state is not None
+        assert state["decisions"] == 1
+
+
 def test_the_last_states_are_kept(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", {}, keep=3) as folder:
         for decisions in (5, 70, 800, 9000, 10000):

@@ -256,6 +256,9 @@ class RunFolder:
             for folder in folders:
                 for left in folder.glob(".*.part"):
                     left.unlink(missing_ok=True)
+                for left in folder.glob("*.pt.[0-9]*"):  # of a state whose first file was never written, or is gone
+                    if not left.with_suffix("").exists():
+                        left.unlink(missing_ok=True)
                 write_file(folder / "probe", b"0" * 4096)
                 (folder / "probe").unlink()
             if config is not None:
