@@ -325,6 +325,17 @@ def test_a_run_in_pieces_is_begun_and_continued_by_the_same_command(run: Run, st
     assert not Path("other").exists()
 
 
+def test_a_run_that_cannot_go_on_keeps_its_budget(run: Run, started: Started) -> None:
+    assert run("down_up", "--out", "there", *TINY)[0] == 0
+    before = Path("there/config.json").read_bytes()
+    Path("there/state/000000000009.pt").write_bytes(b"noms-state/4 " + b"0" * 64 + b"\n{}")
+    for _ in range(2):
+        refused = run("--resume", "--out", "there", "--decisions", 12345)
+        assert_refused(refused, "was written by another version of noms")
+    assert Path("there/config.json").read_bytes() == before
+    assert len(started) == 1
+
+
 def test_the_short_help_has_what_matters(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     status, short, _ = run("--help")
     assert (status, "--help-all" in short) == (0, True)

@@ -283,6 +283,7 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
         return
     with RunFolder.open(path, keep=config.keep) as folder:
         if folder.config() != json.loads(json.dumps(config.as_dict())):
+            folder.latest_state()  # a run that cannot go on keeps its budget
             folder.write_config(config.as_dict())
         yield folder
 
