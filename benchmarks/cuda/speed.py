@@ -120,6 +120,7 @@ class Gpu:
     def graph(self, torch: Any) -> Callable[[], object]:
         """The same, captured in a CUDA graph."""
         side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(2):
                 self.step()
