@@ -250,7 +250,7 @@ def set_word(words, rows, place, values):
 
 @kernel
 def widen(numbers, out):
-    """Integers of any type, with or without gaps, as int64."""
+    """Integers of any type as int64, or booleans, with or without gaps."""
     i = np.int64(cuda.grid(1))
     if i < len(numbers):
         out[i] = numbers[i]

@@ -119,6 +119,7 @@ class GpuRows:
         self.points = GpuArray(streams.to_device(np.zeros((rows, int(max(models.n_seats))), np.float32)))
         self._results = tuple(array.native for array in (self.points, self.scored, self.seat, self.over))
         self._actions = streams.to_device(np.zeros(rows, np.int64))
+        self._flags = streams.to_device(np.zeros(rows, np.bool_))
         self._first = streams.to_device(np.array([rows]))
         self._known: dict[Any, Any] = {}
 
@@ -203,7 +204,7 @@ class GpuRows:
         self.launch(self._rows, kernels.start_next_where, self.native, where, pause, *self._results)
 
     def flags(self, name: str, array: Any) -> Any:
-        """An array of other libraries on the GPU, bool, shape (n,), as numba's.
+        """An array of other libraries on the GPU, bool, shape (n,), as numba's; one with gaps is copied.
 
         Raises:
             ValueError: it is not such an array.
@@ -213,7 +214,10 @@ class GpuRows:
         flags = self._native(array)
         if flags.shape != (self._rows,) or flags.dtype != np.bool_:
             raise ValueError(f"{name} on the GPU must be {self._rows} booleans, not {flags.dtype} of shape {flags.shape}")
-        return flags
+        if flags.strides == (1,):
+            return flags
+        self.launch(self._rows, kernels.widen, flags, self._flags)  # kernels are compiled for arrays without gaps
+        return self._flags
 
     def random_actions(self, states: Any, actions: Any, check: bool) -> None:
         """Write a random legal action for each row; `states` are the `streams` of `batch_kernels`.

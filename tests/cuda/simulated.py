@@ -103,6 +103,21 @@ def test_booleans_on_the_gpu_start_the_next_matches() -> None:
         gpu.reset(to_gpu(where[:3]))  # type: ignore[arg-type]
 
 
+def test_booleans_with_gaps_are_copied_since_kernels_are_compiled_for_arrays_without() -> None:
+    there = pair()[1]
+    there.reset()
+    wide = np.array([[True, False], [False, True], [True, True]])
+    flags = there.gpu.flags("where", GpuArray(to_gpu(wide).native[:, 0]))
+    assert flags.strides == (1,)
+    assert list(there.gpu.to_numpy(flags)) == [True, False, True]
+    seeds = to_gpu(np.arange(3))
+    asked = [
+        load_player("thumb", device="cuda").act(there, seeds, where=where)
+        for where in (to_gpu(wide[:, 0].copy()), GpuArray(flags))
+    ]
+    assert len({actions.to_numpy().tobytes() for actions in asked}) == 1
+
+
 def test_save_restore_clone_and_sample_hidden() -> None:
     cpu, gpu = pair(4, pause_after_deal=True)
     plan = BYTES
