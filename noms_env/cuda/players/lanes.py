@@ -93,6 +93,7 @@ class Lanes:
     def forget_graphs(self) -> None:
         """Capture all steps anew, since there is other memory."""
         self._graphs.clear()
+        self._memory = None  # torch's memory of graphs goes with the last of them
 
     def play(self, lanes: int, step: Callable[[int], None], name: str, policy: GpuPolicy) -> None:
         """Repeat a step, for so many lanes at most, until no lane is active; by its name it is captured as a CUDA graph."""
