@@ -16,14 +16,15 @@ from noms_env import _jit
 PATIENCE = 2.0
 """Seconds after which a first launch is announced."""
 
-_launched: set[int] = set()
+_launched: set[tuple[Any, ...]] = set()
 _said: list[str] = []
 
 
 @contextmanager
-def announced(kernel: Any) -> Iterator[None]:
-    """Around a launch: where it is the kernel's first and takes long, one sentence on standard error says why."""
-    if id(kernel) in _launched:
+def announced(kernel: Any, *arguments: Any) -> Iterator[None]:
+    """Around a launch: where it is the first with such types and takes long, one sentence on standard error says why."""
+    key = (id(kernel), *map(type, arguments))
+    if key in _launched:
         yield
         return
     timer = Timer(PATIENCE, _say)
@@ -34,7 +35,7 @@ def announced(kernel: Any) -> Iterator[None]:
             yield
     finally:
         timer.cancel()
-    _launched.add(id(kernel))
+    _launched.add(key)
 
 
 @contextmanager

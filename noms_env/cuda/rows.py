@@ -59,7 +59,7 @@ def check_gpu() -> None:
 def launch(threads: int, kernel: Any, *arguments: Any) -> None:
     """Launch a kernel in so many threads, at least, on the stream that all launches go to."""
     if threads > 0:
-        with announced(kernel):
+        with announced(kernel, *arguments):
             streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
 
 

@@ -3,6 +3,7 @@
 import random
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ from torch.utils.dlpack import from_dlpack
 
 import noms_env
 from noms_env import BatchEnv, IllegalActionError, TableGroup, load_player, make_batch
-from noms_env.cuda import kernels
+from noms_env.cuda import announcing, kernels
 from noms_env.cuda.arrays import GpuArray, to_gpu
 from noms_env.players import row_seeds
 from noms_env.variants import VARIANTS
@@ -116,6 +117,21 @@ def test_booleans_with_gaps_are_copied_since_kernels_are_compiled_for_arrays_wit
         for where in (to_gpu(wide[:, 0].copy()), GpuArray(flags))
     ]
     assert len({actions.to_numpy().tobytes() for actions in asked}) == 1
+
+
+def test_a_kernel_is_compiled_with_its_settings_for_other_types_of_arguments_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered: list[Any] = []
+
+    def settings() -> Any:
+        entered.append(None)
+        return nullcontext()
+
+    monkeypatch.setattr(announcing, "kernel_settings", settings)
+    kernel = object()
+    for number in (1, 2, 1.0, 2.0, np.int32(1)):
+        with announcing.announced(kernel, number):
+            pass
+    assert len(entered) == 3
 
 
 def test_save_restore_clone_and_sample_hidden() -> None:
