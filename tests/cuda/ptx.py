@@ -166,6 +166,8 @@ def launch_all(observation: ObservationKind) -> None:
     for actions in kinds:
         batch.step(actions, observe=True)
     batch.random_actions(numbers, numbers)
+    gaps: Any = GpuArray(DeviceNDArray((3,), (2,), np.dtype(np.bool_), gpu_data=Memory()))
+    batch.reset(gaps)
     batch.next_deal()
     batch.clone(0, [1])
     batch._rows.sample_hidden(0, np.arange(2), 1, 1, False)
