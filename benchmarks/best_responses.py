@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from training.benchmark.protocol import GAMES
-from training.evaluation.statistics import plus_minus
-from training.pictures import COLOURS, GREY, band, panels, plain, png, shared_legend
-from training.publish.results import BestResponse, read_results
-from training.text import markdown_table
+from noms_training.benchmark.protocol import GAMES
+from noms_training.evaluation.statistics import plus_minus
+from noms_training.pictures import COLOURS, GREY, band, panels, plain, png, shared_legend
+from noms_training.publish.results import BestResponse, read_results
+from noms_training.text import markdown_table
 
 ROOT = Path(__file__).parents[1]
 PLAYERS = ("thumb:1", "pimc:20")

@@ -14,9 +14,9 @@ import tyro
 import noms_env
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import CALL_MIS
-from training.benchmark.protocol import POLICIES
-from training.evaluation.statistics import estimate, plus_minus
-from training.text import markdown_table
+from noms_training.benchmark.protocol import POLICIES
+from noms_training.evaluation.statistics import estimate, plus_minus
+from noms_training.text import markdown_table
 
 GAME, SEATS = "small_ships", 4
 DEFENDER = "thumb"

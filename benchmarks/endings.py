@@ -36,8 +36,8 @@ from noms_env.variants import VARIANTS
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere
 from noms_env.variants.table_record import new_tables
-from training.evaluation.statistics import estimate
-from training.text import markdown_table
+from noms_training.evaluation.statistics import estimate
+from noms_training.text import markdown_table
 
 COLUMNS = ("game", "kind", "positions", "better", "gain", "spread", "lost")
 ENDINGS = (2, 3)

@@ -20,10 +20,10 @@ from benchmarks.publish import ENTRIES, ROOT
 from noms_env._files import write_atomically
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.results import deal_rewards
-from training.benchmark.figures import Curve, curves_of, draw_curves, mean_curve
-from training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD, GAMES, ONE, PROTOCOL, ZERO, references
-from training.benchmark.report import Scored, read_scored
-from training.text import markdown_table, short_number
+from noms_training.benchmark.figures import Curve, curves_of, draw_curves, mean_curve
+from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD, GAMES, ONE, PROTOCOL, ZERO, references
+from noms_training.benchmark.report import Scored, read_scored
+from noms_training.text import markdown_table, short_number
 
 PAGE, PICTURE, REWARDS = "docs/normal.md", "docs/normal.png", "docs/normal.csv"
 COMMAND = "python -m benchmarks.normal"

@@ -27,8 +27,8 @@ from torch.distributions import Categorical
 
 from noms_env import NUM_ACTIONS, SeatVectorEnv, canonical_suits
 from noms_env.envs.validation import ObservationKind
-from training.pictures import COLOURS, GREY, panels, plain, png
-from training.text import markdown_table
+from noms_training.pictures import COLOURS, GREY, panels, plain, png
+from noms_training.text import markdown_table
 
 GAME = "down_up"
 WAY: dict[str, Any] = {"opponents": "thumb", "reward": "relative", "skip_forced": True, "autoreset_mode": "SameStep"}

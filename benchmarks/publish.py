@@ -16,11 +16,11 @@ from typing import Annotated
 import tyro
 
 from noms_env._files import write_atomically
-from training.benchmark.checking import complaints
-from training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
-from training.benchmark.figures import LOWEST, curves_of, draw_curves
-from training.benchmark.protocol import CURVE_FIELD, PROTOCOL, ZERO
-from training.benchmark.report import (
+from noms_training.benchmark.checking import complaints
+from noms_training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
+from noms_training.benchmark.figures import LOWEST, curves_of, draw_curves
+from noms_training.benchmark.protocol import CURVE_FIELD, PROTOCOL, ZERO
+from noms_training.benchmark.report import (
     SPEED,
     Scored,
     cross_table,
@@ -30,8 +30,8 @@ from training.benchmark.report import (
     speed_row,
     table_text,
 )
-from training.benchmark.timing import TIMES
-from training.text import markdown_text
+from noms_training.benchmark.timing import TIMES
+from noms_training.text import markdown_text
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRIES, PAGE = "benchmarks/entries", "docs/benchmark_results.md"

@@ -13,11 +13,11 @@ from typing import Annotated
 
 import tyro
 
-from training.benchmark import protocol
-from training.benchmark.cells import cells_of_entry, play_cells
-from training.benchmark.entry import Entry, write_entry, write_json
-from training.benchmark.protocol import GAMES, ONE, PARTS, PROTOCOL, ZERO
-from training.progress_bar import progress_bar
+from noms_training.benchmark import protocol
+from noms_training.benchmark.cells import cells_of_entry, play_cells
+from noms_training.benchmark.entry import Entry, write_entry, write_json
+from noms_training.benchmark.protocol import GAMES, ONE, PARTS, PROTOCOL, ZERO
+from noms_training.progress_bar import progress_bar
 
 FILE = Path(protocol.__file__).parent / "references.json"
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import tyro
 
-from training.benchmark.cells import Playing, cells_of_entry, play_cells
-from training.benchmark.entry import Entry
-from training.benchmark.protocol import DEAL_SET, GAMES, references
-from training.benchmark.scores import summary, values_of
-from training.evaluation.duplicate import SaltedSet
-from training.progress_bar import progress_bar
+from noms_training.benchmark.cells import Playing, cells_of_entry, play_cells
+from noms_training.benchmark.entry import Entry
+from noms_training.benchmark.protocol import DEAL_SET, GAMES, references
+from noms_training.benchmark.scores import summary, values_of
+from noms_training.evaluation.duplicate import SaltedSet
+from noms_training.progress_bar import progress_bar
 
 
 @dataclass

@@ -36,14 +36,14 @@ import numpy as np
 import tyro
 from websockets.asyncio.client import ClientConnection, connect
 
-from training.text import markdown_table
+from noms_training.text import markdown_table
 
 COLUMNS = ("tables", "pace", "think", "clicks", "median", "p95", "p99", "rate")
 SERVER = """
 import sys
 from pathlib import Path
-from training.browser.messages import Limits
-from training.commands.browser.table import serve
+from noms_training.browser.messages import Limits
+from noms_training.commands.browser.table import serve
 serve("127.0.0.1", int(sys.argv[1]), Path(sys.argv[2]), (), Limits(rate=1e9, pace=0))
 """
 """`noms table`, but for the limit of messages, which people do not reach, and the least pause."""

@@ -21,7 +21,7 @@ os.environ["COLUMNS"] = "96"  # the width of the commands' help
 
 from docs import sources  # noqa: E402 - found by the path above
 from noms_env.version import __version__  # noqa: E402 - likewise
-from training import cli  # noqa: E402 - likewise
+from noms_training import cli  # noqa: E402 - likewise
 
 project = "noms-env"
 author = "The noms-env authors"

@@ -46,7 +46,7 @@ from noms_env.variants.families import AUCTION, EXACT_BID
 from noms_env.variants.rulebook import SHORT_DECK, Option
 from noms_env.variants.table_record import OPTIONS
 from noms_env.version import ENV_VERSION
-from training.text import markdown_table
+from noms_training.text import markdown_table
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "environments"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from training.extras import MissingExtraError
+from noms_training.extras import MissingExtraError
 
 Run = Callable[..., tuple[int, str, str]]
 """Runs a command with these words: exit status, standard output, standard error."""

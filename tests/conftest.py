@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 from noms_env import _jit
-from training.cli import main
+from noms_training.cli import main
 
 _jit.PROGRESS.is_said = True  # the first tests may compile the engine; no line among what a command prints says so
 os.environ.pop("COLUMNS", None)  # a worker of pytest-xdist has it, and a pipe is as wide as need be
@@ -40,7 +40,7 @@ def without_skip(report: Report) -> Report:
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
     """Runs `noms` with these words: exit status, standard output, standard error; never so slow as to print its progress."""
-    monkeypatch.setattr("training.progress_bar.LINE_SECONDS", float("inf"))
+    monkeypatch.setattr("noms_training.progress_bar.LINE_SECONDS", float("inf"))
 
     def run_main(*words: object) -> tuple[int, str, str]:
         status = main([str(word) for word in words])

@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from training.browser.connections import server_of
-from training.browser.hall import Hall
-from training.browser.server import application
+from noms_training.browser.connections import server_of
+from noms_training.browser.hall import Hall
+from noms_training.browser.server import application
 
 
 @contextmanager

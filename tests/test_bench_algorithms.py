@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from noms_env import feature_layout, make_batch
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.benchmark import protocol, task
+from noms_training.benchmark.learning import SelfPlay, drawn, next_of_same
+from noms_training.benchmark.protocol import Budget, budget_of, rules_of_game
+from noms_training.benchmark.running import BASELINES, algorithm_file, baselines, begin, train_all
+from noms_training.benchmark.task import Task, load_algorithm
+from noms_training.evaluation.comparison import alone_in_field
 from noms_training.learn.train import Trainer  # under the name by which the baselines have it
 from tests.cases import some
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.benchmark import protocol, task
-from training.benchmark.learning import SelfPlay, drawn, next_of_same
-from training.benchmark.protocol import Budget, budget_of, rules_of_game
-from training.benchmark.running import BASELINES, algorithm_file, baselines, begin, train_all
-from training.benchmark.task import Task, load_algorithm
-from training.evaluation.comparison import alone_in_field
 
 GAME = "nonesuch"
 DEALS = 8
@@ -138,7 +138,7 @@ def test_actions_are_drawn_with_their_probabilities_and_are_legal() -> None:
 
 def test_the_network_player_sees_what_the_learner_sees(tmp_path: Path) -> None:
     """On the bytes of a table it takes the action that the learner takes on the features of that table."""
-    from training.benchmark.learning import NetworkPlayer, masked, network_of
+    from noms_training.benchmark.learning import NetworkPlayer, masked, network_of
 
     torch.manual_seed(0)
     one = some_task(tmp_path)

@@ -14,7 +14,7 @@ from benchmarks.search import beliefs, regret, strength, timing
 from noms_env.players import load_player
 from noms_env.policy.search import beliefs as beliefs_of_search
 from noms_env.policy.search.player import USUAL_TEMPERATURE
-from training.agents.registry import agent_spec
+from noms_training.agents.registry import agent_spec
 
 
 @pytest.mark.soak

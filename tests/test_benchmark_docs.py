@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from noms_training.benchmark import protocol, scores, task
+from noms_training.benchmark.checking import complaints
+from noms_training.benchmark.entry import read_entry
+from noms_training.benchmark.protocol import CROSS_DEALS, FIELDS, GAMES, TRACKS
+from noms_training.benchmark.running import BASELINES, baselines
+from noms_training.benchmark.task import load_algorithm, track_of
 from tests.commands import Run
 from tests.test_docs import python_blocks
-from training.benchmark import protocol, scores, task
-from training.benchmark.checking import complaints
-from training.benchmark.entry import read_entry
-from training.benchmark.protocol import CROSS_DEALS, FIELDS, GAMES, TRACKS
-from training.benchmark.running import BASELINES, baselines
-from training.benchmark.task import load_algorithm, track_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 PROTOCOL, ENTRY = ((DOCS / name).read_text(encoding="utf-8") for name in ("benchmark.md", "tutorials/own_entry.md"))
@@ -76,7 +76,7 @@ def test_the_algorithm_of_a_reader_becomes_an_entry_by_the_commands_of_the_page(
     assert (entry.name, entry.seeds, entry.games) == ("my_algorithm", (1, 2, 3), ("nonesuch",))
     assert len(complaints(Path("entries/mine"))) == 1
     monkeypatch.setattr(protocol, "GAMES", {"nonesuch": 4})
-    monkeypatch.setattr("training.benchmark.checking.GAMES", {"nonesuch": 4})
+    monkeypatch.setattr("noms_training.benchmark.checking.GAMES", {"nonesuch": 4})
     status, out, _ = run("benchmark", "check", "entries/mine", "--all", "--threads", 1, "--allow-programs")
     assert (status, "accepted, 18 cells played again" in out) == (0, True), out
     assert Path("report/report.html").stat().st_size > 50_000

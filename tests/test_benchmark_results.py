@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import publish
+from noms_training.benchmark import checking, protocol, report, scores, task
+from noms_training.benchmark.checking import complaints, unchecked
+from noms_training.benchmark.protocol import Field
 from tests.commands import Run
-from training.benchmark import checking, protocol, report, scores, task
-from training.benchmark.checking import complaints, unchecked
-from training.benchmark.protocol import Field
 
 ROOT = Path(__file__).parent.parent
 GAMES = {"down_up": 4, "nonesuch": 4}

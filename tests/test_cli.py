@@ -16,16 +16,16 @@ import pytest
 from noms_env import version
 from noms_env.variants import GAMES, VARIANTS
 from noms_env.version import __version__
+from noms_training import extras
+from noms_training.cli import COMMANDS
+from noms_training.options import parse_options
 from tests.cases import some
 from tests.commands import Run
-from training import extras
-from training.cli import COMMANDS
-from training.options import parse_options
 
 
 def test_version_and_help_are_printed_without_the_engine() -> None:
     code = (
-        "import sys; from training.cli import main; status = main(['--version']) + main([]) + main(['record', '--help']);"
+        "import sys; from noms_training.cli import main; status = main(['--version']) + main([]) + main(['record', '--help']);"
         "sys.exit(status + 10 * ('numba' in sys.modules or 'noms_env' in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -130,7 +130,7 @@ def test_a_full_disk_is_an_error(run: Run) -> None:
     assert err == "noms: cannot write /dev/full: No space left on device\n"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "training", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "noms_training", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr) == (2, "noms: cannot print the output: No space left on device\n")
 
@@ -138,7 +138,7 @@ def test_a_full_disk_is_an_error(run: Run) -> None:
 def test_a_reader_that_has_had_enough_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run([sys.executable, "-m", "training", "--help"], stdout=write, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run([sys.executable, "-m", "noms_training", "--help"], stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (1, b"")
 
@@ -158,7 +158,7 @@ def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: p
         return lambda _words: extras.require(module, extra)
 
     assert extras.require("json", "train") is json
-    monkeypatch.setattr("training.cli.run", wants("no_such_library", "train"))
+    monkeypatch.setattr("noms_training.cli.run", wants("no_such_library", "train"))
     status, _, err = run("demo")
     assert status == 2
     assert err == "noms: this command needs no_such_library, which is not installed: pip install '.[train]'\n"
@@ -249,7 +249,7 @@ def test_demo_takes_the_last_seed_too(run: Run) -> None:
 )
 def test_where_signs_cannot_be_shown_there_are_letters(words: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "training", *words],
+        [sys.executable, "-m", "noms_training", *words],
         capture_output=True,
         input=b"\xe2\x99\xa5q\nq\n",  # a heart, which cannot be read either
         check=False,

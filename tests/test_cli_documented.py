@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from noms_env.policy import player as policies
+from noms_training.cli import main
+from noms_training.terminal.progress import Lines
 from tests.cases import some
 from tests.policy.test_player import rules_of, save_small
 from tests.test_docs_site import PAGES, ROOT, blocks_of, noms_lines
 from tests.test_readme import commands
-from training.cli import main
-from training.terminal.progress import Lines
 
 RUN_ELSEWHERE = {"table", "train", "improve", "plot", "publish", "demo", "solve", "exploit", "benchmark", "compile"}
 SMALL = {
@@ -133,7 +133,7 @@ def printed(
     shutil.copytree(made, folder)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr("training.progress_bar.LINE_SECONDS", float("inf"))  # however slow the machine is
+    monkeypatch.setattr("noms_training.progress_bar.LINE_SECONDS", float("inf"))  # however slow the machine is
     monkeypatch.setattr(Lines.__init__, "__defaults__", (float("inf"),))
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from training.console import broken, fitted, never_fail_on_signs, new_table, terminal
+from noms_training.console import broken, fitted, never_fail_on_signs, new_table, terminal
 
 ROOT = Path(__file__).parent.parent
 SIGNS = sorted({sign for room in ("noms_env", "training") for file in (ROOT / room).rglob("*.py") for sign in file.read_text()})

@@ -20,12 +20,12 @@ import noms_env.record
 import noms_training
 from docs import sources
 from docs.make_pages import FOLDER, all_pages
+from noms_training import cli
 from tests.interop.learning import PAGE as LIBRARIES
 from tests.interop.learning import blocks_of_page
 from tests.policy.test_player import rules_of, save_small
 from tests.test_docs import python_blocks
 from tests.test_readme import commands
-from training import cli
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -125,7 +125,7 @@ def test_a_command_is_understood(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     _, name, *words = shlex.split(line, comments=True)
-    module = import_module(f"training.commands.{cli.COMMANDS[name][0]}")
+    module = import_module(f"noms_training.commands.{cli.COMMANDS[name][0]}")
     if hasattr(module, "command"):  # its defaults depend on the words
         monkeypatch.setattr(module, "saved_config", lambda _folder: module.preset_config("smoke", ("down_up",)))
         monkeypatch.setattr(module, "run", lambda config, *_rest: 0 if config.variants else 1)
@@ -137,7 +137,7 @@ def test_a_command_is_understood(
 
 def test_a_command_that_is_wrong_is_not_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check above can fail."""
-    module = import_module("training.commands.record")
+    module = import_module("noms_training.commands.record")
     monkeypatch.setattr(module, "record", only_parsed(module.record))
     assert cli.main(["record", "down_up", "--out", "games.jsonl"]) == 0
     assert cli.main(["record", "down_up", "--out", "games.jsonl", "--players", "thumb"]) == 2

@@ -14,12 +14,12 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import noms_env
-import training
+import noms_training
 from noms_env._compiler import Compiled, Progress
 from noms_env.engine import batch_kernels
 from tests.commands import Run, is_one_sentence
 
-ADAPTERS = ("noms_env.interop.", "noms_env.cuda.", "training.interop.", "training.__main__")
+ADAPTERS = ("noms_env.interop.", "noms_env.cuda.", "noms_training.interop.", "noms_training.__main__")
 """They need libraries that are not here, are compiled for a GPU, or run by being imported."""
 OVERLOADS = """
 import gc, json, sys
@@ -33,7 +33,7 @@ def overloads():
 
 
 def modules() -> Iterator[ModuleType]:
-    for package in (noms_env, training):
+    for package in (noms_env, noms_training):
         for found in walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.startswith(ADAPTERS):
                 yield import_module(found.name)
@@ -67,7 +67,7 @@ def run_in_process(code: str, *words: str) -> str:
 
 
 def test_noms_compile_compiles_all_that_python_calls() -> None:
-    code = "from training.cli import main; assert main(['compile']) == 0; print(json.dumps(overloads()))"
+    code = "from noms_training.cli import main; assert main(['compile']) == 0; print(json.dumps(overloads()))"
     compiled = json.loads(run_in_process(code))
     wanted = called_from_python()
     assert len(wanted) > 70
@@ -81,7 +81,7 @@ COMMANDS = {
 }
 """Those that need no more than tables and their players."""
 SMALL = {
-    "evaluate": {"training.evaluation.behaviour_stats.count_overtakes"},
+    "evaluate": {"noms_training.evaluation.behaviour_stats.count_overtakes"},
     "play": {"noms_env.core.bids.height", "noms_env.variants.dispatch.excuse_is_shown"},
 }
 """What these compile besides, in a moment."""
@@ -116,8 +116,8 @@ env.step(int(env.last()[0]["action_mask"].argmax()))
 def test_a_command_compiles_what_its_players_need_before_it_begins(name: str, tmp_path: Path) -> None:
     """Whatever is compiled afterwards is seen as a function that is new at the end."""
     code = """
-from training import cli
-from training.agents import registry
+from noms_training import cli
+from noms_training.agents import registry
 before = {}
 compile_players = registry.compile_players
 def noted(*arguments, **named):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,15 @@ def test_a_player_may_import_a_training_of_its_own(tmp_path: Path) -> None:
     assert "raised" not in printed
 
 
-def test_a_checkout_has_the_same_package_under_both_names() -> None:
-    assert noms_training.__file__ == str(ROOT / "training" / "__init__.py")
-    assert {name for name in sys.modules if name.startswith("noms_training.")} >= {"noms_training.cli"}
-    assert cli.__file__ == str(ROOT / "training" / "cli.py")
+def test_a_checkout_has_one_name_for_the_package() -> None:
+    assert Path(noms_training.__file__).resolve() == ROOT / "training" / "__init__.py"
+    done = subprocess.run([sys.executable, "-c", "import training"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("ImportError: the package in the folder `training` is imported as `noms_training`\n")
+
+
+def test_no_module_is_loaded_twice() -> None:
+    names = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
+    files = Counter(Path(name).resolve() for name in names if name)
+    loaded = {file: times for file, times in files.items() if file.is_relative_to(ROOT) and ".venv" not in file.parts}
+    assert loaded
+    assert not [file for file, times in loaded.items() if times > 1]

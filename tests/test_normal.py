@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks import normal
 from benchmarks.publish import ROOT
-from training.benchmark.figures import curves_of
-from training.benchmark.protocol import GAMES, ONE, references
+from noms_training.benchmark.figures import curves_of
+from noms_training.benchmark.protocol import GAMES, ONE, references
 
 
 def table_of(title: str) -> list[list[str]]:

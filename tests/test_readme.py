@@ -9,7 +9,7 @@ import pytest
 
 import noms_env
 from docs import sources
-from training import cli
+from noms_training import cli
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -23,11 +23,11 @@ from noms_env.record import (
 )
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
+from noms_training.terminal.session import Seated, Session
 from tests import referee
 from tests.agreement import random_table
 from tests.begun import begun
 from tests.records import RECORD_KEYS, SIXTEEN, WHOLE, changed, check, named, play
-from training.terminal.session import Seated, Session
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

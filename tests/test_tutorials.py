@@ -89,9 +89,9 @@ def test_a_player(tmp_path: Path) -> None:
     run(tmp_path, "-c", program("player"))
     (commands,) = re.findall(r"(?s)```\{code-block\} sh\n(.*?)```", page("player"))
     first, second = commands.splitlines()
-    run(tmp_path, "-m", "training", *first.split()[1:])
+    run(tmp_path, "-m", "noms_training", *first.split()[1:])
     assert len((tmp_path / "games.jsonl").read_text(encoding="utf-8").splitlines()) == 19
-    run(tmp_path, "-m", "training", *second.replace("200", "2").split()[1:], "--matches", "0")
+    run(tmp_path, "-m", "noms_training", *second.replace("200", "2").split()[1:], "--matches", "0")
 
 
 @pytest.mark.parametrize("name", NEW_FILES)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+if __name__ == "training":  # a second copy of each module, whose classes are not those of the first
+    raise ImportError("the package in the folder `training` is imported as `noms_training`")
+
 if TYPE_CHECKING:
     from noms_env.players import Player
 

@@ -1,4 +1,4 @@
-"""The console command `noms`: one subcommand for each module of `training.commands`.
+"""The console command `noms`: one subcommand for each module of `noms_training.commands`.
 
 A wrong request ends with one sentence on standard error and exit status 2.
 """
@@ -46,7 +46,7 @@ COMMANDS = {
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
     "compile": ("compile", "Compile everything before it is first used."),
 }
-"""The subcommands: module of `training.commands`, and a line for the help."""
+"""The subcommands: module of `noms_training.commands`, and a line for the help."""
 
 SHELLS = ("bash", "zsh")
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from training.extras import MissingExtraError, require
+from noms_training.extras import MissingExtraError, require
 
 LINES = {"launch": "GPU, many steps a launch", "calls": "GPU, calls of BatchEnv", "graph": "GPU, replays of a CUDA graph"}
 COLOURS = {"launch": "#1b7f5c", "calls": "#4c6fb1", "graph": "#b1774c"}

@@ -34,8 +34,8 @@ from noms_env.policy.search.beliefs import EXPONENT, Model, log_likelihoods, pol
 from noms_env.policy.search.worlds import deal_worlds
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
-from training.pictures import COLOURS, panels, plain, png
-from training.text import markdown_table
+from noms_training.pictures import COLOURS, panels, plain, png
+from noms_training.text import markdown_table
 
 UNIFORM = "uniform"
 COLUMNS = ("game", "field", "model", "exponent", "trick", "cards", "loss")

@@ -36,8 +36,8 @@ from noms_env.policy.search.findings import Findings
 from noms_env.policy.search.outcomes import outcomes
 from noms_env.policy.search.player import USUAL_TEMPERATURE, SearchPlayer
 from noms_env.variants import VARIANTS
-from training.evaluation.statistics import estimate
-from training.text import markdown_table
+from noms_training.evaluation.statistics import estimate
+from noms_training.text import markdown_table
 
 COLUMNS = ("game", "worlds", "temperature", "pool", "policy", "regret", "spread", "ms")
 

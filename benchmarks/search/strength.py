@@ -26,12 +26,12 @@ import tyro
 
 from noms_env.players import Player
 from noms_env.variants import VARIANTS, Rules, game, make_rules
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.evaluation.comparison import NothingPlayedError, compare
-from training.evaluation.statistics import Estimate, estimate
-from training.pictures import COLOURS, GREY, panels, plain, png
-from training.text import markdown_table
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.evaluation.comparison import NothingPlayedError, compare
+from noms_training.evaluation.statistics import Estimate, estimate
+from noms_training.pictures import COLOURS, GREY, panels, plain, png
+from noms_training.text import markdown_table
 
 POLICIES = {"big_ships": "exact_bid", "down_up": "exact_bid", "up_down": "exact_bid"}
 """The published policy of a game, where its name is another."""

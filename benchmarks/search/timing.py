@@ -34,7 +34,7 @@ from noms_env.policy.inference import Forward
 from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.player import TOGETHER, SearchPlayer
 from noms_env.variants import VARIANTS
-from training.text import markdown_table
+from noms_training.text import markdown_table
 
 COLUMNS = ("game", "opponents", "threads", "one", "many", "rate", "inference", "bound")
 SHARE = 20

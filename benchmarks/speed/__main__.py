@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from training.cli import exit_status
-from training.commands.common import OK, CommandError, check_folder_of, file_errors, write_json
-from training.console import terminal
-from training.extras import require
-from training.progress_bar import progress_bar
+from noms_training.cli import exit_status
+from noms_training.commands.common import OK, CommandError, check_folder_of, file_errors, write_json
+from noms_training.console import terminal
+from noms_training.extras import require
+from noms_training.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from benchmarks.speed.clock import Case, Measured

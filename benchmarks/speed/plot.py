@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.speed.clock import RATE, Measured
 from benchmarks.speed.report import Results, figure
-from training.extras import require
+from noms_training.extras import require
 
 OURS, PEERS = "#1b7f5c", "#8c8c8c"
 CURVES = {"growth/compiled": "compiled loop", "growth/batch": "BatchEnv"}

@@ -15,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.speed.clock import RATE, Measured
-from training.console import new_table
+from noms_training.console import new_table
 
 if TYPE_CHECKING:
     from rich.table import Table

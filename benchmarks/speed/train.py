@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.speed.clock import PERCENT, Case
 from benchmarks.speed.ours import GAME
-from training.config import PRESETS, ActorConfig, NetworkConfig, PPOConfig, TrainConfig
-from training.learn.train import Trainer as Run
+from noms_training.config import PRESETS, ActorConfig, NetworkConfig, PPOConfig, TrainConfig
+from noms_training.learn.train import Trainer as Run
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1])
 """The preset: self-play alone, 128 x 3, a privileged critic, one epoch."""

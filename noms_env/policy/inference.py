@@ -29,7 +29,7 @@ from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 
 
 def shapes_of(encoding: Encoding, network: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of an actor's parameters, as `training.learn.network.Actor` names them.
+    """Names and shapes of an actor's parameters, as `noms_training.learn.network.Actor` names them.
 
     Args:
         encoding: what it sees.

@@ -35,10 +35,10 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of its own."""
+    from noms_training.browser.hall import Hall
+    from noms_training.browser.lobby import Lobby
+    from noms_training.browser.messages import Limits
     from tests.served import served
-    from training.browser.hall import Hall
-    from training.browser.lobby import Lobby
-    from training.browser.messages import Limits
 
     with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000, pace=0))) as address:
         yield address

@@ -14,18 +14,18 @@ from noms_env import load_player, make_batch
 from noms_env.cuda.players.seats import SeatedPlayers
 from noms_env.players.protocol import decision_seed
 from noms_env.variants import game, make_rules
+from noms_training.agents import spec as specs
+from noms_training.agents.registry import agent_spec, agent_specs
+from noms_training.agents.spec import AgentSpec
+from noms_training.agents.table_pool import LOOK
+from noms_training.evaluation.comparison import compare, self_play
+from noms_training.evaluation.cross_play import cross_play
+from noms_training.evaluation.duplicate import LINE_UPS, Pairing, line_ups
+from noms_training.evaluation.matches import compare_matches
+from noms_training.evaluation.report import game_json, matches_json
+from noms_training.evaluation.tournament import Folder, Plan, play_tournament
+from noms_training.thread_pool import Stopped
 from tests.commands import Run, assert_refused
-from training.agents import spec as specs
-from training.agents.registry import agent_spec, agent_specs
-from training.agents.spec import AgentSpec
-from training.agents.table_pool import LOOK
-from training.evaluation.comparison import compare, self_play
-from training.evaluation.cross_play import cross_play
-from training.evaluation.duplicate import LINE_UPS, Pairing, line_ups
-from training.evaluation.matches import compare_matches
-from training.evaluation.report import game_json, matches_json
-from training.evaluation.tournament import Folder, Plan, play_tournament
-from training.thread_pool import Stopped
 
 DEVICES: tuple[Any, ...] = ("cpu", "cuda")
 SHORT = make_rules(game("big_ships"), 3, {"start_cards": 2})

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import noms_env
+from noms_training.agents.table_pool import relative_points
+from noms_training.learn import gae
 from tests.interop.learning import assert_it_learns
-from training.agents.table_pool import relative_points
-from training.learn import gae
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cleanrl_ppo.py"
 

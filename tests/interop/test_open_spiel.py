@@ -41,7 +41,7 @@ from noms_env.interop.open_spiel.reconstruct_history import reconstruct_history 
 from noms_env.micro.explicit_chance import CHANCE, OVER, PLAYING, ExplicitChanceDeal  # noqa: E402
 from noms_env.players import Player, make_player  # noqa: E402
 from noms_env.record import record_matches  # noqa: E402
-from training.agents.open_spiel_players import OpenSpielPlayer, game_of, ismcts_bot, uniform_random  # noqa: E402
+from noms_training.agents.open_spiel_players import OpenSpielPlayer, game_of, ismcts_bot, uniform_random  # noqa: E402
 
 pytestmark = pytest.mark.interop
 

@@ -16,13 +16,13 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from noms_env import NUM_ACTIONS, IllegalActionError, SeatEnv
 from noms_env.envs.validation import MaskPlace
 from noms_env.interop.sb3 import SeatVecEnv
+from noms_training.agents.registry import agent_spec
+from noms_training.benchmark import protocol, task
+from noms_training.benchmark.running import algorithm_file, begin, train_all
+from noms_training.evaluation.comparison import alone_in_field
 from tests.begun import begun
 from tests.envs.play import WAYS, choose_in_rows
 from tests.interop.learning import assert_it_learns
-from training.agents.registry import agent_spec
-from training.benchmark import protocol, task
-from training.benchmark.running import algorithm_file, begin, train_all
-from training.evaluation.comparison import alone_in_field
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sb3_maskable_ppo.py"
 ROWS = 4

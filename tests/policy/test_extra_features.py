@@ -37,10 +37,10 @@ from noms_env.policy.extra_features import (
 from noms_env.policy.file import PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import game, make_rules
+from noms_training.learn.network import initial_parameters
 from tests.policy.test_encoding import TABLES, decisions, rules_of, tables_in_play
 from tests.policy.test_player import NETWORK, SMALL, by_torch, make_actor, tensors_of
 from tests.policy.test_player import decisions as policy_decisions
-from training.learn.network import initial_parameters
 
 
 def cards_in(words: list[str], cards: int) -> list[str]:

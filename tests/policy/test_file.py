@@ -25,10 +25,10 @@ from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, read_policy, 
 from noms_env.policy.inference import Forward, shapes_of
 from noms_env.policy.player import load_policy
 from noms_env.variants import game, given_options, make_rules
+from noms_training.agents.registry import agent_spec
 from tests.commands import disk_full
 from tests.envs.play import KINDS
 from tests.policy.test_player import NETWORK, SMALL, decisions, make_actor, rules_of, save_small, tensors_of
-from training.agents.registry import agent_spec
 
 INFO = PolicyInfo(
     (*rules_of("up_down"), make_rules(game("up_down"), 3, {"schedule": "up", "ranks": 7})),

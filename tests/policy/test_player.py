@@ -31,9 +31,9 @@ from noms_env.policy.matmul import (
 )
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS, Rules, game, make_rules
+from noms_training.config import ActorConfig
+from noms_training.learn.network import Actor
 from tests.cases import some_uncompiled
-from training.config import ActorConfig
-from training.learn.network import Actor
 
 NETWORK = {"width": 40, "blocks": 2, "card_width": 6, "scorer_width": 7}
 """Unequal sizes, of which none fills its tiles."""

@@ -2,9 +2,9 @@
 
 import pytest
 
+from noms_training.benchmark import protocol, scores
+from noms_training.benchmark.protocol import Field
 from tests.training.entries import DEALS
-from training.benchmark import protocol, scores
-from training.benchmark.protocol import Field
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from noms_training.benchmark.scores import read_scores
 from tests.commands import Run
-from training.benchmark.scores import read_scores
 
 DEALS = 6
 SMALL = ("down_up", "nonesuch")

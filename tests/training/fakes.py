@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from noms_env.variants import Rules, game, make_rules
-from training.agents.spec import AgentSpec
+from noms_training.agents.spec import AgentSpec
 
 
 def rules(name: str, seats: int | None = None, **options: Any) -> Rules:

@@ -13,11 +13,11 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
 from noms_env.variants import game, make_rules
-from training.browser.hall import Hall
-from training.browser.live import LiveTable, new_table
-from training.browser.lobby import Lobby
-from training.browser.messages import Limits
-from training.browser.server import application
+from noms_training.browser.hall import Hall
+from noms_training.browser.live import LiveTable, new_table
+from noms_training.browser.lobby import Lobby
+from noms_training.browser.messages import Limits
+from noms_training.browser.server import application
 
 FAST = Limits(rate=1e9, pace=0)
 

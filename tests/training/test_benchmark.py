@@ -13,13 +13,11 @@ import pytest
 from benchmarks import references as bench_references
 from benchmarks import same_policy as bench_same_policy
 from noms_env.variants import VARIANTS
-from tests.commands import Run, assert_refused
-from tests.training.entries import DEALS, SMALL, scored_entry
-from training.agents.registry import file_sha256
-from training.benchmark import checking, protocol, scores
-from training.benchmark.cells import Cell, cells_of_entry, play_block, play_by_name, play_cells
-from training.benchmark.entry import Entry, EntryError, write_entry
-from training.benchmark.protocol import (
+from noms_training.agents.registry import file_sha256
+from noms_training.benchmark import checking, protocol, scores
+from noms_training.benchmark.cells import Cell, cells_of_entry, play_block, play_by_name, play_cells
+from noms_training.benchmark.entry import Entry, EntryError, write_entry
+from noms_training.benchmark.protocol import (
     GAMES,
     POLICIES,
     Budget,
@@ -29,8 +27,10 @@ from training.benchmark.protocol import (
     cells_of,
     references,
 )
-from training.benchmark.scores import cross_play, interquartile_mean, read_scores, replicates_of, scored, summary
-from training.benchmark.timing import add_times, read_times
+from noms_training.benchmark.scores import cross_play, interquartile_mean, read_scores, replicates_of, scored, summary
+from noms_training.benchmark.timing import add_times, read_times
+from tests.commands import Run, assert_refused
+from tests.training.entries import DEALS, SMALL, scored_entry
 
 # ---------------------------------------------------------------------------------------------------- the protocol
 

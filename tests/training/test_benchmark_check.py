@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from noms_training.benchmark import checking, protocol
+from noms_training.benchmark.cells import cells_of_entry
+from noms_training.benchmark.checking import complaints, replayed, sampled_cells
+from noms_training.benchmark.entry import read_entry
+from noms_training.benchmark.protocol import POLICIES, references
+from noms_training.benchmark.scores import read_scores, scored, summary, write_scores
+from noms_training.evaluation.deal_sets import FROZEN
 from tests.commands import Run, assert_refused
 from tests.training.entries import DEALS, SMALL, scored_entry
-from training.benchmark import checking, protocol
-from training.benchmark.cells import cells_of_entry
-from training.benchmark.checking import complaints, replayed, sampled_cells
-from training.benchmark.entry import read_entry
-from training.benchmark.protocol import POLICIES, references
-from training.benchmark.scores import read_scores, scored, summary, write_scores
-from training.evaluation.deal_sets import FROZEN
 
 
 @pytest.fixture

@@ -16,15 +16,15 @@ import pytest
 
 from noms_env._files import lock
 from noms_env.players import load_player
+from noms_training.agents.registry import agent_spec
+from noms_training.benchmark import figures, running, task
+from noms_training.benchmark.checking import complaints
+from noms_training.benchmark.entry import Entry, EntryError, read_entry, write_entry
+from noms_training.benchmark.protocol import CURVE_AT, GAMES, Budget, budget_of
+from noms_training.benchmark.report import write_report
+from noms_training.benchmark.running import algorithm_file, baselines, begin, runs_left, train_all
+from noms_training.benchmark.task import Task, load_algorithm, train_run
 from tests.commands import Run, assert_refused
-from training.agents.registry import agent_spec
-from training.benchmark import figures, running, task
-from training.benchmark.checking import complaints
-from training.benchmark.entry import Entry, EntryError, read_entry, write_entry
-from training.benchmark.protocol import CURVE_AT, GAMES, Budget, budget_of
-from training.benchmark.report import write_report
-from training.benchmark.running import algorithm_file, baselines, begin, runs_left, train_all
-from training.benchmark.task import Task, load_algorithm, train_run
 
 ALGORITHM = '''
 """Highest cards: learns a number.
@@ -100,7 +100,7 @@ def test_a_run_leaves_a_policy_a_curve_and_what_it_took(run: Run, algorithm: Pat
 
 
 def complaints_of_runs(folder: Path) -> list[str]:
-    from training.benchmark.checking import _of_run
+    from noms_training.benchmark.checking import _of_run
 
     return [sentence for run in (folder / "trained").glob("*/*") for sentence in _of_run(read_entry(folder), run)]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from noms_training.benchmark.entry import read_entry
+from noms_training.progress_bar import make_bar
+from noms_training.text import markdown_text
 from tests.commands import Run, assert_refused
-from training.benchmark.entry import read_entry
-from training.progress_bar import make_bar
-from training.text import markdown_text
 
 ENTRIES = Path(__file__).parent.parent.parent / "benchmarks" / "entries"
 Change = Callable[[dict[str, Any]], object]

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from noms_env.variants import game, make_rules
+from noms_training.agents.registry import agent_spec
+from noms_training.learn.best_response import gain_alone
 from tests.commands import Run, assert_refused
-from training.agents.registry import agent_spec
-from training.learn.best_response import gain_alone
 
 
 def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_path: Path) -> None:

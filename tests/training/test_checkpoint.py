@@ -23,9 +23,9 @@ import torch
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import load_policy
 from noms_env.variants import game, make_rules
-from training.config import ActorConfig, TrainConfig
-from training.learn import checkpoint
-from training.learn.checkpoint import (
+from noms_training.config import ActorConfig, TrainConfig
+from noms_training.learn import checkpoint
+from noms_training.learn.checkpoint import (
     FIRST_LINE,
     MAGIC,
     CheckpointError,
@@ -37,8 +37,8 @@ from training.learn.checkpoint import (
     write_file,
     write_policy,
 )
-from training.learn.network import Actor
-from training.state_file import to_bytes
+from noms_training.learn.network import Actor
+from noms_training.state_file import to_bytes
 
 STATE: dict[str, Any] = {
     "weights": torch.arange(6.0).reshape(2, 3),
@@ -172,7 +172,7 @@ def test_a_nearly_full_disk_is_noticed_before(tmp_path: Path, monkeypatch: pytes
 
 LIMITED = """
 import resource, signal, sys, torch
-from training.learn.checkpoint import CheckpointError, RunFolder
+from noms_training.learn.checkpoint import CheckpointError, RunFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with RunFolder.create(sys.argv[1], {}) as folder:
     folder.write_state(5, {"a": torch.zeros(1000)})
@@ -247,7 +247,7 @@ def test_a_damaged_configuration(tmp_path: Path, text: str) -> None:
 def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {"actor": torch.arange(5_000, dtype=torch.float32), "decisions": 7}
     whole, limit = len(to_bytes(state)), 6_000
-    monkeypatch.setattr("training.learn.checkpoint.MOST_BYTES", limit)
+    monkeypatch.setattr("noms_training.learn.checkpoint.MOST_BYTES", limit)
     path = tmp_path / "1.pt"
     for _ in range(2):
         save_state(path, state)
@@ -260,7 +260,7 @@ def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest
 
 
 def test_further_files_of_a_state_that_was_never_whole_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.learn.checkpoint.MOST_BYTES", 600)
+    monkeypatch.setattr("noms_training.learn.checkpoint.MOST_BYTES", 600)
     with RunFolder.create(tmp_path / "run", {}) as folder:
         folder.write_state(1, {"decisions": 1, "actor": torch.zeros(500)})
         states = folder.path / "state"
@@ -325,7 +325,9 @@ def test_a_state_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    code = f"from training.learn.checkpoint import RunFolder; RunFolder.open({str(tmp_path / 'run')!r}).close(); print('in')"
+    code = (
+        f"from noms_training.learn.checkpoint import RunFolder; RunFolder.open({str(tmp_path / 'run')!r}).close(); print('in')"
+    )
 
     def other() -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -423,7 +425,7 @@ def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, t
 KILLER = """
 import json, os, random, signal, sys, time
 import torch
-from training.learn.checkpoint import RunFolder
+from noms_training.learn.checkpoint import RunFolder
 
 torch.set_num_threads(1)  # a process that has run OpenMP threads must not fork
 

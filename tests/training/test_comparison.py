@@ -11,15 +11,25 @@ import pytest
 from noms_env.players import ask, load_player
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import BLOCK, AgentSpec
+from noms_training.agents.table_pool import AtTables, TablePool, play, play_deal_by_deal
+from noms_training.evaluation import duplicate as module
+from noms_training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
+from noms_training.evaluation.duplicate import (
+    FIRST_OTHER,
+    LINE_UPS,
+    Block,
+    Lost,
+    Pairing,
+    deal_seed,
+    dealt,
+    game_values,
+    line_ups,
+)
+from noms_training.evaluation.roles import roles
+from noms_training.evaluation.statistics import estimate
 from tests.training.fakes import FIRST, STUBBORN, rules
-from training.agents.registry import agent_spec
-from training.agents.spec import BLOCK, AgentSpec
-from training.agents.table_pool import AtTables, TablePool, play, play_deal_by_deal
-from training.evaluation import duplicate as module
-from training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
-from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Lost, Pairing, deal_seed, dealt, game_values, line_ups
-from training.evaluation.roles import roles
-from training.evaluation.statistics import estimate
 
 Seen = list[tuple[TablePool, np.ndarray]]
 
@@ -348,7 +358,7 @@ def test_stopped_before_there_is_anything_to_tell(monkeypatch: pytest.MonkeyPatc
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt  # Ctrl-C comes while the main thread waits for the others
 
-    monkeypatch.setattr("training.thread_pool.wait", interrupted)
+    monkeypatch.setattr("noms_training.thread_pool.wait", interrupted)
     with pytest.raises(NothingPlayedError) as nothing:
         compare(rules("down_up"), agent_spec("random"), agent_spec("random"), 5)
     assert nothing.value.ending == "ctrl-c"

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.evaluation.cross_play import CrossPlay, cross_play
+from noms_training.evaluation.duplicate import ALONE, MIXED
+from noms_training.options import rules_of
 from tests.commands import Run, assert_refused
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.evaluation.cross_play import CrossPlay, cross_play
-from training.evaluation.duplicate import ALONE, MIXED
-from training.options import rules_of
 
 NOMS = rules_of("noms", None, ())
 

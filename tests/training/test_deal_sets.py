@@ -3,9 +3,9 @@
 import pytest
 
 from noms_env.variants import VARIANTS, game, make_rules
-from training.evaluation import deal_sets
-from training.evaluation.deal_sets import FROZEN, described, digest
-from training.evaluation.duplicate import SaltedSet, deal_seed
+from noms_training.evaluation import deal_sets
+from noms_training.evaluation.deal_sets import FROZEN, described, digest
+from noms_training.evaluation.duplicate import SaltedSet, deal_seed
 
 
 @pytest.mark.parametrize("name", VARIANTS)

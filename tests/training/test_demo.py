@@ -11,13 +11,13 @@ import pytest
 from noms_env import Table
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.variants import VARIANTS
+from noms_training.commands import demo as command
+from noms_training.commands.demo import demo_config, free_folder, result_text
+from noms_training.evaluation.statistics import estimate
+from noms_training.learn.log import read_log
+from noms_training.terminal.narrate import action_text, decide, narrate_deal, probabilities_text
 from tests.begun import begun
 from tests.commands import Run, lacking, plain
-from training.commands import demo as command
-from training.commands.demo import demo_config, free_folder, result_text
-from training.evaluation.statistics import estimate
-from training.learn.log import read_log
-from training.terminal.narrate import action_text, decide, narrate_deal, probabilities_text
 
 
 @pytest.fixture

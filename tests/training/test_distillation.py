@@ -14,19 +14,19 @@ import torch
 
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
+from noms_training.agents.registry import agent_spec
+from noms_training.config import CurriculumConfig, PPOConfig, TrainConfig
+from noms_training.extras import MissingExtraError
+from noms_training.learn import schedule
+from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions, from_play
+from noms_training.learn.data.shards import FileFormat, write_shards
+from noms_training.learn.imitation import Recorded, RecordedDecisions, distance_from
+from noms_training.learn.ppo import Trainable, update_actor
+from noms_training.learn.train import Trainer
 from tests.commands import lacking
 from tests.policy.test_player import save_small
 from tests.training.test_ppo import make_actor, make_batch, shuffle
 from tests.training.test_self_play import equal, parameters, tiny
-from training.agents.registry import agent_spec
-from training.config import CurriculumConfig, PPOConfig, TrainConfig
-from training.extras import MissingExtraError
-from training.learn import schedule
-from training.learn.data.decisions import COLUMNS, TARGETS, Decisions, from_play
-from training.learn.data.shards import FileFormat, write_shards
-from training.learn.imitation import Recorded, RecordedDecisions, distance_from
-from training.learn.ppo import Trainable, update_actor
-from training.learn.train import Trainer
 
 RULES = make_rules(game("down_up"), 4, {"ranks": 4})
 SOURCE = {"variant": "down_up", "seats": 4, "options": {"ranks": 4}}
@@ -77,7 +77,7 @@ def test_a_folder_of_exports_stands_for_them_by_name(tmp_path: Path) -> None:
 
 
 def test_more_decisions_than_memory_may_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.learn.imitation.MOST_IN_ALL", 100)
+    monkeypatch.setattr("noms_training.learn.imitation.MOST_IN_ALL", 100)
     with pytest.raises(ValueError, match="hold more than 100 decisions with a choice: name fewer folders"):
         RecordedDecisions([written(tmp_path)], make_encoding((RULES,)), [RULES])
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     write_shards(decided(tmp_path), tmp_path / "plain-parquet", SOURCE, "parquet")
     assert "has no column 'policy'" in refusal(tmp_path / "plain-parquet")
     with monkeypatch.context() as patched:
-        patched.setattr("training.learn.data.shards.require", lacking("pyarrow.parquet"))
+        patched.setattr("noms_training.learn.data.shards.require", lacking("pyarrow.parquet"))
         with pytest.raises(MissingExtraError, match=r"reading Parquet needs pyarrow\.parquet"):
             refusal(tmp_path / "plain-parquet")
     untold = ({**part, "policy": part["policy"] * 0} for part in decided(tmp_path))
@@ -121,7 +121,7 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     shard.write_bytes(shard.read_bytes()[:1000])
     assert "decisions-00000.npz is damaged" in refusal(good)
     with monkeypatch.context() as patched:
-        patched.setattr("training.learn.data.checking.layout_digest", lambda: "another")
+        patched.setattr("noms_training.learn.data.checking.layout_digest", lambda: "another")
         assert "holds observations of another version" in refusal(tmp_path / "untold")
 
 

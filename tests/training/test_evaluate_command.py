@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from noms_env.variants import Rules, game, make_rules
-from tests.commands import Run, assert_refused, is_one_sentence, lacking
-from tests.policy.test_player import save_small
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.benchmark.protocol import (
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.benchmark.protocol import (
     CURVE_FIELD,
     FIELDS,
     ONE,
@@ -27,9 +25,11 @@ from training.benchmark.protocol import (
     references,
     rules_of_game,
 )
-from training.evaluation import comparison
-from training.evaluation.comparison import NothingPlayedError
-from training.thread_pool import Done, run_jobs
+from noms_training.evaluation import comparison
+from noms_training.evaluation.comparison import NothingPlayedError
+from noms_training.thread_pool import Done, run_jobs
+from tests.commands import Run, assert_refused, is_one_sentence, lacking
+from tests.policy.test_player import save_small
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_players_without_torch(tmp_path: Path) -> None:
     """The learning library is an extra, and takes seconds to import."""
     code = (
-        "import sys; from training.cli import main;"
+        "import sys; from noms_training.cli import main;"
         "status = main(['evaluate', 'thumb', 'random', '--variant', 'noms', '--deals', '4', '--matches', '2']);"
         "sys.exit(status + 10 * ('torch' in sys.modules))"
     )
@@ -246,7 +246,7 @@ def test_games_share_the_time_and_leave_some_for_matches(run: Run, monkeypatch: 
         until.append(others["until"] - time.monotonic())
         raise NothingPlayedError("time")
 
-    monkeypatch.setattr("training.evaluation.comparison.compare", note)
+    monkeypatch.setattr("noms_training.evaluation.comparison.compare", note)
     status, _, err = run("evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--minutes", 10)
     assert (status, is_one_sentence(err)) == (2, True)
     assert until == [pytest.approx(0.8 * 300, abs=5)]
@@ -277,7 +277,7 @@ def test_ctrl_c_prints_what_there_is(run: Run, tmp_path: Path, monkeypatch: pyte
         done: Done[object] = run_jobs(*arguments, tick=tell, **others)
         return done
 
-    monkeypatch.setattr("training.evaluation.comparison.run_jobs", interrupted)
+    monkeypatch.setattr("noms_training.evaluation.comparison.run_jobs", interrupted)
     file = tmp_path / "result.json"
     words = ["evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--deals", 1000, "--threads", 1]
     status, out, err = run(*words, "--json", file)
@@ -306,7 +306,7 @@ def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.pictures.require", lacking("matplotlib.figure"))
+    monkeypatch.setattr("noms_training.pictures.require", lacking("matplotlib.figure"))
     folder = tmp_path / "cup"
     status, out, _ = run("tournament", "random", "greedy", "--variant", "nonesuch", "--deals", 4, "--out", folder)
     assert status == 0

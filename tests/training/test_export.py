@@ -21,17 +21,17 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.player import SearchPlayer
 from noms_env.record import Record, Recorder, record_matches, write_records
 from noms_env.variants import game, make_rules
+from noms_training.agents.foreign_code import ForfeitError
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.learn.data import decisions
+from noms_training.learn.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
+from noms_training.learn.data.shards import GROUP, write_shards
+from noms_training.learn.data.workers import Play, from_workers
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS
 from tests.policy.test_player import save_small
 from tests.training.fakes import First
-from training.agents.foreign_code import ForfeitError
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.learn.data import decisions
-from training.learn.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
-from training.learn.data.shards import GROUP, write_shards
-from training.learn.data.workers import Play, from_workers
 
 NAMES = [column.name for column in COLUMNS]
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from noms_env.variants import VARIANTS
+from noms_training.agents.registry import agent_spec, label
+from noms_training.agents.spec import BLOCK, AgentSpec
+from noms_training.evaluation.comparison import compare, figures, self_play
+from noms_training.evaluation.duplicate import deal_seed
 from tests.training.fakes import LOWEST, LowestCard, rules
-from training.agents.registry import agent_spec, label
-from training.agents.spec import BLOCK, AgentSpec
-from training.evaluation.comparison import compare, figures, self_play
-from training.evaluation.duplicate import deal_seed
 
 Job = TypeVar("Job")
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.learn.fused import add_and_normalise
+from noms_training.learn.fused import add_and_normalise
 
 DTYPES = (torch.bfloat16, torch.float32)
 STEP = {torch.bfloat16: 2**-8, torch.float32: 2**-20}

@@ -26,26 +26,26 @@ from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import load_policy
 from noms_env.record import Record, RecordError, check_records, read_records, record_matches, replay
 from noms_env.variants import VARIANTS, game, make_rules
+from noms_training.agents.registry import agent_spec
+from noms_training.browser.live import table_from
+from noms_training.commands.improve import summary
+from noms_training.evaluation.tournament import Folder, Plan, TournamentError
+from noms_training.learn.best_response import RefusedError
+from noms_training.learn.checkpoint import CheckpointError, RunFolder, load_state
+from noms_training.learn.data.checking import ALLOWED
+from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, from_records
+from noms_training.learn.data.shards import read_shards, write_shards
+from noms_training.learn.expert_iteration import read_result
+from noms_training.learn.imitation import RecordedDecisions
+from noms_training.learn.log import read_log
+from noms_training.publish.reproduce import export_commands
+from noms_training.publish.runs import RunError, read_trained
+from noms_training.terminal.deal_text import deal_lines
 from tests.fuzz import fuzzed, is_refused
 from tests.training.table_browsers import some_table
 from tests.training.test_distillation import RULES, SOURCE, decided
 from tests.training.test_publish_runs import make_run
 from tests.training.test_shards import put as put_shard
-from training.agents.registry import agent_spec
-from training.browser.live import table_from
-from training.commands.improve import summary
-from training.evaluation.tournament import Folder, Plan, TournamentError
-from training.learn.best_response import RefusedError
-from training.learn.checkpoint import CheckpointError, RunFolder, load_state
-from training.learn.data.checking import ALLOWED
-from training.learn.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, from_records
-from training.learn.data.shards import read_shards, write_shards
-from training.learn.expert_iteration import read_result
-from training.learn.imitation import RecordedDecisions
-from training.learn.log import read_log
-from training.publish.reproduce import export_commands
-from training.publish.runs import RunError, read_trained
-from training.terminal.deal_text import deal_lines
 
 JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none()
@@ -210,7 +210,9 @@ TABLES = {variant: json.loads(some_table(20, variant).to_json()) for variant in 
 def test_files_of_tables(data: st.DataObject) -> None:
     content = changed_json(data.draw, TABLES[data.draw(st.sampled_from(sorted(TABLES)))])
     text = content.decode(errors="surrogateescape")
-    with patch("training.agents.registry.external_player", lambda name, limit: None):  # a name out of a file may be a program's
+    with patch(
+        "noms_training.agents.registry.external_player", lambda name, limit: None
+    ):  # a name out of a file may be a program's
         is_refused(lambda: table_from(text).to_json(), ValueError)
 
 

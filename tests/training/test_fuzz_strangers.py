@@ -10,16 +10,16 @@ from unittest.mock import patch
 import pytest
 from hypothesis import strategies as st
 
+from noms_training.benchmark.checking import complaints, unchecked
+from noms_training.benchmark.entry import EntryError
+from noms_training.benchmark.figures import curves_of
+from noms_training.benchmark.report import read_scored, sections
+from noms_training.benchmark.timing import read_times
+from noms_training.browser.live import SPEEDS, table_from
+from noms_training.browser.lobby import Lobby
 from tests.fuzz import fuzzed, is_refused
 from tests.training.table_browsers import some_table
 from tests.training.test_fuzz_files import damaged, put, spoilt
-from training.benchmark.checking import complaints, unchecked
-from training.benchmark.entry import EntryError
-from training.benchmark.figures import curves_of
-from training.benchmark.report import read_scored, sections
-from training.benchmark.timing import read_times
-from training.browser.live import SPEEDS, table_from
-from training.browser.lobby import Lobby
 
 ENTRY = Path(__file__).parent.parent.parent / "benchmarks" / "entries" / "ppo"
 TABLES = [some_table(actions, variant).to_json() for variant, actions in (("small_ships", 3), ("noms", 40), ("down_up", 70))]
@@ -69,7 +69,9 @@ def test_entries(entry: Path, data: st.DataObject) -> None:
         for read in (complaints, unchecked, lambda folder: read_scored([folder])):
             is_refused(partial(read, entry), EntryError)
         read_times(entry)
-        with patch.multiple("training.benchmark.figures", draw_profiles=nothing, draw_curves=nothing, draw_cross_play=nothing):
+        with patch.multiple(
+            "noms_training.benchmark.figures", draw_profiles=nothing, draw_curves=nothing, draw_cross_play=nothing
+        ):
             is_refused(partial(reported, entry), EntryError)
     finally:
         put(file, whole.encode())

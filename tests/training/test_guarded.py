@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from noms_env import BatchEnv, make_batch
+from noms_training.agents.foreign_code import ForfeitError
+from noms_training.agents.guarded import Guarded, first_legal, secretive_rng
+from noms_training.thread_pool import Stopped
 from tests.begun import begun
-from training.agents.foreign_code import ForfeitError
-from training.agents.guarded import Guarded, first_legal, secretive_rng
-from training.thread_pool import Stopped
 
 
 class Fails:

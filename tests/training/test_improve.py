@@ -12,20 +12,20 @@ import pytest
 
 from noms_env.policy.file import read_policy, save_policy
 from noms_env.variants import game, make_rules
+from noms_training.cli import main
+from noms_training.config import TrainConfig
+from noms_training.evaluation.statistics import Estimate
+from noms_training.learn import expert_iteration
+from noms_training.learn.best_response import RefusedError, Train
+from noms_training.learn.checkpoint import write_policy
+from noms_training.learn.data import workers
+from noms_training.learn.data.shards import read_shards, shard_folders
+from noms_training.learn.log import read_log
+from noms_training.learn.train import Trainer
+from noms_training.publish.reproduce import export_commands
 from tests.commands import Run, assert_refused
 from tests.policy.test_player import save_small
 from tests.training.test_self_play import tiny
-from training.cli import main
-from training.config import TrainConfig
-from training.evaluation.statistics import Estimate
-from training.learn import expert_iteration
-from training.learn.best_response import RefusedError, Train
-from training.learn.checkpoint import write_policy
-from training.learn.data import workers
-from training.learn.data.shards import read_shards, shard_folders
-from training.learn.log import read_log
-from training.learn.train import Trainer
-from training.publish.reproduce import export_commands
 
 SMALL = ["--matches", "66", "--worlds", "2", "--decisions", "40000", "--deals", "20", "--workers", "2"]
 

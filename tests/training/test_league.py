@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.learn.opponents import draw_opponent, draw_seating, thinned
+from noms_training.learn.opponents import draw_opponent, draw_seating, thinned
 
 
 def test_without_a_share_everybody_is_the_learner() -> None:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noms_training.learn import log
+from noms_training.learn.log import CSV_NAME, EVENTS_NAME, HEADER, SECONDS, Log, as_csv, read_log
 from tests.commands import disk_full
-from training.learn import log
-from training.learn.log import CSV_NAME, EVENTS_NAME, HEADER, SECONDS, Log, as_csv, read_log
 
 OPEN: list[Log] = []
 

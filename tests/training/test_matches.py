@@ -8,12 +8,12 @@ import pytest
 
 from noms_env.table import Table
 from noms_env.variants import Rules
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.evaluation.duplicate import deal_seed, line_ups
+from noms_training.evaluation.matches import Matches, compare_matches, play_matches
+from noms_training.evaluation.statistics import estimate, percent
 from tests.training.fakes import FIRST, First, rules
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.evaluation.duplicate import deal_seed, line_ups
-from training.evaluation.matches import Matches, compare_matches, play_matches
-from training.evaluation.statistics import estimate, percent
 
 
 class Illegal(First):

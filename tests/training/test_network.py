@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from training.config import ActorConfig, NetworkConfig
-from training.learn.network import Actor, Critic, Trunk
+from noms_training.config import ActorConfig, NetworkConfig
+from noms_training.learn.network import Actor, Critic, Trunk
 
 FEATURES, CHOICES, CARDS = 140, 30, 13
 

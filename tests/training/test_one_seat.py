@@ -7,10 +7,10 @@ import pytest
 
 from noms_env import feature_layout
 from noms_env.variants import game, make_rules
+from noms_training.agents.registry import agent_spec
+from noms_training.evaluation.comparison import compare
+from noms_training.interop.one_seat import duplicate_points
 from tests.training.fakes import FIRST
-from training.agents.registry import agent_spec
-from training.evaluation.comparison import compare
-from training.interop.one_seat import duplicate_points
 
 VARIANTS = ("down_up", "small_ships")
 

@@ -16,15 +16,15 @@ import pytest
 
 from noms_env import make_batch
 from noms_env.variants import game, make_rules
+from noms_training.agents import external, interrupt
+from noms_training.agents.guarded import guarded
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.agents.table_pool import AtTables
+from noms_training.evaluation.comparison import Comparison, compare
+from noms_training.evaluation.matches import compare_matches
 from tests.begun import begun
 from tests.commands import Run, assert_refused
-from training.agents import external, interrupt
-from training.agents.guarded import guarded
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.agents.table_pool import AtTables
-from training.evaluation.comparison import Comparison, compare
-from training.evaluation.matches import compare_matches
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = make_rules(game("up_down"), 3, {"ranks": 3})
@@ -238,7 +238,7 @@ def test_a_player_that_ends_the_process_ends_no_command(tmp_path: Path) -> None:
         ["benchmark", "run", "ends.py", "--games", "up_down", "--budget", "100", "--seeds", "1", "--out", "entry"],
         ["benchmark", "run", "imported.py", "--games", "up_down", "--budget", "100", "--seeds", "1", "--out", "other"],
     ]
-    script = f"from training.cli import main\nfor words in {words}:\n    print('status', main(words), flush=True)\n"
+    script = f"from noms_training.cli import main\nfor words in {words}:\n    print('status', main(words), flush=True)\n"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
     statuses = [line for line in done.stdout.splitlines() if line.startswith("status ")]
     assert statuses == [f"status {status}" for status in (0, 0, 0, 2, 2, 0, 2, 2, 2, 1, 1)], (done.stdout, done.stderr)
@@ -256,7 +256,7 @@ def test_a_process_that_trains_and_ends_itself_is_a_sentence(tmp_path: Path) -> 
     (tmp_path / "ends.py").write_text(ENDING)
     words = ["benchmark", "run", "ends.py", "--games", "up_down", "--budget", "100", "--workers", "2", "--out", "entry"]
     done = subprocess.run(
-        [sys.executable, "-m", "training", *words], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT
+        [sys.executable, "-m", "noms_training", *words], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT
     )
     assert done.returncode == 2
     assert "noms: a process that trained has ended itself or was killed" in done.stderr.splitlines()[-1]

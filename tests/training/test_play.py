@@ -20,17 +20,17 @@ from noms_env.core.cards import CARD_NUMBERS
 from noms_env.record import Record, check_records, read_records, record_matches
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
+from noms_training.commands.play import RecordFile, converse
+from noms_training.commands.watch import told
+from noms_training.terminal.narrate import Narrator
+from noms_training.terminal.parse_action import UnclearError, parse_action
+from noms_training.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
+from noms_training.terminal.session import Deal, Seated, Session, ranked, seated
 from tests.begun import begun
 from tests.commands import Run, assert_refused, plain
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
 from tests.policy.test_player import save_small
-from training.commands.play import RecordFile, converse
-from training.commands.watch import told
-from training.terminal.narrate import Narrator
-from training.terminal.parse_action import UnclearError, parse_action
-from training.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
-from training.terminal.session import Deal, Seated, Session, ranked, seated
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -12,16 +12,16 @@ from noms_env import show
 from noms_env.show.view import View, look
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, game, make_rules
+from noms_training.commands.watch import told
+from noms_training.console import broken
+from noms_training.terminal.help_text import help_lines, rules_lines
+from noms_training.terminal.score_sheet import result_lines, score_sheet
+from noms_training.terminal.screen import own_lines, prompt, screen_lines
+from noms_training.terminal.session import Session, seated
 from tests.begun import begun
 from tests.commands import Run, plain
 from tests.envs.play import KINDS
 from tests.training.test_play import Person, first_legal, sitting_of, usual
-from training.commands.watch import told
-from training.console import broken
-from training.terminal.help_text import help_lines, rules_lines
-from training.terminal.score_sheet import result_lines, score_sheet
-from training.terminal.screen import own_lines, prompt, screen_lines
-from training.terminal.session import Session, seated
 
 NARROW = 60
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from noms_training.learn.log import Log, Series
+from noms_training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smoothed
 from tests.commands import Run, lacking
-from training.learn.log import Log, Series
-from training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smoothed
 
 POINTS, KL = "eval/points/down_up_4/random", "losses/approx_kl"
 ITERATION = {
@@ -105,7 +105,7 @@ def test_what_cannot_be_drawn_is_one_sentence(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_a_sentence_says_what_is_missing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.commands.plot.require", lacking("matplotlib"))
+    monkeypatch.setattr("noms_training.commands.plot.require", lacking("matplotlib"))
     assert run(a_run(tmp_path / "run")) == (2, "", "noms: noms plot needs matplotlib: plot\n")
 
 

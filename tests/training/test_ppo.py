@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from noms_env.core.actions import PLAYING
-from training.config import ActorConfig, PPOConfig
-from training.learn.collect import Rollout
-from training.learn.network import Actor, Critic, masked
-from training.learn.ppo import (
+from noms_training.config import ActorConfig, PPOConfig
+from noms_training.learn.collect import Rollout
+from noms_training.learn.network import Actor, Critic, masked
+from noms_training.learn.ppo import (
     ACTOR_FIGURES,
     Shuffle,
     Trainable,

@@ -19,9 +19,8 @@ from noms_env.record import Record, record_matches, replay
 from noms_env.variants import VARIANTS as NAMES
 from noms_env.variants import Rules
 from noms_env.variants.table_record import new_tables, write_rules
-from tests.training.fakes import rules
-from training.agents.table_pool import AtTables, TablePool, play
-from training.evaluation.behaviour_stats import (
+from noms_training.agents.table_pool import AtTables, TablePool, play
+from noms_training.evaluation.behaviour_stats import (
     COULD,
     DEFENDER,
     DID,
@@ -32,6 +31,7 @@ from training.evaluation.behaviour_stats import (
     overtakes,
     possible_contracts,
 )
+from tests.training.fakes import rules
 
 BIDS = ("mis", "mis_a_vis", *map(str, range(7, MAX_NUMBER + 1)))
 ACE, TWO, KING = (CARD_NUMBERS[FRENCH][word] for word in ("AS", "2S", "KH"))

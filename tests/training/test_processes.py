@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from training.learn.distributed import precision_of
+from noms_training.learn.distributed import precision_of
 
 UNUSED = ("head.nominate", "head.words")
 """The actor of the test has outputs for cards to play only."""

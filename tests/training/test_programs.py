@@ -23,21 +23,21 @@ from noms_env.players import ask
 from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
+from noms_training.agents import program_lines
+from noms_training.agents.guarded import guarded
+from noms_training.agents.program import ProgramPlayer
+from noms_training.agents.program_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import EXTERNAL_BLOCK
+from noms_training.agents.table_pool import TablePool, play
+from noms_training.evaluation.matches import compare_matches
+from noms_training.thread_pool import Stopped
 from tests.begun import begun
 from tests.cases import some
 from tests.commands import Run
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
 from tests.training.test_own_players import EXAMPLES, SMALL, SMALL_WORDS, compared
-from training.agents import program_lines
-from training.agents.guarded import guarded
-from training.agents.program import ProgramPlayer
-from training.agents.program_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
-from training.agents.registry import agent_spec
-from training.agents.spec import EXTERNAL_BLOCK
-from training.agents.table_pool import TablePool, play
-from training.evaluation.matches import compare_matches
-from training.thread_pool import Stopped
 
 PYTHON = f"{sys.executable} -IS"
 BOT = f"cmd:{PYTHON} {EXAMPLES / 'jsonl_bot.py'}"
@@ -412,7 +412,7 @@ while True:
 """A program that nobody can ask to end, and its child, which has left it."""
 OWNER = """
 import signal, sys, time
-from training.agents.registry import agent_spec
+from noms_training.agents.registry import agent_spec
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
 player = agent_spec(sys.argv[1]).make()
 player.start()

@@ -9,11 +9,11 @@ from unittest.mock import Mock, call
 import pytest
 from rich.console import Console
 
-from training.learn.log import Several, Watcher
-from training.progress_bar import Rate, progress_bar
-from training.terminal import progress
-from training.terminal.progress import TREND, Figures, Lines, Points, Screen, watching
-from training.text import duration, rules_text
+from noms_training.learn.log import Several, Watcher
+from noms_training.progress_bar import Rate, progress_bar
+from noms_training.terminal import progress
+from noms_training.terminal.progress import TREND, Figures, Lines, Points, Screen, watching
+from noms_training.text import duration, rules_text
 
 ITERATION = {
     "losses/approx_kl": 0.0123,

@@ -18,20 +18,20 @@ from noms_env.policy.file import read_info
 from noms_env.policy.player import load_policy
 from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
+from noms_training.cli import main
+from noms_training.config import CurriculumConfig, TrainConfig
+from noms_training.evaluation.cross_play import FORMAT as CROSS_PLAY
+from noms_training.evaluation.deal_sets import digest
+from noms_training.evaluation.duplicate import unit_of
+from noms_training.evaluation.report import EXPLOIT
+from noms_training.evaluation.report import FORMAT as EVALUATION
+from noms_training.evaluation.tournament import FORMAT as TOURNAMENT
+from noms_training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
+from noms_training.publish.results import BEHAVIOUR, BEST_RESPONSES, CROSSED, PANEL, Results, ResultsError, read_results
+from noms_training.publish.runs import Trained, read_trained
+from noms_training.text import markdown_table
 from tests.commands import Run, assert_refused, disk_full, is_one_sentence, lacking
 from tests.training.test_publish_runs import CONFIG, DONE, KEPT, POINTS, make_run
-from training.cli import main
-from training.config import CurriculumConfig, TrainConfig
-from training.evaluation.cross_play import FORMAT as CROSS_PLAY
-from training.evaluation.deal_sets import digest
-from training.evaluation.duplicate import unit_of
-from training.evaluation.report import EXPLOIT
-from training.evaluation.report import FORMAT as EVALUATION
-from training.evaluation.tournament import FORMAT as TOURNAMENT
-from training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
-from training.publish.results import BEHAVIOUR, BEST_RESPONSES, CROSSED, PANEL, Results, ResultsError, read_results
-from training.publish.runs import Trained, read_trained
-from training.text import markdown_table
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 FILES = ["README.md", "curve.csv", "curve.png", "policy.safetensors", "runs.json"]
@@ -110,7 +110,7 @@ def policy(folder: Path) -> Trained:
 @pytest.fixture
 def no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     """A word in place of the picture, which takes a second to draw."""
-    monkeypatch.setattr("training.commands.publish.picture_of", lambda name, curve: b"picture")
+    monkeypatch.setattr("noms_training.commands.publish.picture_of", lambda name, curve: b"picture")
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def test_a_failed_write_leaves_whole_files(publish: Run, folder: Path, tmp_path:
 def test_without_a_library_a_sentence_says_so(
     publish: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
-    monkeypatch.setattr("training.commands.publish.require", lacking(library))
+    monkeypatch.setattr("noms_training.commands.publish.require", lacking(library))
     sentence = f"noms: noms publish needs {library}: publish\n"
     assert publish(folder, "--name", "mine", "--out", tmp_path) == (2, "", sentence)
 

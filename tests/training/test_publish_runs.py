@@ -15,19 +15,19 @@ import tyro
 
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
+from noms_training.agents.table_pool import make_rule_sets
+from noms_training.commands.train import command
+from noms_training.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
+from noms_training.learn.data.decisions import empty_rows
+from noms_training.learn.data.shards import write_shards
+from noms_training.learn.log import SECONDS, Log
+from noms_training.learn.network import Actor
+from noms_training.options import parse_options
+from noms_training.publish import runs as module
+from noms_training.publish.plots import SMOOTHED
+from noms_training.publish.reproduce import WIDTH, Run, chained, read_run, run_of, train_command
+from noms_training.publish.runs import BEGUN, CURVE, RunError, Trained, read_trained
 from tests.policy.test_player import make_actor, tensors_of
-from training.agents.table_pool import make_rule_sets
-from training.commands.train import command
-from training.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
-from training.learn.data.decisions import empty_rows
-from training.learn.data.shards import write_shards
-from training.learn.log import SECONDS, Log
-from training.learn.network import Actor
-from training.options import parse_options
-from training.publish import runs as module
-from training.publish.plots import SMOOTHED
-from training.publish.reproduce import WIDTH, Run, chained, read_run, run_of, train_command
-from training.publish.runs import BEGUN, CURVE, RunError, Trained, read_trained
 
 NETWORK = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 3}
 CONFIG = TrainConfig(
@@ -400,7 +400,7 @@ def parsed(given: Sequence[str]) -> TrainConfig:
     """The configuration that a command starts a run with."""
     name, train, *words = given
     assert (name, train) == ("noms", "train")
-    with patch("training.commands.train.start", lambda config, *_: config):
+    with patch("noms_training.commands.train.start", lambda config, *_: config):
         found: Any = tyro.cli(command(words), args=words)
     assert isinstance(found, TrainConfig)
     return found

@@ -19,11 +19,11 @@ from noms_env.record.replaying import replayed
 from noms_env.show import picture
 from noms_env.show.notes import Notes
 from noms_env.show.view import look
+from noms_training.browser.film import Film, Shown, film_of, moments
+from noms_training.browser.page import page_of
+from noms_training.browser.pictures import drawings
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, Kind
-from training.browser.film import Film, Shown, film_of, moments
-from training.browser.page import page_of
-from training.browser.pictures import drawings
 
 MOST_WITHOUT_RECORDS = 400_000
 EVIL = '</script><script>alert(1)</script>"><img src=x onerror=alert(2)>'

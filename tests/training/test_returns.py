@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.agents.table_pool import relative_points
-from training.learn.gae import gae
+from noms_training.agents.table_pool import relative_points
+from noms_training.learn.gae import gae
 
 
 def linked(decisions: list[tuple[int, int, float]], reward: list[list[float]], weight: float) -> np.ndarray:

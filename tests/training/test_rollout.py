@@ -12,10 +12,9 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
-from tests.begun import begun
-from training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
-from training.config import ActorConfig, TrainConfig
-from training.learn.collect import (
+from noms_training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
+from noms_training.config import ActorConfig, TrainConfig
+from noms_training.learn.collect import (
     ActorPlayer,
     Played,
     PolicyLearner,
@@ -25,8 +24,9 @@ from training.learn.collect import (
     joined,
     make_workers,
 )
-from training.learn.gae import gae
-from training.learn.network import Actor, masked
+from noms_training.learn.gae import gae
+from noms_training.learn.network import Actor, masked
+from tests.begun import begun
 
 SMALL = ActorConfig(width=16, blocks=1, card_width=4, scorer_width=4)
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")

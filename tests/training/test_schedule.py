@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
-from training.learn import schedule
-from training.learn.gae import LARGEST_REWARD, RewardScale
-from training.learn.schedule import Stage
+from noms_training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
+from noms_training.learn import schedule
+from noms_training.learn.gae import LARGEST_REWARD, RewardScale
+from noms_training.learn.schedule import Stage
 
 PPO = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, uniform_kl_coef=0.1)
 PLAY, IMITATION, WARMUP = Stage.SELF_PLAY, Stage.IMITATION, Stage.CRITIC_WARMUP

@@ -13,16 +13,16 @@ import noms_env
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
 from noms_env.policy.player import load_policy
-from training.agents.table_pool import AtTables, TablePool, play
-from training.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
-from training.learn import schedule
-from training.learn.checkpoint import write_policy
-from training.learn.collect import Rollout, entropies, joined
-from training.learn.gae import calibration, explained_variance
-from training.learn.network import masked
-from training.learn.ppo import update_critic
-from training.learn.schedule import Stage
-from training.learn.train import Trainer
+from noms_training.agents.table_pool import AtTables, TablePool, play
+from noms_training.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
+from noms_training.learn import schedule
+from noms_training.learn.checkpoint import write_policy
+from noms_training.learn.collect import Rollout, entropies, joined
+from noms_training.learn.gae import calibration, explained_variance
+from noms_training.learn.network import masked
+from noms_training.learn.ppo import update_critic
+from noms_training.learn.schedule import Stage
+from noms_training.learn.train import Trainer
 
 TINY = ActorConfig(width=32, blocks=1, card_width=8, scorer_width=8)
 
@@ -322,7 +322,7 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(tmp_path: Pa
             found.append(float((torch.xlogy(probs, probs) - probs * _log_policy(run, decisions)).sum(1).mean()))
             with monkeypatch.context() as patched:
                 if not tells:
-                    patched.setattr("training.learn.imitation.TellsProbabilities", type("Nobody", (), {}))
+                    patched.setattr("noms_training.learn.imitation.TellsProbabilities", type("Nobody", (), {}))
                 run.iterate()
         run.close()
         return found
@@ -403,7 +403,7 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
         threads.append(torch.get_num_threads())
         return update_critic(*arguments, **settings)
 
-    monkeypatch.setattr("training.learn.ppo.update_critic", counted)
+    monkeypatch.setattr("noms_training.learn.ppo.update_critic", counted)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -16,12 +16,12 @@ from pyarrow import parquet
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.policy.encoding import make_encoding
+from noms_training.learn.data.checking import MOST_ROWS
+from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions
+from noms_training.learn.data.shards import _arrow_type, read_shards, write_shards
+from noms_training.learn.imitation import RecordedDecisions
+from noms_training.publish.reproduce import export_commands
 from tests.training.test_distillation import RULES, SOURCE, decided
-from training.learn.data.checking import MOST_ROWS
-from training.learn.data.decisions import COLUMNS, TARGETS, Decisions
-from training.learn.data.shards import _arrow_type, read_shards, write_shards
-from training.learn.imitation import RecordedDecisions
-from training.publish.reproduce import export_commands
 
 ALL = tuple(column.name for column in COLUMNS + TARGETS)
 LEARNT = "observation", "action_mask", "policy"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from noms_training.evaluation.tournament import Folder, play_tournament, read_results
+from noms_training.publish.plots import draw_heatmap
+from noms_training.text import LONGEST, short_names
 from tests.training.test_tournament import NAMES, plan, small
-from training.evaluation.tournament import Folder, play_tournament, read_results
-from training.publish.plots import draw_heatmap
-from training.text import LONGEST, short_names
 
 DEEP = "/somewhere/" + "quite/deep/" * 12
 

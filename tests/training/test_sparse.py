@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from noms_training.learn.sparse import first_layer
 from tests.training.test_network import some_bytes
-from training.learn.sparse import first_layer
 
 
 @pytest.mark.parametrize(("rows", "inputs", "outputs"), [(500, 300, 40), (500, 300, 64), (7, 57, 16), (0, 57, 16), (9, 20, 16)])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from training.evaluation.statistics import (
+from noms_training.evaluation.statistics import (
     FOLDS,
     Controls,
     Estimate,

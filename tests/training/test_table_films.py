@@ -11,8 +11,8 @@ from PIL import Image
 from starlette.testclient import TestClient, WebSocketTestSession
 
 from noms_env.record import check_records, record_matches
+from noms_training.browser.messages import Limits
 from tests.training.table_browsers import Browser, connected, opened, server
-from training.browser.messages import Limits
 
 
 def over(client: TestClient, socket: WebSocketTestSession, **wanted: Any) -> tuple[Browser, dict[str, Any]]:

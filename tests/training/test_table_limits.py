@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
+from noms_training.browser.hall import Hall
+from noms_training.browser.live import RefusedError, table_from
+from noms_training.browser.looker import Looker
+from noms_training.browser.messages import Allowance, Limits, parsed
+from noms_training.browser.server import HEADERS
+from noms_training.commands.browser.table import kept_token
+from noms_training.commands.common import CommandError
 from tests.commands import disk_full
 from tests.training.table_browsers import Browser, connected, is_closed, opened, request, seated, server
-from training.browser.hall import Hall
-from training.browser.live import RefusedError, table_from
-from training.browser.looker import Looker
-from training.browser.messages import Allowance, Limits, parsed
-from training.browser.server import HEADERS
-from training.commands.browser.table import kept_token
-from training.commands.common import CommandError
 
 
 def strange_texts(count: int, rng: random.Random) -> Iterator[str]:
@@ -116,7 +116,7 @@ def test_an_allowance_fills_with_time() -> None:
 
 
 def test_a_socket_that_says_no_hello_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.browser.server.HELLO_SECONDS", 0.05)
+    monkeypatch.setattr("noms_training.browser.server.HELLO_SECONDS", 0.05)
     with server(tmp_path) as client, connected(client) as socket:
         assert is_closed(socket)
 
@@ -196,7 +196,7 @@ def test_a_folder_keeps_its_token(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_no_empty_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as full:
-        full.setattr("training.commands.browser.table.write_atomically", disk_full)
+        full.setattr("noms_training.commands.browser.table.write_atomically", disk_full)
         with pytest.raises(CommandError, match="No space left on device"):
             kept_token(tmp_path)
     assert not list(tmp_path.iterdir())

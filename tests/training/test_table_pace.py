@@ -5,9 +5,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+from noms_training.browser.messages import Limits
+from noms_training.browser.room import Room, rest_of_pause
 from tests.training.table_browsers import Browser, connected, opened, server
-from training.browser.messages import Limits
-from training.browser.room import Room, rest_of_pause
 
 THINKS = 0.1
 """Seconds that the player below needs for a choice; for a forced decision nearly none."""

@@ -8,7 +8,7 @@ from threading import Event, Lock
 import pytest
 import torch
 
-from training.thread_pool import Stopped, ThreadPool, run_jobs
+from noms_training.thread_pool import Stopped, ThreadPool, run_jobs
 
 
 def number(value: int) -> Callable[[Event], int]:

@@ -8,13 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import SEARCH_BLOCK, AgentSpec
+from noms_training.evaluation import tournament
+from noms_training.evaluation.comparison import compare
+from noms_training.evaluation.duplicate import Lost, dealt
+from noms_training.evaluation.tournament import (
+    Folder,
+    Plan,
+    Results,
+    TournamentError,
+    dump,
+    markdown,
+    play_tournament,
+    read_results,
+)
 from tests.training.fakes import Stubborn, rules
-from training.agents.registry import agent_spec
-from training.agents.spec import SEARCH_BLOCK, AgentSpec
-from training.evaluation import tournament
-from training.evaluation.comparison import compare
-from training.evaluation.duplicate import Lost, dealt
-from training.evaluation.tournament import Folder, Plan, Results, TournamentError, dump, markdown, play_tournament, read_results
 
 NAMES = ("thumb", "random", "greedy")
 

@@ -17,15 +17,15 @@ import torch
 from noms_env.policy.file import read_policy
 from noms_env.policy.player import load_policy
 from noms_env.variants.table_record import TABLE
+from noms_training.agents.table_pool import TablePool, make_rule_sets
+from noms_training.config import OpponentsConfig
+from noms_training.learn.checkpoint import CheckpointError, RunFolder, load_state, save_state
+from noms_training.learn.log import Watcher
+from noms_training.learn.loop import train
+from noms_training.learn.schedule import Stage
 from tests.cases import some
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
-from training.agents.table_pool import TablePool, make_rule_sets
-from training.config import OpponentsConfig
-from training.learn.checkpoint import CheckpointError, RunFolder, load_state, save_state
-from training.learn.log import Watcher
-from training.learn.loop import train
-from training.learn.schedule import Stage
 
 ROOT = Path(__file__).parents[2]
 
@@ -291,7 +291,9 @@ def test_a_run_does_not_go_on_against_another_policy_under_the_same_name(tmp_pat
 
 
 def test_the_user_is_told_what_the_policy_learns_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.learn.schedule.stage", lambda at, _: Stage.CRITIC_WARMUP if at < 0.2 else Stage.SELF_PLAY)
+    monkeypatch.setattr(
+        "noms_training.learn.schedule.stage", lambda at, _: Stage.CRITIC_WARMUP if at < 0.2 else Stage.SELF_PLAY
+    )
     config = tiny("down_up", decisions=1_500, evaluate_every=10**6, evaluation_deals=2)
     noting = Noting()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:

@@ -14,15 +14,15 @@ import pytest
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
+from noms_training.commands import train as command
+from noms_training.commands.common import CommandError
+from noms_training.config import PRESETS, ActorConfig, TrainConfig, differences
+from noms_training.extras import MissingExtraError
+from noms_training.learn import loop
+from noms_training.learn.checkpoint import CheckpointError, RunFolder
+from noms_training.learn.log import SECONDS, Watcher, read_log
 from tests.commands import Run, assert_refused, is_one_sentence
 from tests.policy.test_player import SMALL, make_actor, tensors_of
-from training.commands import train as command
-from training.commands.common import CommandError
-from training.config import PRESETS, ActorConfig, TrainConfig, differences
-from training.extras import MissingExtraError
-from training.learn import loop
-from training.learn.checkpoint import CheckpointError, RunFolder
-from training.learn.log import SECONDS, Watcher, read_log
 
 Started = list[tuple[TrainConfig, RunFolder, Watcher]]
 TINY = ["--network.width", "8", "--network.blocks", "0", "--critic.width", "8", "--critic.blocks", "0", "--tables", "8"]
@@ -388,7 +388,9 @@ def test_differences_are_found_at_any_depth() -> None:
 def test_the_package_run_as_a_module_is_the_same_command() -> None:
     import subprocess
 
-    done = subprocess.run([sys.executable, "-m", "training", "train", "bridge"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "noms_training", "train", "bridge"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
     with pytest.raises(CommandError, match="--out RUN"):
         command.command(["--resume"])

@@ -27,7 +27,7 @@ SETTINGS = {"OMP_NUM_THREADS": "1", "MKL_DISABLE_FAST_MM": "1"}
 SESSIONS = """
 import json, os, random, shutil, signal, sys, time
 from pathlib import Path
-from training import cli
+from noms_training import cli
 
 folder, kills, full, mounted, words = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1", sys.argv[5:]
 run, errors, filler = folder / "run", folder.parent / "errors", folder / "filler"

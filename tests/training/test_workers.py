@@ -12,7 +12,7 @@ while True:
     path.open("a").write(".")
     time.sleep(0.02)
 """
-PARENT = "from training.learn.data.workers import in_processes; list(in_processes(exec, [(WORKER,)] * 2, 2))"
+PARENT = "from noms_training.learn.data.workers import in_processes; list(in_processes(exec, [(WORKER,)] * 2, 2))"
 
 
 def wait_for(condition: Callable[[], bool], seconds: float) -> bool:

@@ -7,14 +7,14 @@ import numpy as np
 import torch
 from torch import nn
 
+from noms_training.config import PPOConfig
+from noms_training.learn.collect import Played, Rollout, Worker
+from noms_training.learn.distributed import Processes, join_processes, leave_processes
+from noms_training.learn.ppo import ACTOR_COLUMNS, Shuffle, Trainable, update_actor, update_critic
+from noms_training.learn.schedule import Now
+from noms_training.learn.train import Trainer
 from tests.training.test_ppo import make_actor, make_batch, make_critic
 from tests.training.test_self_play import tiny
-from training.config import PPOConfig
-from training.learn.collect import Played, Rollout, Worker
-from training.learn.distributed import Processes, join_processes, leave_processes
-from training.learn.ppo import ACTOR_COLUMNS, Shuffle, Trainable, update_actor, update_critic
-from training.learn.schedule import Now
-from training.learn.train import Trainer
 
 SIZE, CUT = 60, 23
 

@@ -169,7 +169,7 @@ class TableRequest:
     Attributes:
         variant: name of the game.
         seats: their number.
-        options: as text, by name; `training.options.parse_value` reads them.
+        options: as text, by name; `noms_training.options.parse_value` reads them.
         players: names of players, seat by seat; None where a person sits.
         people: names of people, by seat.
         hints: name of the player that gives hints.

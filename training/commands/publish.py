@@ -87,7 +87,7 @@ def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Train
     Raises:
         CommandError: the name is not allowed, or that of a player, of a game that the policy does not play, or of a run there.
         OSError: a file cannot be read.
-        ValueError: see `training.publish.runs.read_trained`.
+        ValueError: see `noms_training.publish.runs.read_trained`.
     """
     from noms_env.players import PLAYERS
     from noms_env.variants import VARIANTS
@@ -115,7 +115,7 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: see `training.publish.results.read_results` and `training.publish.pages.pages`.
+        ValueError: see `noms_training.publish.results.read_results` and `noms_training.publish.pages.pages`.
     """
     from ..publish.pages import CARD, pages
     from ..publish.results import read_results

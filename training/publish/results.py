@@ -75,7 +75,7 @@ class Duel:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a player does at tables with nobody else: statistics by name (`training.evaluation.behaviour_stats`)."""
+    """What a player does at tables with nobody else: statistics by name (`noms_training.evaluation.behaviour_stats`)."""
 
     player: str
     rules: Rules

@@ -76,7 +76,7 @@ def seated(names: Sequence[str], places: int, rules: Rules, limit: float | None 
     """The players of some seats.
 
     Args:
-        names: one for all, or one for each, as for `training.agents.registry.agent_spec`.
+        names: one for all, or one for each, as for `noms_training.agents.registry.agent_spec`.
         places: number of seats.
         rules: of the table.
         limit: seconds that a program has for a decision; see `agent_spec`.

@@ -15,13 +15,13 @@ from noms_env.record import record_matches
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from noms_env.variants.rulebook import Rules
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.table_pool import AtTables, TablePool, play_deal_by_deal
+from noms_training.evaluation.matches import compare_matches
+from noms_training.terminal.session import Seated, Session
 from tests.begun import begun
 from tests.policy.search.test_player import small_player
 from tests.policy.test_player import rules_of, save_small
-from training.agents.registry import agent_spec
-from training.agents.table_pool import AtTables, TablePool, play_deal_by_deal
-from training.evaluation.matches import compare_matches
-from training.terminal.session import Seated, Session
 
 
 def played(table: Table, players: list[Player], deals: int) -> list[np.record]:

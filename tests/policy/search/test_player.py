@@ -24,10 +24,10 @@ from noms_env.policy.search.player import TOGETHER, SearchPlayer
 from noms_env.policy.search.rollouts import FEWER_SOLVED, STRIDE, Task, candidates_of, play_out
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
+from noms_training.agents.registry import agent_spec, file_sha256
 from tests.begun import begun
 from tests.players.positions import relative_points
 from tests.policy.test_player import SMALL, made_player, rules_of, save_small
-from training.agents.registry import agent_spec, file_sha256
 
 
 def small_player(*rule_sets: Rules, **options: Any) -> SearchPlayer:
