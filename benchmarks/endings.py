@@ -30,8 +30,8 @@ from noms_env.players.registry import NEWEST
 from noms_env.players.rule_based.auction import is_on_side
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.players.search.candidates import place_among, write_candidates
-from noms_env.players.search.position import count_deal_as_last, units, value_to
+from noms_env.search.candidates import place_among, write_candidates
+from noms_env.search.endgame.position import count_deal_as_last, units, value_to
 from noms_env.variants import VARIANTS
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere

@@ -48,7 +48,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "rules": ("variants/**/*.py core/*.py", RULES, PLAYED, COUNTS),
     "engine": ("engine/*.py observation/*.py table/*.py", PLAYED, RULES, SEEN, BATCHES),
     "envs": ("envs/**/*.py interop/open_spiel/*.py", f"on all tests/envs {SPIEL}"),
-    "belief": ("belief/*.py", "off quick tests/belief tests/players/search", "on all tests/belief"),
+    "belief": ("belief/*.py", "off quick tests/belief tests/search", "on all tests/belief"),
     "evaluation": ("../training/evaluation/*.py", EVALUATION),
 }
 SWAPS: dict[type, str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}

@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.search import beliefs, regret, strength, timing
 from noms_env.players import load_player
-from noms_env.policy.search import beliefs as beliefs_of_search
-from noms_env.policy.search.player import USUAL_TEMPERATURE
+from noms_env.search import opponent_models as beliefs_of_search
+from noms_env.search.policy_search import USUAL_TEMPERATURE
 from noms_training.agents.registry import agent_spec
 
 

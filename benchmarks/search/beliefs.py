@@ -30,8 +30,8 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import PLAYING
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.beliefs import EXPONENT, Model, log_likelihoods, policy_model, thumb_model, weights_of
-from noms_env.policy.search.worlds import deal_worlds
+from noms_env.search.opponent_models import EXPONENT, Model, log_likelihoods, policy_model, thumb_model, weights_of
+from noms_env.search.worlds import deal_worlds
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
 from noms_training.pictures import COLOURS, panels, plain, png

@@ -31,10 +31,10 @@ from noms_env import load_player
 from noms_env._threads import RowThreads
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search import beliefs
-from noms_env.policy.search.findings import Findings
-from noms_env.policy.search.outcomes import outcomes
-from noms_env.policy.search.player import USUAL_TEMPERATURE, SearchPlayer
+from noms_env.search import opponent_models as beliefs
+from noms_env.search.outcomes import outcomes
+from noms_env.search.policy_search import USUAL_TEMPERATURE, SearchPlayer
+from noms_env.search.seq_halving import Findings
 from noms_env.variants import VARIANTS
 from noms_training.evaluation.statistics import estimate
 from noms_training.text import markdown_table

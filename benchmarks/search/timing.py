@@ -32,7 +32,7 @@ from noms_env._threads import RowThreads
 from noms_env.belief.determinize import sampled_tables
 from noms_env.policy.inference import Forward
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.player import TOGETHER, SearchPlayer
+from noms_env.search.policy_search import TOGETHER, SearchPlayer
 from noms_env.variants import VARIANTS
 from noms_training.text import markdown_table
 

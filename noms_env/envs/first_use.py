@@ -172,7 +172,7 @@ def use_micro_games() -> None:
     from noms_env.micro.settings import micro_game
     from noms_env.micro.solving import solve
     from noms_env.micro.tree import build_tree
-    from noms_env.players.search.solver import solve as solve_ending
+    from noms_env.search.endgame.solver import solve as solve_ending
 
     tree = build_tree(micro_game("down-up-1").setup())
     with TemporaryDirectory() as folder:

@@ -70,19 +70,19 @@ PLAYERS: dict[str, Entry] = {
         {"version": int},
     ),
     "flat_mc": Entry(
-        "noms_env.players.search.player:FlatMC",
+        "noms_env.search.flat_mc:FlatMC",
         "noms_env.cuda.players.flat_mc:GpuFlatMC",
         "tries its actions on sampled cards, played out by thumb",
         {"worlds": int},
     ),
     "pimc": Entry(
-        "noms_env.players.search.player:PIMC",
+        "noms_env.search.flat_mc:PIMC",
         "noms_env.cuda.players.pimc:GpuPIMC",
         "the same, but solves the endings exactly",
         {"worlds": int},
     ),
     "search": Entry(
-        "noms_env.policy.search.player:search_player",
+        "noms_env.search.policy_search:search_player",
         "noms_env.cuda.players.search:gpu_search",
         "tries its actions on sampled cards, played out by a trained policy",
         {POLICY: str},

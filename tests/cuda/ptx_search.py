@@ -15,10 +15,10 @@ from noms_env.cuda.players import search_kernels as kernels
 from noms_env.cuda.rows import launch
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
-from noms_env.players.search.moves import FRAME
-from noms_env.players.search.position import position_type
-from noms_env.policy.search.findings import FINDINGS
-from noms_env.policy.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS
+from noms_env.search.endgame.moves import FRAME
+from noms_env.search.endgame.position import position_type
+from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS
+from noms_env.search.seq_halving import FINDINGS
 from noms_env.variants.table_record import TABLE
 
 

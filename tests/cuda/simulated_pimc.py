@@ -8,8 +8,8 @@ from noms_env.core.actions import SCORED
 from noms_env.cuda.arrays import to_gpu
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY
-from noms_env.players.search.candidates import write_candidates
-from noms_env.players.search.kernel import FEWER, SHORT, is_solvable, new_work, search
+from noms_env.search.candidates import write_candidates
+from noms_env.search.pimc import FEWER, SHORT, is_solvable, new_work, search
 from tests.cuda.agreement import Both, Plan
 
 SHORT_DEALS = [

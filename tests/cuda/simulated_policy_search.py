@@ -18,7 +18,7 @@ from noms_env.players import NOBODY
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.player import SearchPlayer
+from noms_env.search.policy_search import SearchPlayer
 from noms_env.variants import VARIANTS, Rules
 from tests.cuda.agreement import to_gpu
 from tests.policy.test_player import SMALL, make_actor, rules_of, tensors_of

@@ -20,11 +20,11 @@ from noms_env.cuda.players.search_kernels import (
     WORLD,
     WORLDS,
 )
-from noms_env.players.search.kernel import MOST_LEFT_TO_SOLVE, MOST_LEFT_TO_SOLVE_DECKTET
-from noms_env.players.search.position import ORDER
-from noms_env.policy.search.findings import Findings, Rounds
-from noms_env.policy.search.player import TOGETHER
-from noms_env.policy.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS, FEWER_SOLVED
+from noms_env.search.endgame.position import ORDER
+from noms_env.search.pimc import MOST_LEFT_TO_SOLVE, MOST_LEFT_TO_SOLVE_DECKTET
+from noms_env.search.policy_search import TOGETHER
+from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS, FEWER_SOLVED
+from noms_env.search.seq_halving import Findings, Rounds
 
 
 @pytest.mark.parametrize("worlds", [1, 4, 24, 100])

@@ -8,7 +8,7 @@ import pytest
 
 from noms_env import load_player, make_batch
 from noms_env.players import Player
-from noms_env.players.search.kernel import new_work
+from noms_env.search.pimc import new_work
 from noms_env.variants import GAMES
 from tests.players.positions import SPECIAL, answer
 from tests.players.test_rule_based import LAST_TWO

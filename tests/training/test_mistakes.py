@@ -12,9 +12,9 @@ import pytest
 
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import load_player, recalled, with_memory
-from noms_env.policy.search.outcomes import outcomes
 from noms_env.record import Record, record_matches, write_records
 from noms_env.record.replaying import replayed
+from noms_env.search.outcomes import outcomes
 from noms_env.table import Table
 from noms_training.evaluation.mistakes import Loss, analysed, biggest, by_seat_and_phase, loss_of, losses, search_of, with_taken
 from tests.commands import Run, assert_refused

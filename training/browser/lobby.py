@@ -15,7 +15,7 @@ from noms_env._jit import COMPILED, PROGRESS
 from noms_env.core.actions import brief
 from noms_env.envs.first_use import parts
 from noms_env.policy.player import policy_of_game
-from noms_env.policy.search.player import SearchPlayer
+from noms_env.search.policy_search import SearchPlayer
 from noms_env.show.rules import rules_in_brief
 from noms_env.variants import GAMES, VARIANTS, Rules, Variant, game, make_rules
 from noms_env.variants.rulebook import Option, RulesError

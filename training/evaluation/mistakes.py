@@ -17,12 +17,12 @@ import numpy as np
 
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import Player, recalled, with_memory
-from noms_env.policy.search.outcomes import outcomes
-from noms_env.policy.search.player import SearchPlayer
-from noms_env.policy.search.rollouts import candidates_of
-from noms_env.policy.search.worlds import are_sorted
 from noms_env.record import Record, replay
 from noms_env.record.replaying import replayed
+from noms_env.search.outcomes import outcomes
+from noms_env.search.policy_search import SearchPlayer
+from noms_env.search.rollouts import candidates_of
+from noms_env.search.worlds import are_sorted
 from noms_env.table import Table
 
 from .statistics import Estimate, estimate

@@ -10,9 +10,9 @@ from numba import cuda
 
 from noms_env.cuda.kernels import kernel
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.players.search.candidates import place_among, write_candidates
-from noms_env.players.search.kernel import NOTHING, add_up, best_of, play_out
-from noms_env.players.search.position import value_to
+from noms_env.search.candidates import place_among, write_candidates
+from noms_env.search.endgame.position import value_to
+from noms_env.search.pimc import NOTHING, add_up, best_of, play_out
 
 
 @kernel

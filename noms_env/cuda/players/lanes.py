@@ -22,10 +22,10 @@ from noms_env.cuda.players.policy import GpuPolicy, can_capture, captured
 from noms_env.cuda.rows import MOST_THREADS, GpuRows, launch
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
-from noms_env.players.search.moves import FRAME
-from noms_env.players.search.position import position_type
-from noms_env.policy.search.beliefs import MOST_POOLS
-from noms_env.policy.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS
+from noms_env.search.endgame.moves import FRAME
+from noms_env.search.endgame.position import position_type
+from noms_env.search.opponent_models import MOST_POOLS
+from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS
 from noms_env.variants.table_record import TABLE
 
 PLANS = 3 if SIMULATED else 2048

@@ -12,9 +12,9 @@ from noms_env.cuda.players import pimc_kernels
 from noms_env.cuda.players.flat_mc import GpuFlatMC, Memory
 from noms_env.cuda.players.worlds import Piece
 from noms_env.cuda.rows import BLOCK, GpuRows
-from noms_env.players.search.kernel import MOST_CARDS_SOLVED, SHORT, most_counts
-from noms_env.players.search.moves import FRAME
-from noms_env.players.search.position import position_type
+from noms_env.search.endgame.moves import FRAME
+from noms_env.search.endgame.position import position_type
+from noms_env.search.pimc import MOST_CARDS_SOLVED, SHORT, most_counts
 
 SOLVERS = 3 * BLOCK if SIMULATED else 1 << 16
 """Threads that solve at most."""
@@ -26,7 +26,7 @@ STACK = MOST_CARDS_SOLVED[SHORT] + 1
 
 
 class GpuPIMC(GpuFlatMC):
-    """`pimc` on a GPU: solves worlds with fewer tricks to come than the processor does (`players.search.kernel.SHORT`).
+    """`pimc` on a GPU: solves worlds with fewer tricks to come than the processor does (`search.pimc.SHORT`).
 
     A processor that is held to the same endings chooses the same actions for the same seeds.
     """

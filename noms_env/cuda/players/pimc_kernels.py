@@ -10,8 +10,8 @@ from numba import cuda
 
 from noms_env.core.actions import SCORED
 from noms_env.cuda.kernels import kernel
-from noms_env.players.search.kernel import FEWER, SHORT, find_exact, is_solvable, play_out, value_behind
-from noms_env.players.search.position import value_to
+from noms_env.search.endgame.position import value_to
+from noms_env.search.pimc import FEWER, SHORT, find_exact, is_solvable, play_out, value_behind
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The search on a policy for whole batches on a GPU: `policy.search.player` says what it does.
+"""The search on a policy for whole batches on a GPU: `search.policy_search` says what it does.
 
     player = load_player("search:noms@0,worlds=24", device="cuda")
     batch.step(player.act(batch, seeds))
@@ -37,9 +37,9 @@ from noms_env.cuda.players.player import Batch, GpuPlayer
 from noms_env.cuda.players.policy import GpuPolicy
 from noms_env.cuda.rows import GpuRows, launch
 from noms_env.players.registry import load_player
-from noms_env.policy.search.beliefs import MOST_POOLS
-from noms_env.policy.search.findings import FINDINGS, Rounds, halved, worlds_of_round
-from noms_env.policy.search.player import MIXTURE, TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
+from noms_env.search.opponent_models import MOST_POOLS
+from noms_env.search.policy_search import MIXTURE, TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
+from noms_env.search.seq_halving import FINDINGS, Rounds, halved, worlds_of_round
 from noms_env.variants import Rules
 from noms_env.variants.table_record import TABLE
 

@@ -19,8 +19,8 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.cuda.kernels import kernel
 from noms_env.engine.batch_kernels import count_legal, nth_legal
 from noms_env.players.protocol import NOBODY
-from noms_env.players.search.position import count_deal_as_last
-from noms_env.policy.search.beliefs import (
+from noms_env.search.endgame.position import count_deal_as_last
+from noms_env.search.opponent_models import (
     EXPONENT,
     LEAST_EFFECTIVE,
     add_up,
@@ -32,7 +32,9 @@ from noms_env.policy.search.beliefs import (
     seed_of_pool,
     write_weights,
 )
-from noms_env.policy.search.findings import (
+from noms_env.search.replays import GIVEN_UP, deal_again
+from noms_env.search.rollouts import end_value, play_on, seed_of_draw, write_groups
+from noms_env.search.seq_halving import (
     add_values,
     begin,
     begin_round,
@@ -42,9 +44,7 @@ from noms_env.policy.search.findings import (
     write_logits,
     write_shares,
 )
-from noms_env.policy.search.replays import GIVEN_UP, deal_again
-from noms_env.policy.search.rollouts import end_value, play_on, seed_of_draw, write_groups
-from noms_env.policy.search.worlds import draw_of, fraction_of, is_sorted
+from noms_env.search.worlds import draw_of, fraction_of, is_sorted
 
 TASK = ROW, OFFSET, SLOT, FIRST_SLOT, POOLS, FIRST_WORLD, COUNT, TASK_END = range(8)
 """Of a task: the row of the batch, what is added to its seed, the slot that its next pool begins with, its first slot, its

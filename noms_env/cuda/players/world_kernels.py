@@ -13,9 +13,9 @@ from noms_env.belief.sampling import deal_hidden, plan
 from noms_env.core.actions import SCORED
 from noms_env.cuda.kernels import kernel
 from noms_env.players.protocol import NOBODY
-from noms_env.players.search.candidates import only_candidate
-from noms_env.players.search.kernel import is_single_round
-from noms_env.players.search.position import count_deal_as_last
+from noms_env.search.candidates import only_candidate
+from noms_env.search.endgame.position import count_deal_as_last
+from noms_env.search.pimc import is_single_round
 
 
 @kernel

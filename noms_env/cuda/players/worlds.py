@@ -6,7 +6,7 @@
         worlds.deal(batch.gpu, piece, seeds)
         ...  # look at `worlds.tables`, and write the actions of the piece's rows
 
-They are the worlds of the searches on the processor (`players.search.kernel.search`) for the same seeds, byte for byte. Nothing
+They are the worlds of the searches on the processor (`search.pimc.search`) for the same seeds, byte for byte. Nothing
 waits for the GPU, and after the first time no memory is taken.
 """
 
@@ -21,7 +21,7 @@ from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
 from noms_env.cuda import kernels
 from noms_env.cuda.players import world_kernels
 from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows, copying
-from noms_env.players.search.kernel import CALL_WORLDS
+from noms_env.search.pimc import CALL_WORLDS
 from noms_env.variants.table_record import TABLE
 
 MOST_BYTES = 1 << 31

@@ -15,8 +15,8 @@ from ...text import count
 from ..common import OK, CommandError, check_folder_of, is_chosen, records_until, wrong_arguments
 
 if TYPE_CHECKING:
-    from noms_env.policy.search.player import SearchPlayer
     from noms_env.record import Record
+    from noms_env.search.policy_search import SearchPlayer
 
     from ...evaluation.mistakes import Loss
     from ...evaluation.statistics import Estimate

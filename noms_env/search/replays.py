@@ -21,7 +21,7 @@ from noms_env.engine.deal import hand_out
 from noms_env.engine.legal import is_legal
 from noms_env.engine.step import step
 from noms_env.observation.writer import write_mask, write_observation
-from noms_env.players.search.position import count_deal_as_last
+from noms_env.search.endgame.position import count_deal_as_last
 
 ARRIVED, GIVEN_UP = -1, -2
 """What there is instead of a further action of a replay."""

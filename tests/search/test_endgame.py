@@ -12,9 +12,9 @@ from noms_env.core.cards import cards_in
 from noms_env.core.partners import is_on_side
 from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.search.moves import allowed, forget, new_frames, open_root
-from noms_env.players.search.position import AFTER, MEMORY_BITS, ORDER, TAKEN, new_positions, set_up, units
-from noms_env.players.search.solver import EVERY_SEAT, action_value, position_value, prepare, solve
+from noms_env.search.endgame.moves import allowed, forget, new_frames, open_root
+from noms_env.search.endgame.position import AFTER, MEMORY_BITS, ORDER, TAKEN, new_positions, set_up, units
+from noms_env.search.endgame.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.dispatch import common_sides
 from noms_env.variants.table_record import new_tables

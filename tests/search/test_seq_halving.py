@@ -5,14 +5,14 @@ import pytest
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.search.position import units
-from noms_env.policy.search.findings import LEAST_SHARE, Findings, Rounds
-from noms_env.policy.search.rollouts import candidates_of
+from noms_env.search.endgame.position import units
+from noms_env.search.rollouts import candidates_of
+from noms_env.search.seq_halving import LEAST_SHARE, Findings, Rounds
 from tests.variants.table_help import play, table_with
 
 
 def test_of_cards_that_come_to_the_same_one_is_tried() -> None:
-    """The most probable of them is played, and their probabilities count together; see also `tests.players.search`."""
+    """The most probable of them is played, and their probabilities count together; see also `tests.search`."""
     table = table_with("sniped_whist", ["7C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3)
     play(table, "7C")
     chances = np.zeros(NUM_ACTIONS, np.float32)

@@ -26,13 +26,13 @@ from noms_env.observation.writer import write_mask, write_observation
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.players.search.candidates import cards_to_nominate, cards_to_play, is_like
-from noms_env.players.search.kernel import is_solvable, kind_to_solve
-from noms_env.players.search.moves import new_frames
-from noms_env.players.search.position import new_positions, value_to
-from noms_env.players.search.solver import position_value
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.worlds import Worlds, copy_rows
+from noms_env.search.candidates import cards_to_nominate, cards_to_play, is_like
+from noms_env.search.endgame.moves import new_frames
+from noms_env.search.endgame.position import new_positions, value_to
+from noms_env.search.endgame.solver import position_value
+from noms_env.search.pimc import is_solvable, kind_to_solve
+from noms_env.search.worlds import Worlds, copy_rows
 from noms_env.variants.table_record import new_tables
 
 LEAST_NOMINATED = 0.005

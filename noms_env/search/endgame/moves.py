@@ -8,7 +8,7 @@ from noms_env._jit import jit, lowest
 from noms_env.core.cards import bit
 from noms_env.core.tricks import beats, follow
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.search.position import MOST_CARDS
+from noms_env.search.endgame.position import MOST_CARDS
 
 CHUNK_BITS = 6
 """A memory is emptied in whole chunks of 2**6 words; no memory is smaller."""

@@ -15,13 +15,13 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.envs.table_groups import TableGroup
 from noms_env.players import NOBODY, load_player, load_players, row_seeds
-from noms_env.players.search.kernel import is_solvable, kind_to_solve
-from noms_env.players.search.position import units
-from noms_env.players.search.solver import KINDS, solve
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.beliefs import draw_worlds
-from noms_env.policy.search.player import TOGETHER, SearchPlayer
-from noms_env.policy.search.rollouts import FEWER_SOLVED, STRIDE, Task, candidates_of, play_out
+from noms_env.search.endgame.position import units
+from noms_env.search.endgame.solver import KINDS, solve
+from noms_env.search.opponent_models import draw_worlds
+from noms_env.search.pimc import is_solvable, kind_to_solve
+from noms_env.search.policy_search import TOGETHER, SearchPlayer
+from noms_env.search.rollouts import FEWER_SOLVED, STRIDE, Task, candidates_of, play_out
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec, file_sha256

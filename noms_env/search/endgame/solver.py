@@ -18,10 +18,10 @@ from noms_env.core.actions import INDICATE, NUM_ACTIONS, PLAYING, SUIT, UNSAID
 from noms_env.core.cards import bit, has
 from noms_env.engine.row_kernels import kernel_view, legal_row
 from noms_env.engine.step import step
-from noms_env.players.search import max_n, sides
-from noms_env.players.search.max_n import ANY
-from noms_env.players.search.moves import forget, new_frames
-from noms_env.players.search.position import count_deal_as_last, find_values, fits, new_positions, set_up, units
+from noms_env.search.endgame import max_n, sides
+from noms_env.search.endgame.max_n import ANY
+from noms_env.search.endgame.moves import forget, new_frames
+from noms_env.search.endgame.position import count_deal_as_last, find_values, fits, new_positions, set_up, units
 from noms_env.table import Table
 from noms_env.variants import dispatch
 from noms_env.variants.table_record import new_tables

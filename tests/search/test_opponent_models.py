@@ -13,8 +13,8 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import make_player
-from noms_env.policy.search import beliefs
-from noms_env.policy.search.beliefs import (
+from noms_env.search import opponent_models as beliefs
+from noms_env.search.opponent_models import (
     draw_styles,
     draw_worlds,
     log_likelihoods,
@@ -23,16 +23,16 @@ from noms_env.policy.search.beliefs import (
     thumb_model,
     weights_of,
 )
-from noms_env.policy.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_seen
-from noms_env.policy.search.rollouts import run
-from noms_env.policy.search.worlds import deal_worlds, draw_fractions
+from noms_env.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_seen
+from noms_env.search.rollouts import run
+from noms_env.search.worlds import deal_worlds, draw_fractions
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
 from tests.begun import begun
 from tests.players import positions
-from tests.policy.search.test_player import small_player, some_rows
 from tests.policy.test_player import SMALL, made_player, rules_of
+from tests.search.test_policy_search import small_player, some_rows
 
 WORLDS = 6
 

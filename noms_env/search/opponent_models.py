@@ -38,7 +38,7 @@ from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.replays import (
+from noms_env.search.replays import (
     ARRIVED,
     GIVEN_UP,
     begin_replays,
@@ -50,7 +50,7 @@ from noms_env.policy.search.replays import (
     step_replays,
     write_seen,
 )
-from noms_env.policy.search.worlds import Worlds, copy_rows, deal_worlds, draw_fractions
+from noms_env.search.worlds import Worlds, copy_rows, deal_worlds, draw_fractions
 from noms_env.variants.table_record import new_tables
 
 POOL = 1

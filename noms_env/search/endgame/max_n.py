@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, lowest
-from noms_env.players.search import moves
-from noms_env.players.search.position import AFTER, MOST_CARDS
+from noms_env.search.endgame import moves
+from noms_env.search.endgame.position import AFTER, MOST_CARDS
 
 ANY = np.int64(-1)
 """All cards, as the choice that a seat has."""

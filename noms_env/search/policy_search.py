@@ -29,12 +29,12 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, ActionValue, Targets, as_batch, row_seeds
 from noms_env.players.registry import load_player
-from noms_env.players.search.player import MOST_WORLDS, checked_number
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.beliefs import Model, draw_worlds, policy_model, styles_shown, thumb_model
-from noms_env.policy.search.findings import Findings, Rounds
-from noms_env.policy.search.rollouts import Task, candidates_of, play_out
-from noms_env.policy.search.worlds import Worlds, are_sorted
+from noms_env.search.flat_mc import MOST_WORLDS, checked_number
+from noms_env.search.opponent_models import Model, draw_worlds, policy_model, styles_shown, thumb_model
+from noms_env.search.rollouts import Task, candidates_of, play_out
+from noms_env.search.seq_halving import Findings, Rounds
+from noms_env.search.worlds import Worlds, are_sorted
 from noms_env.variants import Rules
 
 UNIFORM, MIXTURE = "uniform", "mixture"

@@ -26,7 +26,7 @@ from noms_env._jit import highest, jit
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import philox
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.search.position import units
+from noms_env.search.endgame.position import units
 
 LEAST_SHARE = 1e-4
 """What the policy finds less probable counts as if it had this probability."""

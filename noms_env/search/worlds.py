@@ -10,7 +10,7 @@ from noms_env._jit import jit
 from noms_env.belief import sample_hidden_rows
 from noms_env.core.chance import philox
 from noms_env.core.state import MAX_SEATS
-from noms_env.players.search.position import count_deal_as_last
+from noms_env.search.endgame.position import count_deal_as_last
 from noms_env.variants import dispatch
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from noms_env._threads import RowThreads
 from noms_env.core.actions import is_integer
 from noms_env.players.protocol import RowsPlayer, row_seeds
-from noms_env.players.search.kernel import LONG, NOTHING, new_work, search_rows
+from noms_env.search.pimc import LONG, NOTHING, new_work, search_rows
 
 MOST_WORLDS = 10_000
 

@@ -22,9 +22,9 @@ from noms_env._jit import highest, jit, lowest
 from noms_env.core.cards import bit, has
 from noms_env.core.partners import is_on_side
 from noms_env.core.tricks import beaters
-from noms_env.players.search import moves
-from noms_env.players.search.max_n import ANY
-from noms_env.players.search.position import MOST_CARDS, put_tricks_back, settle, value_to
+from noms_env.search.endgame import moves
+from noms_env.search.endgame.max_n import ANY
+from noms_env.search.endgame.position import MOST_CARDS, put_tricks_back, settle, value_to
 
 GOAL_SHIFT = MOST_CARDS + 3
 

@@ -10,8 +10,8 @@ from noms_env.belief.determinize import is_played_out, shown_tables
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import Player, ask, make_player, recalled
-from noms_env.policy.search.beliefs import draw_worlds
 from noms_env.record import record_matches
+from noms_env.search.opponent_models import draw_worlds
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from noms_env.variants.rulebook import Rules
@@ -20,8 +20,8 @@ from noms_training.agents.table_pool import AtTables, TablePool, play_deal_by_de
 from noms_training.evaluation.matches import compare_matches
 from noms_training.terminal.session import Seated, Session
 from tests.begun import begun
-from tests.policy.search.test_player import small_player
 from tests.policy.test_player import rules_of, save_small
+from tests.search.test_policy_search import small_player
 
 
 def played(table: Table, players: list[Player], deals: int) -> list[np.record]:

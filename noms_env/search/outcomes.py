@@ -8,10 +8,10 @@ import numpy as np
 
 from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.core.chance import MAX_SEED
-from noms_env.players.search.position import units
-from noms_env.policy.search.beliefs import draw_worlds
-from noms_env.policy.search.player import SearchPlayer
-from noms_env.policy.search.rollouts import Task, play_out
+from noms_env.search.endgame.position import units
+from noms_env.search.opponent_models import draw_worlds
+from noms_env.search.policy_search import SearchPlayer
+from noms_env.search.rollouts import Task, play_out
 
 PART = 256
 """Worlds that are drawn together."""

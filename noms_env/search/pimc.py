@@ -49,11 +49,11 @@ from noms_env.players.protocol import NOBODY
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.players.search.candidates import place_among, write_candidates
-from noms_env.players.search.moves import new_frames
-from noms_env.players.search.position import ORDER, count_deal_as_last, fits, new_positions, value_to
-from noms_env.players.search.rollout import next_action
-from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, action_value, position_value, prepare
+from noms_env.search.candidates import place_among, write_candidates
+from noms_env.search.endgame.moves import new_frames
+from noms_env.search.endgame.position import ORDER, count_deal_as_last, fits, new_positions, value_to
+from noms_env.search.endgame.solver import EVERY_SEAT, TWO_SIDES, action_value, position_value, prepare
+from noms_env.search.simple_play import next_action
 from noms_env.variants.dispatch import common_sides
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import new_tables

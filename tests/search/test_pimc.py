@@ -15,11 +15,11 @@ from noms_env.players import NOBODY, make_player
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.players.search.candidates import MOST_CANDIDATES, only_candidate, place_among, write_candidates
-from noms_env.players.search.kernel import add_up, best_of, new_work
-from noms_env.players.search.player import PIMC, FlatMC
-from noms_env.players.search.position import units
-from noms_env.players.search.solver import solve
+from noms_env.search.candidates import MOST_CANDIDATES, only_candidate, place_among, write_candidates
+from noms_env.search.endgame.position import units
+from noms_env.search.endgame.solver import solve
+from noms_env.search.flat_mc import PIMC, FlatMC
+from noms_env.search.pimc import add_up, best_of, new_work
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.agreement import random_table

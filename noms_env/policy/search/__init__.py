@@ -1,1 +1,0 @@
-"""Search on a trained policy: what its actions come to in sampled worlds that the policy plays out (`player`)."""
