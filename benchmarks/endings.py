@@ -1,7 +1,7 @@
 """What `thumb` loses in endings, by kind of position: `python -m benchmarks.endings OUT`.
 
 In each game four of it play. Where a seat with two or three cards left has a choice, every card is tried in many worlds that
-the seat cannot rule out (`sample_hidden_rows`), and played out by the same player. What the best of them would gain over the
+the seat cannot rule out (`deal_worlds`), and played out by the same player. What the best of them would gain over the
 player's own card is taken from the true cards, of which the worlds know nothing: so it is neither luck nor knowledge that the
 seat has not.
 
@@ -21,7 +21,7 @@ import tyro
 
 from benchmarks.search.csv_rows import write_rows
 from noms_env._jit import jit
-from noms_env.belief import new_sampling_workspace, sample_hidden_rows
+from noms_env.belief import new_sampling_workspace
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_ZERO, NUM_ACTIONS, PLAYING, SCORED
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
@@ -32,6 +32,7 @@ from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.search.candidates import place_among, write_candidates
 from noms_env.search.endgame.position import count_deal_as_last, units, value_to
+from noms_env.search.worlds import deal_worlds
 from noms_env.variants import VARIANTS
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere
@@ -79,15 +80,14 @@ def try_cards(
         candidates: int64, shape (NUM_ACTIONS,): the cards, written.
         values: int64, shape (n + 1, NUM_ACTIONS): written, in `position.units`.
     """
-    count = write_candidates(tables[row], candidates)
+    count = write_candidates(tables[row], np.int64(0), candidates)
     if count == 1:
         return 1, 0
     n = len(numbers)
-    for world in range(n + 1):
-        worlds[world] = tables[row]
-        count_deal_as_last(worlds[world])
+    deal_worlds(tables, row, seed, worlds, numbers, sampling)
+    worlds[n] = tables[row]
+    count_deal_as_last(worlds[n])
     seat = tables[row].seat
-    sample_hidden_rows(worlds, numbers, seat, seed, sampling)
     place = place_among(candidates, count, thumb_action(tables[row], m))
     t = worlds[n + 1]
     for world in range(n + 1):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from benchmarks.search import beliefs, regret, strength, timing
-from noms_env.players import load_player
 from noms_env.search import opponent_models as beliefs_of_search
 from noms_env.search.policy_search import USUAL_TEMPERATURE
 from noms_training.agents.registry import agent_spec
@@ -19,7 +18,7 @@ from noms_training.agents.registry import agent_spec
 
 @pytest.mark.soak
 def test_strength_over_time_is_measured_written_and_not_measured_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def args(worlds: tuple[int, ...]) -> strength.Args:
         return strength.Args(tmp_path, games=("nonesuch",), fields=("policy", "thumb"), worlds=worlds, deals=2)
@@ -39,17 +38,11 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
         rows = list(csv.DictReader(file))
     assert [(row["field"], row["player"]) for row in rows].count(("thumb", "nonesuch@0")) == 1
     assert float(rows[0]["points low"]) <= float(rows[0]["points mean"]) <= float(rows[0]["points high"])
-    points, times = (tmp_path / "search.md").read_text().strip().split("\n\n")
-    assert points.startswith("| game | field | pimc 1 | policy | search 1 |\n")
-    assert times.startswith("| game | pimc 1 | policy | search 1 |\n")
-    policy = times.splitlines()[2].split(" | ")[2]
-    assert policy == f"{kept['nonesuch@0']['ms']:.3g}"
+    assert f"{kept['nonesuch@0']['ms']:.3g}" in (tmp_path / "search.md").read_text()
     assert (tmp_path / "search.png").stat().st_size > 10_000
     strength.main(args((1, 2)))
     again = [line.split()[2] for line in capsys.readouterr().out.splitlines()]
     assert again == 2 * ["pimc:2", "search:nonesuch@0,worlds=2"]
-    monkeypatch.setattr(strength, "measure", lambda *_: pytest.fail("there was no time"))
-    strength.main(strength.Args(tmp_path, games=("down_up",), minutes=0))
     text = (tmp_path / "nonesuch-thumb.json").read_text()
     (tmp_path / "nonesuch-thumb.json").write_text(text.replace(sha256, "0" * 64))
     with pytest.raises(ValueError, match="is of another policy nonesuch@0: take a new folder, or remove the file"):
@@ -97,13 +90,6 @@ def test_each_model_of_the_others_has_a_column_of_its_own() -> None:
     assert times.splitlines()[0] == "| game | search 8 | search uniform 8 |"
 
 
-def test_a_picture_is_drawn_also_where_only_the_policy_is_measured() -> None:
-    full = {"pimc:8": {"ms": 1.0, "values": [1, 0]}, "search:nonesuch@0,worlds=8": {"ms": 2.5, "values": [3, 2]}}
-    bare = {"nonesuch@0": {"ms": 0.01, "values": [1, 2]}}
-    measured = [strength.Results("nonesuch", *one) for one in (("policy", "nonesuch@0", full), ("thumb", "nonesuch@0", bare))]
-    assert len(strength.draw(measured)) > 10_000
-
-
 @pytest.mark.soak
 def test_beliefs_are_measured_written_and_not_measured_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = beliefs.Args(tmp_path, games=("nonesuch",), fields=("policy", "thumb"), deals=3, worlds=30)
@@ -113,7 +99,6 @@ def test_beliefs_are_measured_written_and_not_measured_again(tmp_path: Path, cap
         rows = list(csv.DictReader(file))
     assert {(row["field"], row["model"]) for row in rows} >= {("policy", "uniform"), ("thumb", "mixture")}
     assert all(0 <= float(row["loss"]) < 5 for row in rows)
-    assert len((tmp_path / "beliefs.md").read_text().splitlines()) == 4
     assert (tmp_path / "beliefs.png").stat().st_size > 10_000
     beliefs.main(args)
     assert capsys.readouterr().out == ""
@@ -139,7 +124,6 @@ def test_time_is_measured_and_written(tmp_path: Path) -> None:
         assert float(row["one"]) > 0
         assert 0 < float(row["inference"]) < 1
         assert 1000 < float(row["rate"]) < float(row["bound"])
-    assert len((tmp_path / "timing.md").read_text().splitlines()) == 6
 
 
 @pytest.mark.soak
@@ -151,7 +135,6 @@ def test_regret_is_measured_written_and_not_measured_again(tmp_path: Path, capsy
         rows = list(csv.DictReader(file))
     assert [(row["temperature"], row["pool"]) for row in rows] == [("0.0", "1"), ("1.0", "1"), (str(USUAL_TEMPERATURE), "2")]
     assert all(float(row["regret"]) >= 0 <= float(row["policy"]) for row in rows)
-    assert len((tmp_path / "regret.md").read_text().splitlines()) == 5
     assert beliefs_of_search.POOL == 1
     regret.main(args)
     assert capsys.readouterr().out == ""
@@ -165,10 +148,3 @@ def test_the_regret_is_what_the_reference_would_have_gained() -> None:
         for bare, own, ms in (("1", "0.5", "2"), ("0.5", "0.1", "4"))
     ]
     assert "| 8 | 0.5 | 1 | 35.0% ±11.2% | 3.0 |" in regret.table(rows)
-
-
-def test_decisions_are_found_also_where_matches_are_short() -> None:
-    policy: Any = load_player("sniped_whist")
-    rows = timing.some_decisions("sniped_whist", policy, 300)
-    assert (np.count_nonzero(rows.legal, axis=1) > 1).all()
-    assert len(rows.seen) == len(rows.tables) == 300

@@ -30,7 +30,7 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import PLAYING
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.policy.player import PolicyPlayer
-from noms_env.search.opponent_models import EXPONENT, Model, log_likelihoods, policy_model, thumb_model, weights_of
+from noms_env.search.opponent_models import EXPONENT, Model, log_likelihoods, weights_of
 from noms_env.search.worlds import deal_worlds
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
@@ -114,7 +114,7 @@ def measure(name: str, among: str, models: dict[str, list[Model]], args: Args) -
     keys = [(UNIFORM, 0.0), *((model, exponent) for model in models for exponent in args.exponents)]
     for number, table in enumerate(decisions(name, among, args.deals)):
         worlds, numbers = kernel_view(new_tables(args.worlds)), np.arange(args.worlds)
-        deal_worlds(table, 0, number, worlds, numbers, np.empty(args.worlds, np.int64), workspace)
+        deal_worlds(table, 0, number, worlds, numbers, workspace)
         true = table.view(np.recarray)[0]
         logs = [log_likelihoods(worlds, int(true.seat), own) for own in models.values()]
         weights = [weights_of(log, exponent) for log in logs for exponent in args.exponents]
@@ -179,10 +179,10 @@ def main(args: Args) -> None:
                 continue
             own = load_player(policy_of(name))
             assert isinstance(own, PolicyPlayer)
-            models = {
-                "policy": [policy_model(own)],
-                "thumb": [thumb_model()],
-                "mixture": [policy_model(own), thumb_model()],
+            models: dict[str, list[Model]] = {
+                "policy": [own],
+                "thumb": [None],
+                "mixture": [own, None],
             }
             done += measure(name, policy_of(name) if among == "policy" else among, models, args)
             for row in done:

@@ -28,13 +28,11 @@ from benchmarks.search.csv_rows import read_rows, write_rows
 from benchmarks.search.strength import policy_of
 from benchmarks.search.timing import Rows, some_decisions
 from noms_env import load_player
-from noms_env._threads import RowThreads
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.policy.player import PolicyPlayer
 from noms_env.search import opponent_models as beliefs
-from noms_env.search.outcomes import outcomes
 from noms_env.search.policy_search import USUAL_TEMPERATURE, SearchPlayer
-from noms_env.search.seq_halving import Findings
+from noms_env.search.seq_halving import RootStats
 from noms_env.variants import VARIANTS
 from noms_training.evaluation.statistics import estimate
 from noms_training.text import markdown_table
@@ -71,13 +69,13 @@ def settings(args: Args) -> list[tuple[int, float, int]]:
     return [(worlds, *pair) for worlds in args.worlds for pair in pairs]
 
 
-def reference_means(player: SearchPlayer, rows: Rows, found: list[Findings], worlds: int) -> dict[int, np.ndarray]:
+def reference_means(player: SearchPlayer, rows: Rows, found: list[RootStats], worlds: int) -> dict[int, np.ndarray]:
     """For each row what its candidates come to in so many worlds, in points, float64, shape (candidates,)."""
-    view, threads = kernel_view(rows.tables), RowThreads(2)
-    return {one.row: outcomes(player, view, one.row, one.seed, one.actions, worlds, threads).mean(axis=0) for one in found}
+    view = kernel_view(rows.tables)
+    return {one.row: player.outcomes(view, one.row, one.seed, one.actions, worlds).mean(axis=0) for one in found}
 
 
-def regret(found: list[Findings], means: dict[int, np.ndarray]) -> float:
+def regret(found: list[RootStats], means: dict[int, np.ndarray]) -> float:
     """The mean regret of what is chosen."""
     return float(np.mean([means[one.row].max() - means[one.row][one.logits().argmax()] for one in found]))
 
@@ -88,14 +86,14 @@ def measure(name: str, args: Args) -> Iterator[tuple[Any, ...]]:
     assert isinstance(policy, PolicyPlayer)
     rows, pool = some_decisions(name, policy, args.decisions), beliefs.POOL
 
-    def searched(player: SearchPlayer, repeat: int) -> list[Findings]:
+    def searched(player: SearchPlayer, repeat: int) -> list[RootStats]:
         seeds = np.arange(args.decisions) * 1013 + repeat * 77_777
         return [one for one in player.search(rows.seen, rows.legal, seeds, rows.tables) if len(one.actions) > 1]
 
-    usual = SearchPlayer(policy)
+    usual = SearchPlayer(policy, threads=2)
     found = searched(usual, 0)
     means = reference_means(usual, rows, found, args.reference)
-    bare = float(np.mean([means[one.row].max() - means[one.row][one.shares.argmax()] for one in found]))
+    bare = float(np.mean([means[one.row].max() - means[one.row][one.weights.argmax()] for one in found]))
     try:
         for worlds, temperature, beliefs.POOL in settings(args):
             player = SearchPlayer(policy, worlds=worlds, temperature=temperature)

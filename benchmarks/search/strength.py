@@ -1,4 +1,4 @@
-"""What thinking is worth: points per deal against time for a decision. `python -m benchmarks.search.strength OUT`.
+"""Strength of search over time: points per deal against time for a decision. `python -m benchmarks.search.strength OUT`.
 
 A hero sits alone among equal players (the *field*) on duplicate deals of the set `test`, with rotated seats. Its points are
 those above what the field itself makes there. Heroes are the published policy, `pimc` and `search` on the policy, with more

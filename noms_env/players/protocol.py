@@ -89,18 +89,18 @@ class TellsValues(Protocol):
         ...
 
 
-class Targets(NamedTuple):
-    """What a network can learn from the decisions of a player.
+class SearchOutput(NamedTuple):
+    """What a search returns for B rows, and a network can learn from; A = NUM_ACTIONS.
 
     Attributes:
-        actions: int64, shape (n,): those that it takes, as from `Player.act`.
-        policy: float32, shape (n, NUM_ACTIONS): how probable it finds each action; rows without legal actions have zeros.
-        value: float32, shape (n,): points of the seat less the mean of the others' points that it expects of this deal, not
-            multiplied; NaN where it has not thought about that.
+        action: int64, shape (B,): the actions that it takes, as from `Player.act`.
+        action_weights: float32, shape (B, A): its probability of each action; rows without legal actions have zeros.
+        value: float32, shape (B,): points of the seat less the mean of the others' points that it expects of this deal, not
+            multiplied; NaN where it has not searched.
     """
 
-    actions: np.ndarray
-    policy: np.ndarray
+    action: np.ndarray
+    action_weights: np.ndarray
     value: np.ndarray
 
 
@@ -108,7 +108,9 @@ class Targets(NamedTuple):
 class TellsTargets(Protocol):
     """A player that tells what it found before it took an action, as the search on a policy does."""
 
-    def targets(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray) -> Targets:
+    def targets(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray
+    ) -> SearchOutput:
         """Of n rows; the actions are those that `Player.act` with the same arguments takes."""
         ...
 

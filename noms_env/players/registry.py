@@ -70,13 +70,13 @@ PLAYERS: dict[str, Entry] = {
         {"version": int},
     ),
     "flat_mc": Entry(
-        "noms_env.search.flat_mc:FlatMC",
+        "noms_env.search.pimc:FlatMC",
         "noms_env.cuda.players.flat_mc:GpuFlatMC",
         "tries its actions on sampled cards, played out by thumb",
         {"worlds": int},
     ),
     "pimc": Entry(
-        "noms_env.search.flat_mc:PIMC",
+        "noms_env.search.pimc:PIMC",
         "noms_env.cuda.players.pimc:GpuPIMC",
         "the same, but solves the endings exactly",
         {"worlds": int},

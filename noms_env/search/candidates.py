@@ -1,10 +1,11 @@
-"""The actions that a search tries: the legal ones, but for those that would only say the same again.
+"""Candidates: the legal actions up to equivalence. Of actions that come to the same a search tries one.
 
 1. *Cards to play.* Of cards of a hand with the same suits between which no card is left that others might hold, the lowest.
    The nominated card stands for itself, since playing it tells who the partner is.
 2. *Cards to nominate.* Of 52 few make sense. In each suit: the two highest cards that the declarer does not hold, and the
    lowest one, which may be wanted for a Misere. Of the declarer's own cards the lowest of each suit: all of them leave him
-   alone, and only the suit matters to what he may lead to the first trick.
+   alone, and only the suit matters to what he may lead to the first trick. A search on a policy adds those that the policy
+   finds probable.
 3. All other actions as they are.
 """
 
@@ -13,29 +14,74 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import highest, jit, lowest, size
-from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, PLAYING
+from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, NUM_ACTIONS, PLAYING
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
+from noms_env.engine.batch_kernels import count_legal
 from noms_env.engine.row_kernels import write_members
 
 MOST_CANDIDATES = 48
-"""There are no more at a time: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
+"""Without a policy there are no more: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
+LEAST_NOMINATED = 0.005
+"""Of a policy: the cards that it nominates with at least this probability are candidates, too."""
 
 
 @jit
-def write_candidates(t, actions):
-    """Write the actions to try, int64, ascending but for nominations, which come behind the words; returns their number."""
+def write_candidates(t, nominations, actions):
+    """Write the candidates, int64, ascending but for nominations, which come behind the words; returns their number.
+
+    `nominations` is a set of cards that may be nominated, and are candidates besides the usual ones.
+    """
     count = 0
     if t.phase == PLAYING:
         count = write_members(cards_to_play(t), 0, actions, count)
     count = write_members(t.legal_words, INDICATE, actions, count)
     if t.phase == NOMINATING:
-        count = write_members(cards_to_nominate(t), NOMINATE, actions, count)
+        count = write_members(cards_to_nominate(t) | nominations, NOMINATE, actions, count)
     return count
 
 
 @jit
+def write_policy_candidates(tables, row, probabilities, actions, weights, members):
+    """Write `policy_candidates`; returns their number."""
+    t = tables[row]
+    count = write_candidates(t, probable_nominations(t, probabilities), actions)
+    for k in range(count):
+        members[k] = actions[k]
+        weights[k] = probabilities[actions[k]]
+    if t.phase == PLAYING:
+        k, left = 0, t.legal_cards
+        while left != 0:
+            card = lowest(left)
+            left &= left - 1
+            if k + 1 < count and actions[k + 1] == card:
+                k += 1
+            elif actions[k] != card:
+                weights[k] += probabilities[card]
+                if probabilities[card] > probabilities[members[k]]:
+                    members[k] = card
+    return count
+
+
+def policy_candidates(tables: np.ndarray, row: int, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The candidates of a row with the probabilities by a policy.
+
+    Args:
+        tables: as `kernel_view` makes them.
+        row: where a seat is to act.
+        probabilities: of all actions, float32, shape (NUM_ACTIONS,).
+
+    Returns:
+        Three arrays of shape (A,): the candidates, int64; the probability of all actions that are like each, float64; and the
+        most probable of these actions, int64.
+    """
+    actions, members, weights = np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS)
+    count = write_policy_candidates(tables, row, probabilities, actions, weights, members)
+    return actions[:count], weights[:count], members[:count]
+
+
+@jit
 def only_candidate(t):
-    """The action to try if there is a single one, else -1."""
+    """The candidate if there is a single one, else -1."""
     cards = np.int64(0)
     first = 0
     if t.phase == PLAYING:
@@ -46,6 +92,12 @@ def only_candidate(t):
     if size(cards) + size(t.legal_words) != 1:
         return np.int64(-1)
     return first + lowest(cards) if cards != 0 else INDICATE + lowest(t.legal_words)
+
+
+@jit
+def forced_action(t):
+    """The action of a seat without a choice, else -1; of several cards to nominate none is forced."""
+    return np.int64(-1) if t.phase == NOMINATING and count_legal(t) > 1 else only_candidate(t)
 
 
 @jit
@@ -98,4 +150,17 @@ def cards_to_nominate(t):
             others &= ~bit(highest(others))
         if others != 0:
             cards |= bit(highest(others))
+    return cards
+
+
+@jit
+def probable_nominations(t, probabilities):
+    """The legal cards that a policy nominates with a probability of `LEAST_NOMINATED` or more."""
+    cards = np.int64(0)
+    left = t.legal_cards if t.phase == NOMINATING else np.int64(0)
+    while left != 0:
+        card = lowest(left)
+        left &= left - 1
+        if probabilities[NOMINATE + card] >= LEAST_NOMINATED:
+            cards |= bit(card)
     return cards

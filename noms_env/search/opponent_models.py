@@ -1,4 +1,4 @@
-"""Worlds drawn by how well they explain what the other seats did in this deal.
+"""Models of the other seats: worlds drawn by how well they explain what the others did in this deal.
 
 Each world of a pool is played again from the beginning of the deal (`replays`), and a model of the others says how probable it
 finds what they did with the cards that they have there. Worlds are drawn from the pool in proportion to these likelihoods, to
@@ -6,8 +6,9 @@ the power of `EXPONENT`. Where few worlds have nearly all the weight, the pool i
 are drawn uniformly. The others go on as they are taken to have played so far: in each world that is drawn each of them is like
 one of the models, drawn by how probable that model finds what the seat did there.
 
-| model | of the others |
+| name | the others |
 |---|---|
+| `uniform` | there is no model: worlds are uniform, and the others play like the policy |
 | `policy` | they play like the policy |
 | `thumb` | they play by the first rules of thumb, `thumb:1` |
 | `mixture` | each seat plays like one of the two, which one its actions in this match tell |
@@ -17,8 +18,7 @@ one of the models, drawn by how probable that model finds what the seat did ther
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players.protocol import NOBODY
-from noms_env.players.registry import FIRST
+from noms_env.players.registry import FIRST, load_player
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
@@ -50,9 +50,10 @@ from noms_env.search.replays import (
     step_replays,
     write_seen,
 )
-from noms_env.search.worlds import Worlds, copy_rows, deal_worlds, draw_fractions
+from noms_env.search.worlds import Worlds, copy_rows, deal_worlds, fraction_of, write_draws
 from noms_env.variants.table_record import new_tables
 
+UNIFORM, MIXTURE = "uniform", "mixture"
 POOL = 1
 """Worlds that are weighed for each one that is drawn. 2 take half as much time again, and gain nothing (docs/search.md)."""
 MOST_POOLS = 4
@@ -69,67 +70,67 @@ SLIPS = 0.02
 THUMB_SLIPS = 0.3
 """The same for rules of thumb, which name one action."""
 
-Chances = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
-"""Given replays, the rows to ask, what their seats to act see and may do, and an action: its probabilities, float64, (n,)."""
+Model = PolicyPlayer | None
+"""How the others may play: like a policy, or by rules of thumb, None."""
 
 
-class Model(NamedTuple):
-    """How others may play.
+def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
+    """The models of a name in the table above; `policy` is the one that searches.
 
-    Attributes:
-        chances: how probable it finds what they did.
-        policy: that plays like it; None where rules of thumb do.
+    Raises:
+        ValueError: there is no such name, and no policy for the same games has it.
     """
-
-    chances: Chances
-    policy: PolicyPlayer | None
+    models: dict[str, list[Model]] = {UNIFORM: [], "policy": [policy], "thumb": [None], MIXTURE: [policy, None]}
+    if opponents in models:
+        return models[opponents]
+    try:
+        other = load_player(opponents)
+    except ValueError as error:
+        raise ValueError(f"opponents must be {', '.join(models)}, or a policy: {error}") from None
+    if not isinstance(other, PolicyPlayer) or not set(policy.rule_sets) <= set(other.rule_sets):
+        raise ValueError(f"opponents must be {', '.join(models)}, or a policy for the same games, which {opponents} is not")
+    if other.temperature != 1:
+        raise ValueError(f"opponents are taken to draw their actions: {opponents.rpartition('@')[0]}, and not {opponents}")
+    return [other]
 
 
 @jit
 def with_slips(chance, slips, legal):
-    """How probable an action of so many legal ones is for somebody who does anything legal instead now and then."""
+    """The probability of one of so many legal actions for somebody who does anything legal instead now and then."""
     return (1 - slips) * chance + slips / legal
 
 
-@jit
-def let_slip(chances, legal):
-    """The probabilities of actions of policies, of so many legal ones each, become those with slips."""
-    for i in range(len(chances)):
-        chances[i] = with_slips(chances[i], SLIPS, legal[i])
+def chances_of(
+    model: Model, replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int
+) -> np.ndarray:
+    """The probability of an action by a model, in some rows of replays, float64, shape (n,).
 
-
-def policy_model(policy: PolicyPlayer) -> Model:
-    """Others play like a policy."""
-
-    def chances(replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int) -> np.ndarray:
-        found = policy.probabilities(seen, legal, temperature=1)[:, action].astype(np.float64)
-        let_slip(found, legal.sum(axis=1))
-        return np.asarray(found)
-
-    return Model(chances, policy)
-
-
-def thumb_model() -> Model:
-    """Others play by rules of thumb."""
-
-    def chances(replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int) -> np.ndarray:
-        found = np.empty(len(rows))
-        write_thumb_chances(replays, rows, action, new_workspaces(FIRST), found)
-        return found
-
-    return Model(chances, None)
+    Args:
+        model: that is asked.
+        replays: as `kernel_view` makes them.
+        rows: int64, shape (n,).
+        seen: observations of the seats to act, uint8, shape (n, OBSERVATION_SIZE).
+        legal: their masks, int8, shape (n, NUM_ACTIONS).
+        action: which.
+    """
+    if model is not None:
+        chances = model.probabilities(seen, legal, temperature=1)[:, action].astype(np.float64)
+        return np.asarray((1 - SLIPS) * chances + SLIPS / legal.sum(axis=1))
+    chances = np.empty(len(rows))
+    write_thumb_chances(replays, rows, action, new_workspaces(FIRST), chances)
+    return chances
 
 
 @jit
 def write_thumb_chances(tables, rows, action, workspaces, chances):
-    """Write for some rows how probable an action is by rules of thumb."""
+    """Write the probability of an action by rules of thumb in some rows."""
     for i in range(len(rows)):
         chances[i] = thumb_chance(tables[rows[i]], action, workspaces[0])
 
 
 @jit
 def thumb_chance(t, action, m):
-    """How probable an action is at one table by rules of thumb; `m` is a row of `heuristics.new_workspaces`."""
+    """The probability of an action by rules of thumb at one table; `m` is a row of `heuristics.new_workspaces`."""
     return with_slips(1.0 if thumb_action(t, m) == action else 0.0, THUMB_SLIPS, count_legal(t))
 
 
@@ -218,8 +219,8 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
             write_seen(replays, alike, observation, mask)
             seen, legal = observation.view(np.uint8)[: len(alike)], mask.view(np.int8)[: len(alike), :NUM_ACTIONS]
             for model, log in zip(models, logs, strict=True):
-                found = np.log(model.chances(replays, alike, seen, np.ascontiguousarray(legal), action))
-                log[actor, rows[:asked]] += found[places]
+                chances = chances_of(model, replays, alike, seen, np.ascontiguousarray(legal), action)
+                log[actor, rows[:asked]] += np.log(chances)[places]
         step_replays(replays, action, fine)
     compare_with_worlds(worlds, replays, fine)
     logs[:, :, ~fine] = -np.inf
@@ -279,24 +280,21 @@ def log_of_seat(logs, seat, world):
     return found
 
 
-def draw_styles(logs: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Numbers of the models that seats are like in some worlds, int64, shape (n, MAX_SEATS).
+@jit
+def write_styles(logs, picks, seed, seat, styles):
+    """Draw how each seat plays in some worlds.
 
     Args:
-        logs: `log_likelihoods` of these worlds.
-        drawn: random numbers from 0 to 1, float64, shape (n, MAX_SEATS).
+        logs: `log_likelihoods`.
+        picks: numbers of the worlds in `logs`, int64, shape (n,).
+        seed: of the worlds.
+        seat: that searches, and plays like its policy.
+        styles: int64, shape (n, MAX_SEATS): is written, see `Worlds`.
     """
-    styles = np.empty(drawn.shape, np.int64)
-    write_styles(logs, drawn, styles)
-    return styles
-
-
-@jit
-def write_styles(logs, drawn, styles):
-    """See `draw_styles`."""
-    for world in range(len(drawn)):
-        for seat in range(MAX_SEATS):
-            styles[world, seat] = drawn_style(logs, seat, world, drawn[world, seat])
+    for world in range(len(picks)):
+        for other in range(MAX_SEATS):
+            styles[world, other] = 1 + drawn_style(logs, other, picks[world], fraction_of(seed, world, other))
+        styles[world, seat] = 0
 
 
 @jit
@@ -321,16 +319,12 @@ def seed_of_pool(seed, pool):
     return (int(seed) + (1 + int(pool)) * FURTHER) & MAX_SEED
 
 
-def resampled(weights: np.ndarray, count: int, start: float) -> np.ndarray:
-    """Numbers of so many worlds, each about as often as it should come, int64, ascending; `start` is random, from 0 to 1."""
-    picks = np.empty(count, np.int64)
-    pick_worlds(weights.copy(), start, picks)
-    return picks
-
-
 @jit
 def pick_worlds(weights, start, picks):
-    """See `resampled`; the weights are added up."""
+    """Write numbers of worlds, each about as often as its weight says, ascending; `start` is random, from 0 to 1.
+
+    The weights are added up.
+    """
     add_up(weights, 0, len(weights))
     for k in range(len(picks)):
         picks[k] = picked(weights, 0, len(weights), (start + k) / len(picks))
@@ -365,40 +359,38 @@ def draw_worlds(
     row_threads: RowThreads = ONE_THREAD,
     shown: np.ndarray | float = 0.0,
 ) -> Worlds:
-    """So many worlds of a row, in any order; without models uniform ones, in which all seats play like the policy.
+    """Draw worlds of a row, in any order; without models uniform ones, in which all seats play like the policy.
 
     Args:
         tables: as `kernel_view` makes them.
-        row: where somebody is to act.
+        row: where a seat is to act.
         seed: 0 to 2**63 - 1: all that is random follows from it.
         models: of the others.
         count: how many.
         row_threads: that share the work; the worlds do not depend on them.
         shown: sum of `styles_shown` of earlier deals, shape (models, MAX_SEATS).
     """
-    sampling = new_sampling_workspace()
-    worlds = Worlds(kernel_view(new_tables(count)), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64))
-    deal_worlds(tables, row, seed, worlds.tables, np.arange(count), worlds.draws, sampling)
+    sampling, draws, styles = new_sampling_workspace(), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64)
+    worlds = Worlds(kernel_view(new_tables(count)), draws, styles)
+    write_draws(seed, draws)
     if not models:
+        deal_worlds(tables, row, seed, worlds.tables, np.arange(count), sampling)
         return worlds
-    seat, rows, pools, parts = int(tables[row]["seat"]), np.arange(POOL * count), list[np.ndarray](), list[np.ndarray]()
+    seat, numbers, pools, parts = int(tables[row]["seat"]), np.arange(POOL * count), list[np.ndarray](), list[np.ndarray]()
     earlier = np.asarray(shown)[..., np.newaxis]
     while len(pools) < MOST_POOLS:
-        pool = kernel_view(new_tables(len(rows)))
-        further = seed_of_pool(seed, len(pools))
-        deal_worlds(tables, row, further, pool, rows, np.empty(len(rows), np.int64), sampling)
-        pools.append(pool)
-        parts.append(log_likelihoods(pool, seat, models, row_threads) + earlier)
+        pools.append(kernel_view(new_tables(len(numbers))))
+        deal_worlds(tables, row, seed_of_pool(seed, len(parts)), pools[-1], numbers, sampling)
+        parts.append(log_likelihoods(pools[-1], seat, models, row_threads) + earlier)
         logs = np.concatenate(parts, axis=2)
         weights = np.empty(logs.shape[2])
         if write_weights(logs, 0, len(weights), EXPONENT, weights) >= LEAST_EFFECTIVE * count:
             break
-    picks = resampled(weights, count, int(worlds.draws[0]) / 2.0**61)[np.argsort(worlds.draws)]
+    picks = np.empty(count, np.int64)
+    pick_worlds(weights, int(draws[0]) / 2.0**61, picks)
+    picks = picks[np.argsort(draws)]
     for number, pool in enumerate(pools):
-        places = np.flatnonzero(picks // len(rows) == number)
-        copy_rows(pool, picks[places] % len(rows), worlds.tables, places)
-    drawn = np.empty((count, MAX_SEATS))
-    draw_fractions(seed, drawn)
-    worlds.styles[:] = 1 + draw_styles(logs[:, :, picks], drawn)
-    worlds.styles[:, seat] = 0
+        places = np.flatnonzero(picks // len(numbers) == number)
+        copy_rows(pool, picks[places] % len(numbers), worlds.tables, places)
+    write_styles(logs, picks, seed, seat, styles)
     return worlds

@@ -1,116 +1,195 @@
-"""Worlds, and deals played out in them by a policy: the compiled part of the search.
+"""Rollouts: deals played on from an action, by rules of thumb or by policies, to their end or to an ending that is solved.
 
-A *task* is a number of worlds of one row. The tables of all tasks that are worked on together lie behind one another: for each
-task, for each of its worlds, one for each of its candidates. All of them go on side by side, decision by decision, so that the
-network sees many rows at once. The candidates of a world meet the same cards, and the same random numbers at the same decision.
-Once few enough cards are left, the rest is solved with all cards open, as by the player `pimc`.
+*By rules of thumb* (`play_out`). They see what the seat to act may see and no more. Calls, announcements, and the play of most
+games are left to the player `thumb:1`. In variants with the trait `simple_rollout` the cards are played by simpler rules, ten
+times as fast and there about as good for the purpose: a search gains more from trying more worlds.
+
+1. A seat that wants tricks leads a card that no unseen card beats, else its lowest. It wins with its lowest card in the last
+   place, or by a ruff, and else with its highest; where it cannot win it plays its lowest, a trump last of all.
+2. A seat that does not want them leads its lowest card, and plays the highest one that loses; where all of its cards win, the
+   highest in the last place, and else the lowest.
+3. A seat wants tricks while it has not as many as it called, or has more, or where more do no harm; without calls where the
+   most win.
+
+*By policies* (`play_tasks`). A *task* is a number of worlds of one row. The tables of all tasks that are worked on together lie
+behind one another: for each task, for each of its worlds, one for each of its candidates. They go on side by side, decision by
+decision, so that the network sees many rows at once. The candidates of a world meet the same cards, and the same random numbers
+at the same decision.
 """
 
 from __future__ import annotations
 
 import time as clock
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from noms_env._jit import jit, jit_inline, lowest
+from noms_env._jit import highest, jit, jit_inline, lowest
 from noms_env._threads import RowThreads
-from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, NUM_ACTIONS, PLAYING, SCORED
-from noms_env.core.cards import bit, has
-from noms_env.engine.batch_kernels import count_legal, nth_legal
+from noms_env.core.actions import CALL_ZERO, NUM_ACTIONS, PLAYING, SCORED
+from noms_env.core.cards import FRENCH, SUIT_CARDS, above, bit, suit_of
+from noms_env.core.tricks import beaters
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.observation.writer import write_mask, write_observation
 from noms_env.players.registry import FIRST
-from noms_env.players.rule_based.heuristics import new_workspaces
+from noms_env.players.rule_based.heuristics import by_rank, new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
-from noms_env.search.candidates import cards_to_nominate, cards_to_play, is_like
+from noms_env.search.candidates import forced_action
 from noms_env.search.endgame.moves import new_frames
 from noms_env.search.endgame.position import new_positions, value_to
-from noms_env.search.endgame.solver import position_value
-from noms_env.search.pimc import is_solvable, kind_to_solve
+from noms_env.search.endgame.solver import is_solvable, kind_to_solve, position_value
 from noms_env.search.worlds import Worlds, copy_rows
+from noms_env.variants.families import PLAIN
+from noms_env.variants.families.exact_bid import AT_LEAST
+from noms_env.variants.families.plain import LEAST
 from noms_env.variants.table_record import new_tables
 
-LEAST_NOMINATED = 0.005
-"""Cards that the policy nominates with a smaller probability are tried only where `pimc` would try them."""
 FEWER_SOLVED = 3
-"""So many tricks fewer than `pimc` solves at the root are solved behind a rollout: more take longer than the policy does."""
+"""So many tricks fewer than `pimc` solves at the root are solved behind a policy's rollout: more would take longer."""
 ENDING_COUNTS, ENDING_WORDS, ENDING_FRAMES = 56, 1024, 17
 """Room that these take (`position.position_type`, `moves.FRAME`): six tricks of two seats, or five of three, are the most."""
 STRIDE = 0x9E3779B97F4A7C
-"""Between the numbers that two decisions of a rollout are drawn with: 56 bits, so that a deal of them is below 2**62."""
+"""Between the random numbers of two decisions of a rollout: 56 bits, so that those of a deal are below 2**62."""
 
 
-class Task(NamedTuple):
-    """Worlds of a row in which its actions are to be tried."""
-
-    worlds: Worlds
-    actions: np.ndarray
-    """int64, shape (candidates,)."""
-
-    @property
-    def rollouts(self) -> int:
-        """Deals that are played out for it."""
-        return len(self.worlds.draws) * len(self.actions)
+@jit
+def is_ended(t, fewer):
+    """Whether a rollout is over: the deal is, or few enough cards are left to solve it (see `solver.is_solvable`)."""
+    return t.phase == SCORED or is_solvable(t, fewer)
 
 
-def candidates_of(tables: np.ndarray, row: int, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is to be tried in a row: one action for all that come to the same.
+@jit_inline
+def end_value(t, seat, fewer, w, frames):
+    """What the end of a rollout (`is_ended`) is worth to a seat, in `position.units`; the points of the table are overwritten.
 
     Args:
-        tables: as `kernel_view` makes them.
-        row: where somebody is to act.
-        chances: of all actions by the policy, float32, shape (NUM_ACTIONS,).
-
-    Returns:
-        Three arrays of shape (candidates,): the actions, int64; the probabilities of all that are like them, float64; and the
-        most probable of these, int64.
+        t: the table.
+        seat: whose value.
+        fewer: tricks fewer than usual that are solved for each seat, see `solver.kind_to_solve`.
+        w: a row of `position.new_positions`.
+        frames: `moves.new_frames`.
     """
-    actions, members, shares = np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS)
-    count = write_groups(tables, row, chances, actions, shares, members)
-    return actions[:count], shares[:count], members[:count]
+    return value_to(t, seat) if t.phase == SCORED else position_value(w, frames, t, kind_to_solve(t, fewer), seat)
 
 
-def play_out(
-    tasks: Sequence[Task], policies: Sequence[PolicyPlayer | None], deadline: float, row_threads: RowThreads
+@jit
+def play_out(t, action, fewer, m):
+    """Take an action, and play on by rules of thumb until the rollout `is_ended`; `m` is of `heuristics.new_workspaces`."""
+    step(t, action)
+    while not is_ended(t, fewer):
+        step(t, quick_action(t, m))
+
+
+@jit_inline
+def play_on(t, action, styles, by_thumb, m):
+    """Take an action, and all after it that no policy is asked for; False once the rollout `is_ended`.
+
+    `styles` and `by_thumb` say for each seat who plays it; `m` is a row of `heuristics.new_workspaces`.
+    """
+    while True:
+        step(t, action)
+        if is_ended(t, FEWER_SOLVED):
+            return False
+        action = forced_action(t)
+        if action < 0:
+            if not by_thumb[styles[t.seat]]:
+                return True
+            action = thumb_action(t, m)
+
+
+@jit
+def quick_action(t, m):
+    """The action of the seat to act by rules of thumb."""
+    if t.phase != PLAYING or t.simple_rollout == 0:
+        return thumb_action(t, m)
+    return card_to_lead(t) if t.n_table == 0 else card_to_follow(t)
+
+
+@jit
+def wants_trick(t):
+    """3. True if the seat to act rather takes tricks."""
+    if t.family == PLAIN:
+        return t.objective != LEAST
+    return t.bonus == AT_LEAST or t.tricks[t.seat] != t.call[t.seat] - CALL_ZERO
+
+
+@jit
+def card_to_lead(t):
+    """1, 2. A lead."""
+    if wants_trick(t):
+        unseen = t.cards & ~t.cards_played & ~t.hands[t.seat]
+        left = t.legal_cards
+        while left != 0:
+            card = highest(left)
+            left &= ~bit(card)
+            if above(unseen & SUIT_CARDS[FRENCH, suit_of(card)], card) == 0:
+                return card
+    return by_rank(t.legal_cards, -1)
+
+
+@jit
+def card_to_follow(t):
+    """1, 2. A card to a trick."""
+    cards = t.legal_cards
+    if (cards & (cards - 1)) == 0:
+        return lowest(cards)
+    winners = cards & beaters(t.best_card, t.led_cards, t.trump_cards)
+    is_last = t.n_table == t.n_seats - 1
+    if not wants_trick(t):
+        if winners != cards:
+            return by_rank(cards & ~winners, 1)
+        return by_rank(winners, 1 if is_last else -1)
+    plain = cards & ~t.trump_cards
+    if winners == 0:
+        return by_rank(plain if plain != 0 else cards, -1)
+    plain &= winners
+    if plain == 0 or is_last:
+        return by_rank(plain if plain != 0 else winners, -1)
+    return by_rank(plain, 1)
+
+
+def play_tasks(
+    tasks: Sequence[tuple[Worlds, np.ndarray]],
+    policies: Sequence[PolicyPlayer | None],
+    deadline: float,
+    row_threads: RowThreads,
 ) -> list[np.ndarray] | None:
     """Play the deals of some tasks to their ends.
 
     Args:
-        tasks: at least one.
-        policies: the own one, which plays as it was trained, and those of the models; None for rules of thumb.
+        tasks: at least one: worlds of a row, and the actions that are tried in them, int64, shape (A,).
+        policies: the one that searches, which plays as it was trained, and the models; None for rules of thumb.
         deadline: by `time.perf_counter`.
-        row_threads: that share the work; what is found does not depend on them.
+        row_threads: that share the work; the values do not depend on them.
 
     Returns:
-        For each task what the deals came to for the seat to act, int64, shape (worlds, candidates), in `position.units`;
-        None if the deadline came first.
+        For each task the values to the seat to act, int64, shape (worlds, A), in `position.units`; None if the deadline came
+        first.
     """
-    tables, draws, styles = (np.concatenate(arrays) for arrays in zip(*(task.worlds for task in tasks), strict=True))
+    tables, draws, styles = (np.concatenate(arrays) for arrays in zip(*(worlds for worlds, _ in tasks), strict=True))
     styles = np.array([policies.index(policy) for policy in policies])[styles]  # so that the same policy is asked once
-    candidates = np.concatenate([np.full(len(task.worlds.draws), len(task.actions)) for task in tasks])
-    world_of = np.repeat(np.arange(len(draws)), candidates)
-    actions = np.concatenate([np.tile(task.actions, len(task.worlds.draws)) for task in tasks])
+    shapes = [(len(worlds.draws), len(actions)) for worlds, actions in tasks]
+    world_of = np.repeat(np.arange(len(draws)), np.concatenate([np.full(*shape) for shape in shapes]))
+    actions = np.concatenate([np.tile(actions, len(worlds.draws)) for worlds, actions in tasks])
     values = np.empty(len(actions), np.int64)
 
     def play(first: int, end: int, _part: int) -> None:
         here = world_of[first:end]
         rollouts = kernel_view(new_tables(len(here)))
         copy_rows(tables, here, rollouts, np.arange(len(here)))
-        run(rollouts, actions[first:end], draws[here], styles[here], policies, deadline, values[first:end])
+        run_rollouts(rollouts, actions[first:end], draws[here], styles[here], policies, deadline, values[first:end])
 
     row_threads.run(len(actions), play)
     if clock.perf_counter() > deadline:
         return None
-    ends = np.cumsum([task.rollouts for task in tasks])[:-1]
-    return [part.reshape(-1, len(task.actions)) for task, part in zip(tasks, np.split(values, ends), strict=True)]
+    parts = np.split(values, np.cumsum([worlds * tried for worlds, tried in shapes])[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def run(
+def run_rollouts(
     rollouts: np.ndarray,
     actions: np.ndarray,
     draws: np.ndarray,
@@ -119,12 +198,12 @@ def run(
     deadline: float,
     values: np.ndarray,
 ) -> None:
-    """Take an action in each of n tables, and play on to the end, or until the deadline.
+    """Take an action in each of n tables, and play on until the rollouts are ended, or until the deadline.
 
     Args:
         rollouts: n tables.
         actions: int64, shape (n,).
-        draws: int64, shape (n,): what is drawn follows from them.
+        draws: int64, shape (n,): the random numbers of a rollout follow from them.
         styles: int64, shape (n, MAX_SEATS): number of the policy of each seat.
         policies: None for rules of thumb.
         deadline: by `time.perf_counter`.
@@ -154,54 +233,11 @@ def run(
 
 
 @jit
-def write_groups(tables, row, chances, actions, shares, members):
-    """See `candidates_of`; returns the number of candidates."""
-    t = tables[row]
-    count = 0
-    if t.phase == PLAYING:
-        present = t.cards & ~t.cards_played
-        if t.n_table > 0:
-            present |= bit(t.best_card)
-        left, before = t.legal_cards, np.int64(-1)
-        while left != 0:
-            card = lowest(left)
-            left &= left - 1
-            if before < 0 or not is_like(t, present, before, card):
-                count = add_candidate(card, chances, actions, shares, members, count)
-            else:
-                shares[count - 1] += chances[card]
-                if chances[card] > chances[members[count - 1]]:
-                    members[count - 1] = card
-            before = card
-    words = t.legal_words
-    while words != 0:
-        count = add_candidate(INDICATE + lowest(words), chances, actions, shares, members, count)
-        words &= words - 1
-    if t.phase == NOMINATING:
-        usual, left = cards_to_nominate(t), t.legal_cards
-        while left != 0:
-            card = lowest(left)
-            left &= left - 1
-            if has(usual, card) or chances[NOMINATE + card] >= LEAST_NOMINATED:
-                count = add_candidate(NOMINATE + card, chances, actions, shares, members, count)
-    return count
-
-
-@jit
-def add_candidate(action, chances, actions, shares, members, count):
-    """Append an action; the new count."""
-    actions[count] = action
-    members[count] = action
-    shares[count] = chances[action]
-    return count + 1
-
-
-@jit
 def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, styles, by_thumb, work):
-    """Take an action in the first n active tables, and all after it that no policy is asked for; note the deals that are over.
+    """Take an action in the first n active tables, and play them on; note the values of those that are ended.
 
-    What the seats to act of the others see is written into the first rows of `seen` (observations, masks), with the number of
-    their draw and of their policy; they stay active. Returns their number.
+    For each of the others the observation, the mask, the random number of the decision and the number of the policy are written
+    into the first rows of `seen`; they stay active. Returns their number.
     """
     observation, mask, seeds, asked = seen
     positions, frames, workspaces = work
@@ -217,49 +253,11 @@ def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, st
             write_mask(t, t.seat, mask[left])
             left += 1
         else:
-            values[at] = end_value(t, seats[at], positions[0], frames)
+            values[at] = end_value(t, seats[at], 0, positions[0], frames)
     return left
-
-
-@jit_inline
-def play_on(t, action, styles, by_thumb, m):
-    """Take an action, and all after it that no policy is asked for; False once the deal is over, or is to be solved.
-
-    `styles` and `by_thumb` say for each seat who plays it; `m` is a row of `heuristics.new_workspaces`.
-    """
-    while True:
-        step(t, action)
-        if t.phase == SCORED or is_solvable(t, FEWER_SOLVED):
-            return False
-        if has_no_choice(t):
-            action = nth_legal(t, 0)
-        elif by_thumb[styles[t.seat]]:
-            action = thumb_action(t, m)
-        else:
-            return True
-
-
-@jit_inline
-def end_value(t, seat, w, frames):
-    """What a deal that is over, or is to be solved, comes to for a seat; the points of the table are overwritten.
-
-    `w` is a row of `position.new_positions`, and `frames` are `moves.new_frames`.
-    """
-    return value_to(t, seat) if t.phase == SCORED else position_value(w, frames, t, kind_to_solve(t, 0), seat)
 
 
 @jit
 def seed_of_draw(draw, moment):
-    """The seed of a decision of a rollout, by the number of its world and how many decisions of the policy came before."""
+    """The seed of a decision of a rollout: by the random number of its world, and the number of decisions before."""
     return draw + moment * STRIDE
-
-
-@jit
-def has_no_choice(t):
-    """True if one action is legal, or only cards of which each is like the others."""
-    if count_legal(t) == 1:
-        return True
-    if t.phase != PLAYING or t.legal_words != 0:
-        return False
-    cards = cards_to_play(t)
-    return (cards & (cards - 1)) == 0

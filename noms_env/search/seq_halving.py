@@ -1,24 +1,26 @@
-"""What a search has found out about the actions of one row, and what it takes.
+"""The statistics of the candidates at the root of a search, and what follows from them: rounds, a policy, and an action.
 
-The regularised update from the policy (S. Sokota et al., "The update-equivalence framework for decision-time planning", 2023):
-an action is taken with a probability proportional to
+*Rounds.* Worlds go by sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in multi-armed
+bandits", 2013): in each round the candidates that are still tried share an equal part of all rollouts, and after it half of
+them remain, those with the highest logits. The policy's favourite always remains, since gains are reckoned from it.
+
+*Policy.* The regularised update (S. Sokota et al., "The update-equivalence framework for decision-time planning", 2023): an
+action is taken with a probability proportional to
 
     exp(log policy(action) + mean points(action) / temperature)
 
 The temperature is a number of standard errors: of the mean gain of the best other action over the policy's favourite, world by
 world (of an action that is tried no more, its own). So the points at stake do not matter, few worlds leave the policy as it is,
-and many overrule it.
+and many overrule it. The usual one loses least of a grid, on the mean of all games (docs/search.md).
 
-The usual one loses least of a grid, on the mean of all games (docs/search.md).
-
-What is known of a row stands in a record, `FINDINGS`, with one function for each thing that is done to it. `Findings` calls
-them for one row, and a GPU for many rows at once.
+The statistics of a row stand in a record, `ROOT_STATS`, with a function for each thing that is done to it. `RootStats` calls
+them for one row, and a GPU for many rows at once. A is the number of candidates.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,40 +30,40 @@ from noms_env.core.chance import philox
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.position import units
 
-LEAST_SHARE = 1e-4
+LEAST_WEIGHT = 1e-4
 """What the policy finds less probable counts as if it had this probability."""
 FIRST_WORLDS = 8
 """Where there is a limit of time: worlds in the first round. Each further round has as many as there were so far."""
 
 _I8 = np.int64
 
-FINDINGS = np.dtype(
+ROOT_STATS = np.dtype(
     [
         ("units", _I8),  # of a point: `position.units`
         ("count", _I8),  # candidates
         ("favourite", _I8),  # the place of the candidate that the policy finds most probable
-        ("favourite_sum", _I8),  # what it came to in all worlds
+        ("favourite_sum", _I8),  # of its values in all worlds
         ("n_tried", _I8),
-        ("left", _I8),  # see `Findings`
-        ("to_come", _I8),
-        ("actions", np.int16, NUM_ACTIONS),  # see `Findings`; the first `count` of these and of what follows
+        ("left", _I8),  # worlds to try before the next round
+        ("to_come", _I8),  # worlds that are left in all rounds together; with a limit of time the most that there may be
+        ("actions", np.int16, NUM_ACTIONS),  # the first `count` of these and of the following: see `policy_candidates`
         ("members", np.int16, NUM_ACTIONS),
-        ("shares", np.float64, NUM_ACTIONS),
-        ("counts", _I8, NUM_ACTIONS),
+        ("weights", np.float64, NUM_ACTIONS),
+        ("counts", _I8, NUM_ACTIONS),  # worlds in which each was tried
         ("gains", _I8, NUM_ACTIONS),  # over the favourite, in all worlds in which a candidate was tried
         ("squares", np.float64, NUM_ACTIONS),  # of these gains, world by world
         ("logits", np.float64, NUM_ACTIONS),  # of the updated policy, from `write_logits`
-        ("tried", np.int16, NUM_ACTIONS),  # the first `n_tried`
+        ("tried", np.int16, NUM_ACTIONS),  # the first `n_tried`: places of the candidates that are still tried, ascending
     ],
     align=True,
 )
-"""What is known of a row."""
-_RECORD = np.dtype((np.record, FINDINGS))  # one object: numba looks at all fields of another for 4 µs
+"""The statistics of a row."""
+_RECORD = np.dtype((np.record, ROOT_STATS))  # one object: numba looks at all fields of another for 4 µs
 
 
 @jit
 def worlds_of_round(most, is_timed, candidates, tried, before):
-    """Worlds of a round, in which some of the candidates are still tried, after so many worlds; see `Rounds`."""
+    """Worlds of a round, in which some of the candidates are still tried, after so many worlds; see `RootStats`."""
     if is_timed:
         return min(max(before, FIRST_WORLDS), most - before)
     rounds = max(1, highest(candidates - 1) + 1)
@@ -86,22 +88,10 @@ def halved(tried):
     return (tried + 1) // 2
 
 
-class Rounds(NamedTuple):
-    """How many worlds there are in each round of sequential halving.
-
-    Attributes:
-        most: worlds on the mean of the actions; no action is tried in more than these times half the number of actions.
-        is_timed: whether a limit of time counts instead, and `most` is only what never is exceeded.
-    """
-
-    most: int
-    is_timed: bool
-
-
 @jit
-def begin(findings, row, n_seats, most, is_timed):
-    """Nothing has been tried yet of the candidates of a row, which are there: `count`, `shares`, `actions`, `members`."""
-    f = findings[row]
+def begin(stats, row, n_seats, most, is_timed):
+    """Nothing has been tried yet of the candidates of a row, which are there: `count`, `actions`, `members`, `weights`."""
+    f = stats[row]
     f.units = units(n_seats)
     f.favourite = 0
     f.favourite_sum = 0
@@ -110,7 +100,7 @@ def begin(findings, row, n_seats, most, is_timed):
         f.gains[k] = 0
         f.squares[k] = 0.0
         f.tried[k] = k
-        if f.shares[k] > f.shares[f.favourite]:
+        if f.weights[k] > f.weights[f.favourite]:
             f.favourite = k
     f.n_tried = f.count
     f.left = worlds_of_round(most, is_timed, f.count, f.count, 0) if f.count > 1 else 0
@@ -118,12 +108,12 @@ def begin(findings, row, n_seats, most, is_timed):
 
 
 @jit
-def add_values(findings, row, values, first, worlds):
-    """Note what the candidates that are tried came to in some worlds.
+def add_values(stats, row, values, first, worlds):
+    """Add the values of the candidates that are tried in some worlds.
 
     `values`, int64, have from `first` on a number for each of these worlds and, within it, each of these candidates.
     """
-    f = findings[row]
+    f = stats[row]
     f.left -= worlds
     f.to_come -= worlds
     tried, own = f.n_tried, first
@@ -144,12 +134,12 @@ def add_values(findings, row, values, first, worlds):
 
 
 @jit
-def begin_round(findings, row, most, is_timed, temperature):
+def begin_round(stats, row, most, is_timed, temperature):
     """Begin the next round, if there is one."""
-    f = findings[row]
+    f = stats[row]
     before = f.n_tried
     if before > 2:
-        write_logits(findings, row, temperature)
+        write_logits(stats, row, temperature)
         f.logits[f.favourite] = np.inf
         for place in range(before):
             if better_than(f, f.tried[place]) >= halved(before):
@@ -166,7 +156,7 @@ def begin_round(findings, row, most, is_timed, temperature):
 
 @jit
 def better_than(f, k):
-    """How many of the candidates that are tried have higher logits than one, of equal ones those that come before it.
+    """How many of the candidates that are tried have higher logits than k, of equal ones those that come before it.
 
     Those that will not be tried any more stand there by their complements.
     """
@@ -184,16 +174,16 @@ def mean_gain(f, k):
 
 
 @jit
-def mean_value(findings, row, k):
-    """See `Findings.means`."""
-    f = findings[row]
+def mean_value(stats, row, k):
+    """See `RootStats.means`."""
+    f = stats[row]
     return f.favourite_sum / (f.units * max(f.counts[f.favourite], 1)) + mean_gain(f, k)
 
 
 @jit
-def error_of(findings, row, k):
-    """See `Findings.errors`."""
-    f = findings[row]
+def error_of(stats, row, k):
+    """See `RootStats.errors`."""
+    f = stats[row]
     if k == f.favourite:
         return 0.0
     if f.counts[k] < 2:
@@ -209,25 +199,25 @@ def error_without_gain(f, k):
 
 
 @jit
-def write_logits(findings, row, temperature):
+def write_logits(stats, row, temperature):
     """Write the logits of the updated policy."""
-    f = findings[row]
+    f = stats[row]
     worlds, best = f.counts[f.favourite], np.int64(-1)
     for place in range(f.n_tried if worlds > 0 else 0):
         other = np.int64(f.tried[place])
         if other != f.favourite and (best < 0 or mean_gain(f, other) > mean_gain(f, best)):
             best = other
     for k in range(f.count):
-        f.logits[k] = math.log(max(f.shares[k], LEAST_SHARE))
+        f.logits[k] = math.log(max(f.weights[k], LEAST_WEIGHT))
         if worlds > 0:
             error = max(error_without_gain(f, k), error_without_gain(f, best))
             f.logits[k] += mean_gain(f, k) / max(temperature * error, 1 / (f.units * worlds))
 
 
 @jit
-def write_shares(findings, row):
+def turn_into_weights(stats, row):
     """Turn the logits that were written into probabilities of the updated policy."""
-    f = findings[row]
+    f = stats[row]
     most, whole = -np.inf, 0.0
     for k in range(f.count):
         most = max(most, f.logits[k])
@@ -239,9 +229,9 @@ def write_shares(findings, row):
 
 
 @jit
-def choose(findings, row, seed, heat):
-    """The action by the logits that were written: see `Findings.choose`."""
-    f = findings[row]
+def choose(stats, row, seed, heat):
+    """The action by the logits that were written: see `RootStats.choose`."""
+    f = stats[row]
     best = 0
     for k in range(f.count):
         if f.logits[k] > f.logits[best]:
@@ -260,26 +250,23 @@ def choose(findings, row, seed, heat):
 
 
 @jit
-def write_means(findings, row, means, errors):
-    """Write `Findings.means` and `Findings.errors`."""
-    for k in range(findings[row].count):
-        means[k] = mean_value(findings, row, k)
-        errors[k] = error_of(findings, row, k)
+def write_means(stats, row, means, errors):
+    """Write `RootStats.means` and `RootStats.errors`."""
+    for k in range(stats[row].count):
+        means[k] = mean_value(stats, row, k)
+        errors[k] = error_of(stats, row, k)
 
 
-class Findings:
-    """The actions of a row, and what they came to so far.
-
-    The worlds go by sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in multi-armed bandits",
-    2013): in each round the actions that are still tried share an equal part of all rollouts, and after it half of them
-    remain, those with the highest `logits`. The policy's favourite always remains, since gains are reckoned from it.
+class RootStats:
+    """The statistics of one row.
 
     Attributes:
         row: its number.
-        seed: 0 to 2**63 - 1: what all that is random in it follows from.
-        actions: int64, shape (candidates,).
-        members: for each the most probable of the actions that come to the same, int64, shape (candidates,).
-        shares: probabilities by the policy, float64, shape (candidates,).
+        seed: 0 to 2**63 - 1: all that is random in the row follows from it.
+        actions: the candidates, int64, shape (A,).
+        weights: probabilities by the policy, float64, shape (A,).
+        members: for each candidate the most probable of the actions that come to the same, int64, shape (A,).
+        counts: in how many worlds each was tried, int64, shape (A,).
     """
 
     def __init__(
@@ -289,31 +276,29 @@ class Findings:
         candidates: tuple[np.ndarray, np.ndarray, np.ndarray],
         seats: int,
         temperature: float,
-        rounds: Rounds,
+        most: int,
+        is_timed: bool = False,
     ) -> None:
         """Nothing has been tried yet.
 
         Args:
             row: see above.
             seed: see above.
-            candidates: see `rollouts.candidates_of`.
+            candidates: see `policy_candidates`.
             seats: at the table.
             temperature: of the update, in standard errors.
-            rounds: how many worlds there are in each round.
+            most: worlds on the mean of the candidates; none is tried in more than these times half their number.
+            is_timed: whether a limit of time counts instead, and `most` is only what never is exceeded.
         """
         self.row, self.seed = row, seed
-        self.actions, self.shares, self.members = candidates
-        self._temperature, self._rounds, number = temperature, rounds, len(self.actions)
+        self.actions, self.weights, self.members = candidates
+        self._temperature, self._worlds, number = temperature, (most, is_timed), len(self.actions)
         self._record = kernel_view(np.zeros(1, _RECORD).view(np.recarray))
         self._record["count"] = number
-        for name, array in zip(("actions", "shares", "members"), candidates, strict=True):
+        for name, array in zip(("actions", "weights", "members"), candidates, strict=True):
             self._record[name][0, :number] = array
-        begin(self._record, 0, seats, *rounds)
-
-    @property
-    def counts(self) -> np.ndarray:
-        """In how many worlds each was tried, int64, shape (candidates,)."""
-        return np.asarray(self._record["counts"][0, : len(self.actions)])
+        self.counts = np.asarray(self._record["counts"][0, :number])
+        begin(self._record, 0, seats, *self._worlds)
 
     @property
     def tried(self) -> np.ndarray:
@@ -336,42 +321,42 @@ class Findings:
         return int(self.counts[self._record["favourite"][0]])
 
     def add(self, values: np.ndarray) -> None:
-        """Note what the candidates in `tried` came to in some worlds, int64, shape (worlds, tried), in `position.units`."""
+        """Add the values of the candidates in `tried` in some worlds, int64, shape (worlds, tried), in `position.units`."""
         add_values(self._record, 0, np.ascontiguousarray(values).reshape(-1), 0, len(values))
         if self.left == 0:
-            begin_round(self._record, 0, *self._rounds, self._temperature)
+            begin_round(self._record, 0, *self._worlds, self._temperature)
 
     @property
     def means(self) -> np.ndarray:
-        """Points of the seat less the mean of the others' points, float64, shape (candidates,).
+        """Points of the seat less the mean of the others' points, float64, shape (A,).
 
         The mean of the favourite, and the gain over it in the worlds in which both were tried.
         """
-        return self._means()[0]
+        return np.asarray(self._means()[0])
 
     @property
     def errors(self) -> np.ndarray:
-        """Standard errors of the mean gains over the policy's favourite, float64, shape (candidates,).
+        """Standard errors of the mean gains over the policy's favourite, float64, shape (A,).
 
         0 of the favourite itself; NaN of another that was tried in fewer than two worlds, from which no error can be told.
         """
-        return self._means()[1]
+        return np.asarray(self._means()[1])
 
-    def _means(self) -> tuple[np.ndarray, np.ndarray]:
-        means, errors = np.empty(len(self.actions)), np.empty(len(self.actions))
-        write_means(self._record, 0, means, errors)
-        return means, errors
+    def _means(self) -> Any:
+        figures = np.empty((2, len(self.actions)))
+        write_means(self._record, 0, *figures)
+        return figures
 
     def logits(self) -> np.ndarray:
-        """Of the updated policy, float64, shape (candidates,)."""
+        """Of the updated policy, float64, shape (A,)."""
         write_logits(self._record, 0, self._temperature)
         return np.array(self._record["logits"][0, : len(self.actions)])
 
     @property
-    def policy(self) -> np.ndarray:
-        """The updated policy, float64, shape (candidates,)."""
+    def action_weights(self) -> np.ndarray:
+        """The updated policy, float64, shape (A,)."""
         write_logits(self._record, 0, self._temperature)
-        write_shares(self._record, 0)
+        turn_into_weights(self._record, 0)
         return np.array(self._record["logits"][0, : len(self.actions)])
 
     def choose(self, heat: float) -> int:

@@ -1,4 +1,4 @@
-"""Worlds: tables as the seat to act may imagine them, for the compiled part of the search."""
+"""Worlds: tables as the seat to act may imagine them, with the cards that it cannot see dealt anew."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noms_env._jit import jit
+from noms_env._jit import jit, jit_allocating
 from noms_env.belief import sample_hidden_rows
 from noms_env.core.chance import philox
-from noms_env.core.state import MAX_SEATS
 from noms_env.search.endgame.position import count_deal_as_last
 from noms_env.variants import dispatch
 
@@ -19,7 +18,7 @@ class Worlds(NamedTuple):
 
     Attributes:
         tables: shape (n,), as `kernel_view` makes them.
-        draws: int64, shape (n,): what is drawn in a rollout follows from them.
+        draws: int64, shape (n,): the random numbers of a rollout follow from them.
         styles: int64, shape (n, MAX_SEATS): how each seat plays: 0 like the own policy, else 1 + the number of a model.
     """
 
@@ -33,45 +32,42 @@ class Worlds(NamedTuple):
 
 
 @jit
-def find_sorted(tables, found):
-    """Write where the deck came from hands that were sorted after a pass-out (rules of Noms, 4.3): bool, shape (n,).
+def deal_worlds(tables, row, seed, worlds, numbers, sampling):
+    """Deal the worlds of the seat to act in a row.
 
-    Worlds have the unseen cards in any hand, which is far from what such a deck deals. It is told by the points that are
-    multiplied: of a second pass-out in a row with `double_repeat='single'` nothing is seen.
+    Args:
+        tables: as `kernel_view` makes them; stay as they are.
+        row: where a seat is to act.
+        seed: 0 to 2**63 - 1; world k follows from it and from k.
+        worlds: as `kernel_view` makes them; the first of them are written.
+        numbers: int64, shape (n,): 0, 1, ...
+        sampling: `belief.new_sampling_workspace`.
     """
-    for row in range(len(found)):
-        found[row] = is_sorted(tables[row])
+    for world in range(len(numbers)):
+        worlds[world] = tables[row]
+    sample_hidden_rows(worlds, numbers, tables[row].seat, seed, sampling)
+    for world in range(len(numbers)):
+        count_deal_as_last(worlds[world])
 
 
 @jit
-def is_sorted(t):
-    """Whether the deck came so at one table."""
-    return dispatch.gathers(t) and t.multiplier != 1
-
-
-def are_sorted(tables: np.ndarray) -> np.ndarray:
-    """What `find_sorted` writes of some tables (`kernel_view`): bool, shape (n,)."""
-    found = np.empty(len(tables), np.bool_)
-    find_sorted(tables, found)
-    return found
-
-
-@jit
-def deal_worlds(tables, row, seed, worlds, rows, draws, sampling):
-    """Fill some rows of `worlds` with what the seat to act of a table may imagine, and draw a number below 2**61 for each."""
-    for i in range(len(rows)):
-        worlds[rows[i]] = tables[row]
-        draws[rows[i]] = draw_of(seed, i)
-    sample_hidden_rows(worlds, rows, tables[row].seat, seed, sampling)
-    for i in range(len(rows)):
-        count_deal_as_last(worlds[rows[i]])
+def write_draws(seed, draws):
+    """Write the random number of each world."""
+    for world in range(len(draws)):
+        draws[world] = draw_of(seed, world)
 
 
 @jit
 def draw_of(seed, world):
-    """The number below 2**61 of a world, from which what is drawn in its rollouts follows."""
+    """The random number of a world, below 2**61, from which those of its rollouts follow."""
     words = philox(world, 1, 0, 0, int(seed) & 0xFFFFFFFF, int(seed) >> 32)
     return (words[0] << 29) | (words[1] >> 3)
+
+
+@jit
+def fraction_of(seed, world, seat):
+    """A random number from 0 to 1 for a seat in a world."""
+    return philox(world, 3, seat, 0, int(seed) & 0xFFFFFFFF, int(seed) >> 32)[0] / 4294967296.0
 
 
 @jit
@@ -81,15 +77,20 @@ def copy_rows(source, rows, target, places):
         target[places[i]] = source[rows[i]]
 
 
-@jit
-def draw_fractions(seed, drawn):
-    """Fill `drawn`, float64, shape (n, MAX_SEATS), with random numbers from 0 to 1, other ones than those of `deal_worlds`."""
-    for i in range(len(drawn)):
-        for seat in range(MAX_SEATS):
-            drawn[i, seat] = fraction_of(seed, i, seat)
+@jit_allocating
+def are_sorted(tables):
+    """Whether each table (`kernel_view`) has a sorted deck (`is_sorted`), bool, shape (n,)."""
+    answers = np.empty(len(tables), np.bool_)
+    for row in range(len(tables)):
+        answers[row] = is_sorted(tables[row])
+    return answers
 
 
 @jit
-def fraction_of(seed, world, seat):
-    """The number of a seat in a world."""
-    return philox(world, 3, seat, 0, int(seed) & 0xFFFFFFFF, int(seed) >> 32)[0] / 4294967296.0
+def is_sorted(t):
+    """Whether the deck came from hands that were sorted after a pass-out (rules of Noms, 4.3).
+
+    Worlds have the unseen cards in any hand, which is far from what such a deck deals. The multiplied points show it:
+    of a second pass-out in a row with `double_repeat='single'` nothing is seen.
+    """
+    return dispatch.gathers(t) and t.multiplier != 1

@@ -183,7 +183,7 @@ class Variant:
     misere: str = "Misere"
     """What players of an auction game call the bid to take no trick."""
     simple_rollout: bool = False
-    """Searches play deals out by the simple rules of `search.simple_play`."""
+    """Searches play deals out by the simple rules of `search.rollouts`."""
     total_scale: Callable[[Values], tuple[int, int]] = field(default=lambda _values: (1, 64), repr=False)
     """Scale and offset of the byte in which an observation shows a total."""
     most_doublings: Callable[[Values], int] = field(default=lambda _values: 0, repr=False)

@@ -9,7 +9,8 @@ from noms_env.cuda.arrays import to_gpu
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY
 from noms_env.search.candidates import write_candidates
-from noms_env.search.pimc import FEWER, SHORT, is_solvable, new_work, search
+from noms_env.search.endgame.solver import is_solvable
+from noms_env.search.pimc import FEWER, SHORT, new_work, search
 from tests.cuda.agreement import Both, Plan
 
 SHORT_DEALS = [
@@ -50,7 +51,7 @@ def compare(plan: Plan, skipped: int, steps: int) -> dict[str, int]:
             t = tables[row]
             assert got[row] == (NOBODY if t.phase == SCORED else search(tables, row, seeds[row], SHORT, work))
             if row in places:
-                n = write_candidates(t, work.candidates)
+                n = write_candidates(t, np.int64(0), work.candidates)
                 assert memory.sums.copy_to_host()[places[row], :n].tolist() == work.sums[:n].tolist()
                 seen["solved" if is_solvable(t, FEWER[SHORT, 0]) else "played out"] += 1
         for _ in range(2):

@@ -13,7 +13,7 @@ from noms_env import BatchEnv, TableGroup, load_player, make_batch
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.cuda.players import lanes, search
 from noms_env.cuda.players.policy import GpuPolicy
-from noms_env.cuda.players.search import Found, GpuSearch
+from noms_env.cuda.players.search import GpuSearch, GpuSearchOutput
 from noms_env.players import NOBODY
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo
@@ -46,7 +46,7 @@ def batches(groups: list[TableGroup], tables: int, moment: int) -> tuple[BatchEn
     return cpu, gpu
 
 
-def compare(player: SearchPlayer, cpu: BatchEnv, seeds: np.ndarray, found: Found, rows: list[int]) -> int:
+def compare(player: SearchPlayer, cpu: BatchEnv, seeds: np.ndarray, found: GpuSearchOutput, rows: list[int]) -> int:
     """Hold what was found in some rows against the processor's; in how many of them there was a choice."""
     actions, policy, value, means, errors, counts = (array.to_numpy() for array in found)
     searched = player.search(cpu.observation[rows], cpu.mask[rows], seeds[rows], cpu.save(rows))
@@ -56,13 +56,13 @@ def compare(player: SearchPlayer, cpu: BatchEnv, seeds: np.ndarray, found: Found
         assert counts[row, one.members].tolist() == one.counts.tolist()
         assert not counts[row, ~known].any()
         assert not policy[row, ~known].any()
-        assert policy[row, one.members] == pytest.approx(one.policy, rel=1e-4)
+        assert policy[row, one.members] == pytest.approx(one.action_weights, rel=1e-4)
         assert actions[row] == one.choose(player.policy.temperature)
         assert np.isnan(means[row, ~known]).all()
         if one.worlds > 0:
             assert means[row, one.members] == pytest.approx(one.means, rel=1e-5)
             assert errors[row, one.members] == pytest.approx(one.errors, rel=1e-5, nan_ok=True)
-            assert value[row] == pytest.approx(one.policy @ one.means, rel=1e-4, abs=1e-5)
+            assert value[row] == pytest.approx(one.action_weights @ one.means, rel=1e-4, abs=1e-5)
         else:
             assert np.isnan(value[row])
             assert np.isnan(means[row]).all()

@@ -14,8 +14,7 @@ from noms_env.cuda.players.worlds import GpuWorlds
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.candidates import only_candidate
 from noms_env.search.endgame.position import count_deal_as_last
-from noms_env.search.flat_mc import FlatMC
-from noms_env.search.pimc import CALL_WORLDS, is_single_round
+from noms_env.search.pimc import CALL_WORLDS, FlatMC, is_single_round
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
 from tests.cuda.agreement import Both, Plan, assert_same, draw_plan

@@ -21,21 +21,21 @@ from noms_env.cuda.players.search_kernels import (
     WORLDS,
 )
 from noms_env.search.endgame.position import ORDER
-from noms_env.search.pimc import MOST_LEFT_TO_SOLVE, MOST_LEFT_TO_SOLVE_DECKTET
+from noms_env.search.endgame.solver import MOST_LEFT_TO_SOLVE, MOST_LEFT_TO_SOLVE_DECKTET
 from noms_env.search.policy_search import TOGETHER
 from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS, FEWER_SOLVED
-from noms_env.search.seq_halving import Findings, Rounds
+from noms_env.search.seq_halving import RootStats
 
 
 @pytest.mark.parametrize("worlds", [1, 4, 24, 100])
 def test_the_rounds_are_those_of_the_processor(worlds: int) -> None:
-    schedule, rounds = Schedule(Rounds(worlds, False)), Rounds(worlds, False)
+    schedule = Schedule(worlds)
     sizes = np.arange(2, NUM_ACTIONS + 1)
     turns = [schedule.turns(sizes * 10, sizes, number) for number in range(search.MOST_ROUNDS)]
     first_worlds = schedule.all_worlds[sizes].cumsum() - schedule.all_worlds[sizes]
     for candidates, first_world in zip(sizes.tolist(), first_worlds, strict=True):
         names = np.arange(candidates)
-        found = Findings(0, 1, (names, np.ones(candidates), names), 4, 0.5, rounds)
+        found = RootStats(0, 1, (names, np.ones(candidates), names), 4, 0.5, worlds)
         for turn in turns:
             mine = turn[:, turn[PLACE] == 10 * candidates]
             assert mine.shape[1] == (found.left > 0)
@@ -49,7 +49,7 @@ def test_the_rounds_are_those_of_the_processor(worlds: int) -> None:
 
 @pytest.mark.parametrize(("worlds", "pools"), [(24, 1), (24, 4), (2000, 4)])
 def test_tasks_are_what_the_processor_draws_at_once(worlds: int, pools: int) -> None:
-    schedule, sizes, rows = Schedule(Rounds(worlds, False)), np.array([2, 13, 5, 60]), np.array([7, 3, 9, 1])
+    schedule, sizes, rows = Schedule(worlds), np.array([2, 13, 5, 60]), np.array([7, 3, 9, 1])
     tasks = schedule.tasks(rows, sizes, pools)
     expected = [
         (row, offset, min(schedule.all_worlds[size] - offset, TOGETHER))
@@ -64,7 +64,7 @@ def test_tasks_are_what_the_processor_draws_at_once(worlds: int, pools: int) -> 
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule, sizes = Schedule(Rounds(24, False)), np.random.default_rng(0).integers(0, 14, 300)
+    schedule, sizes = Schedule(24), np.random.default_rng(0).integers(0, 14, 300)
     sizes[sizes == 1] = 0
     monkeypatch.setattr(search, "MOST_BYTES", 3_000_000)
     pieces = list(schedule.pieces(sizes, 4))

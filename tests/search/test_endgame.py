@@ -170,13 +170,6 @@ def test_two_sides_are_worth_what_every_line_is(name: str, seats: int, options: 
 
 
 @pytest.mark.uncompiled
-def test_two_sides_of_two_tricks_are_worth_what_every_line_is() -> None:
-    for table in moments("noms", 4, {"min_bid": 7}, 2, range(6)):
-        one, other = after_each(table, every_line), solve(table, "two_sides")
-        assert {a: pytest.approx(w) for a, w in one.items()} == other
-
-
-@pytest.mark.uncompiled
 @pytest.mark.parametrize("name", ["nonesuch", "sniped_whist"])
 def test_what_may_be_played_follows_from_the_cards_left(name: str) -> None:
     """A position set up at the first trick knows what may be led to every later one: in nonesuch no trump until one fell."""
@@ -245,15 +238,17 @@ def test_a_leader_who_names_a_suit_is_worth_what_every_line_is() -> None:
     assert named == 3
 
 
-def test_in_noms_two_sides_are_the_same_as_each_seat_for_itself() -> None:
-    for table in moments("noms", 4, {"min_bid": 7, "double_repeat": "double", "dealer_forced": False}, 4, range(12)):
-        one, other = solve(table, "every_seat"), solve(table, "two_sides")
-        assert {a: pytest.approx(w) for a, w in one.items()} == other
-
-
-def test_longer_endings_agree_between_the_two_ways() -> None:
-    """Six tricks are too many for every line, but in noms the two ways must agree, and they share no search."""
-    for table in moments("noms", 4, {"min_bid": 7}, 6, range(5)):
+@pytest.mark.parametrize(
+    ("left", "seeds", "options"),
+    [
+        pytest.param(2, 6, {}, marks=pytest.mark.uncompiled),
+        (4, 12, {"double_repeat": "double", "dealer_forced": False}),
+        (6, 5, {}),
+    ],
+)
+def test_in_noms_two_sides_are_the_same_as_each_seat_for_itself(left: int, seeds: int, options: dict[str, Any]) -> None:
+    """Six tricks are too many for every line, but the two ways share no search."""
+    for table in moments("noms", 4, {"min_bid": 7, **options}, left, range(seeds)):
         one, other = solve(table, "every_seat"), solve(table, "two_sides")
         assert {a: pytest.approx(w) for a, w in one.items()} == other
 
@@ -310,15 +305,14 @@ def test_counts_number_every_way_to_share_the_tricks(seats: int, left: int) -> N
                 assert found[AFTER[seats, count, seat]] == more
 
 
-def test_what_cannot_be_solved_is_refused_in_a_sentence() -> None:
+def test_what_cannot_be_solved_is_refused() -> None:
     table = begun(Table("small_ships"))
-    with pytest.raises(ValueError, match="only the play of the cards can be solved, not the phase call"):
+    with pytest.raises(ValueError, match="not the phase call"):
         solve(table)
     play(table, "13 C 2D")
-    with pytest.raises(ValueError, match="13 tricks by 4 seats are too many to solve"):
+    with pytest.raises(ValueError, match="13 tricks by 4 seats"):
         solve(table)
-    with pytest.raises(ValueError, match="kind must be 'every_seat' or 'two_sides', not 'alone'"):
+    with pytest.raises(ValueError, match=r"every_seat.*two_sides.*not 'alone'"):
         solve(table, "alone")
-    other = begun(Table("sniped_whist"))
     with pytest.raises(ValueError, match="two_sides does not fit"):
-        solve(other, "two_sides")
+        solve(begun(Table("sniped_whist")), "two_sides")

@@ -55,23 +55,6 @@ def test_it_learns_who_is_like_which_model(variant: str) -> None:
     assert (like_policy[4:] == 0).all()
 
 
-def test_a_deal_tells_the_probabilities_of_what_was_done_in_it() -> None:
-    (rules,) = rules_of("small_ships")
-    player, table, rng = small_player(rules), begun(Table("small_ships", seed=8)), np.random.default_rng(2)
-    thumb, expected = make_player("thumb:1"), np.zeros((2, MAX_SEATS))
-    while not table.is_scored:
-        seat, (seen, legal) = int(table.row.seat), table.view(int(table.row.seat))
-        action = ask(player.policy, table, rng)
-        if legal.sum() > 1:
-            expected[0, seat] += np.log(0.98 * player.policy.probabilities(seen, legal)[action] + 0.02 / legal.sum())
-            expected[1, seat] += np.log(0.7 * (ask(thumb, table, rng) == action) + 0.3 / legal.sum())
-        table.step(action)
-    told = recalled(player, table.row)
-    assert told is not None
-    assert told[0] == pytest.approx(expected, rel=1e-5)
-    assert np.std(expected[0, :4]) > 0.1
-
-
 def test_of_one_model_nothing_is_learnt() -> None:
     (rules,) = rules_of("small_ships")
     table = Table("small_ships", seed=8)

@@ -8,39 +8,29 @@ import pytest
 
 from noms_env._threads import RowThreads
 from noms_env.belief import new_sampling_workspace
-from noms_env.belief.determinize import sampled_tables
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import make_player
-from noms_env.search import opponent_models as beliefs
-from noms_env.search.opponent_models import (
-    draw_styles,
-    draw_worlds,
-    log_likelihoods,
-    policy_model,
-    resampled,
-    thumb_model,
-    weights_of,
-)
+from noms_env.search import opponent_models
+from noms_env.search.opponent_models import EXPONENT, draw_worlds, log_likelihoods, pick_worlds, weights_of, write_styles
 from noms_env.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_seen
-from noms_env.search.rollouts import run
-from noms_env.search.worlds import deal_worlds, draw_fractions
+from noms_env.search.rollouts import run_rollouts
+from noms_env.search.worlds import deal_worlds
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
 from tests.begun import begun
 from tests.players import positions
 from tests.policy.test_player import SMALL, made_player, rules_of
-from tests.search.test_policy_search import small_player, some_rows
 
 WORLDS = 6
 
 
-def worlds_of(table: Table) -> np.ndarray:
+def worlds_of(table: Table, count: int = WORLDS) -> np.ndarray:
     """Worlds of the seat to act."""
-    worlds, draws = kernel_view(new_tables(WORLDS)), np.empty(WORLDS, np.int64)
-    deal_worlds(kernel_view(table._rows), 0, 5, worlds, np.arange(WORLDS), draws, new_sampling_workspace())
+    worlds = kernel_view(new_tables(count))
+    deal_worlds(kernel_view(table._rows), 0, 5, worlds, np.arange(count), new_sampling_workspace())
     return worlds
 
 
@@ -133,30 +123,29 @@ def test_likelihoods_are_those_of_the_models() -> None:
                 expected[0, twin.row.seat, world] += np.log(0.98 * chance + 0.02 / legal.sum())
                 expected[1, twin.row.seat, world] += np.log(0.7 * agrees + 0.3 / legal.sum())
             twin.step(action)
-    found = log_likelihoods(worlds, seat, [policy_model(policy), thumb_model()])
+    found = log_likelihoods(worlds, seat, [policy, None])
     assert found == pytest.approx(expected)
-    assert (log_likelihoods(worlds, seat, [policy_model(policy), thumb_model()], RowThreads(2)) == found).all()
-    assert log_likelihoods(worlds, seat, [policy_model(policy)])[0] == pytest.approx(expected[0])
+    assert (log_likelihoods(worlds, seat, [policy, None], RowThreads(2)) == found).all()
+    assert log_likelihoods(worlds, seat, [policy])[0] == pytest.approx(expected[0])
     assert np.std(expected[0].sum(axis=0)) > 0.1
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_seat_that_holds_the_same_in_several_worlds_is_asked_once(variant: str) -> None:
+def test_a_seat_that_holds_the_same_in_several_worlds_is_asked_once(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Late in the deal: all worlds together, and one at a time."""
     rule_sets, asked = rules_of(variant), list[int]()
     policy = made_player(rule_sets, SMALL)[1]
-    own = policy_model(policy)
+    own = policy.probabilities
 
-    def chances(replays: np.ndarray, rows: np.ndarray, *rest: Any) -> np.ndarray:
-        asked.append(len(rows))
-        return own.chances(replays, rows, *rest)
+    def probabilities(seen: np.ndarray, *rest: Any, **options: Any) -> np.ndarray:
+        asked.append(len(seen))
+        return own(seen, *rest, **options)
 
+    monkeypatch.setattr(policy, "probabilities", probabilities)
     tables = positions.decisions(variant, rule_sets[0].seats, {}, 3, make_player("random"), deals=1)
     late = [table.copy() for table in tables if len(table.legal_actions()) > 1][-2]
-    view, n, seat = kernel_view(late._rows), 30, int(late.row.seat)
-    worlds = kernel_view(new_tables(n))
-    deal_worlds(view, 0, 5, worlds, np.arange(n), np.empty(n, np.int64), new_sampling_workspace())
-    models = [beliefs.Model(chances, policy), thumb_model()]
+    n, seat, models = 30, int(late.row.seat), [policy, None]
+    worlds = worlds_of(late, n)
     together = log_likelihoods(worlds, seat, models)
     assert min(asked) < n
     alone = [log_likelihoods(worlds[row : row + 1], seat, models) for row in range(n)]
@@ -164,15 +153,17 @@ def test_a_seat_that_holds_the_same_in_several_worlds_is_asked_once(variant: str
 
 
 def test_weights_and_draws() -> None:
-    tempered = np.array([1.0, 3.0, 4.0]) ** beliefs.EXPONENT
+    tempered = np.array([1.0, 3.0, 4.0]) ** EXPONENT
     assert weights_of(of_one_seat(np.log([1.0, 3.0, 4.0]) - 900)) == pytest.approx(tempered / tempered.sum())
     assert weights_of(of_one_seat(np.array([-np.inf, 0.0]))).tolist() == [0, 1]
     assert weights_of(of_one_seat(np.full(4, -np.inf))).tolist() == [0.25] * 4
-    assert resampled(np.array([0.125, 0.375, 0.5]), 8, 0.5).tolist() == [0, 1, 1, 1, 2, 2, 2, 2]
-    assert resampled(np.array([0.0, 1.0]), 3, 0.99).tolist() == [1, 1, 1]
+    for weights, start, expected in (([0.125, 0.375, 0.5], 0.5, [0, 1, 1, 1, 2, 2, 2, 2]), ([0.0, 1.0], 0.99, [1, 1, 1])):
+        picks = np.empty(len(expected), np.int64)
+        pick_worlds(np.array(weights), start, picks)
+        assert picks.tolist() == expected
     mixed = np.zeros((2, MAX_SEATS, 2))
     mixed[0, 1], mixed[1, 2] = np.log([0.5, 0.25]), np.log([0.5, 0.125])
-    sums = np.array([1.5 * 1.5, 1.25 * 1.125]) ** beliefs.EXPONENT
+    sums = np.array([1.5 * 1.5, 1.25 * 1.125]) ** EXPONENT
     assert weights_of(mixed) == pytest.approx(sums / sums.sum())
 
 
@@ -188,12 +179,11 @@ def test_seats_go_on_like_the_model_that_explains_what_they_did() -> None:
     logs[:, 1] = np.log([[0.8], [0.15], [0.05]]) - 700
     logs[:, 2] = [[0], [0], [-2000]]
     logs[:, :, 7] = -np.inf
-    drawn = np.empty((1000, MAX_SEATS))
-    draw_fractions(5, drawn)
-    styles = draw_styles(logs, drawn)
-    shares = [np.bincount(styles[:, seat], minlength=3) / 1000 for seat in range(3)]
-    assert np.array(shares) == pytest.approx(np.array([[1 / 3] * 3, [0.8, 0.15, 0.05], [0.5, 0.5, 0]]), abs=0.05)
-    assert 0 < drawn.min() < 0.001 < 0.999 < drawn.max() < 1
+    styles = np.empty((1000, MAX_SEATS), np.int64)
+    write_styles(logs, np.arange(1000), 5, 3, styles)
+    shares = [np.bincount(styles[:, seat], minlength=4) / 1000 for seat in range(4)]
+    expected = [[0, 1 / 3, 1 / 3, 1 / 3], [0, 0.8, 0.15, 0.05], [0, 0.5, 0.5, 0], [1, 0, 0, 0]]
+    assert np.array(shares) == pytest.approx(np.array(expected), abs=0.05)
 
 
 def test_the_others_play_the_worlds_out_like_the_models() -> None:
@@ -204,7 +194,7 @@ def test_the_others_play_the_worlds_out_like_the_models() -> None:
     while table.phase != "play":
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)
-    worlds, draws, styles = draw_worlds(view, 0, 3, [thumb_model()], 9)
+    worlds, draws, styles = draw_worlds(view, 0, 3, [None], 9)
     assert (styles == np.where(np.arange(MAX_SEATS) == seat, 0, 1)).all()
 
     class Listening:
@@ -217,7 +207,7 @@ def test_the_others_play_the_worlds_out_like_the_models() -> None:
         rollouts = kernel_view(new_tables(10))
         rollouts[:9] = worlds
         values[name] = np.empty(9, np.int64)
-        run(rollouts, np.full(9, table.legal_actions()[0]), draws, styles, [policy, *models], math.inf, values[name])
+        run_rollouts(rollouts, np.full(9, table.legal_actions()[0]), draws, styles, [policy, *models], math.inf, values[name])
         assert bool(asked) == (name == "policy")
     assert (values["thumb"] != values["policy"]).any()
 
@@ -250,27 +240,12 @@ def test_likely_worlds_come_more_often_and_few_of_them_make_the_pool_larger(monk
         asked.append(len(pool))
         return of_one_seat(-50.0 * np.arange(len(pool)))
 
-    model = policy_model(made_player(rules_of("down_up"), SMALL)[1])
-    monkeypatch.setattr(beliefs, "POOL", 6)
-    monkeypatch.setattr(beliefs, "log_likelihoods", ace)
+    model = made_player(rules_of("down_up"), SMALL)[1]
+    monkeypatch.setattr(opponent_models, "POOL", 6)
+    monkeypatch.setattr(opponent_models, "log_likelihoods", ace)
     assert holds_ace(draw_worlds(view, 0, 3, [model], 40).tables).all()
-    assert asked == [40 * beliefs.POOL]
-    monkeypatch.setattr(beliefs, "log_likelihoods", everything)
+    assert asked == [40 * opponent_models.POOL]
+    monkeypatch.setattr(opponent_models, "log_likelihoods", everything)
     worlds = draw_worlds(view, 0, 3, [model], 40)
-    assert asked[1:] == [40 * beliefs.POOL] * beliefs.MOST_POOLS
+    assert asked[1:] == [40 * opponent_models.POOL] * opponent_models.MOST_POOLS
     assert len(set(worlds.draws.tolist())) == 40
-
-
-@pytest.mark.parametrize("opponents", ["policy", "thumb", "mixture"])
-def test_cards_that_a_seat_cannot_see_have_no_influence(opponents: str) -> None:
-    rule_sets = rules_of("small_ships", "nonesuch", "noms")
-    player, different = small_player(*rule_sets, worlds=3, opponents=opponents), 0
-    for moment in (7, 20, 33):
-        seen, legal, true = some_rows(rule_sets, 6, moment)
-        found = []
-        for world in range(3):
-            tables = true.copy() if world == 0 else sampled_tables(true, None, np.random.default_rng(world))
-            different += int((tables.hands != true.hands).any(axis=1).sum())
-            found.append([(one.row, one.means.tolist()) for one in player.search(seen, legal, np.arange(6) * 999, tables)])
-        assert found[0] == found[1] == found[2]
-    assert different > 20

@@ -1,4 +1,4 @@
-"""The players that search: legal, repeatable, blind to what is hidden, and stronger than those that do not."""
+"""Players that search by rules of thumb: legal, repeatable, blind to what is hidden, and stronger than those that do not."""
 
 import random
 from typing import Any
@@ -7,27 +7,20 @@ import numpy as np
 import pytest
 
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import NOMINATE, NUM_ACTIONS, SCORED
-from noms_env.core.cards import CARD_WORDS, cards_in
+from noms_env.core.actions import SCORED
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, make_player
-from noms_env.players.registry import FIRST
-from noms_env.players.rule_based.heuristics import new_workspaces
-from noms_env.players.rule_based.player import thumb_action
-from noms_env.search.candidates import MOST_CANDIDATES, only_candidate, place_among, write_candidates
 from noms_env.search.endgame.position import units
 from noms_env.search.endgame.solver import solve
-from noms_env.search.flat_mc import PIMC, FlatMC
-from noms_env.search.pimc import add_up, best_of, new_work
+from noms_env.search.pimc import PIMC, FlatMC, add_up, best_of, new_work
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
-from tests.agreement import random_table
 from tests.begun import begun
-from tests.belief.redealt import play as moments
 from tests.cases import some
 from tests.players import positions
-from tests.variants.table_help import play, table_with
+from tests.search.test_candidates import candidates
+from tests.variants.table_help import play
 
 OPTIONS: dict[str, list[tuple[int | None, dict[str, Any]]]] = {
     "sniped_whist": [
@@ -79,22 +72,21 @@ def in_the_middle(name: str, seats: int | None, options: dict[str, Any], seed: i
 
 @pytest.mark.parametrize("kind", ["pimc:2", "flat_mc:2"])
 @pytest.mark.parametrize(("name", "seats", "options"), CASES, ids=str)
-def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options: dict[str, Any]) -> None:
-    """One deal, every seat the same player."""
-    player = make_player(kind)
-    batch = begun(make_batch(name, 3, seats=seats, seed=3, **options))
-    rng = np.random.default_rng(0)
-    for _ in range(70):
-        rows = np.flatnonzero(~batch.over)
-        if len(rows) == 0:
-            break
-        batch.observe()
-        actions = np.zeros(3, np.int64)
-        actions[rows] = player.act(
-            batch.observation[rows], batch.mask[rows], rng, tables=sampled_tables(batch.tables, rows, rng)
-        )
-        batch.step(actions)  # refuses what is not legal
-        assert (batch.mask[rows, actions[rows]] == 1).all()
+def test_answers_are_legal_and_what_lies_hidden_has_no_influence(
+    kind: str, name: str, seats: int | None, options: dict[str, Any]
+) -> None:
+    """One deal, every seat the same player: given the true cards, and others that the seat cannot tell from them."""
+    player, table = make_player(kind), begun(Table(name, seats, options, seed=3))
+    decisions = told_apart = 0
+    while not table.is_scored:
+        seat = int(table.row.seat)
+        other = table.sample_hidden(seat, np.random.default_rng(decisions))
+        told_apart += table.row.hands.tolist() != other.row.hands.tolist()
+        answers = [player.act(*table.view(seat), np.random.default_rng(5), tables=t._rows) for t in (table, other)]
+        assert answers[0] == answers[1]
+        table.step(answers[0])  # refuses what is not legal
+        decisions += 1
+    assert told_apart > decisions / 3
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -122,22 +114,6 @@ def test_an_answer_depends_on_its_own_row_and_number_only(name: str) -> None:
     assert answers(PIMC(3, threads=4), forward[:2]) == once[:2]
 
 
-@pytest.mark.parametrize("kind", ["pimc:4", "flat_mc:4"])
-@pytest.mark.parametrize(("name", "seats", "options"), CASES, ids=str)
-def test_what_lies_hidden_has_no_influence(kind: str, name: str, seats: int | None, options: dict[str, Any]) -> None:
-    """Given the true cards and others that the seat cannot tell from them, the answer is the same."""
-    player = make_player(kind)
-    told_apart = 0
-    for decisions in (0, 2, 7, 23, 40):
-        table = in_the_middle(name, seats, options, seed=decisions, decisions=decisions)
-        seat = int(table.row.seat)
-        other = table.sample_hidden(seat, np.random.default_rng(decisions))
-        told_apart += table.row.hands.tolist() != other.row.hands.tolist()
-        answers = [player.act(*table.view(seat), np.random.default_rng(5), tables=t._rows) for t in (table, other)]
-        assert answers[0] == answers[1]
-    assert told_apart >= 2
-
-
 def test_chance_has_an_influence() -> None:
     table = in_the_middle("down_up", None, {}, 0, 20)
     assert len({ask(make_player("flat_mc:2"), table, seed) for seed in range(20)}) > 1
@@ -163,71 +139,6 @@ def test_nobody_acts_where_the_deal_is_over() -> None:
 def test_parameters_out_of_range_are_refused(worlds: Any, threads: Any) -> None:
     with pytest.raises(ValueError, match="must be a whole number from 1 to"):
         FlatMC(worlds, threads)
-
-
-def tried(table: Table) -> set[str]:
-    """Words of the actions that a search tries."""
-    actions = np.zeros(NUM_ACTIONS, np.int64)
-    count = write_candidates(kernel_view(table._rows)[0], actions)
-    assert len(set(actions[:count])) == count
-    return {table.word(int(action)) for action in actions[:count]}
-
-
-def test_of_cards_that_are_alike_the_lowest_is_tried() -> None:
-    """5 6 are alike; the 7 is out; so are 8 9 once it is played. The queen may lie between the jack and the king."""
-    table = table_with("sniped_whist", ["7C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3)
-    play(table, "7C")
-    assert tried(table) == {"5C", "8C", "JC", "KC"}
-    other = table_with("sniped_whist", ["4C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3)
-    play(other, "4C")
-    assert tried(other) == {"5C", "8C", "JC", "KC"}
-
-
-def test_a_card_played_that_nobody_can_get_between_makes_its_neighbours_alike() -> None:
-    """The 7 fell in the first trick, so that now 6 and 8 are one."""
-    table = table_with("sniped_whist", ["7C", "6C 8C AC", "2C", "3C"], dealer=3)
-    play(table, "7C AC 2C 3C")
-    assert {"6C", "8C"} & tried(table) == {"6C"}
-
-
-def test_the_nominated_card_stands_for_itself() -> None:
-    """Seat 0, the partner, would show itself with the 4."""
-    table = table_with("noms", ["2C 3C 4C 5C 6C", "AC"], seats=4, dealer=0, options={"deal_mode": "packets_shuffled"})
-    play(table, "10 pass pass pass D 4C AC")
-    while table.row.seat != 0:
-        table.step(table.legal_actions()[0])
-    assert tried(table) == {"2C", "4C", "5C"}
-
-
-def test_few_cards_are_nominated_but_the_highest_missing_ones_are_among_them() -> None:
-    table = table_with("small_ships", ["AC KC JC 2C 2D 5H 3S"], seats=5, dealer=4)
-    play(table, "8 pass pass pass pass C")
-    held = set(table.card_words(table.row.hands[0]))
-    words = tried(table)
-    assert {"QC", "TC", "3C", "2C"} <= words, "the two highest missing, the lowest missing, the lowest own"
-    assert not {"AC", "KC", "JC"} & words
-    for suit in "CDHS":
-        assert len([word for word in words if word[1] == suit]) <= 4
-        missing = [rank + suit for rank in "AKQJT98765432" if rank + suit not in held]
-        assert {missing[0], missing[1], missing[-1]} <= words
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_what_thumb_would_do_is_tried_or_a_card_that_is_like_it(variant: str) -> None:
-    """It may be the highest of some cards that are alike, of which the lowest is tried."""
-    workspaces, actions = new_workspaces(FIRST), np.zeros(NUM_ACTIONS, np.int64)
-    alike = 0
-    for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=3)):
-        for table in positions.decisions(variant, seats, options, seed, make_player("thumb:1")):
-            t = kernel_view(table._rows)[0]
-            favourite = thumb_action(t, workspaces[0])
-            count = write_candidates(t, actions)
-            found = actions[place_among(actions, count, favourite)]
-            if found != favourite:
-                alike += 1
-                between = set(range(found + 1, favourite)) & set(cards_in(int(t.cards & ~t.cards_played)))
-                assert between <= set(cards_in(t.hands[t.seat])), (table.word(int(found)), table.word(int(favourite)))
-    assert alike > 0 or variant == "nonesuch"
 
 
 def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
@@ -275,7 +186,7 @@ def test_with_one_world_thumb_decides_what_is_played() -> None:
         table = in_the_middle(name, None, {}, 4, 30)
         assert table.phase == "play"
         assert ask(make_player("pimc:1"), table) == ask(make_player("thumb"), table)
-        several += len(tried(table)) > 1
+        several += len(candidates(table)) > 1
     assert several > len(VARIANTS) / 2
 
 
@@ -366,25 +277,3 @@ def test_search_is_clearly_better(kind: str, others: str, name: str, better: flo
     points = positions.relative_points(kind, others, name, 24)
     error = points.std(ddof=1) / np.sqrt(len(points))
     assert points.mean() - 3 * error > better
-
-
-def test_a_card_to_nominate_is_a_card_of_the_deck() -> None:
-    table = begun(Table("small_ships", 3, {"ranks": 5, "suits": 3, "hand_size": 4}, seed=1))
-    play(table, "4 C")
-    actions = np.zeros(NUM_ACTIONS, np.int64)
-    count = write_candidates(kernel_view(table._rows)[0], actions)
-    deck = {CARD_WORDS[0][card] for card in cards_in(table.row.cards)}
-    assert {CARD_WORDS[0][action - NOMINATE] for action in actions[:count]} <= deck
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_single_candidate_is_known_without_the_others(variant: str) -> None:
-    rng, actions, single = random.Random(f"{variant}: single"), np.zeros(NUM_ACTIONS, np.int64), 0
-    for seed in range(8):
-        seats, options = random_table(variant, rng)
-        for table, _ in moments(variant, seats, options, seed):
-            count = write_candidates(table.row, actions)
-            assert 1 <= count <= MOST_CANDIDATES
-            assert only_candidate(table.row) == (actions[0] if count == 1 else -1)
-            single += count == 1
-    assert single > 20

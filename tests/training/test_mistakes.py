@@ -14,7 +14,6 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import load_player, recalled, with_memory
 from noms_env.record import Record, record_matches, write_records
 from noms_env.record.replaying import replayed
-from noms_env.search.outcomes import outcomes
 from noms_env.table import Table
 from noms_training.evaluation.mistakes import Loss, analysed, biggest, by_seat_and_phase, loss_of, losses, search_of, with_taken
 from tests.commands import Run, assert_refused
@@ -112,11 +111,11 @@ def test_actions_meet_the_same_worlds() -> None:
     table.start(deal=3)
     actions = np.array([*table.legal_actions(), table.legal_actions()[0]])
     tables = kernel_view(table.determinize(np.random.default_rng(0)))
-    values = outcomes(player, tables, 0, 7, actions, 12)
+    values = player.outcomes(tables, 0, 7, actions, 12)
     assert values.shape == (12, len(actions))
     assert np.array_equal(values[:, 0], values[:, -1]), "the same action, the same worlds"
-    assert np.array_equal(values, outcomes(player, tables, 0, 7, actions, 12))
-    assert not np.array_equal(values, outcomes(player, tables, 0, 8, actions, 12))
+    assert np.array_equal(values, player.outcomes(tables, 0, 7, actions, 12))
+    assert not np.array_equal(values, player.outcomes(tables, 0, 8, actions, 12))
     assert values.std() > 0
 
 

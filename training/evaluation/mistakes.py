@@ -19,9 +19,8 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import Player, recalled, with_memory
 from noms_env.record import Record, replay
 from noms_env.record.replaying import replayed
-from noms_env.search.outcomes import outcomes
+from noms_env.search.candidates import policy_candidates
 from noms_env.search.policy_search import SearchPlayer
-from noms_env.search.rollouts import candidates_of
 from noms_env.search.worlds import are_sorted
 from noms_env.table import Table
 
@@ -111,11 +110,11 @@ def losses(
         taken = table.number(step["action"])
         tables = kernel_view(table.determinize(rng))
         chances = player.policy.probabilities(observation, mask, temperature=1)
-        tried, _, members = candidates_of(tables, 0, chances)
+        tried, _, members = policy_candidates(tables, 0, chances)
         actions, place = with_taken(tried, members, taken)
         if len(actions) < 2:
             continue  # all that could be done comes to the same
-        values = outcomes(player, tables, 0, drawn, actions, worlds)
+        values = player.outcomes(tables, 0, drawn, actions, worlds)
         points, error = loss_of(values, place)
         means = values.mean(axis=0)
         best = place if means[place] == means.max() else int(means.argmax())

@@ -16,7 +16,7 @@ from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.search.candidates import MOST_CANDIDATES
-from noms_env.search.flat_mc import FlatMC
+from noms_env.search.pimc import FlatMC
 from noms_env.variants.table_record import TABLE
 
 

@@ -12,7 +12,8 @@ from noms_env.cuda.kernels import kernel
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.search.candidates import place_among, write_candidates
 from noms_env.search.endgame.position import value_to
-from noms_env.search.pimc import NOTHING, add_up, best_of, play_out
+from noms_env.search.pimc import FEWER, NOTHING, add_up, best_of
+from noms_env.search.rollouts import play_out
 
 
 @kernel
@@ -24,7 +25,7 @@ def find_candidates(
     if thread < len(workspaces):
         for j in range(thread, min(at_once, counts[kind, 0] - first), len(workspaces)):
             t = tables[numbers[kind, first + j]]
-            n_candidates[j] = write_candidates(t, candidates[j])
+            n_candidates[j] = write_candidates(t, np.int64(0), candidates[j])
             favourites[j] = thumb_action(t, workspaces[thread])
             places[j] = place_among(candidates[j], n_candidates[j], favourites[j])
             cuda.atomic.max(most, (0, 0), n_candidates[j])
@@ -60,7 +61,7 @@ def play_worlds_out(
             if k < n_candidates[j]:
                 for word in range(words.shape[1]):
                     spare_words[thread, word] = words[world, word]
-                play_out(spare[thread], candidates[j, k], NOTHING, workspaces[thread])
+                play_out(spare[thread], candidates[j, k], FEWER[NOTHING, 1], workspaces[thread])
                 values[world, k] = value_to(spare[thread], tables[world].seat)
 
 

@@ -7,22 +7,30 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from noms_env.core.state import MAX_SEATS
 from noms_env.cuda.arrays import SIMULATED
 from noms_env.cuda.players import pimc_kernels
 from noms_env.cuda.players.flat_mc import GpuFlatMC, Memory
 from noms_env.cuda.players.worlds import Piece
 from noms_env.cuda.rows import BLOCK, GpuRows
 from noms_env.search.endgame.moves import FRAME
-from noms_env.search.endgame.position import position_type
-from noms_env.search.pimc import MOST_CARDS_SOLVED, SHORT, most_counts
+from noms_env.search.endgame.position import ORDER, position_type
+from noms_env.search.endgame.solver import MOST_LEFT_TO_SOLVE
+from noms_env.search.pimc import FEWER, FEWER_FOR_EVERY_SEAT, SHORT
 
 SOLVERS = 3 * BLOCK if SIMULATED else 1 << 16
 """Threads that solve at most."""
 WORDS_TO_REMEMBER = 1 << 8
 """Of a thread. A world with four seats takes a search up to 1.11 times as many moments with them as with 2**18, 200 to 950 in
 the mean of each of the seven games; behind a rollout 1.14 times as many, 50 to 130, and 1,360 in small ships."""
-POSITION = np.dtype((np.record, position_type(most_counts(SHORT), WORDS_TO_REMEMBER)))
-STACK = MOST_CARDS_SOLVED[SHORT] + 1
+_SEATS = range(2, MAX_SEATS + 1)
+_ALONE, _SIDES = MOST_LEFT_TO_SOLVE
+_BEHIND = np.minimum(_SIDES - FEWER[SHORT, 1], _ALONE - FEWER_FOR_EVERY_SEAT[SHORT, 1])
+MOST_COUNTS = max(int(ORDER[left + 1, seats]) for seats in _SEATS for left in (_ALONE[seats] - FEWER[SHORT, 0], _BEHIND[seats]))
+"""Counts (`position`) where each seat is solved for itself."""
+POSITION = np.dtype((np.record, position_type(MOST_COUNTS, WORDS_TO_REMEMBER)))
+STACK = 1 + max(int((MOST_LEFT_TO_SOLVE[:, seats].max() - FEWER[SHORT, 0]) * seats) for seats in _SEATS)
+"""Moments of a search: one for each card in the hands at most; the Decktet has fewer."""
 
 
 class GpuPIMC(GpuFlatMC):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from noms_env.core.actions import SCORED
 from noms_env.cuda.kernels import kernel
-from noms_env.search.endgame.position import value_to
-from noms_env.search.pimc import FEWER, SHORT, find_exact, is_solvable, play_out, value_behind
+from noms_env.search.endgame.solver import is_solvable
+from noms_env.search.pimc import FEWER, FEWER_FOR_EVERY_SEAT, SHORT, find_exact
+from noms_env.search.rollouts import end_value, play_out
 
 
 @kernel
@@ -55,11 +55,8 @@ def play_to_endings(
                 t, seat = spare[thread], tables[world].seat
                 for word in range(words.shape[1]):
                     spare_words[thread, word] = words[world, word]
-                play_out(t, candidates[j, k], SHORT, workspaces[thread])
-                if t.phase == SCORED:
-                    values[world, k] = value_to(t, seat)
-                else:
-                    values[world, k] = value_behind(t, seat, SHORT, positions[thread], frames[thread])
+                play_out(t, candidates[j, k], FEWER[SHORT, 1], workspaces[thread])
+                values[world, k] = end_value(t, seat, FEWER_FOR_EVERY_SEAT[SHORT, 1], positions[thread], frames[thread])
 
 
 ALL = (solve_worlds, play_to_endings)

@@ -37,13 +37,13 @@ from noms_env.cuda.players.player import Batch, GpuPlayer
 from noms_env.cuda.players.policy import GpuPolicy
 from noms_env.cuda.rows import GpuRows, launch
 from noms_env.players.registry import load_player
-from noms_env.search.opponent_models import MOST_POOLS
-from noms_env.search.policy_search import MIXTURE, TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
-from noms_env.search.seq_halving import FINDINGS, Rounds, halved, worlds_of_round
+from noms_env.search.opponent_models import MIXTURE, MOST_POOLS, UNIFORM
+from noms_env.search.policy_search import TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
+from noms_env.search.seq_halving import ROOT_STATS, halved, worlds_of_round
 from noms_env.variants import Rules
 from noms_env.variants.table_record import TABLE
 
-MODELS = ("uniform", "policy", "thumb", MIXTURE)
+MODELS = (UNIFORM, "policy", "thumb", MIXTURE)
 """Of others, by name."""
 MOST_BYTES = 1 << 31
 """Of memory for worlds and lanes, unless a single row needs more, and up to half as much again so that it seldom grows. The
@@ -55,12 +55,12 @@ SLOT_BYTES = TABLE.itemsize + 8 * 2 * (MAX_SEATS + 1)
 MOST_ROUNDS = 8
 
 
-class Found(NamedTuple):
-    """What a search found, on the GPU; `players.Targets` and `players.ActionValue` say more.
+class GpuSearchOutput(NamedTuple):
+    """What a search returns, on the GPU; `players.SearchOutput` and `players.ActionValue` say more.
 
     Attributes:
-        actions: int64, shape (n,): what it takes.
-        policy: float32, shape (n, NUM_ACTIONS): the updated policy.
+        action: int64, shape (n,): the actions that it takes.
+        action_weights: float32, shape (n, NUM_ACTIONS): the updated policy.
         value: float32, shape (n,): what it expects of the deal; NaN where it has not thought about that.
         means: float32, shape (n, NUM_ACTIONS): what it expects of each action, in points of the seat less the mean of the
             others' points; NaN where an action was not tried. Of actions that come to the same one stands for all.
@@ -68,8 +68,8 @@ class Found(NamedTuple):
         counts: int32, of the same shape: in how many worlds each action was tried.
     """
 
-    actions: GpuArray
-    policy: GpuArray
+    action: GpuArray
+    action_weights: GpuArray
     value: GpuArray
     means: GpuArray
     errors: GpuArray
@@ -85,14 +85,14 @@ class Schedule:
         all_worlds: of all rounds, int64, shape (NUM_ACTIONS + 1,).
     """
 
-    def __init__(self, rounds: Rounds) -> None:
-        """Without a limit of time."""
+    def __init__(self, most: int) -> None:
+        """For so many worlds on the mean of the candidates."""
         self.tried, self.worlds = np.zeros((2, NUM_ACTIONS + 1, MOST_ROUNDS), np.int64)
         for candidates in range(2, NUM_ACTIONS + 1):
             tried = candidates
             for number in range(MOST_ROUNDS):
                 self.tried[candidates, number] = tried
-                self.worlds[candidates, number] = worlds_of_round(rounds.most, False, candidates, tried, 0)
+                self.worlds[candidates, number] = worlds_of_round(most, False, candidates, tried, 0)
                 if tried == 2:
                     break
                 tried = halved(tried)
@@ -127,7 +127,7 @@ class Schedule:
         return tasks
 
     def turns(self, places: np.ndarray, sizes: np.ndarray, number: int) -> np.ndarray:
-        """The turns of a round, by its number, of rows by places among the findings and numbers of candidates."""
+        """The turns of a round, by its number, of rows by places among the statistics and numbers of candidates."""
         first_world = self.all_worlds[sizes].cumsum() - self.all_worlds[sizes]
         inside = np.flatnonzero(self.worlds[sizes, number])
         candidates = sizes[inside]
@@ -165,15 +165,15 @@ class GpuSearch(GpuPlayer):
             raise ValueError(f"opponents on a GPU must be {', '.join(MODELS[:-1])} or {MODELS[-1]}, not {opponents!r}")
         same = SearchPlayer(policy.player, worlds=worlds, opponents=opponents, temperature=temperature)
         self.policy, self.worlds, self.opponents, self.temperature = policy, same.worlds, opponents, same.temperature
-        by_thumb = [model.policy is None for model in same.models]
+        by_thumb = [model is None for model in same.models]
         self._models = tuple(by_thumb.index(kind) if kind in by_thumb else -1 for kind in (False, True))
         self._pool_count = MOST_POOLS if by_thumb else 1
         self._by_thumb = streams.to_device(np.array([False, *by_thumb]))
-        self._schedule = Schedule(Rounds(self.worlds, False))
-        self._findings, self._sizes = cuda.device_array(ROWS, FINDINGS), streams.to_device(np.zeros(ROWS, np.int64))
+        self._schedule = Schedule(self.worlds)
+        self._stats, self._sizes = cuda.device_array(ROWS, ROOT_STATS), streams.to_device(np.zeros(ROWS, np.int64))
         self._choices, self._lanes, self._pools = Choices(1), Lanes(1, any(by_thumb)), Pools(1, len(by_thumb))
-        self._kept: dict[int, Found] = {}
-        self._told: Found | None = None
+        self._kept: dict[int, GpuSearchOutput] = {}
+        self._told: GpuSearchOutput | None = None
 
     def __repr__(self) -> str:
         return f"<GpuSearch: {self.worlds} worlds, on {self.policy!r}>"
@@ -187,7 +187,7 @@ class GpuSearch(GpuPlayer):
         refuse_capture()
         self.policy.sit(batch, some)
 
-    def values(self, batch: Batch, seeds: Any, *, where: Any = None) -> Found:
+    def values(self, batch: Batch, seeds: Any, *, where: Any = None) -> GpuSearchOutput:
         """What is found out about the actions of each row, and the action that `act` with the same arguments takes.
 
         Args:
@@ -205,10 +205,10 @@ class GpuSearch(GpuPlayer):
         if n not in self._kept:
             kinds = (((n,), np.int64), ((n, NUM_ACTIONS), np.float32), ((n,), np.float32))
             of_actions = (((n, NUM_ACTIONS), kind) for kind in (np.float32, np.float32, np.int32))
-            self._kept[n] = Found(*(GpuArray(streams.to_device(np.zeros(*kind))) for kind in (*kinds, *of_actions)))
+            self._kept[n] = GpuSearchOutput(*(GpuArray(streams.to_device(np.zeros(*kind))) for kind in (*kinds, *of_actions)))
         self._told = self._kept[n]
         try:
-            self.act(batch, seeds, where=where, actions=self._told.actions)
+            self.act(batch, seeds, where=where, actions=self._told.action)
         finally:
             self._told = None
         return self._kept[n]
@@ -216,22 +216,22 @@ class GpuSearch(GpuPlayer):
     def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
         if self._told is not None:
             told = [array.native for array in self._told[1:]]
-            launch(len(actions), kernels.clear_found, rows.native, where, some, *told)
+            launch(len(actions), kernels.clear_output, rows.native, where, some, *told)
         listed, number, chances = self._choices_of(rows, where, some, actions)
         for first in range(0, number, ROWS):
             count = min(ROWS, number - first)
-            found = (listed, first, count, self._findings)
+            found = (listed, first, count, self._stats)
             launch(
                 count,
                 kernels.list_candidates,
-                *(rows.native, listed, first, count, chances, self.worlds, self._findings, self._sizes),
+                *(rows.native, listed, first, count, chances, self.worlds, self._stats, self._sizes),
             )
             sizes, numbers = streams.to_host(self._sizes)[:count], streams.to_host(listed)[first : first + count]
             for places in self._schedule.pieces(sizes, self._pool_count):
                 self._search(rows, seeds, places, numbers[places], sizes[places])
             launch(count, kernels.choose_actions, *found, seeds, self.temperature, self.policy.temperature, actions)
             if self._told is not None:
-                launch(count, kernels.write_found, *found, *told)
+                launch(count, kernels.write_output, *found, *told)
 
     def _choices_of(self, rows: GpuRows, where: Any, some: bool, actions: Any) -> tuple[Any, int, Any]:
         """The numbers of the rows that have a choice, how many, and the probabilities of their actions."""
@@ -253,7 +253,7 @@ class GpuSearch(GpuPlayer):
         return kept.listed, number, kept.chances
 
     def _search(self, rows: GpuRows, seeds: Any, places: np.ndarray, numbers: np.ndarray, sizes: np.ndarray) -> None:
-        """Try the actions of some rows, by their places among the findings, numbers in the batch, and numbers of candidates."""
+        """Try the actions of some rows: by places among the statistics, numbers in the batch, and numbers of candidates."""
         schedule = self._schedule
         tasks = schedule.tasks(numbers, sizes, self._pool_count)
         rounds = [schedule.turns(places, sizes, number) for number in range(MOST_ROUNDS)]
@@ -322,7 +322,7 @@ class GpuSearch(GpuPlayer):
         """Play the worlds of a round out, and note what they come to."""
         lanes, pools = self._lanes, self._pools
         kept = (lanes.sources, lanes.listed, lanes.active, lanes.actions, lanes.count, lanes.moment)
-        launch(total, kernels.open_rollouts, turns, total, self._findings, pools.picks, *kept)
+        launch(total, kernels.open_rollouts, turns, total, self._stats, pools.picks, *kept)
         lanes.take_slots(pools, total, listed=True)
 
         def step(size: int) -> None:
@@ -339,7 +339,7 @@ class GpuSearch(GpuPlayer):
         lanes.play(total, step, "rollouts", self.policy)
         memory = (lanes.tables, lanes.sources, pools.picks, pools.pool, lanes.positions, lanes.frames, lanes.values)
         launch(len(lanes.positions), kernels.value_lanes, total, *memory)
-        launch(turns.shape[1], kernels.add_round, turns, self._findings, lanes.values, self.worlds, self.temperature)
+        launch(turns.shape[1], kernels.add_round, turns, self._stats, lanes.values, self.worlds, self.temperature)
 
 
 def gpu_search(policy: str | None = None, **options: Any) -> GpuSearch:

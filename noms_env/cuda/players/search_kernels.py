@@ -19,6 +19,7 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.cuda.kernels import kernel
 from noms_env.engine.batch_kernels import count_legal, nth_legal
 from noms_env.players.protocol import NOBODY
+from noms_env.search.candidates import write_policy_candidates
 from noms_env.search.endgame.position import count_deal_as_last
 from noms_env.search.opponent_models import (
     EXPONENT,
@@ -33,7 +34,7 @@ from noms_env.search.opponent_models import (
     write_weights,
 )
 from noms_env.search.replays import GIVEN_UP, deal_again
-from noms_env.search.rollouts import end_value, play_on, seed_of_draw, write_groups
+from noms_env.search.rollouts import end_value, play_on, seed_of_draw
 from noms_env.search.seq_halving import (
     add_values,
     begin,
@@ -41,8 +42,8 @@ from noms_env.search.seq_halving import (
     choose,
     error_of,
     mean_value,
+    turn_into_weights,
     write_logits,
-    write_shares,
 )
 from noms_env.search.worlds import draw_of, fraction_of, is_sorted
 
@@ -50,7 +51,7 @@ TASK = ROW, OFFSET, SLOT, FIRST_SLOT, POOLS, FIRST_WORLD, COUNT, TASK_END = rang
 """Of a task: the row of the batch, what is added to its seed, the slot that its next pool begins with, its first slot, its
 pools so far, its first world, how many worlds it has, and how many worlds the tasks up to it have."""
 TURN = PLACE, WORLD, WORLDS, TRIED, TURN_END = range(5)
-"""Of a row's turn: its place among the findings, its first world, how many, candidates that are tried, and how many lanes the
+"""Of a row's turn: its place among the statistics, its first world, how many, candidates that are tried, and how many lanes the
 turns up to it have."""
 
 
@@ -106,13 +107,13 @@ def list_marked(size, places, numbers, listed):
 
 
 @kernel
-def list_candidates(tables, rows, first, count, chances, most, findings, sizes):
+def list_candidates(tables, rows, first, count, chances, most, stats, sizes):
     """Write what is to be tried in some rows, and how many actions it is; 0 where the policy plays without a search."""
     i = np.int64(cuda.grid(1))
     if i < count:
-        row, f = rows[first + i], findings[i]
-        f.count = write_groups(tables, row, chances[row], f.actions, f.shares, f.members)
-        begin(findings, i, tables[row].n_seats, most, False)
+        row, f = rows[first + i], stats[i]
+        f.count = write_policy_candidates(tables, row, chances[row], f.actions, f.weights, f.members)
+        begin(stats, i, tables[row].n_seats, most, False)
         sizes[i] = 0 if f.left == 0 or is_sorted(tables[row]) else f.count
 
 
@@ -265,12 +266,12 @@ def draw_styles(tasks, total, seeds, pool, logs, picks, styles):
 
 
 @kernel
-def open_rollouts(turns, total, findings, picks, sources, slots, active, actions, count, moment):
+def open_rollouts(turns, total, stats, picks, sources, slots, active, actions, count, moment):
     """Note the world of each lane, its slot, and the action with which it begins; all are active."""
     lane = np.int64(cuda.grid(1))
     if lane < total:
         j = column_of(turns[TURN_END], lane)
-        tried, f = turns[TRIED, j], findings[turns[PLACE, j]]
+        tried, f = turns[TRIED, j], stats[turns[PLACE, j]]
         i = lane - (turns[TURN_END, j] - tried * turns[WORLDS, j])
         sources[lane] = turns[WORLD, j] + i // tried
         slots[lane] = picks[sources[lane]]
@@ -302,31 +303,31 @@ def value_lanes(total, lanes, sources, picks, pool, positions, frames, values):
     if thread < len(positions):
         for lane in range(thread, total, len(positions)):
             seat = pool[picks[sources[lane]]].seat
-            values[lane] = end_value(lanes[lane], seat, positions[thread], frames[thread])
+            values[lane] = end_value(lanes[lane], seat, 0, positions[thread], frames[thread])
 
 
 @kernel
-def add_round(turns, findings, values, most, temperature):
+def add_round(turns, stats, values, most, temperature):
     """Note what the candidates of each row came to in a round, and begin its next one."""
     j = np.int64(cuda.grid(1))
     if j < turns.shape[1]:
         worlds = turns[WORLDS, j]
-        add_values(findings, turns[PLACE, j], values, turns[TURN_END, j] - worlds * turns[TRIED, j], worlds)
-        begin_round(findings, turns[PLACE, j], most, False, temperature)
+        add_values(stats, turns[PLACE, j], values, turns[TURN_END, j] - worlds * turns[TRIED, j], worlds)
+        begin_round(stats, turns[PLACE, j], most, False, temperature)
 
 
 @kernel
-def choose_actions(rows, first, count, findings, seeds, temperature, heat, actions):
-    """The action of each row by what was found."""
+def choose_actions(rows, first, count, stats, seeds, temperature, heat, actions):
+    """The action of each row by its statistics."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i]
-        write_logits(findings, i, temperature)
-        actions[row] = choose(findings, i, seeds[row], heat)
+        write_logits(stats, i, temperature)
+        actions[row] = choose(stats, i, seeds[row], heat)
 
 
 @kernel
-def clear_found(tables, where, some, policy, value, means, errors, counts):
+def clear_output(tables, where, some, policy, value, means, errors, counts):
     """Write what is told of rows that are not searched: nothing, and probability 1 of the only legal action."""
     row = np.int64(cuda.grid(1))
     if row < len(tables) and (not some or where[row]):
@@ -342,20 +343,20 @@ def clear_found(tables, where, some, policy, value, means, errors, counts):
 
 
 @kernel
-def write_found(rows, first, count, findings, policy, value, means, errors, counts):
+def write_output(rows, first, count, stats, policy, value, means, errors, counts):
     """Write what was found about the actions of each row, whose logits have been written."""
     i = np.int64(cuda.grid(1))
     if i < count:
-        row, f, expected = rows[first + i], findings[i], 0.0
-        write_shares(findings, i)
+        row, f, expected = rows[first + i], stats[i], 0.0
+        turn_into_weights(stats, i)
         for k in range(f.count):
             action = np.int64(f.members[k])
             policy[row, action] = f.logits[k]
             if f.counts[f.favourite] > 0:
                 counts[row, action] = f.counts[k]
-                means[row, action] = mean_value(findings, i, k)
-                errors[row, action] = error_of(findings, i, k)
-                expected += f.logits[k] * mean_value(findings, i, k)
+                means[row, action] = mean_value(stats, i, k)
+                errors[row, action] = error_of(stats, i, k)
+                expected += f.logits[k] * mean_value(stats, i, k)
         if f.counts[f.favourite] > 0:
             value[row] = expected
 
@@ -363,6 +364,6 @@ def write_found(rows, first, count, findings, policy, value, means, errors, coun
 ALL = (
     *(mark_choices, list_marked, list_candidates, list_slots, plan_pools, deal_pools, open_replays, advance_replays),
     *(take_active, count_moment, weigh_pools, add_weights, draw_numbers, pick_worlds, draw_styles, open_rollouts),
-    *(advance_rollouts, value_lanes, add_round, choose_actions, clear_found, write_found),
+    *(advance_rollouts, value_lanes, add_round, choose_actions, clear_output, write_output),
 )
 """All kernels."""

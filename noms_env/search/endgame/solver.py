@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, lowest, size
-from noms_env.core.actions import INDICATE, NUM_ACTIONS, PLAYING, SUIT, UNSAID
-from noms_env.core.cards import bit, has
+from noms_env.core.actions import INDICATE, NAMING_SUIT, NUM_ACTIONS, PLAYING, SUIT, UNSAID
+from noms_env.core.cards import FRENCH, bit, has
 from noms_env.engine.row_kernels import kernel_view, legal_row
 from noms_env.engine.step import step
 from noms_env.search.endgame import max_n, sides
@@ -28,6 +28,12 @@ from noms_env.variants.table_record import new_tables
 
 EVERY_SEAT, TWO_SIDES = range(2)
 KINDS = ("every_seat", "two_sides")
+MOST_LEFT_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 4]])
+"""[kind, seats]: tricks to come, the one under way included, from which on a search solves worlds of the French deck."""
+MOST_LEFT_TO_SOLVE_DECKTET = np.array([0, 0, 0, 4, 4])
+"""[seats]: likewise for the Decktet, whose leads have more choices."""
+NEVER = 99
+"""So many tricks fewer than these are none."""
 
 
 def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
@@ -56,12 +62,12 @@ def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
         )
     if not fits(table.row):
         raise ValueError(f"{table.row.deal_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
-    number = KINDS.index(kind) if kind else TWO_SIDES if dispatch.common_sides(table.row) == 2 else EVERY_SEAT  # the quickest
+    quickest = KINDS[TWO_SIDES if dispatch.common_sides(table.row) == 2 else EVERY_SEAT]
     tables = new_tables(3)
     tables[0] = table.row
     actions = np.empty(NUM_ACTIONS, np.int64)
     values = np.empty((NUM_ACTIONS, table.seats), np.int64)
-    count = solve_row(kernel_view(tables), 0, number, new_positions(), new_frames(), actions, values)
+    count = solve_row(kernel_view(tables), 0, KINDS.index(kind or quickest), new_positions(), new_frames(), actions, values)
     shares = values[:count] / units(table.seats) * table.row.multiplier
     return {int(action): list(map(float, share)) for action, share in zip(actions[:count], shares, strict=True)}
 
@@ -163,3 +169,25 @@ def position_value(w, frames, t, kind, seat):
             best = w.led
     w.led = best
     return choice_value(w, frames, kind, ANY, seat)
+
+
+@jit
+def is_solvable(t, fewer):
+    """True if the cards are being played, and so few are left that a search solves the rest; `fewer` tricks than usual."""
+    if fewer == NEVER or (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
+        return False
+    if t.deck_kind == FRENCH:
+        most = MOST_LEFT_TO_SOLVE[TWO_SIDES if dispatch.common_sides(t) > 0 else EVERY_SEAT, t.n_seats]
+    else:
+        most = MOST_LEFT_TO_SOLVE_DECKTET[t.n_seats]
+    return t.deal_size - t.trick_number <= most - fewer
+
+
+@jit
+def kind_to_solve(t, fewer):
+    """How a search solves a world: each seat for itself where so few tricks are left, unless two sides are exact."""
+    sides_in_common = dispatch.common_sides(t)
+    if sides_in_common == 0:
+        return EVERY_SEAT
+    most = MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats] - fewer
+    return TWO_SIDES if sides_in_common == 2 or t.deal_size - t.trick_number > most else EVERY_SEAT

@@ -17,7 +17,7 @@ from noms_env.core.actions import NUM_ACTIONS, PHASES
 from noms_env.core.chance import checked_seed
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.players import NOBODY, Player, Remembers, Targets, TellsProbabilities, TellsTargets
+from noms_env.players import NOBODY, Player, Remembers, SearchOutput, TellsProbabilities, TellsTargets
 from noms_env.record import Record, RecordError, replay
 from noms_env.record.replaying import same_points
 from noms_env.variants import Rules
@@ -220,28 +220,28 @@ class Asked:
         """Ask the player of `spec`."""
         self.name, self._make = spec.name, spec.make
         self.spec = replace(spec, make=self._asking)
-        self.told = list[Targets]()
+        self.told = list[SearchOutput]()
 
     def _asking(self) -> Player:
         player = self._make()
         return _Remembering(player, player, self.told) if isinstance(player, Remembers) else _Asking(player, self.told)
 
-    def take(self, rows: int) -> Targets:
+    def take(self, rows: int) -> SearchOutput:
         """What it has told of so many rows, once; zeros and NaN if it has failed at one."""
         actions, policy, value = (np.concatenate(parts) for parts in zip(nothing_told(0), *self.told, strict=True))
         self.told.clear()
-        return Targets(actions, policy, value) if len(actions) == rows else nothing_told(rows)
+        return SearchOutput(actions, policy, value) if len(actions) == rows else nothing_told(rows)
 
 
-def nothing_told(rows: int) -> Targets:
+def nothing_told(rows: int) -> SearchOutput:
     """Of a player that tells nothing."""
-    return Targets(np.full(rows, NOBODY), np.zeros((rows, NUM_ACTIONS), np.float32), np.full(rows, np.nan, np.float32))
+    return SearchOutput(np.full(rows, NOBODY), np.zeros((rows, NUM_ACTIONS), np.float32), np.full(rows, np.nan, np.float32))
 
 
 class _Asking:
     """A player whose targets are added to a list whenever it acts."""
 
-    def __init__(self, player: Player, told: list[Targets]) -> None:
+    def __init__(self, player: Player, told: list[SearchOutput]) -> None:
         self.player, self.told, self.wants_tables = player, told, player.wants_tables
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
@@ -249,11 +249,11 @@ class _Asking:
         if isinstance(self.player, TellsTargets):
             found = self.player.targets(observation, mask, rng, tables=tables)
         else:
-            found = nothing_told(len(mask))._replace(actions=self.player.act(observation, mask, rng, tables=tables))
+            found = nothing_told(len(mask))._replace(action=self.player.act(observation, mask, rng, tables=tables))
             if isinstance(self.player, TellsProbabilities):
-                found = found._replace(policy=self.player.probabilities(observation, mask))
+                found = found._replace(action_weights=self.player.probabilities(observation, mask))
         self.told.append(found)
-        return found.actions
+        return found.action
 
     def close(self) -> None:
         """Close the player, if it can be."""
@@ -263,7 +263,7 @@ class _Asking:
 class _Remembering(_Asking):
     """The same of a player that learns from the deals before in the match (`Remembers`)."""
 
-    def __init__(self, player: Player, learner: Remembers, told: list[Targets]) -> None:
+    def __init__(self, player: Player, learner: Remembers, told: list[SearchOutput]) -> None:
         super().__init__(player, told)
         self._learner = learner
 
@@ -306,7 +306,7 @@ class _Noting:
         seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
         if isinstance(self._player, Asked):
             told = self._player.take(len(rows))
-            seen |= {"policy": told.policy, "value": told.value}
+            seen |= {"policy": told.action_weights, "value": told.value}
         self._log.append(seen)
         return actions
 
