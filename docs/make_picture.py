@@ -10,7 +10,7 @@ from PIL import Image
 
 import noms_env
 from noms_env import show
-from noms_env.players import load_player
+from noms_env.players import ask, load_player
 from noms_env.record import record_matches
 from noms_env.show.pixels import png
 from noms_training.browser.film import Shown
@@ -27,9 +27,7 @@ def main() -> None:
     thumb, rng = load_player("thumb"), np.random.default_rng(0)
     env.reset(seed=5)
     for _ in range(22):
-        seen = env.observe(env.agent_selection)
-        tables = env.table.determinize(rng)
-        env.step(thumb.act(seen["observation"], seen["action_mask"], rng, tables=tables))
+        env.step(ask(thumb, env.table, rng))
     picture = Image.open(BytesIO(png(show.svg(env.table, 0, names=NAMES, theme="light")))).convert("RGB")
     picture.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
     record = next(record_matches("small_ships", seed=5, players="thumb"))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from noms_env.core.actions import MIS, NUMBER
-from noms_env.players import as_batch, row_seeds
+from noms_env.players import as_batch
 
 
 def lowest(observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> int:
@@ -31,13 +31,11 @@ class Modest:
     wants_tables: ClassVar[bool] = False
 
     @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
         """One action for each row; see `noms_env.players.Player.act` for the arguments."""
         legal, numbers = mask != 0, mask[:, NUMBER:MIS] != 0
         choices = np.maximum(legal.sum(axis=1), 1)  # a row in which nobody is to act has none
-        drawn = row_seeds(rng, len(mask)) % choices  # one random number for each row
+        drawn = seeds % choices  # all that is random in a row follows from its seed
         any_legal = (legal.cumsum(axis=1) > drawn[:, np.newaxis]).argmax(axis=1)
         return np.where(numbers.any(axis=1), NUMBER + numbers.argmax(axis=1), any_legal)
 

@@ -30,7 +30,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from noms_env import SeatVectorEnv
 from noms_env.interop.rllib import RLlibEnv
-from noms_env.players import Player, load_player
+from noms_env.players import Player, draw_seeds, load_player
 from noms_training.interop.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
 from noms_training.interop.rllib import player as checkpoint_player
 
@@ -133,7 +133,7 @@ def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
     rng, won, playing = np.random.default_rng(0), np.zeros(deals), np.ones(deals, bool)
     seen, _ = envs.reset(seed=seed)
     while playing.any():
-        actions = player.act(seen["observation"], seen["action_mask"], rng)
+        actions = player.act(seen["observation"], seen["action_mask"], draw_seeds(rng, deals))
         seen, rewards, terminated, truncated, _ = envs.step(actions)
         won += rewards * playing
         playing &= ~(terminated | truncated)

@@ -14,6 +14,8 @@ import numpy as np
 import noms_env
 from noms_env.players import ask
 
+SEED = 2
+
 
 def main(variant: str = "nonesuch", policy: str = "", options: str = "worlds=24") -> None:
     """Play a deal.
@@ -34,9 +36,8 @@ def main(variant: str = "nonesuch", policy: str = "", options: str = "worlds=24"
             continue
         seen, tables = env.observe("player_0"), env.table.determinize(rng)
         row = (seen["observation"], seen["action_mask"])
-        again = np.random.default_rng(2)  # the same numbers for both, so that the search is the same
-        values = search.values(*row, again, tables=tables)
-        action = search.act(*row, np.random.default_rng(2), tables=tables)
+        values = search.values(*row, SEED, tables=tables)
+        action = search.act(*row, SEED, tables=tables)  # the same seed, so the same search
         told = "  ".join(f"{env.action_to_str(one.action)} {one.mean:+.2f} ±{one.error:.2f}" for one in values)
         print(f"{env.action_to_str(action):8} {told or 'no choice'}")
         env.step(action)

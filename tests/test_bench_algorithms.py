@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from noms_env import feature_layout, make_batch
+from noms_env.players import draw_seeds
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
 from noms_training.benchmark import protocol, task
@@ -160,7 +161,7 @@ def test_the_network_player_sees_what_the_learner_sees(tmp_path: Path) -> None:
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
         actions = np.zeros(8, np.int64)
-        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng)
+        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], draw_seeds(rng, len(rows)))
         batch.step(actions, observe=True)
     points = batch.tables.points[:, :4]
     relative = (4 * points - points.sum(axis=1, keepdims=True)) / 3

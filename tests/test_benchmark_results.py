@@ -25,7 +25,7 @@ def train(task):
 class First:
     wants_tables = False
 
-    def act(self, observation, mask, rng, *, tables=None):
+    def act(self, observation, mask, seeds, *, tables=None):
         return mask.argmax(axis=-1)
 
 

@@ -15,7 +15,7 @@ from benchmarks.cuda.speed import OUT_OF_STEP, Gpu, seconds_of
 from noms_env import BatchEnv, load_player, make_batch
 from noms_env.cuda.arrays import to_gpu
 from noms_env.cuda.rows import BLOCK
-from noms_env.players import row_seeds
+from noms_env.players import draw_seeds
 from noms_env.players.registry import PLAYERS
 from noms_env.variants import VARIANTS
 
@@ -121,7 +121,7 @@ class Asked:
     def seeds(self) -> np.ndarray:
         """Those of all rows, for a player on a GPU, int64, shape (n,)."""
         lengths = [len(range(*self.rows(number).indices(len(self.batch)))) for number in range(self.chunks)]
-        return np.concatenate([row_seeds(np.random.default_rng([4, k]), rows) for k, rows in enumerate(lengths)])
+        return np.concatenate([draw_seeds(np.random.default_rng([4, k]), rows) for k, rows in enumerate(lengths)])
 
     def rate(self, seconds: float) -> float:
         """Decisions a second of one core."""

@@ -81,10 +81,10 @@ class Timed:
     def wants_tables(self) -> bool:
         return self.player.wants_tables
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         """See `noms_env.players.Player.act`."""
         began = time.thread_time()
-        actions = self.player.act(observation, mask, rng, tables=tables)
+        actions = self.player.act(observation, mask, seeds, tables=tables)
         self.seconds.append(time.thread_time() - began)
         self.decisions.append(int((np.count_nonzero(np.atleast_2d(mask), axis=1) > 1).sum()))
         return actions

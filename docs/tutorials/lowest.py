@@ -15,8 +15,6 @@ class LowestPlayer:
     wants_tables: ClassVar[bool] = False
 
     @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
         """See `Player.act`."""
         return mask.argmax(axis=1)

@@ -15,7 +15,7 @@ from noms_env._jit import jit
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.sampling import order_deck
 from noms_env.core.actions import SCORED, brief, plain_array
-from noms_env.core.chance import MAX_SEED
+from noms_env.core.chance import Seeds, draw_seeds
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import RECORD, TABLE
 
@@ -23,23 +23,22 @@ Rows = np.ndarray | Sequence[int] | slice | int | None
 """Which tables: numbers, or booleans with one for each table; None for all."""
 
 
-def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) -> np.recarray:
+def sampled_tables(tables: np.recarray, rows: Rows, seeds: Seeds) -> np.recarray:
     """Copies of tables, each as its seat to act may imagine it.
 
     Args:
         tables: records (`table_record.TABLE`), shape (tables,), such as `BatchEnv.tables`; they are left as they are.
         rows: which of them, in which order: integers of shape (n,), booleans of shape (tables,), a slice or one integer;
             all when None.
-        rng: gives one integer for each row. What becomes of a row follows from its integer and from what its seat knows.
+        seeds: a generator, or an integer for each row (`players.draw_seeds`). What becomes of a row follows from its integer
+            and from what its seat knows.
 
     Returns:
         Records, shape (n,). The i-th is what `Table.sample_hidden(seat to act, ...)` makes with the i-th integer.
 
     Raises:
-        ValueError: there are no such rows, `rng` is no such generator, or a deal is over and nobody is to act.
+        ValueError: there are no such rows, `seeds` are neither, or a deal is over and nobody is to act.
     """
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator, not {brief(rng)}")
     numbers = row_numbers(rows, len(tables))
     words = np.ascontiguousarray(tables).view(np.ndarray).view(np.int64).reshape(len(tables), TABLE.itemsize // 8)
     # as words, since records are copied field by field
@@ -48,8 +47,7 @@ def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) ->
     if len(over) > 0:
         what = "is over" if copies.phase[over[0]] == SCORED else "has not begun"
         raise ValueError(f"the deal of row {over[0]} of {len(copies)} {what}: nobody is to act there, so leave it out")
-    seeds = rng.integers(MAX_SEED, endpoint=True, size=len(copies))
-    determinize_rows(kernel_view(copies), np.arange(len(copies)), seeds, new_sampling_workspace())
+    determinize_rows(kernel_view(copies), np.arange(len(copies)), draw_seeds(seeds, len(copies)), new_sampling_workspace())
     return copies
 
 

@@ -10,6 +10,8 @@ known-answer vectors of their Random123 library are in the tests.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from noms_env._jit import jit
@@ -90,6 +92,40 @@ def checked_seed(seed: int) -> int:
     if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {brief(seed)}")
     return int(seed)
+
+
+Seeds = np.ndarray | Sequence[int] | int | np.random.Generator
+"""One number for each row, from which all that is random in it follows, or a generator that gives them (`draw_seeds`)."""
+
+
+def draw_seeds(source: Seeds, rows: int) -> np.ndarray:
+    """One seed for each row, drawn from a generator; or the seeds themselves, checked.
+
+    Args:
+        source: a generator, which gives one integer for each row; or integers from 0 to 2**63 - 1, one for each row.
+        rows: how many.
+
+    Returns:
+        int64, shape (rows,).
+
+    Raises:
+        ValueError: other numbers, or not as many as rows.
+    """
+    if isinstance(source, np.random.Generator):
+        return source.integers(MAX_SEED, endpoint=True, size=rows)
+    seeds = np.atleast_1d(np.asarray(source))
+    if seeds.shape != (rows,) or seeds.dtype.kind not in "iu" or (rows > 0 and not 0 <= seeds.min() <= seeds.max() <= MAX_SEED):
+        raise ValueError(f"seeds must be a generator or {rows} integers from 0 to 2**63 - 1, not {brief(source)}")
+    return seeds.astype(np.int64, copy=False)
+
+
+def unit_draws(seeds: np.ndarray) -> np.ndarray:
+    """Numbers from 0 to less than 1 that follow from seeds: float64, shape (n,).
+
+    They are those that `Generator.random` gives in place of the seeds that it gives by `draw_seeds`.
+    """
+    draws: np.ndarray = (seeds >> 10) / 2.0**53
+    return draws
 
 
 def checked_streams(streams: np.ndarray) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from noms_env.belief.determinize import sampled_tables
 from noms_env.micro.cfr import REWARDS, Passes, normalised
 from noms_env.micro.tree import Tree
-from noms_env.players import Player, TellsProbabilities
+from noms_env.players import Player, TellsProbabilities, draw_seeds
 
 
 class Exploitability(NamedTuple):
@@ -119,7 +119,7 @@ def strategy_of(
             chances = np.zeros(mask.shape)
             for _ in range(samples):
                 given = sampled_tables(tables, None, rng) if player.wants_tables else None
-                actions = np.asarray(player.act(observation, mask, rng, tables=given))
+                actions = np.asarray(player.act(observation, mask, draw_seeds(rng, len(mask)), tables=given))
                 if not np.take_along_axis(mask, actions[:, None], axis=1).all():
                     raise ValueError("the player answered with an action that is not legal")
                 chances[np.arange(len(actions)), actions] += 1 / samples

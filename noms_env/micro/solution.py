@@ -24,7 +24,7 @@ from noms_env.micro.deal_setup import DealSetup
 from noms_env.micro.tree import Tree
 from noms_env.micro.tree_kernels import write_keys
 from noms_env.observation.layout import layout_digest
-from noms_env.players import NOBODY, as_batch, row_seeds
+from noms_env.players import NOBODY, as_batch
 from noms_env.variants import Rules, RulesError, game, given_options, make_rules
 
 FORMAT = "noms-solution/1"
@@ -236,9 +236,9 @@ class SolvedPlayer:
         return found[0] if np.ndim(mask) == 1 else found
 
     @as_batch
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> np.ndarray:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: Any = None) -> np.ndarray:
         """See `noms_env.players.Player`; raises ValueError as `probabilities` does."""
-        drawn = row_seeds(rng, len(mask)) / MAX_SEED
+        drawn = seeds / MAX_SEED
         below = np.cumsum(self.probabilities(observation, mask), axis=1, dtype=np.float64)
         actions = (below <= (drawn * below[:, -1])[:, None]).sum(axis=1)
         last = NUM_ACTIONS - 1 - (mask[:, ::-1] != 0).argmax(axis=1)

@@ -1,14 +1,16 @@
 """Players: who may sit at a table. They see only what their seat may see, and need no torch.
 
     player = load_player("thumb")  # or "pimc:100", "noms", "noms@0", "runs/first"
-    actions = player.act(observation, mask, rng, tables=sampled_tables(batch.tables, rows, rng))
+    actions = player.act(observation, mask, seeds, tables=sampled_tables(batch.tables, rows, rng))
 
-A player is asked for many rows at once (`Player`); for one row it answers with one number. Players whose `wants_tables` is
+A player is asked for many rows at once (`Player`); for one row it answers with one number. All that is random in a row follows
+from its seed (`draw_seeds`). Players whose `wants_tables` is
 True are also given tables in which the hidden cards are sampled: `noms_env.belief.determinize`.
 """
 
 from __future__ import annotations
 
+from noms_env.core.chance import draw_seeds, unit_draws
 from noms_env.players.protocol import (
     NOBODY,
     ActionValue,
@@ -21,7 +23,6 @@ from noms_env.players.protocol import (
     as_batch,
     ask,
     recalled,
-    row_seeds,
     with_memory,
 )
 from noms_env.players.registry import PLAYERS, Entry, Players, load_player, load_players
@@ -43,10 +44,11 @@ __all__ = [
     "TellsValues",
     "as_batch",
     "ask",
+    "draw_seeds",
     "load_player",
     "load_players",
     "make_player",
     "recalled",
-    "row_seeds",
+    "unit_draws",
     "with_memory",
 ]

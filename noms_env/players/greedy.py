@@ -33,7 +33,7 @@ KING, TEN = 11, 8
 class GreedyPlayer(RowsPlayer):
     """Takes cheaply what it wants, and ducks the rest."""
 
-    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
+    def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
         greedy_rows(tables, actions)
 
 

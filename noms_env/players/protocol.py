@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from noms_env._jit import jit
 from noms_env.belief.determinize import is_played_out, shown_tables
-from noms_env.core.chance import MAX_SEED, MAX_TABLE, philox
+from noms_env.core.chance import MAX_SEED, MAX_TABLE, Seeds, draw_seeds, philox
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import new_tables
 
@@ -31,22 +32,19 @@ class Player(Protocol):
         """Whether `act` must be given `tables`; False where observation and mask are enough."""
         ...
 
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
         """Choose an action in each row.
 
         Args:
             observation: what each seat to act sees, uint8, shape (n, OBSERVATION_SIZE).
             mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS).
-            rng: the player's own stream of random numbers. A player that leaves anything to chance draws exactly one
-                number for each row from it (`row_seeds`), and all that is random in a row follows from that number.
+            seeds: int64, shape (n,), from 0 to 2**63 - 1: all that is random in a row follows from its number.
             tables: the tables, with the cards that the seat to act has not seen sampled
                 (`belief.determinize.sampled_tables`), shape (n,).
 
         Returns:
-            Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis and one
-            table (`Table.determinize`), an int.
+            Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis, one seed and
+            one table (`Table.determinize`), an int.
 
         Raises:
             ValueError: `tables` are wanted and missing, or there are not as many rows of each.
@@ -79,9 +77,7 @@ class ActionValue(NamedTuple):
 class TellsValues(Protocol):
     """A player that tells what it expects of each action, as the search on a policy does."""
 
-    def values(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray
-    ) -> list[ActionValue]:
+    def values(self, observation: np.ndarray, mask: np.ndarray, seed: int, *, tables: np.recarray) -> list[ActionValue]:
         """Of one row and one table, the best first: what `Player.act` with the same arguments finds; empty without a choice.
 
         Of actions that come to the same one stands for all.
@@ -108,9 +104,7 @@ class SearchOutput(NamedTuple):
 class TellsTargets(Protocol):
     """A player that tells what it found before it took an action, as the search on a policy does."""
 
-    def targets(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray
-    ) -> SearchOutput:
+    def targets(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray) -> SearchOutput:
         """Of n rows; the actions are those that `Player.act` with the same arguments takes."""
         ...
 
@@ -165,7 +159,7 @@ def ask(player: Player, table: Table, rng: np.random.Generator, memory: np.ndarr
     """
     player = with_memory(player, memory)
     sampled = table.determinize(rng) if player.wants_tables else None
-    return int(player.act(*table.view(int(table.row.seat)), rng, tables=sampled))
+    return int(player.act(*table.view(int(table.row.seat)), draw_seeds(rng, 1)[0], tables=sampled))
 
 
 def with_memory(player: Player, memory: np.ndarray | None) -> Player:
@@ -188,18 +182,13 @@ ActT = TypeVar("ActT", bound=Callable[..., Any])
 def as_batch(act: ActT) -> ActT:
     """Let an `act` that is written for batches take one row as well, and check what it is given.
 
-    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them. For one row its answer becomes
-    an int, so its result is `Any` to type checkers.
+    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them. A generator in place of the
+    seeds is asked for them (`draw_seeds`). For one row its answer becomes an int, so its result is `Any` to type checkers.
     """
 
     @wraps(act)
     def checked(
-        self: Player,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | np.record | None = None,
+        self: Player, observation: np.ndarray, mask: np.ndarray, seeds: Seeds, *, tables: np.recarray | np.record | None = None
     ) -> Any:
         if self.wants_tables and tables is None:
             raise ValueError(
@@ -214,10 +203,45 @@ def as_batch(act: ActT) -> ActT:
         if len(seen) != len(legal) or (rows is not None and len(rows) != len(legal)):
             given = "" if rows is None else f" and {len(rows)} tables"
             raise ValueError(f"observation, mask and tables must have as many rows, not {len(seen)}, {len(legal)}{given}")
-        actions = act(self, seen, legal, rng, tables=rows)
+        actions = act(self, seen, legal, draw_seeds(seeds, len(legal)), tables=rows)
         return int(actions[0]) if is_one else actions
 
     return cast(ActT, checked)
+
+
+class GeneratorPlayer:
+    """A player with the older `act(observation, mask, rng, *, tables)`: it gets a generator that follows from the seeds."""
+
+    def __init__(self, player: Any) -> None:
+        self.player, self.wants_tables, self.rule_sets = player, player.wants_tables, getattr(player, "rule_sets", None)
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
+        """See `Player.act`."""
+        return self.player.act(observation, mask, np.random.default_rng(seeds), tables=tables)
+
+    def close(self) -> None:
+        """Close the player, if it can be."""
+        getattr(self.player, "close", lambda: None)()
+
+
+def checked_player(player: Any) -> Player:
+    """A player that somebody has made, fit to be asked with seeds.
+
+    Raises:
+        TypeError: it is none; the message says what it lacks.
+    """
+    lacks = [
+        *(["act(observation, mask, seeds, *, tables)"] if not callable(getattr(player, "act", None)) else []),
+        *(["wants_tables, True or False"] if not isinstance(getattr(player, "wants_tables", None), bool) else []),
+    ]
+    if lacks:
+        raise TypeError(f"{type(player).__name__} lacks {' and '.join(lacks)}")
+    try:
+        third = list(signature(player.act).parameters)[2:3]
+    except (TypeError, ValueError):  # compiled code does not tell
+        third = []
+    checked: Player = GeneratorPlayer(player) if third == ["rng"] else player
+    return checked
 
 
 class RowsPlayer:
@@ -230,30 +254,21 @@ class RowsPlayer:
     wants_tables: ClassVar[bool] = True
 
     @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
         actions = np.empty(len(mask), np.int64)
-        self.write_actions(mask, rng, None if tables is None else kernel_view(tables), actions)
+        self.write_actions(mask, seeds, None if tables is None else kernel_view(tables), actions)
         return actions
 
-    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
+    def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
         """Write an action for each row, `NOBODY` where nobody is to act.
 
         Args:
             mask: int8, shape (n, NUM_ACTIONS).
-            rng: see `Player.act`.
+            seeds: int64, shape (n,).
             tables: for players that want them: a structured array, shape (n,), in the form of `row_kernels.kernel_view`.
             actions: int64, shape (n,): is written.
         """
         raise NotImplementedError
-
-
-def row_seeds(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """One number for each row, from which all that is random in it follows: int64, shape (rows,), 0 to 2**63 - 1."""
-    if rows == 1 and type(rng) is np.random.Generator:  # the same number, in a third of the time
-        return np.array([rng.integers(MAX_SEED, endpoint=True)], np.int64)
-    return rng.integers(MAX_SEED, endpoint=True, size=rows)
 
 
 @jit

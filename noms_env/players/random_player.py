@@ -10,7 +10,7 @@ from noms_env._jit import jit, size
 from noms_env.core.actions import INDICATE, NOMINATING
 from noms_env.core.chance import philox
 from noms_env.engine.batch_kernels import count_legal, nth_legal, nth_member
-from noms_env.players.protocol import NOBODY, RowsPlayer, row_seeds
+from noms_env.players.protocol import NOBODY, RowsPlayer
 
 
 class RandomPlayer(RowsPlayer):
@@ -18,8 +18,8 @@ class RandomPlayer(RowsPlayer):
 
     wants_tables: ClassVar[bool] = False
 
-    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
-        pick_rows(np.ascontiguousarray(mask, np.int8), row_seeds(rng, len(mask)), actions)
+    def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
+        pick_rows(np.ascontiguousarray(mask, np.int8), seeds, actions)
 
 
 @jit

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from noms_env.core.actions import brief, perhaps
-from noms_env.players.protocol import Player
+from noms_env.players.protocol import Player, checked_player
 from noms_env.variants import VARIANTS, Rules
 
 FIRST, NEWEST = 1, 2
@@ -256,13 +256,16 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
         raise ValueError(f"{what} must be one player for all {seats} seats, or {seats} of them, clockwise, not {len(listed)}")
     named = {name: load_player(name) for name in dict.fromkeys(one for one in listed if isinstance(one, str | Path))}
     players = [named[one] if isinstance(one, str | Path) else one for one in listed]
+    adapted = dict[int, Player]()
     for name, player in zip(listed, players, strict=True):
         if isinstance(player, type):
             raise ValueError(f"a player must be an object, not the class {player.__name__}: make one, {player.__name__}(...)")
-        if not callable(getattr(player, "act", None)) or not isinstance(getattr(player, "wants_tables", None), bool):
-            raise ValueError(f"a player must be a name, a path, or have act and wants_tables (players.Player), not {player!r}")
+        try:
+            adapted[id(player)] = checked_player(player)
+        except TypeError as error:
+            raise ValueError(f"a player must be a name, a path or a players.Player, and {error}") from None
         check_rules(str(name), getattr(player, "rule_sets", None), rules)
-    return players
+    return [adapted[id(player)] for player in players]
 
 
 def check_rules(name: str, trained: Sequence[Rules] | None, rules: Rules) -> None:

@@ -1,8 +1,8 @@
 """A trained policy as a player, without torch.
 
 player = load_policy("runs/down_up/policy.safetensors")
-action = player.act(observation, mask, rng)                      # one row: an int
-actions = player.act(batch.observation, batch.mask, rng, temperature=0)
+action = player.act(observation, mask, seed)                     # one row: an int
+actions = player.act(batch.observation, batch.mask, seeds, temperature=0)
 chances = player.probabilities(batch.observation, batch.mask)    # float32, shape (n, NUM_ACTIONS)
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS, span
+from noms_env.core.chance import Seeds, draw_seeds
 from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import OBSERVATION_SIZE, START
-from noms_env.players.protocol import row_seeds
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info, read_policy
 from noms_env.policy.inference import Forward
@@ -103,7 +103,7 @@ class PolicyPlayer:
         self,
         observation: np.ndarray,
         mask: np.ndarray,
-        rng: np.random.Generator,
+        seeds: Seeds,
         *,
         tables: np.recarray | None = None,
         temperature: float | None = None,
@@ -113,7 +113,7 @@ class PolicyPlayer:
         Args:
             observation: uint8, shape (n, OBSERVATION_SIZE), or (OBSERVATION_SIZE,) for one row.
             mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS) or (NUM_ACTIONS,).
-            rng: gives one integer for each row, from which its draw follows; none at temperature 0.
+            seeds: int64, shape (n,), or one for one row, or a generator that gives them: the draw of a row follows from it.
             tables: not looked at.
             temperature: the logits are divided by it: 1 as trained, below more decided; 0 takes the most probable action,
                 the lowest of equals. The player's own when None.
@@ -127,8 +127,7 @@ class PolicyPlayer:
         """
         seen, legal = _checked_rows(observation, mask)
         heat = self.temperature if temperature is None else _checked_temperature(temperature)
-        seeds = row_seeds(rng, len(seen)) if heat > 0 else np.zeros(len(seen), np.int64)
-        actions = self._infer(seen, legal, seeds, heat, probabilities=False)
+        actions = self._infer(seen, legal, draw_seeds(seeds, len(seen)), heat, probabilities=False)
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:

@@ -147,8 +147,7 @@ def record_matches(
 def player_key(seed: int, match: int) -> np.ndarray:
     """The key of the players' random numbers in a match: uint64, shape (2,).
 
-    A player can read the key of its generator. It is a hash (BLAKE2b, RFC 7693), from which neither the seed nor the cards that
-    follow from the seed can be worked out.
+    It is a hash (BLAKE2b, RFC 7693), from which neither the seed nor the cards that follow from the seed can be worked out.
     """
     numbers = np.array([seed, match], "<i8").tobytes()
     return np.frombuffer(blake2b(numbers, digest_size=16, person=b"a seat's player").digest(), "<u8")

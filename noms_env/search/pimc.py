@@ -29,7 +29,7 @@ from noms_env._threads import RowThreads
 from noms_env.belief import new_sampling_workspace
 from noms_env.core.actions import CALLING, NUM_ACTIONS, SCORED, is_integer
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.protocol import NOBODY, RowsPlayer, row_seeds
+from noms_env.players.protocol import NOBODY, RowsPlayer
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
@@ -117,8 +117,8 @@ class FlatMC(RowsPlayer):
         self._spare = deque[Any]()  # working memory that no search is using; several threads may ask the player at once
         self._row_threads = RowThreads(self.threads)
 
-    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
-        self._search(tables, row_seeds(rng, len(tables)), actions)
+    def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
+        self._search(tables, seeds, actions)
 
     def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
         def search(first: int, end: int, _part: int) -> None:

@@ -26,10 +26,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from noms_env._threads import ONE_THREAD, RowThreads
-from noms_env.core.chance import MAX_SEED
+from noms_env.core.chance import MAX_SEED, Seeds, draw_seeds
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.protocol import NOBODY, ActionValue, SearchOutput, as_batch, row_seeds
+from noms_env.players.protocol import NOBODY, ActionValue, SearchOutput, as_batch
 from noms_env.players.registry import load_player
 from noms_env.policy.player import PolicyPlayer
 from noms_env.search.candidates import policy_candidates
@@ -128,38 +128,32 @@ class SearchPlayer:
         return twin
 
     @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
         """Choose an action in each row; see `Player.act`.
 
         Raises:
             ValueError: arrays of another shape or type, or a table with other rules than the policy was trained for.
         """
         assert tables is not None, "as_batch sees to it"
-        return self.targets(observation, mask, rng, tables=tables).action
+        return self.targets(observation, mask, seeds, tables=tables).action
 
-    def targets(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray
-    ) -> SearchOutput:
+    def targets(self, observation: np.ndarray, mask: np.ndarray, seeds: Seeds, *, tables: np.recarray) -> SearchOutput:
         """See `noms_env.players.TellsTargets`. Of actions that come to the same the most probable one stands for all."""
-        seeds = row_seeds(rng, len(mask))
         legal = mask != 0
         action = np.where(legal.any(axis=1), legal.argmax(axis=1), NOBODY)
         action_weights = np.where(np.count_nonzero(legal, axis=1)[:, None] == 1, legal, 0).astype(np.float32)
         value = np.full(len(mask), np.nan, np.float32)
-        for stats in self.search(observation, mask, seeds, tables):
+        for stats in self.search(observation, mask, draw_seeds(seeds, len(mask)), tables):
             action[stats.row] = stats.choose(self.policy.temperature)
-            action_weights[stats.row, stats.members] = stats.action_weights
+            weights = stats.action_weights
+            action_weights[stats.row, stats.members] = weights
             if stats.worlds > 0:
-                value[stats.row] = stats.action_weights @ stats.means
+                value[stats.row] = weights @ stats.means
         return SearchOutput(action, action_weights, value)
 
-    def values(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray
-    ) -> list[ActionValue]:
+    def values(self, observation: np.ndarray, mask: np.ndarray, seed: Seeds, *, tables: np.recarray) -> list[ActionValue]:
         """See `noms_env.players.TellsValues`; empty also where there was no time."""
-        for stats in self.search(observation[np.newaxis], mask[np.newaxis], row_seeds(rng, 1), tables):
+        for stats in self.search(observation[np.newaxis], mask[np.newaxis], draw_seeds(seed, 1), tables):
             if stats.worlds > 0:
                 columns = (stats.members.tolist(), stats.means.tolist(), stats.errors.tolist())
                 return sorted(map(ActionValue, *columns), key=lambda value: -value.mean)
@@ -186,7 +180,7 @@ class SearchPlayer:
         return np.asarray(np.concatenate(parts) / units(int(tables[row]["n_seats"])))
 
     def search(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[RootStats]:
-        """The statistics of the rows that have a choice; see `act` for the arguments, and `row_seeds` for `seeds`."""
+        """The statistics of the rows that have a choice; see `act` for the arguments."""
         started = clock.perf_counter()
         probabilities = self.policy.probabilities(observation, mask, temperature=1)
         view, all_stats = kernel_view(tables), list[RootStats]()

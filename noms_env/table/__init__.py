@@ -305,19 +305,19 @@ class Table:
         sample_hidden_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_sampling_workspace())
         return twin
 
-    def determinize(self, rng: np.random.Generator) -> np.recarray:
+    def determinize(self, seed: int | np.random.Generator) -> np.recarray:
         """A sample of the table as the seat to act may believe it to be, for players that look at tables.
 
         Args:
-            rng: gives one integer.
+            seed: an integer from 0 to 2**63 - 1, or a generator that gives it.
 
         Returns:
-            A record (`table_record.TABLE`) in an array of shape (1,): that of `sample_hidden(seat to act, rng)`.
+            A record (`table_record.TABLE`) in an array of shape (1,): that of `sample_hidden(seat to act, ...)`.
 
         Raises:
-            ValueError: no such generator, or the deal is over.
+            ValueError: neither of them, or the deal is over.
         """
-        return sampled_tables(self._rows, None, rng)
+        return sampled_tables(self._rows, None, seed)
 
     def __getstate__(self) -> dict[str, Any]:
         return {

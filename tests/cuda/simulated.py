@@ -18,7 +18,7 @@ import noms_env
 from noms_env import BatchEnv, IllegalActionError, TableGroup, load_player, make_batch
 from noms_env.cuda import announcing, kernels
 from noms_env.cuda.arrays import GpuArray, to_gpu
-from noms_env.players import row_seeds
+from noms_env.players import draw_seeds
 from noms_env.variants import VARIANTS
 from tests.cuda.agreement import Both, Plan, draw_plan, play_both, same
 
@@ -218,7 +218,7 @@ def test_illegal_actions_are_refused_as_on_the_processor_and_change_nothing() ->
 def test_players_answer_as_on_the_processor(name: str) -> None:
     both = Both(draw_plan(random.Random(name)), tables=14)
     on_cpu, on_gpu = load_player(name), load_player(name, device="cuda")
-    seeds = row_seeds(np.random.default_rng(1), 14)
+    seeds = draw_seeds(np.random.default_rng(1), 14)
     asked = np.arange(14) % 3 > 0
     for step in range(8):
         both.step()

@@ -193,21 +193,11 @@ def test_seats_decide_whose_action_is_taken() -> None:
         expected = greedy.act(twin.mask, twin.mask, np.random.default_rng(0), tables=twin.tables)
         for row in np.flatnonzero(seating[np.arange(4), twin.seat] == 0):
             drawn = np.array([decision_seed(twin.tables[row], seating[row], decision, 5)])
-            expected[row] = uniform.act(twin.mask[row], twin.mask[row], _Fixed(drawn))  # type: ignore[arg-type]
+            expected[row] = uniform.act(twin.mask[row], twin.mask[row], drawn)
         actions = seated.act()
         assert actions.to_numpy().tolist() == expected.tolist()
         batch.step(actions)  # type: ignore[arg-type]
         twin.step(expected)
-
-
-class _Fixed:
-    """In place of a generator of random numbers: one that has these."""
-
-    def __init__(self, numbers: np.ndarray) -> None:
-        self.numbers = numbers
-
-    def integers(self, *_: Any, **__: Any) -> np.ndarray:
-        return self.numbers
 
 
 def test_seatings_that_cannot_be() -> None:

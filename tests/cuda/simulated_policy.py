@@ -15,7 +15,7 @@ from noms_env.cuda.canonical_suits import GpuCanonicalSuits
 from noms_env.cuda.players import policy as policies
 from noms_env.cuda.players.encoding import BITS, GpuEncoding
 from noms_env.cuda.players.policy import GpuPolicy, load_policy
-from noms_env.players import NOBODY, row_seeds
+from noms_env.players import NOBODY, draw_seeds
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import GAMES, VARIANTS
@@ -104,7 +104,7 @@ def test_published_policies_answer_as_on_the_processor(name: str) -> None:
     exact, rounded = load_policy(name, numbers="float32"), load_policy(name)
     both, decided = both_for(cpu), to_gpu(np.zeros(TABLES, np.int64))
     play(both, 9)
-    seen, seeds = (both.cpu.observation, both.cpu.mask), to_gpu(row_seeds(np.random.default_rng(1), TABLES))
+    seen, seeds = (both.cpu.observation, both.cpu.mask), to_gpu(draw_seeds(np.random.default_rng(1), TABLES))
     expected, actions = cpu.probabilities(*seen), cpu.act(*seen, np.random.default_rng(1)).tolist()
     assert np.abs(exact.probabilities(both.gpu).to_numpy() - expected).max() < EXACT
     cooler = exact.probabilities(both.gpu, temperature=0.5).to_numpy()
@@ -151,7 +151,7 @@ def test_some_rows_of_a_mixed_batch_are_asked(waits: bool) -> None:
     play(both, 6)
     player = load_policy("noms", numbers="float32")
     player.waits = waits
-    fits, seeds = np.arange(8) >= both.cpu.groups[1].rows.start, row_seeds(np.random.default_rng(1), 8)
+    fits, seeds = np.arange(8) >= both.cpu.groups[1].rows.start, draw_seeds(np.random.default_rng(1), 8)
     here = [alone(player.player, both.cpu, row, seeds[row]) if fits[row] else NOBODY for row in range(8)]
     for asked in (fits, fits & (np.arange(8) % 2 == 0), ~fits, fits & False):
         actions = to_gpu(np.full(8, 77))
@@ -182,7 +182,7 @@ def test_tables_that_are_no_batch() -> None:
     player = load_policy("small_ships", numbers="float32")
     both = both_for(player.player, 8)
     play(both, 4)
-    seeds, native = row_seeds(np.random.default_rng(3), 8), both.gpu.gpu.native
+    seeds, native = draw_seeds(np.random.default_rng(3), 8), both.gpu.gpu.native
     expected = [alone(player.player, both.cpu, row, seeds[row]) for row in range(8)]
     actions = to_gpu(np.full(8, 77))
     player.draw(native, 7, to_gpu(seeds).native, actions.native, rows=to_gpu(np.array([6, 1, -1, 3, 7, 0, -1, 2])).native)
@@ -231,7 +231,7 @@ def test_a_captured_graph_is_made_for_each_batch_and_part_and_replayed(monkeypat
     where, made, replayed = to_gpu(np.arange(TABLES) % 2 == 0), Graph.made, Graph.replayed
     for step in range(2):
         play(both, 3)
-        seeds = to_gpu(row_seeds(np.random.default_rng(step), TABLES))
+        seeds = to_gpu(draw_seeds(np.random.default_rng(step), TABLES))
         for asked in (None, where):
             expected = plain.act(both.gpu, seeds, where=asked).to_numpy().tolist()
             assert player.act(both.gpu, seeds, where=asked).to_numpy().tolist() == expected

@@ -36,13 +36,11 @@ class Picker:
     def __init__(self) -> None:
         self.seats: list[int] = []
 
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
         assert tables is not None
         self.seats += tables.seat.tolist()
-        answers = self.answers(np.atleast_2d(mask), rng, tables)
+        answers = self.answers(np.atleast_2d(mask), np.atleast_1d(seeds), tables)
         return answers[0] if mask.ndim == 1 else np.array(answers)
 
-    def answers(self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray) -> list[int]:
-        return [int(rng.choice(np.flatnonzero(legal))) for legal in mask]
+    def answers(self, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[int]:
+        return [int(np.random.default_rng(seed).choice(np.flatnonzero(legal))) for legal, seed in zip(mask, seeds, strict=True)]

@@ -231,7 +231,7 @@ def test_nothing_goes_on_before_the_first_reset() -> None:
 
 def test_an_answer_that_is_no_number_of_an_action_is_named() -> None:
     class Between(Picker):
-        def act(self, observation: Any, mask: Any, rng: Any, *, tables: Any = None) -> Any:
+        def act(self, observation: Any, mask: Any, seeds: Any, *, tables: Any = None) -> Any:
             return 76.7
 
     env = SeatEnv("down_up", opponents=Between(), seat=1)
@@ -241,7 +241,7 @@ def test_an_answer_that_is_no_number_of_an_action_is_named() -> None:
 
 def test_an_illegal_answer_of_a_player_is_named() -> None:
     class Wrong(Picker):
-        def act(self, observation: Any, mask: Any, rng: Any, *, tables: Any = None) -> Any:
+        def act(self, observation: Any, mask: Any, seeds: Any, *, tables: Any = None) -> Any:
             return 3
 
     with pytest.raises(IllegalActionError, match=r"seat [123] may not take action 3"):

@@ -11,25 +11,27 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from noms_env import SeatEnv
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.gym.seat_players import RowStreams, engine_streams
-from noms_env.players import make_player, row_seeds
+from noms_env.envs.gym.seat_players import PlayerStreams, engine_streams
+from noms_env.players import make_player
 from tests.envs.play import KINDS, deck_in_words
 from tests.envs.seats import Picker, choose, play_episode, seat_env
 from tests.observation.test_leaks import exchanged, hidden_from, mix_hidden, single_deals
+
+ROW = np.zeros(1, np.int64)
 
 
 class Peeker(Picker):
     """A player that lets all hands at the table that it is given decide what it does."""
 
-    def answers(self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray) -> list[int]:
+    def answers(self, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[int]:
         return [choose(legal, crc32(hands.tobytes())) for legal, hands in zip(mask, tables.hands, strict=True)]
 
 
 class Noting(Picker):
     """`random`, asked as any other player is."""
 
-    def answers(self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray) -> list[int]:
-        return [int(action) for action in make_player("random").act(mask, mask, rng)]
+    def answers(self, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[int]:
+        return [int(action) for action in make_player("random").act(mask, mask, seeds)]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -122,35 +124,33 @@ def unmixed(word: int) -> int:
 def test_no_draw_of_a_player_gives_the_seed_away() -> None:
     """A player runs the generator backwards from its first integer of an episode, or from the state of the stream."""
     golden, seed = 0x9E3779B97F4A7C15, 1234567
-    streams = RowStreams(1)
-    streams.begin(np.zeros(1, np.int64), np.array([seed]), np.zeros(1, np.int64))
+    streams = PlayerStreams(1)
+    streams.begin(ROW, np.array([seed]), np.zeros(1, np.int64))
     state = int(streams._states[0])
-    drawn = int(row_seeds(streams, 1)[0])
+    drawn = int(streams.draw(ROW)[0])
     states = [state, *(unmixed(2 * drawn + bit) - golden for bit in (0, 1))]
     assert state not in states[1:]
-    assert vars(streams).keys() == {"rows", "_states"}, "the states of the engine's own choices can be inverted"
+    assert vars(streams).keys() == {"_states"}, "the states of the engine's own choices can be inverted"
     for word in states:
         assert (unmixed(unmixed(unmixed(word % 2**64))) - golden) % 2**64 != seed
 
 
 def test_the_streams_of_rows() -> None:
     seeds, matches = np.array([5, 6, 5, 5]), np.array([0, 0, 1, 0])
-    streams = RowStreams(4)
+    streams = PlayerStreams(4)
     streams.begin(np.arange(4), seeds, matches)
-    numbers = np.stack([row_seeds(streams, 4) for _ in range(3)])
+    numbers = np.stack([streams.draw(np.arange(4)) for _ in range(3)])
     assert np.array_equal(numbers[:, 0], numbers[:, 3])
     assert len(np.unique(numbers[:, :3])) == 9
     assert numbers.min() >= 0
-    one = RowStreams(1)
-    one.begin(np.zeros(1, np.int64), seeds[1:2], matches[1:2])
-    assert [int(row_seeds(one, 1)[0]) for _ in range(3)] == numbers[:, 1].tolist()
-    streams.rows = np.array([2])
+    one = PlayerStreams(1)
+    one.begin(ROW, seeds[1:2], matches[1:2])
+    assert [int(one.draw(ROW)[0]) for _ in range(3)] == numbers[:, 1].tolist()
     twin = copy.deepcopy(streams)
-    assert row_seeds(streams, 1) == row_seeds(twin, 1)
-    assert 0 <= streams.integers(10) < 10
-    many = RowStreams(20_000)
-    many.begin(many.rows, np.arange(20_000), np.zeros(20_000, np.int64))
-    assert (row_seeds(many, 20_000) / 2**63).mean() == pytest.approx(0.5, abs=5 * 20_000**-0.5 / 12**0.5)
+    assert streams.draw(np.array([2])) == twin.draw(np.array([2]))
+    many, rows = PlayerStreams(20_000), np.arange(20_000)
+    many.begin(rows, rows, np.zeros(20_000, np.int64))
+    assert (many.draw(rows) / 2**63).mean() == pytest.approx(0.5, abs=5 * 20_000**-0.5 / 12**0.5)
     own = engine_streams(np.arange(20_000), np.zeros(20_000, np.int64))
     assert (own >= 1).all()
     assert (own < 2**32).all()

@@ -286,11 +286,11 @@ class Interrupted(First):
     def __init__(self, call: int) -> None:
         self.calls = call
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         self.calls -= 1
         if self.calls == 0:
             raise KeyboardInterrupt
-        return super().act(observation, mask, rng, tables=tables)
+        return super().act(observation, mask, seeds, tables=tables)
 
 
 @pytest.mark.parametrize("calls", [2, 7])
@@ -373,7 +373,7 @@ def test_actions_that_are_refused_change_nothing(actions: list[float], says: str
 )
 def test_answers_of_players_are_checked(answer: Any, error: type[Exception], says: str) -> None:
     class Wrong(Picker):
-        def act(self, observation: Any, mask: Any, rng: Any, *, tables: Any = None) -> Any:
+        def act(self, observation: Any, mask: Any, seeds: Any, *, tables: Any = None) -> Any:
             return answer(mask)
 
     envs = SeatVectorEnv(2, "big_ships", opponents=Wrong(), seat=0)

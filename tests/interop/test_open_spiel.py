@@ -372,8 +372,8 @@ class Weighing:
 
     wants_tables: ClassVar[bool] = False
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> int:
-        return int(rng.choice(150, p=self.probabilities(observation, mask)))
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> int:
+        return int(np.random.default_rng(seeds).choice(150, p=self.probabilities(observation, mask)))
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         weights = mask * np.arange(1.0, 151.0)

@@ -129,7 +129,7 @@ def test_a_player_that_answers_illegally_is_refused(small: Tree) -> None:
     class Wrong:
         wants_tables = False
 
-        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
             return (mask == 0).argmax(axis=1)
 
     with pytest.raises(ValueError, match="not legal"):

@@ -13,7 +13,18 @@ from noms_env.core.cards import cards_in
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, ask, load_player, load_players, make_player, row_seeds
+from noms_env.players import (
+    NOBODY,
+    PLAYERS,
+    Entry,
+    as_batch,
+    ask,
+    draw_seeds,
+    load_player,
+    load_players,
+    make_player,
+    unit_draws,
+)
 from noms_env.players.protocol import decision_seed
 from noms_env.players.registry import POLICY
 from noms_env.table import Table
@@ -35,9 +46,7 @@ class Lowest:
         self.numbers = (start, step)
 
     @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
         assert tables is not None
         self.given = (observation.shape, mask.shape, tables.shape, int(tables[0].seat))
         actions: np.ndarray = np.argmax(mask, axis=1)
@@ -98,7 +107,7 @@ def test_players_of_some_seats() -> None:
         load_players(["thumb", "noms"], 3, rules)
     with pytest.raises(ValueError, match="noms was trained for noms with 4 seats, not for small_ships with 4 seats"):
         load_players("noms", 3, Table("small_ships").rules)
-    with pytest.raises(ValueError, match="a player must be a name, a path, or have act and wants_tables"):
+    with pytest.raises(ValueError, match=r"a player must be a name, a path or .*, and int lacks act"):
         load_players([5], 1, rules)  # type: ignore[list-item]
 
 
@@ -151,16 +160,40 @@ def test_unequal_numbers_of_rows_are_refused(seen: np.ndarray, tables: int) -> N
 def test_the_number_of_a_single_row_is_that_of_an_array_of_one() -> None:
     rng, twin = np.random.default_rng(7), np.random.default_rng(7)
     for rows in (1, 2, 1, 1):
-        drawn = row_seeds(rng, rows)
+        drawn = draw_seeds(rng, rows)
         assert drawn.dtype == np.int64
         assert drawn.tolist() == twin.integers(2**63 - 1, endpoint=True, size=rows).tolist()
 
 
 def test_a_row_takes_one_number_of_the_stream() -> None:
     rng, twin = np.random.default_rng(4), np.random.default_rng(4)
-    assert row_seeds(rng, 3).tolist() == [int(twin.integers(2**63)) for _ in range(3)]
+    assert draw_seeds(rng, 3).tolist() == [int(twin.integers(2**63)) for _ in range(3)]
     make_player("random").act(SEEN, LEGAL, rng)
     assert rng.integers(2**63) == twin.integers(2**63, size=4)[3]
+
+
+def test_a_draw_that_follows_from_a_seed_is_the_generators_own() -> None:
+    rng, twin = np.random.default_rng(5), np.random.default_rng(5)
+    assert unit_draws(draw_seeds(rng, 9)).tolist() == twin.random(9).tolist()
+
+
+@pytest.mark.parametrize("seeds", [[1, 2], [0.5, 1.0, 2.0], [1, -1, 2], 5, None])
+def test_other_seeds_are_refused(seeds: Any) -> None:
+    with pytest.raises(ValueError, match="seeds must be a generator or 3 integers"):
+        make_player("random").act(SEEN, LEGAL, seeds)
+
+
+def test_a_player_of_the_older_form_gets_a_generator_that_follows_from_the_seeds() -> None:
+    class Older:
+        wants_tables: ClassVar[bool] = False
+
+        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+            return [int(rng.choice(legal.nonzero()[0])) if legal.any() else NOBODY for legal in mask]
+
+    older: Any = Older()
+    player = load_players([older], 1, Table("noms").rules)[0]
+    seeds = np.array([7, 8, 9])
+    assert player.act(SEEN, LEGAL, seeds) == older.act(SEEN, LEGAL, np.random.default_rng(seeds))
 
 
 @pytest.mark.uncompiled
@@ -229,8 +262,8 @@ def test_what_cannot_be_imagined() -> None:
     tables, rng = some_tables(), np.random.default_rng(0)
     with pytest.raises(ValueError, match="rows must be numbers from 0 to 2, or 3 booleans"):
         sampled_tables(tables, np.array([3]), rng)
-    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator, not 5"):
-        sampled_tables(tables, None, 5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"seeds must be a generator or 3 integers .* not 5"):
+        sampled_tables(tables, None, 5)
     tables.phase[1] = SCORED
     with pytest.raises(ValueError, match="the deal of row 1 of 3 is over"):
         sampled_tables(tables, None, rng)

@@ -116,9 +116,9 @@ class Remembering:
     def __init__(self, log: list[Any], memory: np.ndarray | None = None, fails: int = -1) -> None:
         self.log, self.memory, self.fails = log, memory, fails
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         self.log.append((len(np.atleast_2d(mask)), self.memory))
-        return make_player("random").act(observation, mask, rng)
+        return make_player("random").act(observation, mask, seeds)
 
     def recall(self, tables: np.recarray) -> np.ndarray:
         if self.fails in tables.dealer:

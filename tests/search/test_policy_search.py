@@ -14,7 +14,7 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.envs.table_groups import TableGroup
-from noms_env.players import NOBODY, load_player, load_players, row_seeds
+from noms_env.players import NOBODY, draw_seeds, load_player, load_players
 from noms_env.search.candidates import policy_candidates
 from noms_env.search.endgame.position import units
 from noms_env.search.endgame.solver import KINDS, is_solvable, kind_to_solve, solve
@@ -155,7 +155,7 @@ def test_the_targets_are_the_updated_policy_and_what_it_expects(heat: float) -> 
     assert found.action.tolist() == player.act(seen, legal, np.random.default_rng(4), tables=tables).tolist()
     assert found.action_weights.dtype == found.value.dtype == np.float32
     np.testing.assert_allclose(found.action_weights.sum(axis=1), [0, *[1] * 8], rtol=1e-6)
-    searched = player.search(seen, legal, row_seeds(np.random.default_rng(4), 9), tables)
+    searched = player.search(seen, legal, draw_seeds(np.random.default_rng(4), 9), tables)
     assert np.flatnonzero(~np.isnan(found.value)).tolist() == [one.row for one in searched]
     for one in searched:
         updated = np.exp(one.logits()) / np.exp(one.logits()).sum()

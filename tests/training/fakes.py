@@ -17,14 +17,14 @@ class First:
 
     wants_tables: ClassVar[bool] = False
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         return mask.argmax(axis=-1)
 
 
 class LowestCard(First):
     """The legal card of the lowest rank; the lowest action before the play."""
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         rank = np.where(np.arange(mask.shape[1]) < 52, np.arange(mask.shape[1]) % 13, 0)
         return np.argmin(np.where(mask == 1, rank, 99), axis=1)
 
@@ -37,7 +37,7 @@ class Stubborn(First):
     def __init__(self, raises: bool = False) -> None:
         self.raises = raises
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         if self.raises and (tables.dealer == 0).any():
             raise RuntimeError("no idea")
         return np.where(tables.dealer == 0, -1, mask.argmax(axis=1))

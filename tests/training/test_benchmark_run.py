@@ -49,7 +49,7 @@ class Highest:
     def __init__(self, learnt):
         self.learnt = learnt
 
-    def act(self, observation, mask, rng, *, tables=None):
+    def act(self, observation, mask, seeds, *, tables=None):
         return (mask * np.arange(1, 151)).argmax(axis=-1) if self.learnt % 2 else mask.argmax(axis=-1)
 
 

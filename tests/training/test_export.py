@@ -150,7 +150,7 @@ def test_players_sit_where_they_are_named() -> None:
     class Extreme(First):
         """Always the last legal action."""
 
-        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
             return NUM_ACTIONS - 1 - mask[:, ::-1].argmax(axis=1)
 
     kind = make_rules(game("up_down"), 3, {"ranks": 3})
@@ -434,7 +434,7 @@ def test_a_failure_is_told_also_where_targets_are_asked_for(policy: str) -> None
 class Wrong(First):
     """Breaks the rules."""
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         return np.full(len(mask), NUM_ACTIONS - 1)
 
 

@@ -56,16 +56,17 @@ def test_points_are_those_of_the_hero_less_the_mean_of_the_others() -> None:
 
 
 def test_blocks_and_players_have_streams_of_their_own() -> None:
-    drawn: list[float] = []
+    drawn: list[int] = []
 
     class Notes(LowestCard):
-        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
-            if rng not in known:
-                known.append(rng)
-                drawn.append(rng.random())
-            return super().act(observation, mask, rng)
+        def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
+            if not self.has_drawn:
+                drawn.append(int(seeds[0]))
+            self.has_drawn = True
+            return super().act(observation, mask, seeds)
 
-    known: list[np.random.Generator] = []
+        has_drawn = False
+
     notes = AgentSpec("notes", Notes)
     for deals, seed in ((BLOCK + 2, 1), (2, 2)):
         figures([rules("big_ships", 3)], notes, [notes], deals, seed=seed, probes=False)
@@ -106,7 +107,7 @@ def test_figures_do_not_depend_on_threads_or_order() -> None:
 
 def test_failures_of_a_run_are_raised() -> None:
     class Fails(LowestCard):
-        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
             raise RuntimeError("out of memory")
 
     for hero, opponent in ((AgentSpec("fails", Fails), LOWEST), (LOWEST, AgentSpec("fails", Fails))):

@@ -17,7 +17,7 @@ from tests.training.fakes import FIRST, First, rules
 
 
 class Illegal(First):
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         return np.full(len(mask), -1)
 
 

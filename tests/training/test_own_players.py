@@ -319,7 +319,7 @@ def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
     ("function", "why"),
     [
         ("two", "takes the arguments (observation, mask): a player is a function without arguments"),
-        ("nothing", "returned NoneType, which is no player: it lacks act(observation, mask, rng, *, tables) and wants_tables"),
+        ("nothing", "returned no player: NoneType lacks act(observation, mask, seeds, *, tables) and wants_tables"),
         ("broken", "raised OSError: no model (agents_"),
         ("number", "is int: a player is"),
         ("absent", "cannot be loaded: there is no absent in "),

@@ -35,6 +35,7 @@ import numpy as np
 from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.players import Player
+from noms_env.players.protocol import checked_player
 
 from ..text import printable
 from .foreign_code import ForfeitError, may_run
@@ -118,7 +119,7 @@ def _function(name: str, load: Callable[[], Any], limit: float | None) -> AgentS
 
     def made() -> Player:
         try:
-            return ExternalPlayer(_checked_player(make()), name, limit, interrupted)
+            return ExternalPlayer(made_player(make()), name, limit, interrupted)
         except BaseException as error:
             raise ForfeitError(name, what_failed(error)) from error
 
@@ -128,6 +129,18 @@ def _function(name: str, load: Callable[[], Any], limit: float | None) -> AgentS
     except BaseException as error:
         raise ValueError(f"{name} {what_failed(error)}") from error
     return AgentSpec(name, made, block=EXTERNAL_BLOCK, at_once=at_once)
+
+
+def made_player(player: Any) -> Player:
+    """What a function has returned.
+
+    Raises:
+        NoPlayerError: it is no player.
+    """
+    try:
+        return checked_player(player)
+    except TypeError as error:
+        raise NoPlayerError(f"returned no player: {error}") from None
 
 
 class NoPlayerError(TypeError):
@@ -155,17 +168,6 @@ def _takes(signature: inspect.Signature, count: int) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _checked_player(player: Any) -> Player:
-    lacks = [
-        *(["act(observation, mask, rng, *, tables)"] if not callable(getattr(player, "act", None)) else []),
-        *(["wants_tables, True or False"] if not isinstance(getattr(player, "wants_tables", None), bool) else []),
-    ]
-    if lacks:
-        raise NoPlayerError(f"returned {type(player).__name__}, which is no player: it lacks {' and '.join(lacks)}")
-    found: Player = player
-    return found
 
 
 def _module(name: str) -> ModuleType:
@@ -230,9 +232,7 @@ class ExternalPlayer:
         self.player, self.name, self.wants_tables = player, name, player.wants_tables
         self._limit, self._interrupted = limit, interrupted
 
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
         """See `noms_env.players.Player.act`.
 
         Raises:
@@ -242,7 +242,7 @@ class ExternalPlayer:
             raise ForfeitError(self.name, f"had to be interrupted {MOST_FAILURES} times in a row and was not asked again")
         seconds = None if self._limit is None else self._limit * (1 if np.ndim(mask) == 1 else len(mask)) + PATIENCE
         try:
-            actions = within(seconds, lambda: self.player.act(observation.copy(), mask.copy(), rng, tables=tables))
+            actions = within(seconds, lambda: self.player.act(observation.copy(), mask.copy(), seeds, tables=tables))
         except TooLateError:
             self._interrupted.append(None)
             raise ForfeitError(self.name, f"took more than {seconds:g} seconds and was interrupted") from None

@@ -126,7 +126,7 @@ def guarded(
     with ExitStack() as stack:
         guards = []
         for place, spec in enumerate(players):
-            choose = _made(spec, secretive_rng([*stream, place]), stack)
+            choose = _made(spec, np.random.default_rng([*stream, place]), stack)
             guards.append(Guarded(choose, stop, None if spec.keeps_limit else limit, spec.at_once, strict))
         yield guards
 
@@ -141,13 +141,6 @@ def seated(
         return
     with guarded(players, stream, stop, limit, strict) as guards:
         yield guards
-
-
-def secretive_rng(words: Sequence[int]) -> np.random.Generator:
-    """The generator `numpy.random.default_rng(words)`, which does not tell the words: deals may follow from the same seed."""
-    bits = np.random.PCG64(0)
-    bits.state = np.random.PCG64(words).state
-    return np.random.Generator(bits)
 
 
 def _made(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) -> Choose:

@@ -12,7 +12,7 @@ import numpy as np
 
 from noms_env.core.actions import span
 from noms_env.envs.validation import Device
-from noms_env.players import NOBODY, Player, as_batch, row_seeds
+from noms_env.players import NOBODY, Player, as_batch
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
 
@@ -116,12 +116,9 @@ class RowByRow(ABC):
     wants_tables: ClassVar[bool] = False
 
     @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
         """See `noms_env.players.Player.act`; raises what `decide` raises, and the rows behind are not decided then."""
-        seeds = row_seeds(rng, len(mask)).tolist()
-        rows = zip(observation, mask, repeat(None) if tables is None else tables, seeds, strict=False)
+        rows = zip(observation, mask, repeat(None) if tables is None else tables, seeds.tolist(), strict=False)
         return np.array([self.decide(*row) if row[1].any() else NOBODY for row in rows], np.int64)
 
     @abstractmethod

@@ -17,7 +17,7 @@ from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import perhaps, span
 from noms_env.envs.validation import Device
-from noms_env.players import Player, recalled, with_memory
+from noms_env.players import Player, draw_seeds, recalled, with_memory
 from noms_env.variants import Rules, RulesError, game, make_rules
 
 from ..thread_pool import Stopped
@@ -290,7 +290,7 @@ class OnGpu:
 
 
 class AtTables:
-    """A player at the tables of a batch, with its stream of random numbers, and what it has learnt of their matches."""
+    """A player at the tables of a batch, with a generator of its seeds, and what it has learnt of their matches."""
 
     def __init__(self, player: Player, rng: np.random.Generator) -> None:
         self._player, self._rng = player, rng
@@ -300,7 +300,8 @@ class AtTables:
         """See `Choose`."""
         player, rng = with_memory(self._player, None if self._memory is None else self._memory[rows]), self._rng
         tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
-        return np.asarray(player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables))
+        seeds = draw_seeds(rng, len(rows))
+        return np.asarray(player.act(batch.observation[rows], batch.mask[rows], seeds, tables=tables))
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
         """See `LearnsFromDeals`."""

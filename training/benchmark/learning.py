@@ -25,6 +25,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from noms_env import NUM_ACTIONS, BatchEnv, CanonicalSuits, FeatureLayout, feature_layout
+from noms_env.players import unit_draws
 
 from ..agents.table_pool import relative_points
 from .protocol import GAMES
@@ -191,7 +192,7 @@ class NetworkPlayer:
 
     @torch.inference_mode()
     def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+        self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None
     ) -> np.ndarray:
         """See `noms_env.players.Player.act`."""
         seen = {"observation": self._layout.encode(observation), "action_mask": mask}
@@ -199,7 +200,7 @@ class NetworkPlayer:
         legal = torch.from_numpy(renamed["action_mask"]) != 0
         scores = self._network(torch.from_numpy(renamed["observation"]))
         if self._draws:
-            actions = drawn(scores, legal, rng.random(len(mask)))
+            actions = drawn(scores, legal, unit_draws(seeds))
         else:
             actions = masked(scores, legal).argmax(dim=1).numpy()
         return np.asarray(self._suits.meant(actions, orders))

@@ -33,7 +33,7 @@ class _ChosenPlayer:
         self._choose, self._layout = choose, layout
 
     def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+        self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None
     ) -> np.ndarray:
         return np.asarray(self._choose(self._layout.encode(observation), mask))
 

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.players import NOBODY, as_batch, row_seeds
+from noms_env.players import NOBODY, as_batch, unit_draws
 
 from ..learn.network import HEAD_GAIN, masked
 
@@ -121,9 +121,7 @@ class ModulePlayer:
         self.module = module.eval()
 
     @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
         """See `noms_env.players.Player.act`.
 
         Raises:
@@ -132,7 +130,7 @@ class ModulePlayer:
         legal = mask != 0
         logits = np.where(legal, self._logits(observation, mask), -np.inf)
         weights = np.exp(logits - np.max(logits, axis=1, keepdims=True, where=legal, initial=-1e30)) * legal
-        drawn = (row_seeds(rng, len(mask)) >> 10) / 2.0**53  # from 0 to less than 1
+        drawn = unit_draws(seeds)
         sums = weights.cumsum(axis=1)
         actions = (sums > (drawn * sums[:, -1])[:, np.newaxis]).argmax(axis=1)
         return np.where(legal.any(axis=1), actions, NOBODY)

@@ -18,6 +18,7 @@ from noms_env import BatchEnv
 from noms_env._jit import jit
 from noms_env.core.actions import PHASES
 from noms_env.core.state import MAX_SEATS
+from noms_env.players import unit_draws
 from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules
 from noms_env.variants.families import EXACT_BID
@@ -124,22 +125,21 @@ class ActorPlayer:
         self.device, self.greedy = device, greedy
 
     def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+        self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None
     ) -> np.ndarray:
         """See `noms_env.players.Player.act`; rows only."""
         features, legal, order = self.encoding.encode(observation, mask)
-        choice, _ = self.draw(features, legal, rng)
+        choice, _ = self.draw(features, legal, unit_draws(seeds))
         actions: np.ndarray = self.encoding.actions[order, choice].astype(np.int64)
         return actions
 
-    def draw(self, features: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Choices, int64, shape (n,), and their log probabilities, float32, shape (n,)."""
+    def draw(self, features: np.ndarray, mask: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Choices, int64, shape (n,), and their log probabilities, float32, shape (n,); for `draws` see `draw_choices`."""
         with torch.inference_mode():
             seen, legal = (torch.from_numpy(array).to(self.device) for array in (features, mask))
             logits = self.logits(seen, legal).cpu().numpy()
         choice, log_prob = np.empty(len(mask), np.int64), np.empty(len(mask), np.float32)
-        draws = np.full(len(mask), -1.0) if self.greedy else rng.random(len(mask))
-        draw_choices(logits, mask, draws, choice, log_prob)
+        draw_choices(logits, mask, np.full(len(mask), -1.0) if self.greedy else draws, choice, log_prob)
         return choice, log_prob
 
 
@@ -220,7 +220,7 @@ class PolicyLearner(Learner):
     ) -> dict[str, np.ndarray]:
         """See `Learner`."""
         with self.profile("network"):
-            choice, log_prob = self.player.draw(features, mask, self.rng)
+            choice, log_prob = self.player.draw(features, mask, self.rng.random(len(mask)))
         return {"choice": choice, "log_prob": log_prob}
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env.core.chance import checked_seed
-from noms_env.players import ActionValue, Player, TellsProbabilities, TellsValues, ask, recalled, with_memory
+from noms_env.players import ActionValue, Player, TellsProbabilities, TellsValues, ask, draw_seeds, recalled, with_memory
 from noms_env.record import Record
 from noms_env.record.recorder import head_of, player_key, result_of
 from noms_env.table import Table
@@ -62,7 +62,7 @@ def action_values(player: Player, table: Table, rng: np.random.Generator) -> lis
     if not isinstance(player, TellsValues):
         return []
     sampled = table.determinize(rng)
-    return player.values(*table.view(int(table.row.seat)), rng, tables=sampled)
+    return player.values(*table.view(int(table.row.seat)), int(draw_seeds(rng, 1)[0]), tables=sampled)
 
 
 class Seated(NamedTuple):

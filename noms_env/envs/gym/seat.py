@@ -21,7 +21,7 @@ from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.common import ILLEGAL_HINT, ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, notebook
 from noms_env.envs.gym.seat_config import SeatConfig
-from noms_env.envs.gym.seat_players import RowStreams, Seat, checked_seat, engine_streams, is_random, learner_seats
+from noms_env.envs.gym.seat_players import PlayerStreams, Seat, checked_seat, engine_streams, is_random, learner_seats
 from noms_env.envs.modules import environment_id
 from noms_env.envs.option_types import Options
 from noms_env.envs.results import deal_rewards, members
@@ -42,6 +42,7 @@ from noms_env.table import IllegalActionError
 from noms_env.variants import GAMES
 
 RENDER_FPS = 2
+FIRST_ROW = np.zeros(1, np.int64)
 _EPISODE_NAMES = ("seat", "_streams", "_engine_streams", "_is_seeded", "_is_over", "_mask", "_np_random", "_np_random_seed")
 """The state of an episode, without the table and the players."""
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
@@ -134,7 +135,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         self.table = self._config.table
         self.seat = 0
         self._player_at: list[Player | None] = [None] * self.table.seats
-        self._streams = RowStreams(1)
+        self._streams = PlayerStreams(1)
         self._engine_streams = np.ones(1, np.int64)
         self._choice = np.zeros(1, np.int64)
         self._is_seeded = False
@@ -233,9 +234,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         self.seat = int(learner_seats(rule, n, seeds, matches)[0])
         for place, player in enumerate(self._config.players, 1):
             self._player_at[(self.seat + place) % n] = None if is_random(player) else player
-        self._streams.begin(np.zeros(1, np.int64), seeds, matches)
+        self._streams.begin(FIRST_ROW, seeds, matches)
         self._engine_streams = engine_streams(seeds, matches)
-        self._streams.reseed()
         return self._play_on(int(row.seat))[3]
 
     def _take(self, action: Any) -> int:
@@ -274,11 +274,14 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         if player is None:  # `random`: the engine itself chooses
             batch_kernels.random_rows(table._kernel_rows, 0, 1, self._engine_streams, self._choice)
             return int(self._choice[0])
-        sampled_tables = table.determinize(self._streams) if player.wants_tables else None
-        action = player.act(*table.view(seat), self._streams, tables=sampled_tables)
+        tables = table.determinize(self._draw_seed()) if player.wants_tables else None
+        action = player.act(*table.view(seat), self._draw_seed(), tables=tables)
         if not is_integer(action):
             raise TypeError(f"a player must answer with the number of an action, not {brief(action)}")
         return int(action)
+
+    def _draw_seed(self) -> int:
+        return int(self._streams.draw(FIRST_ROW)[0])
 
     def _score(self, info: dict[str, Any]) -> float:
         """The reward of a deal just scored; its points, totals and winners go into the info."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from noms_env.core.actions import brief, is_integer
-from noms_env.core.chance import MAX_SEED
 from noms_env.variants import RulesError
 
 SeatRule = Literal["rotate", "random"]
@@ -70,27 +69,19 @@ def engine_streams(seeds: np.ndarray, matches: np.ndarray) -> np.ndarray:
     return (_word(seeds, matches, _RANDOM_PLAYERS) % np.uint64(2**32 - 1)).astype(np.int64) + 1
 
 
-class RowStreams(np.random.Generator):
+class PlayerStreams:
     """The random numbers of the players at other seats: one stream for each row, independent of other rows.
-
-    Players get it as their generator. For each row that it is asked for, a player draws one integer (`players.row_seeds`); that
-    integer comes from the stream of the row. Any other draw comes from a generator that all rows share.
 
     No draw gives away the seed of the deals: a stream begins with a BLAKE2b hash of the seed and the number of the episode, and
     goes on with SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014),
     to whose output, which could be inverted, the state is added (as in the construction of Davies and Meyer).
-
-    Attributes:
-        rows: int64, shape (m,): the rows that the next integers are for.
     """
 
     def __init__(self, rows: int) -> None:
-        super().__init__(np.random.PCG64(0))
-        self.rows = np.arange(rows)
         self._states = np.zeros(rows, np.uint64)
 
     def begin(self, rows: np.ndarray, seeds: np.ndarray, matches: np.ndarray) -> None:
-        """Seed the streams of some rows: a function of the row's seed and the number of its episode.
+        """Begin the streams of some rows: a function of the row's seed and the number of its episode.
 
         Args:
             rows: int64, shape (m,).
@@ -101,28 +92,11 @@ class RowStreams(np.random.Generator):
         hashes = b"".join(blake2b(pair.tobytes(), digest_size=8, person=b"player").digest() for pair in pairs)
         self._states[rows] = np.frombuffer(hashes, "<u8")
 
-    def reseed(self) -> None:
-        """Seed the shared generator from the stream of row 0."""
-        self.bit_generator.state = np.random.PCG64(int(self._states[0])).state
-
-    def integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False) -> Any:
-        """See `numpy.random.Generator.integers`. The draws of `players.row_seeds` come from the streams of `rows`."""
-        if not (endpoint and high is None and is_integer(low) and low == MAX_SEED and size == len(self.rows)):
-            return super().integers(low, high, size=size, dtype=dtype, endpoint=endpoint)
-        states = self._states[self.rows] + _GOLDEN
-        self._states[self.rows] = states
-        return (_mixed(states) + states >> np.uint64(1)).astype(np.int64)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy the streams; numpy would make a plain generator of them."""
-        return _restored, (self.bit_generator, self.rows, self._states)
-
-
-def _restored(bit_generator: np.random.BitGenerator, rows: np.ndarray, states: np.ndarray) -> RowStreams:
-    streams = RowStreams(len(states))
-    streams.bit_generator.state = bit_generator.state
-    streams.rows, streams._states = rows, states
-    return streams
+    def draw(self, rows: np.ndarray) -> np.ndarray:
+        """The next seed of each of some rows, int64, shape (m,), from 0 to 2**63 - 1 (`Player.act`)."""
+        states = self._states[rows] + _GOLDEN
+        self._states[rows] = states
+        return np.asarray((_mixed(states) + states >> np.uint64(1)).astype(np.int64))
 
 
 def _word(seeds: np.ndarray, matches: np.ndarray, purpose: np.uint64) -> np.ndarray:

@@ -17,7 +17,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.envs.gym.seat_config import SeatConfig
-from noms_env.envs.gym.seat_players import RowStreams, engine_streams, is_random, learner_seats
+from noms_env.envs.gym.seat_players import PlayerStreams, engine_streams, is_random, learner_seats
 from noms_env.envs.results import deal_rewards, members
 from noms_env.envs.table_groups import TableGroup
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
@@ -93,7 +93,7 @@ class SeatRunner:
         self._seats = rules.seats
         self._new_arrays = new_arrays
         self._rows = np.arange(rows)
-        self.streams = RowStreams(rows)
+        self.streams = PlayerStreams(rows)
         self._engine_streams = np.ones(rows, np.int64)
         self._next = np.full(rows, batch_kernels.HOLD, np.int8)
         self._actions = np.zeros(rows, np.int64)
@@ -223,10 +223,9 @@ class SeatRunner:
     def _answers(self, player: Player, rows: np.ndarray) -> np.ndarray:
         batch = self.batch
         batch.observe(rows)
-        self.streams.rows = rows
-        tables = sampled_tables(batch.tables, rows, self.streams) if player.wants_tables else None
+        tables = sampled_tables(batch.tables, rows, self.streams.draw(rows)) if player.wants_tables else None
         mask = batch.mask[rows]
-        answers = plain_array(player.act(batch.observation[rows], mask, self.streams, tables=tables))
+        answers = plain_array(player.act(batch.observation[rows], mask, self.streams.draw(rows), tables=tables))
         if answers.shape != rows.shape or answers.dtype.kind not in "iu":
             raise TypeError(f"{player!r} must answer with {len(rows)} integers, not {answers.dtype} of shape {answers.shape}")
         answers = answers.astype(np.int64, copy=False)

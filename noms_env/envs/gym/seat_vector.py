@@ -144,8 +144,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         runner = self._runner
         runner.new_results(kept=np.flatnonzero(~started))
         runner.begin(rows, seeds, seats)
-        if started.all():
-            runner.streams.reseed()
         runner.play_on(rows, seats)
         return self._seen(), self._infos(started)
 

@@ -13,7 +13,7 @@ from open_spiel.python.policy import Policy
 from noms_env.core.actions import brief, is_integer
 from noms_env.envs.gym.seat_players import is_random
 from noms_env.interop.open_spiel.game import DealGame, DealState
-from noms_env.players import Player, load_players
+from noms_env.players import Player, draw_seeds, load_players
 
 
 class PlayerBot(pyspiel.Bot):
@@ -112,7 +112,7 @@ def _loaded(game: DealGame, player: str | Path | Player) -> Player:
 def _chosen(player: Player, state: DealState, rng: np.random.Generator) -> int:
     table = state.deal.dealt_table
     tables = table.determinize(rng) if player.wants_tables else None
-    return int(player.act(*table.view(state.deal.actor), rng, tables=tables))
+    return int(player.act(*table.view(state.deal.actor), draw_seeds(rng, 1)[0], tables=tables))
 
 
 def _probabilities(player: Any, state: DealState) -> dict[int, float]:

@@ -33,7 +33,7 @@ class ThumbPlayer(RowsPlayer):
             raise ValueError(f"thumb has the versions {FIRST} to {NEWEST}, not {version!r}")
         self.version = int(version)
 
-    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
+    def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
         thumb_rows(tables, new_workspaces(self.version), actions)
 
 

@@ -244,12 +244,12 @@ class _Asking:
     def __init__(self, player: Player, told: list[SearchOutput]) -> None:
         self.player, self.told, self.wants_tables = player, told, player.wants_tables
 
-    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         """See `Player.act`."""
         if isinstance(self.player, TellsTargets):
-            found = self.player.targets(observation, mask, rng, tables=tables)
+            found = self.player.targets(observation, mask, seeds, tables=tables)
         else:
-            found = nothing_told(len(mask))._replace(action=self.player.act(observation, mask, rng, tables=tables))
+            found = nothing_told(len(mask))._replace(action=self.player.act(observation, mask, seeds, tables=tables))
             if isinstance(self.player, TellsProbabilities):
                 found = found._replace(action_weights=self.player.probabilities(observation, mask))
         self.told.append(found)
