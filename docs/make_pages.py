@@ -38,8 +38,8 @@ from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.common import ILLEGAL_REWARD, feature_layout
 from noms_env.envs.modules import environment_id
 from noms_env.envs.validation import Episode
-from noms_env.observation.feature_layout import FIELDS, LEFT_OUT
-from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
+from noms_env.observation.feature_layout import LEFT_OUT
+from noms_env.observation.layout import FIELDS, HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
 from noms_env.show.rules import numbered_rules, paragraphs
 from noms_env.variants import GAMES, Variant, make_rules
 from noms_env.variants.families import AUCTION, EXACT_BID

@@ -26,7 +26,7 @@ from noms_env.engine.batch_kernels import (
     step_randomly,
     write,
 )
-from noms_env.observation.suit_order import meant, order_of_features
+from noms_env.observation.suit_order import meant, order_of
 
 
 def kernel(function: Any) -> Any:
@@ -187,7 +187,7 @@ def order_features(features, places, orders):
     """Write the number of the order of each row's suits (`suit_order.orders_of_features`)."""
     row = np.int64(cuda.grid(1))
     if row < len(features):
-        orders[row] = order_of_features(features[row], places)
+        orders[row] = order_of(features[row], places)
 
 
 @kernel

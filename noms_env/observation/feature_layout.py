@@ -17,7 +17,7 @@ import numpy as np
 
 from noms_env._jit import MOVED, jit, jit_inline, move, put_one_hot, put_word, transpose
 from noms_env.core.cards import FRENCH
-from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_TRICKS, MAX_VARIANTS
+from noms_env.core.state import MAX_SEATS
 from noms_env.observation.features import (
     COPY,
     ORDERS,
@@ -31,114 +31,18 @@ from noms_env.observation.features import (
     moved_actions,
     row_start,
 )
-from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, START, Section
+from noms_env.observation.layout import FIELDS, OBSERVATION, OBSERVATION_SIZE, SEAT_BYTES, START, Section
 from noms_env.variants import Rules
-from noms_env.variants.table_record import choice_names
 
-CARDS = 52
 LAST_MOVED = OBSERVATION_SIZE - MOVED
 """The last byte of an observation at which `move` may begin."""
-BY_SEAT, ROW_BYTES = ("call_of", "tricks", "seats"), 8
+BY_SEAT = ("call_of", "tricks", "seats")
 """Sections with a row of eight bytes for each seat, one section behind the other. Their features go by field, then by seat. So
 `write_features` writes the columns of each section as eight words, and copies a word where a field is one byte."""
-FIRST_BY_SEAT, SIZE_BY_SEAT = START[BY_SEAT[0]], MAX_SEATS * ROW_BYTES
-COLUMNS = ROW_BYTES * len(BY_SEAT)
+FIRST_BY_SEAT, SIZE_BY_SEAT = START[BY_SEAT[0]], MAX_SEATS * SEAT_BYTES
+COLUMNS = SEAT_BYTES * len(BY_SEAT)
 """The words with columns stand at the end of a row of features; what comes there is written later."""
 
-
-class Field(NamedTuple):
-    """Bytes of a section (of each row of it) that say one thing.
-
-    Attributes:
-        name: "" where it is all of the section.
-        size: how many bytes.
-        meaning: what they say; "" for that of the section.
-        most: the largest that they can be.
-    """
-
-    name: str
-    size: int
-    meaning: str = ""
-    most: int = 1
-
-
-def _flags(**meanings: str) -> list[Field]:
-    return [Field(name, 1, f"1 if {text}") for name, text in meanings.items()]
-
-
-def _card(which: str) -> tuple[Field, ...]:
-    """The fields of a section that shows one card."""
-    rank = Field("rank", 1, f"1 + place of the rank of {which}", 13)
-    return (Field("suits", 6, f"1 for each suit of {which}"), rank, Field("number", 1, f"1 + number of {which}", CARDS))
-
-
-FIELDS: dict[str, tuple[Field, ...]] = {
-    **{name: (Field("", CARD_BYTES),) for name in ("hand", "played", "exposed")},
-    "trick_of": (Field("", CARD_BYTES, most=MAX_TRICKS),),
-    "previous_deal": (Field("", CARD_BYTES, most=101),),
-    "on_table": _card("its card in the present trick"),
-    "call_of": (
-        *_flags(called="it called", passed="its latest call is a pass"),
-        Field("number", 1, "1 + number that it called last", MAX_TRICKS + 1),
-        *_flags(mis="it called mis", mis_a_vis="it called mis a vis"),
-        *_flags(none="it called none", some="it called some", most="it called most"),
-    ),
-    "tricks": (
-        Field("voids", 6, "the suits in which it has shown void"),
-        Field("taken", 1, "tricks taken", MAX_TRICKS),
-        Field("wanted", 1, "64 + tricks still wanted by the call or contract", 255),
-    ),
-    "seats": (
-        Field("total", 1, "64 + total", 255),
-        Field("total_quarter", 1, "64 + total / 4", 255),
-        *_flags(present="it is there", dealer="it dealt", leader="it led the trick", declarer="it is declarer"),
-        *_flags(revealed="all know that it held the nominated card, or it has shown the Excuse"),
-        *_flags(winning="it wins the trick so far"),
-    ),
-    "calls": (Field("", MAX_CALLS, most=24),),
-    "nominated": _card("the nominated card"),
-    "turn_up": _card("the card turned up"),
-    "phase": (
-        Field("", 5, "1 in the phase: call, trump, nominate, play, suit"),
-        *_flags(own_turn="the seat is to act", trump_played="a trump was played", open_hand="a hand lies open"),
-    ),
-    "trump": (Field("", 8, "1 for the trump: the suits, no trump, unsaid"),),
-    "led_suit": (Field("", 8, "1 for the suit to follow"),),
-    "role": (
-        Field("", 5, "1 for the own role as far as the seat knows it: none, declarer, declarer alone, partner, opponent"),
-        *_flags(alone="all know that the declarer is alone", revealed="all know who held the nominated card"),
-        Field("zero", 1),
-    ),
-    "contract": (
-        Field("number", 1, "1 + number of the contract", MAX_TRICKS + 1),
-        *_flags(mis="the contract is mis", mis_a_vis="the contract is mis a vis"),
-        Field("multiplier", 1, "multiplier of the points", 255),
-        Field("bid_number", 1, "1 + number of the high bid", MAX_TRICKS + 1),
-        *_flags(bid_mis="the high bid is mis", bid_mis_a_vis="the high bid is mis a vis"),
-        Field("passes", 1, "passes in a row", 255),
-    ),
-    "numbers": (
-        Field("dealt", 1, "cards dealt to each seat", CARDS),
-        Field("held", 1, "cards in the own hand", CARDS),
-        Field("tricks", 1, "tricks complete", MAX_TRICKS),
-        Field("on_table", 1, "cards on the table", 7),
-        Field("deal", 1, "1 + number of the deal in the match", 255),
-        Field("deals_left", 1, "1 + deals left in the match, where their number is fixed", 255),
-        Field("seats", 1, "seats", 7),
-        Field("place", 1, "own place from eldest", 6),
-        Field("forbidden", 1, "1 + number that the hook forbids to the last caller", CARDS),
-        Field("called", 1, "sum of the calls", 255),
-        Field("gap", 1, "64 + sum of the calls - tricks of the deal", 255),
-        Field("undealt", 1, "undealt cards", CARDS),
-        Field("unseen", 1, "cards that the seat has not seen", CARDS),
-        Field("excuse", 1, "1 + seat that has shown the Excuse", 7),
-        Field("single_deal", 1, "1 if the episode is a single deal"),
-        Field("zero", 1),
-    ),
-    "variant": (Field("", MAX_VARIANTS),),
-    "choices": tuple(Field(name or "free", 1, f"the option `{name}`, as its byte", 255) for name in choice_names()),
-}
-"""The fields of each section of an observation."""
 
 LEFT_OUT = {
     "on_table.number": "told by suit and rank",
@@ -206,7 +110,7 @@ def _sections(in_order: Iterable[Feature]) -> Iterator[FeatureSection]:
         rows = len({(feature.column - section.start) // section.shape[-1] for feature in features})
         is_grid = len(section.shape) == 2
         shape = (*([rows] if is_grid else []), *([] if is_grid and len(features) == rows else [len(features) // rows]))
-        meaning = f"{'per seat, ' if is_grid else ''}{field.meaning}" if field.meaning else section.meaning
+        meaning = f"{'per seat, ' if is_grid else ''}{field.meaning}"
         if one_hot:
             meaning += f", one-hot: {features[0].value} to {features[-1].value}"
         name = ".".join(filter(None, (section.name, field.name, "one_hot" if one_hot else "")))
@@ -270,8 +174,8 @@ class FeatureLayout:
         for first, last in self._runs(one_hot=False):
             section, place = divmod(int(self.column[first]) - FIRST_BY_SEAT, SIZE_BY_SEAT)
             if first == last and 0 <= section < len(BY_SEAT):
-                if place < ROW_BYTES:  # the first seat's; the word has the other seats', too
-                    yield OBSERVATION_SIZE + ROW_BYTES * section + place, first
+                if place < SEAT_BYTES:  # the first seat's; the word has the other seats', too
+                    yield OBSERVATION_SIZE + SEAT_BYTES * section + place, first
                 continue
             for target in range(first, last + 1, MOVED):
                 if self.column[target] <= LAST_MOVED:
@@ -348,7 +252,7 @@ def write_features(seen, moves, words, out):
     """
     columns = len(out) - COLUMNS
     for k in range(len(BY_SEAT)):
-        transpose(out, 8 * (columns + ROW_BYTES * k), seen, FIRST_BY_SEAT + SIZE_BY_SEAT * k)
+        transpose(out, 8 * (columns + SEAT_BYTES * k), seen, FIRST_BY_SEAT + SIZE_BY_SEAT * k)
     for k in range(len(moves)):
         if moves[k, 0] < OBSERVATION_SIZE:
             move(out, moves[k, 1], seen, moves[k, 0])

@@ -1,9 +1,9 @@
-"""The bytes of an observation and of the hidden state: tables of named sections.
+"""The bytes of an observation and of the hidden state: tables of named sections and of the fields in them.
 
-Sizes, documentation and the writer derive from these tables. Every section starts at a multiple of eight bytes. A byte of 0
-stands for "none" or "not yet"; numbers have the offset named in the text. Sections over cards have 56 bytes, one for each
-card by its number; the places from 52 on (37 on in the Decktet) are 0. Seats are relative: 0 is the seat that looks, 1 its
-left neighbour, and so on; rows of absent seats are 0.
+Sizes, documentation, features and the writer derive from these tables. Every section starts at a multiple of eight bytes. A
+byte of 0 stands for "none" or "not yet"; numbers have the offset named in the text. Sections over cards have 56 bytes, one for
+each card by its number; the places from 52 on (37 on in the Decktet) are 0. Seats are relative: 0 is the seat that looks, 1
+its left neighbour, and so on; rows of absent seats are 0.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import json
 import math
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from typing import NamedTuple
 
 from noms_env.core.actions import NUM_ACTIONS, action_word
 from noms_env.core.cards import DECK_NAMES
-from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_VARIANTS, NUM_CHOICES
+from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_TRICKS, MAX_VARIANTS
 from noms_env.variants import VARIANTS
+from noms_env.variants.table_record import choice_names
 
 CARD_BYTES = 56
 SEAT_BYTES = 8
@@ -46,100 +47,147 @@ class Section:
         return slice(self.start, self.start + math.prod(self.shape))
 
 
-def _sections(*parts: tuple[str, tuple[int, ...], str]) -> tuple[Section, ...]:
-    starts = accumulate((math.prod(shape) for _, shape, _ in parts), initial=0)
-    return tuple(Section(name, start, shape, text) for start, (name, shape, text) in zip(starts, parts, strict=False))
+class Field(NamedTuple):
+    """Bytes of a section (of each row of it) that say one thing.
+
+    Attributes:
+        name: "" where it is all of the section.
+        size: how many bytes.
+        meaning: what they say.
+        most: the largest that they can be.
+    """
+
+    name: str
+    size: int
+    meaning: str
+    most: int = 1
 
 
-OBSERVATION = _sections(
-    ("hand", (CARD_BYTES,), "1 for each card in the own hand"),
-    ("played", (MAX_SEATS, CARD_BYTES), "per seat, 1 for each card that it has played in this deal"),
-    ("trick_of", (CARD_BYTES,), "per card, 1 + number of the trick in which it was played"),
-    (
-        "exposed",
-        (CARD_BYTES,),
-        "1 for each unplayed card whose place all know: an open hand (Mis a Vis), nominations refused as lying in the stock",
+Fields = tuple[Field, ...]
+
+
+def _cards(meaning: str, most: int = 1) -> Fields:
+    return (Field("", CARD_BYTES, meaning, most),)
+
+
+def _flags(**meanings: str) -> Fields:
+    return tuple(Field(name, 1, f"1 if {text}") for name, text in meanings.items())
+
+
+def _card(which: str, of_rank: str = "") -> Fields:
+    """The fields of a section that shows one card."""
+    rank = Field("rank", 1, f"1 + place of the rank of {which}{of_rank}", 13)
+    return (Field("suits", 6, f"1 for each suit of {which}"), rank, Field("number", 1, f"1 + number of {which}", 52))
+
+
+FIELDS: dict[str, Fields] = {
+    "hand": _cards("1 for each card in the own hand"),
+    "played": _cards("1 for each card that it has played in this deal"),
+    "trick_of": _cards("per card, 1 + number of the trick in which it was played", MAX_TRICKS),
+    "exposed": _cards(
+        "1 for each unplayed card whose place all know: an open hand (Mis a Vis), nominations refused as lying in the stock"
     ),
-    (
-        "previous_deal",
-        (CARD_BYTES,),
+    "previous_deal": _cards(
         "with `observe_previous_hand`, per card: 1 + 4 * trick + seat if it was played in the deal before, 101 if the own hand "
         "held it to the end (a passed-out deal)",
+        101,
     ),
-    (
-        "on_table",
-        (MAX_SEATS, SEAT_BYTES),
-        "per seat, its card in the present trick: six bytes of suits, 1 + place of the rank, 1 + number of the card",
+    "on_table": _card("its card in the present trick"),
+    "call_of": (
+        *_flags(called="it called", passed="its latest call is a pass"),
+        Field("number", 1, "1 + number that it called last", MAX_TRICKS + 1),
+        *_flags(mis="it called mis", mis_a_vis="it called mis a vis"),
+        *_flags(none="it called none", some="it called some", most="it called most"),
     ),
-    (
-        "call_of",
-        (MAX_SEATS, SEAT_BYTES),
-        "per seat, its latest call: 1 if it called, passed, 1 + number, mis, mis_a_vis, none, some, most",
+    "tricks": (
+        Field("voids", 6, "the suits in which it has shown void"),
+        Field("taken", 1, "tricks taken", MAX_TRICKS),
+        Field("wanted", 1, "64 + tricks still wanted by the call or contract, as far as the own seat knows; 0 for none", 255),
     ),
-    (
-        "tricks",
-        (MAX_SEATS, SEAT_BYTES),
-        "per seat: six bytes of the suits in which it has shown void, tricks taken, 64 + tricks still wanted by the call or "
-        "contract (as far as the looking seat knows the sides; 0 without such a number)",
+    "seats": (
+        Field("total", 1, "64 + total (at the scale `Variant.total_scale`; with `accumulate` tricks of earlier deals)", 255),
+        Field("total_quarter", 1, "64 + total / 4, likewise", 255),
+        *_flags(present="it is there", dealer="it dealt", leader="it led the trick", declarer="it is declarer"),
+        *_flags(revealed="all know that it held the nominated card, or it has shown the Excuse"),
+        *_flags(winning="it wins the trick so far"),
     ),
-    (
-        "seats",
-        (MAX_SEATS, SEAT_BYTES),
-        "per seat: total + 64 (where points are fractions at a larger scale, `Variant.total_scale`), total / 4 + 64 (both "
-        "rounded, 0..255; with `accumulate` the tricks of the earlier deals instead), 1 if it is there, dealer, leader of the "
-        "trick, declarer, known to all to have held the nominated card (or to have shown the Excuse), winning the trick so far",
+    "calls": (Field("", MAX_CALLS, "calls in order from eldest, seat by seat clockwise: 1 + (action - 74)", 24),),
+    "nominated": _card("the nominated card", " (all that a bare rank shows)"),
+    "turn_up": _card("the card turned up"),
+    "phase": (
+        Field("", 5, "1 in the phase: call, trump, nominate, play, suit"),
+        *_flags(own_turn="the seat is to act"),
+        *_flags(trump_played="a trump was played (where trumps must be broken, they may be led then)"),
+        *_flags(open_hand="a hand lies open"),
     ),
-    ("calls", (MAX_CALLS,), "calls in order from eldest, seat by seat clockwise: 1 + (action - 74)"),
-    ("nominated", (SEAT_BYTES,), "the nominated card, as in `on_table`; of a bare rank the rank only"),
-    ("turn_up", (SEAT_BYTES,), "the card turned up, as in `on_table`"),
-    (
-        "phase",
-        (SEAT_BYTES,),
-        "1 in the phase: call, trump, nominate, play, suit; 1 on the own turn; 1 once a trump was played (where trumps "
-        "must be broken, they may be led then); 1 if a hand lies open",
+    "trump": (Field("", 8, "1 for the trump: six suits, no trump, unsaid"),),
+    "led_suit": (Field("", 8, "1 for the suit to follow: six suits, two zeros"),),
+    "role": (
+        Field("", 5, "1 for the own role as far as the seat knows it: none, declarer, declarer alone, partner, opponent"),
+        *_flags(alone="all know that the declarer is alone", revealed="all know who held the nominated card"),
+        Field("zero", 1, "a zero"),
     ),
-    ("trump", (SEAT_BYTES,), "1 for the trump: six suits, no trump, unsaid"),
-    ("led_suit", (SEAT_BYTES,), "1 for the suit to follow: six suits; two zeros"),
-    (
-        "role",
-        (SEAT_BYTES,),
-        "1 for the own role as far as the seat knows it: none, declarer, declarer alone, partner, opponent; 1 if all know that "
-        "the declarer is alone; 1 if all know who held the nominated card; a zero",
+    "contract": (
+        Field("number", 1, "1 + number of the contract", MAX_TRICKS + 1),
+        *_flags(mis="the contract is mis", mis_a_vis="the contract is mis a vis"),
+        Field("multiplier", 1, "multiplier of the points (above 64: 58 + how often they are doubled, 255 at most)", 255),
+        Field("bid_number", 1, "1 + number of the high bid", MAX_TRICKS + 1),
+        *_flags(bid_mis="the high bid is mis", bid_mis_a_vis="the high bid is mis a vis"),
+        Field("passes", 1, "passes in a row", 255),
     ),
-    (
-        "contract",
-        (SEAT_BYTES,),
-        "the contract: 1 + number, mis, mis_a_vis; multiplier (above 64: 58 + how often the points are doubled, 255 at most); "
-        "the high bid: 1 + number, mis, mis_a_vis; passes in a row",
+    "numbers": (
+        Field("dealt", 1, "cards dealt to each seat", 52),
+        Field("held", 1, "cards in the own hand", 52),
+        Field("tricks", 1, "tricks complete", MAX_TRICKS),
+        Field("on_table", 1, "cards on the table", 7),
+        Field("deal", 1, "1 + number of the deal in the match", 255),
+        Field("deals_left", 1, "1 + deals left in the match, where their number is fixed", 255),
+        Field("seats", 1, "seats", 7),
+        Field("place", 1, "own place from eldest", 6),
+        Field("forbidden", 1, "1 + number that the hook forbids to the last caller", 52),
+        Field("called", 1, "sum of the calls", 255),
+        Field("gap", 1, "64 + sum of the calls - tricks of the deal (the exact-bid games)", 255),
+        Field("undealt", 1, "undealt cards", 52),
+        Field("unseen", 1, "cards that the seat has not seen", 52),
+        Field("excuse", 1, "1 + seat that has shown the Excuse", 7),
+        *_flags(single_deal="the episode is a single deal"),
+        Field("zero", 1, "a zero"),
     ),
-    (
-        "numbers",
-        (2 * SEAT_BYTES,),
-        "cards dealt to each seat, cards in the own hand, tricks complete, cards on the table, 1 + number of the deal, "
-        "1 + deals left (where the match has a fixed length), seats, own place from eldest; 1 + number that the hook forbids "
-        "to the last caller, sum of the calls, 64 + sum of the calls - tricks (the exact-bid games), undealt cards, cards that "
-        "the seat has not seen, 1 + seat that has shown the Excuse, 1 if the episode is a single deal, a zero",
+    "variant": (Field("", MAX_VARIANTS, f"1 for the variant: {', '.join(VARIANTS)}; zeros for variants to come"),),
+    "choices": tuple(Field(name or "free", 1, f"the option `{name}`, as its byte", 255) for name in choice_names()),
+}
+"""The fields of each section of an observation (of each row of it)."""
+_HIDDEN_FIELDS: dict[str, Fields] = {
+    "hands": _cards("1 for each card in its hand"),
+    "stock": _cards("1 for each undealt card"),
+    "partner": (
+        Field("", 8, "1 for the seat that was dealt the nominated card, the declarer excepted: seven seats and a zero"),
     ),
-    ("variant", (MAX_VARIANTS,), f"1 for the variant: {', '.join(VARIANTS)}; zeros for variants to come"),
-    (
-        "choices",
-        (NUM_CHOICES,),
-        "the options, 1 + value up to 254 (flags 0 and 1, words by their place), 255 for None, 0 where the variant has no such "
-        "option, at the default of an option that came later, and for options to come: see `table_record.choice_names`",
-    ),
+    "excuse": (Field("", 8, "1 for the seat that was dealt the Excuse: seven seats and a zero"),),
+}
+_PER_SEAT = ("played", "on_table", "call_of", "tricks", "seats", "hands")
+_CHOICES = (
+    "the options, 1 + value up to 254 (flags 0 and 1, words by their place), 255 for None, 0 where the variant has no such "
+    "option, at the default of an option that came later, and for options to come: see `table_record.choice_names`"
 )
-"""What a seat sees, from that seat."""
 
-HIDDEN = _sections(
-    ("hands", (MAX_SEATS, CARD_BYTES), "per seat, 1 for each card in its hand"),
-    ("stock", (CARD_BYTES,), "1 for each undealt card"),
-    (
-        "partner",
-        (SEAT_BYTES,),
-        "1 for the seat that was dealt the nominated card, the declarer excepted: seven seats and a zero",
-    ),
-    ("excuse", (SEAT_BYTES,), "1 for the seat that was dealt the Excuse: seven seats and a zero"),
-)
+
+def _sections(fields: dict[str, Fields]) -> tuple[Section, ...]:
+    start, sections = 0, []
+    for name, parts in fields.items():
+        size = sum(field.size for field in parts)
+        meaning = _CHOICES if name == "choices" else "; ".join(field.meaning for field in parts)
+        if name in _PER_SEAT:
+            sections.append(Section(name, start, (MAX_SEATS, size), f"per seat, {meaning}"))
+        else:
+            sections.append(Section(name, start, (size,), meaning))
+        start = sections[-1].slice.stop
+    return tuple(sections)
+
+
+OBSERVATION = _sections(FIELDS)
+"""What a seat sees, from that seat."""
+HIDDEN = _sections(_HIDDEN_FIELDS)
 """The hidden state: with an observation it makes the whole state."""
 
 OBSERVATION_SIZE = OBSERVATION[-1].slice.stop

@@ -16,45 +16,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from noms_env._jit import jit, jit_inline
-from noms_env.core.cards import DECKTET
 from noms_env.observation import features as inputs
-from noms_env.observation.layout import START
-from noms_env.observation.suit_order import order_by_weight
-from noms_env.policy.extra_features import (
-    BEATEN_BY,
-    BEATS,
-    BOTTOM,
-    IS_TRUMP,
-    OF_LEAD,
-    OF_SUIT,
-    RIVAL_SEATS,
-    RIVALS,
-    SAFE,
-    SEAT_HAS_NONE,
-    SEAT_IS_VOID,
-    SEAT_TRUMPS,
-    SECTIONS,
-    TAKES,
-    TOP,
-    extend,
-    extended_size,
-    has_decktet,
-    seat_start,
-    section_start,
-)
+from noms_env.observation.suit_order import suit_order
+from noms_env.policy.extra_features import SECTIONS, card_features_of, extend, extended_size, section_start, trick_features_of
 from noms_env.policy.rules_lookup import rules_rows
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION
 
 CARDS = 52
 """Actions that play a card; they come first."""
-_HAND, _PLAYED, _TRUMP = START["hand"], START["played"], START["trump"]
 
 
 @dataclass(frozen=True)
@@ -165,12 +141,8 @@ class Encoding:
         order = np.empty(len(rows), np.int64)
         features = np.empty((len(rows), self.n_features), np.uint8)
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
-        suit_orders(observation, rows, order)
-        if self.extended_size:
-            room = np.empty(self.extended_size, np.uint8)
-            write_extended_features(observation, rows, order, self.index, self.value, room, features)
-        else:
-            write_features(observation, rows, order, self.index, self.value, features)
+        extended = np.empty(self.extended_size, np.uint8)
+        encode_rows(observation, rows, self.index, self.value, extended, order, features)
         gather_rows(mask, rows, order, self.actions, moved_mask)
         return features, moved_mask, order
 
@@ -188,55 +160,21 @@ class Encoding:
 
 
 @jit
-def suit_orders(observation, rows, order):
-    """Write the number of the order into which each row's suits are put: `order` int64, shape (n,)."""
-    for i in range(len(rows)):
-        order[i] = suit_order(observation[rows[i]])
+def encode_rows(observation, rows, index, value, extended, order, features):
+    """Write the orders of the suits, int64, shape (n,), and the features, uint8, shape (n, n_features), of some rows.
 
-
-@jit_inline
-def suit_order(row):
-    """The number of the order into which the suits of an observation are put: by descending weight, equal ones by number."""
-    if has_decktet(row):
-        return inputs.IDENTITY
-    return order_by_weight(suit_weight(row, 0), suit_weight(row, 1), suit_weight(row, 2), suit_weight(row, 3))
-
-
-@jit
-def suit_weight(row, suit):
-    """What a suit is sorted by: trump before all others, then by length and cards of the hand that the seat was dealt."""
-    length = np.int64(0)
-    cards = np.int64(0)
-    for rank in range(inputs.RANKS):
-        held = np.int64(row[_HAND + inputs.RANKS * suit + rank] | row[_PLAYED + inputs.RANKS * suit + rank])
-        length += held
-        cards += held << rank
-    return (np.int64(row[_TRUMP + suit]) << 20) + (length << 14) + cards
-
-
-@jit
-def write_features(observation, rows, order, index, value, features):
-    """Write features, uint8, shape (n, n_features): bytes, or whether bytes have certain values.
-
-    `rows` and `order`, int64, shape (n,), are those of `suit_orders`; `index` and `value` those of `Encoding`.
+    `rows` are int64, shape (n,), `index` and `value` those of `Encoding`. `extended` is for `extend`, of no bytes where the
+    observation is enough.
     """
     for i in range(len(rows)):
-        write_row(observation[rows[i]], index[order[i]], value[order[i]], features[i])
-
-
-@jit
-def write_extended_features(observation, rows, order, index, value, extended, features):
-    """`write_features` with card and trick features; `extended`: see `extend`, is overwritten."""
-    for i in range(len(rows)):
-        extend(observation[rows[i]], extended)
-        write_row(extended, index[order[i]], value[order[i]], features[i])
-
-
-@jit_inline
-def write_row(row, columns, values, features):
-    """The features of one row."""
-    for k in range(len(columns)):
-        features[k] = feature_of(row[columns[k]], values[k])
+        seen = observation[rows[i]]
+        order[i] = suit_order(seen)
+        if len(extended) > 0:
+            extend(seen, extended)
+            seen = extended
+        columns, values = index[order[i]], value[order[i]]
+        for k in range(len(columns)):
+            features[i, k] = feature_of(seen[columns[k]], values[k])
 
 
 @jit_inline
@@ -276,21 +214,17 @@ def make_encoding(
         raise ValueError("an encoding needs the rules of at least one table")
     options = inputs.differing_options(rule_sets) if options is None else tuple(options)
     tables, parts = inputs.Tables(rule_sets), list(inputs.features_of(rule_sets, options))
-    for wanted, more in ((card_features, _count_features), (trick_features, _trick_features)):
-        parts += more(tables) if wanted else ()
+    parts += card_features_of(tables) if card_features else ()
+    parts += trick_features_of(tables) if trick_features else ()
     index, value = _by_order(parts)
-    hidden = list(inputs.hidden_features_of(rule_sets))
-    hidden_index, _ = _by_order(hidden)
-    scale = np.array([feature.scale for feature, _ in parts], np.float32)
     choices = np.array(sorted(set().union(*map(inputs.possible_actions, rule_sets))), np.int16)
-    actions = np.ascontiguousarray(inputs.moved_actions()[:, choices])
     arrays = {
         "index": index,
         "value": value,
-        "scale": scale,
-        "hidden_index": hidden_index,
+        "scale": np.array([feature.scale for feature, _ in parts], np.float32),
+        "hidden_index": _by_order(list(inputs.hidden_features_of(rule_sets)))[0],
         "choices": choices,
-        "actions": actions,
+        "actions": np.ascontiguousarray(inputs.moved_actions()[:, choices]),
     }
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
@@ -313,27 +247,3 @@ def _by_order(parts: Sequence[inputs.Placed]) -> tuple[np.ndarray, np.ndarray]:
     """Columns and values of features, for each order of the suits."""
     moved = np.array([[feature.moved(order, start) for feature, start in parts] for order in inputs.ORDERS], np.int16)
     return np.ascontiguousarray(moved[:, :, 0]), np.ascontiguousarray(moved[:, :, 1])
-
-
-def _count_features(tables: inputs.Tables) -> Iterator[inputs.Placed]:
-    """What is counted at the own cards, in one suit, or with the Decktet in two."""
-    yield from inputs.cards_from(tables, section_start(TAKES))
-    for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
-        for section in (BEATEN_BY, BEATS):
-            yield from inputs.cards_from(tables, section_start(section + behind), scale=1 / 4)
-        for section in (TOP, BOTTOM):
-            yield from inputs.cards_from(tables, section_start(section + behind))
-
-
-def _trick_features(tables: inputs.Tables) -> Iterator[inputs.Placed]:
-    """Which cards and seats may beat each own card, by the suit that it is led in; which are trumps; what seats may hold."""
-    is_decktet = DECKTET in tables.decks
-    for behind in (0, OF_LEAD) if is_decktet else (0,):
-        yield from inputs.cards_from(tables, section_start(RIVALS + behind), scale=1 / 4)
-        yield from inputs.cards_from(tables, section_start(RIVAL_SEATS + behind), scale=1 / 2)
-        yield from inputs.cards_from(tables, section_start(SAFE + behind))
-    if is_decktet:
-        yield from inputs.cards_from(tables, section_start(IS_TRUMP))
-    for seat in range(1, tables.seats):
-        yield from inputs.copies(seat_start(seat), SEAT_TRUMPS, scale=1 / 4)
-        yield from inputs.copies(seat_start(seat), SEAT_HAS_NONE, SEAT_IS_VOID)

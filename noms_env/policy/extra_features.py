@@ -20,13 +20,16 @@ A network could find all of this in the observation, but would have to learn it 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from noms_env._jit import jit, jit_inline, lowest, nonzero, size
 from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, FRENCH, SUIT_CARDS, above, decktet_deck, has, set_of
 from noms_env.core.state import MAX_SEATS
+from noms_env.observation.features import Placed, Tables, cards_from, copies
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE, SEAT_BYTES, START
-from noms_env.variants import GAMES
+from noms_env.observation.suit_order import has_decktet
 from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
@@ -48,7 +51,6 @@ _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "tric
 _VOIDS = START["tricks"]
 _SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
 _RANKS, _SUITS = (START["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
-_DECKTET_GAMES = np.array([START["variant"] + game.number for game in GAMES.values() if game.deck_kind == DECKTET])
 _DECKTET_CARDS = np.zeros((12, 8), np.int64)
 """[byte of ranks, byte of suits]: the cards of the Decktet in use that bear a suit; a byte is 0 for all ranks or suits."""
 for _ranks in range(12):
@@ -74,6 +76,30 @@ def extended_size(card_features: bool, trick_features: bool) -> int:
     if trick_features:
         return int(OBSERVATION_SIZE + CARD_FEATURES_SIZE + TRICK_FEATURES_SIZE)
     return int(OBSERVATION_SIZE + CARD_FEATURES_SIZE) if card_features else 0
+
+
+def card_features_of(tables: Tables) -> Iterator[Placed]:
+    """What is counted at the own cards, in one suit, or with the Decktet in two."""
+    yield from cards_from(tables, section_start(TAKES))
+    for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
+        for section in (BEATEN_BY, BEATS):
+            yield from cards_from(tables, section_start(section + behind), scale=1 / 4)
+        for section in (TOP, BOTTOM):
+            yield from cards_from(tables, section_start(section + behind))
+
+
+def trick_features_of(tables: Tables) -> Iterator[Placed]:
+    """Which cards and seats may beat each own card, by the suit that it is led in; which are trumps; what seats may hold."""
+    is_decktet = DECKTET in tables.decks
+    for behind in (0, OF_LEAD) if is_decktet else (0,):
+        yield from cards_from(tables, section_start(RIVALS + behind), scale=1 / 4)
+        yield from cards_from(tables, section_start(RIVAL_SEATS + behind), scale=1 / 2)
+        yield from cards_from(tables, section_start(SAFE + behind))
+    if is_decktet:
+        yield from cards_from(tables, section_start(IS_TRUMP))
+    for seat in range(1, tables.seats):
+        yield from copies(seat_start(seat), SEAT_TRUMPS, scale=1 / 4)
+        yield from copies(seat_start(seat), SEAT_HAS_NONE, SEAT_IS_VOID)
 
 
 @jit
@@ -184,15 +210,6 @@ def cards_of(seen):
     if seen[_PHASE + _IS_OPEN] == 0:
         unseen &= ~nonzero(seen, _EXPOSED)
     return kind, hand, unseen, SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
-
-
-@jit_inline
-def has_decktet(seen):
-    """Whether an observation is of a game with the Decktet."""
-    found = False
-    for number in range(len(_DECKTET_GAMES)):
-        found |= seen[_DECKTET_GAMES[number]] != 0
-    return found
 
 
 @jit_inline

@@ -11,8 +11,8 @@ import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, nonzero
 from noms_env.core.chance import philox
+from noms_env.observation.suit_order import suit_orders
 from noms_env.players.protocol import NOBODY
-from noms_env.policy.encoding import suit_orders
 from noms_env.policy.extra_features import extend
 from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_sparse
 from noms_env.policy.rules_lookup import number_of_rules

@@ -12,9 +12,9 @@ from noms_env import Table, feature_layout
 from noms_env.core.actions import MOST, NO_TRUMP_ACTION, NONE, PASS, SOME, SUIT
 from noms_env.core.state import NUM_CHOICES
 from noms_env.observation import features as inputs
-from noms_env.observation.feature_layout import FIELDS, LEFT_OUT, FeatureLayout
+from noms_env.observation.feature_layout import LEFT_OUT, FeatureLayout
 from noms_env.observation.features import COPY, possible_actions, row_start
-from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.observation.layout import FIELDS, OBSERVATION, OBSERVATION_SIZE
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
 from tests.begun import begun

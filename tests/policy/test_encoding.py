@@ -15,7 +15,8 @@ from noms_env.core.actions import NOMINATE, SUIT
 from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS
 from noms_env.observation.features import COPY, ORDERS, moved_card
 from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
-from noms_env.policy.encoding import Encoding, make_encoding, suit_orders
+from noms_env.observation.suit_order import suit_orders
+from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.variants import GAMES, VARIANTS, Rules, game, make_rules
 from tests.begun import begun
 from tests.cases import some_uncompiled

@@ -14,8 +14,9 @@ from noms_env._jit import narrowed
 from noms_env.cuda.kernels import kernel
 from noms_env.engine.batch_kernels import WRITE_MASK, WRITE_OBSERVATION, write
 from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.observation.suit_order import suit_order
 from noms_env.players.protocol import NOBODY
-from noms_env.policy.encoding import feature_of, suit_order
+from noms_env.policy.encoding import feature_of
 from noms_env.policy.extra_features import write_extra
 from noms_env.policy.inference_kernels import chance_of, draw, weigh_options, write_probabilities
 
