@@ -15,9 +15,9 @@ from noms_env import load_player
 from noms_env.players import Player
 from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD
 from noms_training.benchmark.task import Task
-from noms_training.config import TrainConfig
 from noms_training.learn import loop
 from noms_training.learn.checkpoint import RunFolder
+from noms_training.learn.config import TrainConfig
 from noms_training.learn.log import Watcher
 
 TRACK, RUN = "open", "run"

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.speed.clock import PERCENT, Case
 from benchmarks.speed.ours import GAME
-from noms_training.config import PRESETS, ActorConfig, NetworkConfig, PPOConfig, TrainConfig
+from noms_training.learn.config import PRESETS, ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from noms_training.learn.train import Trainer as Run
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1])

@@ -31,7 +31,7 @@ from noms_env.policy.matmul import (
 )
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS, Rules, game, make_rules
-from noms_training.config import ActorConfig
+from noms_training.learn.config import ActorConfig
 from noms_training.learn.network import Actor
 from tests.cases import some_uncompiled
 

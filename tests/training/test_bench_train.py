@@ -20,7 +20,7 @@ from benchmarks.speed.peers import collected
 from benchmarks.speed.report import Results
 from benchmarks.speed.train import FAST, PARTS, SMALL, TINY, Trainer
 from benchmarks.speed.train_peers import SelfPlayEnv, learning
-from noms_training.config import ActorConfig, NetworkConfig
+from noms_training.learn.config import ActorConfig, NetworkConfig
 from noms_training.learn.train import Trainer as Run
 
 

@@ -23,7 +23,6 @@ import torch
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import load_policy
 from noms_env.variants import game, make_rules
-from noms_training.config import ActorConfig, TrainConfig
 from noms_training.learn import checkpoint
 from noms_training.learn.checkpoint import (
     FIRST_LINE,
@@ -37,6 +36,7 @@ from noms_training.learn.checkpoint import (
     write_file,
     write_policy,
 )
+from noms_training.learn.config import ActorConfig, TrainConfig
 from noms_training.learn.network import Actor
 from noms_training.state_file import to_bytes
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from noms_training.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
+from noms_training.learn.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 
 
 @pytest.mark.parametrize("preset", PRESETS)

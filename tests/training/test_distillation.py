@@ -15,9 +15,9 @@ import torch
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
 from noms_training.agents.registry import agent_spec
-from noms_training.config import CurriculumConfig, PPOConfig, TrainConfig
 from noms_training.extras import MissingExtraError
 from noms_training.learn import schedule
+from noms_training.learn.config import CurriculumConfig, PPOConfig, TrainConfig
 from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions, from_play
 from noms_training.learn.data.shards import FileFormat, write_shards
 from noms_training.learn.imitation import Recorded, RecordedDecisions, distance_from

@@ -13,11 +13,11 @@ import pytest
 from noms_env.policy.file import read_policy, save_policy
 from noms_env.variants import game, make_rules
 from noms_training.cli import main
-from noms_training.config import TrainConfig
 from noms_training.evaluation.statistics import Estimate
 from noms_training.learn import expert_iteration
 from noms_training.learn.best_response import RefusedError, Train
 from noms_training.learn.checkpoint import write_policy
+from noms_training.learn.config import TrainConfig
 from noms_training.learn.data import workers
 from noms_training.learn.data.shards import read_shards, shard_folders
 from noms_training.learn.log import read_log

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from noms_training.config import ActorConfig, NetworkConfig
+from noms_training.learn.config import ActorConfig, NetworkConfig
 from noms_training.learn.network import Actor, Critic, Trunk
 
 FEATURES, CHOICES, CARDS = 140, 30, 13

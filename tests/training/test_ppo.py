@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from noms_env.core.actions import PLAYING
-from noms_training.config import ActorConfig, PPOConfig
 from noms_training.learn.collect import Rollout
+from noms_training.learn.config import ActorConfig, PPOConfig
 from noms_training.learn.network import Actor, Critic, masked
 from noms_training.learn.ppo import (
     ACTOR_FIGURES,

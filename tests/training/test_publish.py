@@ -19,13 +19,13 @@ from noms_env.policy.player import load_policy
 from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 from noms_training.cli import main
-from noms_training.config import CurriculumConfig, TrainConfig
 from noms_training.evaluation.cross_play import FORMAT as CROSS_PLAY
 from noms_training.evaluation.deal_sets import digest
 from noms_training.evaluation.duplicate import unit_of
 from noms_training.evaluation.report import EXPLOIT
 from noms_training.evaluation.report import FORMAT as EVALUATION
 from noms_training.evaluation.tournament import FORMAT as TOURNAMENT
+from noms_training.learn.config import CurriculumConfig, TrainConfig
 from noms_training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
 from noms_training.publish.results import BEHAVIOUR, BEST_RESPONSES, CROSSED, PANEL, Results, ResultsError, read_results
 from noms_training.publish.runs import Trained, read_trained

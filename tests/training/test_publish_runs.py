@@ -17,7 +17,7 @@ from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_training.agents.table_pool import make_rule_sets
 from noms_training.commands.train import command
-from noms_training.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
+from noms_training.learn.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
 from noms_training.learn.data.decisions import empty_rows
 from noms_training.learn.data.shards import write_shards
 from noms_training.learn.log import SECONDS, Log

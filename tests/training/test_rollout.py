@@ -13,7 +13,6 @@ from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
 from noms_training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
-from noms_training.config import ActorConfig, TrainConfig
 from noms_training.learn.collect import (
     ActorPlayer,
     Played,
@@ -24,6 +23,7 @@ from noms_training.learn.collect import (
     joined,
     make_workers,
 )
+from noms_training.learn.config import ActorConfig, TrainConfig
 from noms_training.learn.gae import gae
 from noms_training.learn.network import Actor, masked
 from tests.begun import begun

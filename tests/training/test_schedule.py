@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from noms_training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from noms_training.learn import schedule
+from noms_training.learn.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from noms_training.learn.gae import LARGEST_REWARD, RewardScale
 from noms_training.learn.schedule import Stage
 

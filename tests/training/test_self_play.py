@@ -14,10 +14,10 @@ from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
 from noms_env.policy.player import load_policy
 from noms_training.agents.table_pool import AtTables, TablePool, play
-from noms_training.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from noms_training.learn import schedule
 from noms_training.learn.checkpoint import write_policy
 from noms_training.learn.collect import Rollout, entropies, joined
+from noms_training.learn.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from noms_training.learn.gae import calibration, explained_variance
 from noms_training.learn.network import masked
 from noms_training.learn.ppo import update_critic

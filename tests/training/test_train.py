@@ -18,8 +18,8 @@ from noms_env.policy.file import read_policy
 from noms_env.policy.player import load_policy
 from noms_env.variants.table_record import TABLE
 from noms_training.agents.table_pool import TablePool, make_rule_sets
-from noms_training.config import OpponentsConfig
 from noms_training.learn.checkpoint import CheckpointError, RunFolder, load_state, save_state
+from noms_training.learn.config import OpponentsConfig
 from noms_training.learn.log import Watcher
 from noms_training.learn.loop import train
 from noms_training.learn.schedule import Stage

@@ -16,10 +16,10 @@ from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
 from noms_training.commands import train as command
 from noms_training.commands.common import CommandError
-from noms_training.config import PRESETS, ActorConfig, TrainConfig, differences
 from noms_training.extras import MissingExtraError
 from noms_training.learn import loop
 from noms_training.learn.checkpoint import CheckpointError, RunFolder
+from noms_training.learn.config import PRESETS, ActorConfig, TrainConfig, differences
 from noms_training.learn.log import SECONDS, Watcher, read_log
 from tests.commands import Run, assert_refused, is_one_sentence
 from tests.policy.test_player import SMALL, make_actor, tensors_of

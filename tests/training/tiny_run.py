@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Mapping
 
-from noms_training.config import OpponentsConfig, TrainConfig
 from noms_training.learn.checkpoint import RunFolder
+from noms_training.learn.config import OpponentsConfig, TrainConfig
 from noms_training.learn.log import Watcher
 from noms_training.learn.loop import train
 from tests.training.test_self_play import tiny

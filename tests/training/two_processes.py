@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from noms_training.config import PPOConfig
 from noms_training.learn.collect import Played, Rollout, Worker
+from noms_training.learn.config import PPOConfig
 from noms_training.learn.distributed import Processes, join_processes, leave_processes
 from noms_training.learn.ppo import ACTOR_COLUMNS, Shuffle, Trainable, update_actor, update_critic
 from noms_training.learn.schedule import Now

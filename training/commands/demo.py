@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..learn.best_response import gain_alone
+from ..learn.config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..options import OFF, by_default
 from .common import OK, file_errors, wrong_arguments
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import tyro
 
-from ..config import TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..learn import expert_iteration
 from ..learn.best_response import RefusedError
+from ..learn.config import TrainConfig
 from ..learn.expert_iteration import Series
 from ..options import by_default
 from .arguments import Flag, check_run

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 import tyro
 
 from ..agents import foreign_code
-from ..config import PRESETS, TrainConfig, differences, fitting
 from ..console import print_lines
 from ..extras import require
+from ..learn.config import PRESETS, TrainConfig, differences, fitting
 from ..options import OFF, by_default
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 

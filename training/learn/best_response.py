@@ -16,11 +16,11 @@ from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
-from ..config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig, differences, fitting
 from ..evaluation.comparison import NothingPlayedError, compare, points_figure
 from ..evaluation.duplicate import ALONE
 from ..evaluation.statistics import Estimate
 from ..progress_bar import progress_bar
+from .config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig, differences, fitting
 from .log import read_log
 
 Train = Callable[[TrainConfig, Path], None]

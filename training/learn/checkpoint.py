@@ -38,8 +38,8 @@ from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import POLICY_NAME
 
-from ..config import TrainConfig
 from ..state_file import from_bytes, to_bytes
+from .config import TrainConfig
 
 FORMAT = "noms-state/"
 MAGIC = f"{FORMAT}5"

@@ -25,8 +25,8 @@ from noms_env.variants.families import EXACT_BID
 
 from ..agents.registry import label
 from ..agents.table_pool import Choose, TablePool, play, relative_points
-from ..config import TrainConfig
 from ..evaluation.behaviour_stats import Tally, count_deals
+from .config import TrainConfig
 from .log import Profile
 from .network import Actor
 from .opponents import draw_seating

@@ -25,11 +25,11 @@ from noms_env.variants import Rules, given_options
 
 from ..agents.registry import agent_spec, compile_players, label
 from ..agents.table_pool import make_rule_sets
-from ..config import ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
 from ..evaluation.duplicate import SaltedSet
 from ..options import parse_options
 from ..progress_bar import progress_bar
 from .best_response import RefusedError, Train, gain_alone, refusals
+from .config import ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
 from .data import workers
 from .data.decisions import columns_of
 from .data.shards import write_shards

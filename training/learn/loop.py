@@ -24,10 +24,10 @@ import torch
 
 from ..agents.registry import file_sha256
 from ..agents.spec import AgentSpec
-from ..config import TrainConfig
 from ..evaluation.comparison import figures
 from . import schedule
 from .checkpoint import CheckpointError, RunFolder, write_policy
+from .config import TrainConfig
 from .distributed import device_of, join_processes, leave_processes
 from .log import Watcher
 from .opponents import thinned

@@ -28,7 +28,7 @@ from noms_env.policy.file import read_info, read_policy
 from noms_env.policy.player import policy_file_of
 from noms_env.variants import Rules
 
-from ..config import ActorConfig, NetworkConfig, TrainConfig
+from .config import ActorConfig, NetworkConfig, TrainConfig
 from .fused import add_and_normalise
 from .sparse import first_layer
 

@@ -24,9 +24,9 @@ from torch.nn import functional
 
 from noms_env.core.actions import PLAYING
 
-from ..config import PPOConfig
 from ..thread_pool import ThreadPool
 from .collect import Rollout
+from .config import PPOConfig
 from .imitation import Recorded, distance_from
 from .network import GRAIN, Critic, masked, padded
 from .schedule import Now, Stage

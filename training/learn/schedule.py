@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from ..config import PPOConfig, TrainConfig
+from .config import PPOConfig, TrainConfig
 
 LEARNING_RATE_LEFT = 1 / 10
 CALL_COEFS_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6

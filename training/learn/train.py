@@ -24,7 +24,6 @@ from noms_env.variants import Rules
 from ..agents.registry import agent_spec, label
 from ..agents.spec import AgentSpec
 from ..agents.table_pool import AtTables, make_rule_sets
-from ..config import TrainConfig
 from ..options import parse_options
 from ..thread_pool import ThreadPool
 from . import schedule
@@ -41,6 +40,7 @@ from .collect import (
     make_workers,
     tables_for,
 )
+from .config import TrainConfig
 from .distributed import Processes, device_of, precision_of
 from .gae import RewardScale, critic_figures, gae, normalised
 from .imitation import SHARE, ImitatedExpert, Recorded, RecordedDecisions

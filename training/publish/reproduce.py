@@ -15,7 +15,7 @@ from typing import Any
 from noms_env.players import PLAYERS
 from noms_env.players.registry import FIRST, versioned
 
-from ..config import PRESETS, TrainConfig, differences
+from ..learn.config import PRESETS, TrainConfig, differences
 from ..learn.data.shards import read_shards, shard_folders
 
 WIDTH = 100

@@ -18,7 +18,7 @@ from noms_env._json import parse_json
 from noms_env.policy.file import PolicyInfo, read_info, read_policy
 from noms_env.policy.player import POLICY_NAME
 
-from ..config import TrainConfig
+from ..learn.config import TrainConfig
 from ..learn.log import HEADER, SECONDS, Series, as_csv, read_log
 from .plots import smoothed
 from .reproduce import Run, chained, export_commands, read_run, run_of

@@ -18,8 +18,8 @@ from noms_env.players.registry import FIRST, NEWEST
 from noms_env.policy.file import PolicyFileError, read_info
 from noms_env.policy.player import policy_file_of
 
-from .options import by_default
-from .text import printable
+from ..options import by_default
+from ..text import printable
 
 
 class _Checked:
