@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import UnionType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -22,15 +22,25 @@ from ..options import by_default
 from ..text import printable
 
 
+class Between(NamedTuple):
+    """The least and the greatest value of a field, in its annotation."""
+
+    least: float
+    most: float
+
+
 class _Checked:
-    """A configuration whose values have the types of their fields; ValueError if not."""
+    """A configuration whose values have the types of their fields, and lie between their limits; ValueError if not."""
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(type(self)).items():
-            value = getattr(self, name)
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            value, (kind, *notes) = getattr(self, name), get_args(hint) if get_origin(hint) is Annotated else (hint,)
             if not _fits(value, kind):
                 allowed = kind.__name__ if isinstance(kind, type) else str(kind).removeprefix("typing.")
                 raise ValueError(f"{name} must be {allowed}, not {value!r}")
+            for note in notes:
+                if isinstance(note, Between) and value is not None and not note.least <= value <= note.most:
+                    raise ValueError(f"{name} must be from {note.least} to {note.most}, not {value!r}")
 
 
 def _fits(value: object, kind: Any) -> bool:
@@ -38,7 +48,7 @@ def _fits(value: object, kind: Any) -> bool:
     if get_origin(kind) is Literal:
         return value in parts
     if get_origin(kind) is tuple:
-        return isinstance(value, tuple) and all(_fits(one, parts[0]) for one in value)
+        return isinstance(value, tuple) and all(_fits(part, parts[0]) for part in value)
     if get_origin(kind) is UnionType:
         return any(_fits(value, part) for part in parts)
     if isinstance(value, bool):
@@ -46,11 +56,8 @@ def _fits(value: object, kind: Any) -> bool:
     return isinstance(value, int | float if kind is float else kind)
 
 
-def _check_range(owner: object, low: float, high: float, *names: str) -> None:
-    for name in names:
-        value = getattr(owner, name)
-        if not low <= value <= high:
-            raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
+Share = Annotated[float, Between(0, 1)]
+Coefficient = Annotated[float, Between(0, 1000)]
 
 
 @dataclass(frozen=True)
@@ -63,14 +70,9 @@ class NetworkConfig(_Checked):
         card_width: Length of a card's embedding.
     """
 
-    width: int = 128
-    blocks: int = 3
-    card_width: int = 64
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, least in (("width", 4), ("blocks", 0), ("card_width", 1)):
-            _check_range(self, least, 8192, name)
+    width: Annotated[int, Between(4, 8192)] = 128
+    blocks: Annotated[int, Between(0, 8192)] = 3
+    card_width: Annotated[int, Between(1, 8192)] = 64
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,7 @@ class ActorConfig(NetworkConfig):
         scorer_width: Hidden units of the small network that scores each card to play, the same for all cards (0: none).
     """
 
-    scorer_width: int = 32
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_range(self, 0, 512, "scorer_width")
-
-
-COEFFICIENTS = ("target_kl", "max_grad_norm", "ent_coef_call", "ent_coef_play", "uniform_kl_coef")
+    scorer_width: Annotated[int, Between(0, 512)] = 32
 
 
 @dataclass(frozen=True)
@@ -109,23 +104,16 @@ class PPOConfig(_Checked):
             It keeps every call possible, so that auctions are not passed out for ever.
     """
 
-    update_epochs: int = 1
-    minibatch_size: int = 2048
-    learning_rate: float = 2e-3
-    clip_coef: float = 0.2
-    target_kl: float = 0.02
-    gae_lambda: float = 0.95
-    max_grad_norm: float = 0.5
-    ent_coef_call: float = 0.5
-    ent_coef_play: float = 0.12
-    uniform_kl_coef: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_range(self, 1, 100, "update_epochs")
-        _check_range(self, 1, 1 << 22, "minibatch_size")
-        _check_range(self, 0, 1, "learning_rate", "clip_coef", "gae_lambda")
-        _check_range(self, 0, 1000, *COEFFICIENTS)
+    update_epochs: Annotated[int, Between(1, 100)] = 1
+    minibatch_size: Annotated[int, Between(1, 1 << 22)] = 2048
+    learning_rate: Share = 2e-3
+    clip_coef: Share = 0.2
+    target_kl: Coefficient = 0.02
+    gae_lambda: Share = 0.95
+    max_grad_norm: Coefficient = 0.5
+    ent_coef_call: Coefficient = 0.5
+    ent_coef_play: Coefficient = 0.12
+    uniform_kl_coef: Coefficient = 0.1
 
 
 @dataclass(frozen=True)
@@ -140,16 +128,11 @@ class OpponentsConfig(_Checked):
         alone: At those tables the policy has one seat, and the opponents all others; otherwise they have one to all but one.
     """
 
-    share: float = 0.0
-    start: float = 0.6
-    past: int = 12
+    share: Share = 0.0
+    start: Share = 0.6
+    past: Annotated[int, Between(0, 1000)] = 12
     players: Annotated[tuple[str, ...], by_default("none")] = ()
     alone: Annotated[bool, by_default("off")] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_range(self, 0, 1, "share", "start")
-        _check_range(self, 0, 1000, "past")
 
 
 @dataclass(frozen=True)
@@ -167,16 +150,11 @@ class CurriculumConfig(_Checked):
     """
 
     expert: Annotated[str, by_default("none")] = ""
-    imitation: float = 0.1
+    imitation: Share = 0.1
     shards: Annotated[tuple[str, ...], by_default("none", "FOLDER ...")] = ()
-    distil_coef: float = 1.0
-    matches: float = 0.5
-    critic_warmup: float = 0.02
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_range(self, 0, 1, "imitation", "matches", "critic_warmup")
-        _check_range(self, 0, 1000, "distil_coef")
+    distil_coef: Coefficient = 1.0
+    matches: Share = 0.5
+    critic_warmup: Share = 0.02
 
     @property
     def imitation_end(self) -> float:
@@ -223,11 +201,11 @@ class TrainConfig(_Checked):
     seats: Annotated[tuple[int, ...], by_default("each game's usual number")] = ()
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
     initial_policy: Annotated[str, by_default("start untrained")] = ""
-    seed: int = 0
-    decisions: int = 6_000_000
-    batch_size: int = 32_768
-    tables: Annotated[int | None, by_default("as many as make a batch under random play")] = None
-    threads: Annotated[int | None, by_default("one for each core")] = None
+    seed: Annotated[int, Between(0, 2**63 - 1)] = 0
+    decisions: Annotated[int, Between(1, 10**15)] = 6_000_000
+    batch_size: Annotated[int, Between(1, 1 << 24)] = 32_768
+    tables: Annotated[int | None, Between(1, 1 << 20), by_default("as many as make a batch under random play")] = None
+    threads: Annotated[int | None, Between(1, 1024), by_default("one for each core")] = None
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     privileged_critic: bool = True
@@ -238,12 +216,12 @@ class TrainConfig(_Checked):
     ppo: PPOConfig = field(default_factory=PPOConfig)
     opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
-    evaluate_every: Annotated[int | None, by_default("a twentieth of the budget")] = None
-    evaluation_deals: int = 512
+    evaluate_every: Annotated[int | None, Between(1, 10**15), by_default("a twentieth of the budget")] = None
+    evaluation_deals: Annotated[int, Between(2, 1 << 20)] = 512
     panel: tuple[str, ...] = ("random", "thumb")
-    thumb_version: int = NEWEST
-    save_every: float = 120.0
-    keep: int = 2
+    thumb_version: Annotated[int, Between(FIRST, NEWEST)] = NEWEST
+    save_every: Annotated[float, Between(0, 10**9)] = 120.0
+    keep: Annotated[int, Between(1, 1000)] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -251,18 +229,9 @@ class TrainConfig(_Checked):
             raise ValueError("name at least one game to train on; `noms list` shows them")
         if not self.panel:
             raise ValueError("the panel needs one player or more: by it the policy is chosen that is kept")
-        if len(set(self.variants)) < len(self.variants):
-            raise ValueError("a game is named twice")
-        _check_range(self, 0, 2**63 - 1, "seed")
-        _check_range(self, 1, 10**15, "decisions")
-        _check_range(self, 1, 1 << 24, "batch_size")
-        _check_range(self, 2, 1 << 20, "evaluation_deals")
-        _check_range(self, FIRST, NEWEST, "thumb_version")
-        _check_range(self, 0, 10**9, "save_every")
-        _check_range(self, 1, 1000, "keep")
-        for name, most in (("tables", 1 << 20), ("threads", 1024), ("evaluate_every", 10**15)):
-            if getattr(self, name) is not None:
-                _check_range(self, 1, most, name)
+        for names, what in ((self.variants, "game"), (self.panel, "player of the panel")):
+            if len(set(names)) < len(names):
+                raise ValueError(f"a {what} is named twice")
 
     def as_dict(self) -> dict[str, Any]:
         """The configuration as plain values, for JSON."""
@@ -275,33 +244,21 @@ class TrainConfig(_Checked):
         Raises:
             ValueError: a key is unknown (as in a file of an older version) or missing, or a value is not allowed.
         """
-        made: TrainConfig = _from_dict(cls, values, "")
-        if "thumb_version" not in values:
-            made = dataclasses.replace(made, thumb_version=FIRST)
+        made: TrainConfig = _from_dict(cls, {"thumb_version": FIRST, **values} if isinstance(values, Mapping) else values, "")
         return made
-
-
-PARTS: dict[str, type[Any]] = {
-    "network": ActorConfig,
-    "critic": NetworkConfig,
-    "ppo": PPOConfig,
-    "opponents": OpponentsConfig,
-    "curriculum": CurriculumConfig,
-}
-"""The fields that are configurations themselves."""
 
 
 def _from_dict(kind: type[Any], values: object, where: str) -> Any:
     if not isinstance(values, Mapping):
         raise ValueError(f"{where.rstrip('.') or 'a configuration'} must be an object with keys, not {brief(values)}")
-    names = {part.name for part in dataclasses.fields(kind)}
-    unknown = sorted(set(values) - names)
-    if unknown:
-        raise ValueError(f"unknown key {where}{printable(unknown[0])}; this version has the keys {', '.join(sorted(names))}")
+    hints = get_type_hints(kind)
     made = {}
     for name, value in values.items():
-        if kind is TrainConfig and name in PARTS:
-            value = _from_dict(PARTS[name], value, f"{name}.")
+        if name not in hints:
+            keys = ", ".join(sorted(hints))
+            raise ValueError(f"unknown key {where}{printable(name)}; this version has the keys {keys}")
+        if dataclasses.is_dataclass(hints[name]):
+            value = _from_dict(hints[name], value, f"{name}.")
         made[name] = tuple(value) if isinstance(value, list) else value
     try:
         return kind(**made)
@@ -345,10 +302,10 @@ def fitting(config: TrainConfig, policy: str | None) -> TrainConfig:
     )
 
 
-def differences(one: dict[str, Any], other: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:
+def differences(before: dict[str, Any], after: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Where two configurations differ: name, and both values."""
-    for name, value in one.items():
+    for name, value in before.items():
         if isinstance(value, dict):
-            yield from differences(value, other[name], f"{where}{name}.")
-        elif value != other[name]:
-            yield f"{where}{name}", value, other[name]
+            yield from differences(value, after[name], f"{where}{name}.")
+        elif value != after[name]:
+            yield f"{where}{name}", value, after[name]
