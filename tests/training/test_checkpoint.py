@@ -33,15 +33,16 @@ from noms_training.learn.checkpoint import (
     code_revision,
     load_state,
     save_state,
+    to_bytes,
     write_file,
     write_policy,
 )
 from noms_training.learn.config import ActorConfig, TrainConfig
 from noms_training.learn.network import Actor
-from noms_training.state_file import to_bytes
 
 STATE: dict[str, Any] = {
     "weights": torch.arange(6.0).reshape(2, 3),
+    "part": torch.zeros(1_000_000)[:2],
     "halves": torch.tensor([1.5, -2.0], dtype=torch.bfloat16),
     "standing": {"best": None, "past": ["000012", "000034"], 7: (1, 2.5, True)},
 }
@@ -52,9 +53,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, torch.Tensor):
         return isinstance(other, torch.Tensor) and one.dtype == other.dtype and torch.equal(one, other)
     if isinstance(one, dict):
-        return isinstance(other, dict) and list(one) == list(other) and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     return type(one) is type(other) and bool(one == other)
 
 
@@ -62,48 +61,13 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     save_state(tmp_path / "state", STATE)
     assert same(load_state(tmp_path / "state"), STATE)
     assert [file.name for file in tmp_path.iterdir()] == ["state"]
+    assert (tmp_path / "state").stat().st_size < 10_000, "a part of a tensor does not bring the whole"
 
 
-def test_a_part_of_a_tensor_does_not_bring_the_whole(tmp_path: Path) -> None:
-    save_state(tmp_path / "state", {"part": torch.zeros(1_000_000)[:2]})
-    assert (tmp_path / "state").stat().st_size < 10_000
-
-
-def test_an_optimiser_goes_on_where_it_was(tmp_path: Path) -> None:
-    def steps(layer: torch.nn.Linear, optimiser: torch.optim.Optimizer, numbers: range) -> None:
-        for number in numbers:
-            optimiser.zero_grad()
-            layer(torch.full((1, 3), float(number))).square().sum().backward()
-            optimiser.step()
-
-    def made() -> tuple[torch.nn.Linear, torch.optim.Optimizer]:
-        torch.manual_seed(5)
-        layer = torch.nn.Linear(3, 2)
-        return layer, torch.optim.Adam(layer.parameters(), lr=0.1)
-
-    layer, optimiser = made()
-    steps(layer, optimiser, range(4))
-    save_state(tmp_path / "state", {"layer": layer.state_dict(), "optimiser": optimiser.state_dict()})
-    steps(layer, optimiser, range(4, 8))
-    other, its = made()
-    loaded = load_state(tmp_path / "state")
-    other.load_state_dict(loaded["layer"])
-    its.load_state_dict(loaded["optimiser"])
-    steps(other, its, range(4, 8))
-    assert torch.equal(layer.weight, other.weight)
-
-
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ({"a": {"b": [1, {2}]}}, r"state\['a'\]\['b'\]\[1\] is a set; only tensors, .* can be kept"),
-        ({"run": SimpleNamespace()}, r"state\['run'\] is a SimpleNamespace"),
-        ({"score": np.float64(1)}, r"state\['score'\] is a float64"),
-    ],
-)
-def test_other_things_cannot_be_kept(tmp_path: Path, state: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(TypeError, match=sentence):
-        save_state(tmp_path / "state", state)
+@pytest.mark.parametrize(("thing", "kind"), [([1, {2}], "set"), (np.float64(1), "float64")])
+def test_other_things_cannot_be_kept(tmp_path: Path, thing: Any, kind: str) -> None:
+    with pytest.raises(TypeError, match=f"no {kind}"):
+        save_state(tmp_path / "state", {"a": {"b": thing}})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -122,19 +86,12 @@ def test_a_state_cannot_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     buffer = io.BytesIO()
     torch.save({"a": Malicious()}, buffer)
-    for content in (buffer.getvalue(), pickle.dumps({"a": Malicious()}, protocol=2), b"", b"\x80", b"PK\x03\x04"):
-        (tmp_path / "state").write_bytes(with_digest(content))
-        with pytest.raises(CheckpointError, match="is not the state of a training run"):
-            load_state(tmp_path / "state")
+    for content in (buffer.getvalue(), pickle.dumps({"a": Malicious()}, protocol=2), b"", b"PK\x03\x04"):
+        for whole in (content, with_digest(content)):
+            (tmp_path / "state").write_bytes(whole)
+            with pytest.raises(CheckpointError, match="is not the state of a training run"):
+                load_state(tmp_path / "state")
     assert not (tmp_path / "ran").exists()
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="cannot be read: No such file"):
-        load_state(tmp_path / "none")
-    torch.save(STATE, tmp_path / "bare")
-    with pytest.raises(CheckpointError, match="is not the state of a training run"):
-        load_state(tmp_path / "bare")
 
 
 def broken(number: int) -> Callable[..., Any]:
@@ -170,67 +127,32 @@ def test_a_nearly_full_disk_is_noticed_before(tmp_path: Path, monkeypatch: pytes
             assert list(tmp_path.iterdir()) == []
 
 
-LIMITED = """
-import resource, signal, sys, torch
-from noms_training.learn.checkpoint import CheckpointError, RunFolder
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-with RunFolder.create(sys.argv[1], {}) as folder:
-    folder.write_state(5, {"a": torch.zeros(1000)})
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-    try:
-        folder.write_state(6, {"a": torch.zeros(1_000_000)})
-    except CheckpointError as error:
-        print(error)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits on the size of files")
-def test_a_file_that_cannot_grow(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", LIMITED, str(tmp_path / "run")], capture_output=True, text=True, check=True)
-    assert "000000000006.pt cannot be written: File too large" in done.stdout
-    assert [file.name for file in (tmp_path / "run" / "state").iterdir()] == ["000000000005.pt"]
-    folder = RunFolder.open(tmp_path / "run")
-    assert folder.latest_state() is not None
-    folder.close()
-
-
 def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    for path, why in (
-        (tmp_path / "file", "it is a file, and no folder for a run"),
-        (tmp_path / "file" / "run", "Not a directory"),
-    ):
-        with pytest.raises(CheckpointError, match=f"cannot be written: {why}"):
+    for path, why in ((tmp_path / "file", "is no folder"), (Path(os.devnull), "is no folder"), (tmp_path / "file" / "run", "")):
+        with pytest.raises(CheckpointError, match=f"{path} cannot be written: .*{why}"):
             RunFolder.create(path, {})
     RunFolder.create(tmp_path / "run", {}).close()
-    monkeypatch.setattr(os, "fsync", broken(errno.EROFS))
-    with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
-        RunFolder.open(tmp_path / "run")
-    with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
-        RunFolder.create(tmp_path / "new", {})
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", broken(errno.EROFS))
+        with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
+            RunFolder.open(tmp_path / "run")
     RunFolder.open(tmp_path / "run").close()
-    RunFolder.create(tmp_path / "new", {}).close()
 
 
-def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    with RunFolder.create(tmp_path / "run", {"seed": 3}) as folder:
-        assert folder.config() == {"seed": 3}
-        assert folder.latest_state() is None
-        assert sorted(file.name for file in folder.path.iterdir()) == ["config.json", "lock", "past", "state"]
-    with pytest.raises(CheckpointError, match="already holds a run: continue it with --resume"):
-        RunFolder.create(tmp_path / "run", {})
-    (tmp_path / "run" / "config.json").unlink()
-    save_state(tmp_path / "run" / "state" / "000000000001.pt", {})
-    with pytest.raises(CheckpointError, match="already holds a run"):
-        RunFolder.create(tmp_path / "run", {})
-
-
-def test_there_must_be_a_run_to_go_on_with(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none"):
+def test_a_run_is_not_overwritten_and_there_must_be_one_to_go_on_with(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "run"):
         with pytest.raises(CheckpointError, match="holds no run to continue"):
             RunFolder.open(path)
     assert list(tmp_path.iterdir()) == []
+    with RunFolder.create(tmp_path / "run", {"seed": 3}) as folder:
+        assert (folder.config(), folder.latest_state()) == ({"seed": 3}, None)
+        assert sorted(file.name for file in folder.path.iterdir()) == ["config.json", "lock", "past", "state"]
+        folder.write_state(1, {})
+    for _ in ("the configuration", "states without it"):
+        with pytest.raises(CheckpointError, match="already holds a run"):
+            RunFolder.create(tmp_path / "run", {})
+        (tmp_path / "run" / "config.json").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000])
@@ -238,9 +160,6 @@ def test_a_damaged_configuration(tmp_path: Path, text: str) -> None:
     with RunFolder.create(tmp_path / "run", {}) as folder:
         (folder.path / "config.json").write_text(text)
         with pytest.raises(CheckpointError, match=r"config\.json is damaged"):
-            folder.config()
-        (folder.path / "config.json").unlink()
-        with pytest.raises(CheckpointError, match=r"config\.json cannot be read: No such file"):
             folder.config()
 
 
@@ -259,20 +178,17 @@ def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest
         load_state(path)
 
 
-def test_further_files_of_a_state_that_was_never_whole_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_a_state_that_was_never_whole_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noms_training.learn.checkpoint.MOST_BYTES", 600)
     with RunFolder.create(tmp_path / "run", {}) as folder:
         folder.write_state(1, {"decisions": 1, "actor": torch.zeros(500)})
-        states = folder.path / "state"
+    states = folder.path / "state"
     whole = sorted(file.name for file in states.iterdir())
     assert len(whole) > 3
-    for number in (1, 2):
-        (states / f"000000000009.pt.{number}").write_bytes(b"of a process that was killed")
-    with RunFolder.open(folder.path) as folder:
-        assert sorted(file.name for file in states.iterdir()) == whole
-        state = folder.latest_state()
-        assert state is not None
-        assert state["decisions"] == 1
+    for name in ("000000000009.pt.1", "000000000009.pt.2", ".000000000009.pt.part"):
+        (states / name).write_bytes(b"of a process that was killed")
+    RunFolder.open(folder.path).close()
+    assert sorted(file.name for file in states.iterdir()) == whole
 
 
 def test_the_last_states_are_kept(tmp_path: Path) -> None:
@@ -371,21 +287,6 @@ def test_the_policy_of_a_run(tmp_path: Path) -> None:
     assert TrainConfig.from_dict(info.training) == run.config
 
 
-def test_past_selves(tmp_path: Path) -> None:
-    with RunFolder.create(tmp_path / "run", {}) as folder:
-        for decisions in (10, 20, 30):
-            actor, run = trained(decisions)
-            folder.write_past(f"{decisions:012d}", actor, run)
-        assert folder.past() == ["000000000010", "000000000020", "000000000030"]
-        folder.write_state(30, {"standing": {"past": ["000000000010", "000000000030"]}})
-        assert folder.past() == ["000000000010", "000000000030"]
-        loaded, _ = trained(1)
-        loaded.load_state_dict(folder.read_past("000000000030"))
-        assert all(torch.equal(one, other) for one, other in zip(actor.parameters(), loaded.parameters(), strict=True))
-        with pytest.raises(CheckpointError, match=r"there is no file .*000000000020\.safetensors"):
-            folder.read_past("000000000020")
-
-
 def test_past_selves_stay_as_long_as_a_kept_state_names_them(tmp_path: Path) -> None:
     actor, run = trained()
     past = [f"{decisions:012d}" for decisions in (10, 20, 30, 40)]
@@ -401,6 +302,11 @@ def test_past_selves_stay_as_long_as_a_kept_state_names_them(tmp_path: Path) -> 
         folder.write_past(past[3], actor, run)
         folder.write_state(40, {"standing": {"past": past[2:]}})
         assert folder.past() == past[1:]
+        loaded, _ = trained(1)
+        loaded.load_state_dict(folder.read_past(past[3]))
+        assert all(torch.equal(one, other) for one, other in zip(actor.parameters(), loaded.parameters(), strict=True))
+        with pytest.raises(CheckpointError, match=f"there is no file .*{past[0]}"):
+            folder.read_past(past[0])
 
 
 def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from noms_env._files import lock, open_file, read_file, write_atomically
@@ -38,7 +40,6 @@ from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import POLICY_NAME
 
-from ..state_file import from_bytes, to_bytes
 from .config import TrainConfig
 
 FORMAT = "noms-state/"
@@ -62,18 +63,69 @@ class OtherVersionError(CheckpointError):
 # ------------------------------------------------------------------------------------------------------ state files
 
 
-def save_state(path: Path | str, state: Mapping[str, Any]) -> None:
-    """Write a state; the file of that name is replaced only once the new one is safe on the disk.
+def to_bytes(state: Mapping[str, Any]) -> bytes:
+    """A state as a file of safetensors, whose metadata say which tensor lies where.
+
+    Tensors are `{"tensor": "0"}` there, containers `{"dict": [[name, value], ...]}`, `{"list": [...]}` and `{"tuple": [...]}`,
+    plain values themselves.
 
     Args:
-        path: where.
-        state: tensors and plain values, in dictionaries, lists and tuples.
+        state: tensors, None, booleans, numbers and texts, in dictionaries, lists and tuples.
 
     Raises:
         TypeError: there is something else in it.
-        CheckpointError: the file cannot be written; an older one is whole.
     """
-    content, path = to_bytes(state), Path(path)
+    tensors: dict[str, Tensor] = {}
+
+    def packed(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            name = str(len(tensors))
+            tensors[name] = value.detach().cpu().clone().contiguous()  # without what else shares its memory
+            return {"tensor": name}
+        if isinstance(value, Mapping):
+            return {"dict": [[name, packed(part)] for name, part in value.items()]}
+        if isinstance(value, list | tuple):
+            return {type(value).__name__: [packed(part) for part in value]}
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        raise TypeError(f"a state holds tensors, numbers, texts and containers, and no {type(value).__name__}")
+
+    document = json.dumps(packed(state))
+    return bytes(save(tensors, {"state": document}))
+
+
+def from_bytes(content: bytes) -> dict[str, Any]:
+    """The state that `to_bytes` was given, its tensors on the CPU; ValueError if it was given none for these bytes."""
+    try:
+        tensors = load(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+
+        def unpacked(value: Any) -> Any:
+            if not isinstance(value, dict):
+                return value
+            ((kind, held),) = value.items()
+            if kind == "tensor":
+                return tensors[held].clone()
+            if kind == "dict":
+                return {name: unpacked(part) for name, part in held}
+            return {"list": list, "tuple": tuple}[kind](map(unpacked, held))
+
+        state = unpacked(json.loads(header["__metadata__"]["state"]))
+    except (SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(state, dict):
+        raise ValueError(f"it holds a {type(state).__name__}")
+    return state
+
+
+def save_state(path: Path, state: Mapping[str, Any]) -> None:
+    """Write a state (see `to_bytes`) into files of at most 16 MB; the old ones go once the new ones are safe on the disk.
+
+    Raises:
+        TypeError: there is something in it that cannot be kept.
+        CheckpointError: a file cannot be written; an older one is whole.
+    """
+    content = to_bytes(state)
     parts = [content[start : start + MOST_BYTES] for start in range(0, len(content), MOST_BYTES)]
     for number, part in enumerate(parts[1:], 1):
         write_file(part_of(path, number), part)
@@ -87,46 +139,35 @@ def part_of(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}")
 
 
-def remove_state(path: Path) -> None:
-    """Remove a state with all its files."""
-    for file in [path, *path.parent.glob(f"{path.name}.*")]:
-        file.unlink(missing_ok=True)
-
-
-def load_state(path: Path | str) -> dict[str, Any]:
+def load_state(path: Path) -> dict[str, Any]:
     """Read a state; tensors are on the CPU.
 
     Raises:
         OtherVersionError: another version has written it.
         CheckpointError: there is no such file, or it is damaged or something else.
     """
-    file = Path(path)
     try:
-        with open_file(file) as opened:
+        with open_file(path) as opened:
             line = opened.read(FIRST_LINE)
             if not line.startswith(f"{MAGIC} ".encode()):
                 if re.match(rf"{FORMAT}\d+ [0-9a-f]{{60}}".encode(), line):
-                    raise OtherVersionError(f"{file} was written by another version of noms, which can continue the run")
-                raise CheckpointError(f"{file} is not the state of a training run")
+                    raise OtherVersionError(f"{path} was written by another version of noms, which can continue the run")
+                raise CheckpointError(f"{path} is not the state of a training run")
             content = opened.read()
-        for number in itertools.takewhile(lambda number: part_of(file, number).exists(), itertools.count(1)):
-            content += read_file(part_of(file, number))
+        for number in itertools.takewhile(lambda number: part_of(path, number).exists(), itertools.count(1)):
+            content += read_file(part_of(path, number))
     except OSError as error:
-        raise CheckpointError(f"{file} cannot be read: {error.strerror}") from error
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
     if line != f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode():
-        raise CheckpointError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
+        raise CheckpointError(f"{path} is damaged: its content does not have the SHA-256 that it was written with")
     try:
         return from_bytes(content)
     except ValueError as error:
-        raise CheckpointError(f"{file} is not the state of a training run") from error
+        raise CheckpointError(f"{path} is not the state of a training run") from error
 
 
 def check_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
-    """Make sure that a state can be that of an optimizer, which torch takes as it comes.
-
-    Raises:
-        ValueError: its settings, but for the learning rate, or its tensors are others.
-    """
+    """ValueError if a state cannot be that of an optimizer: its settings, but for the learning rate, or its tensors differ."""
     groups = optimizer.state_dict()["param_groups"], state["param_groups"]
     now, then = ([group | {"lr": 0} for group in each] for each in groups)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -144,9 +185,8 @@ def write_file(path: Path, content: bytes) -> None:
     Raises:
         CheckpointError: it cannot be written; an older file of that name is whole.
     """
-    with _sentences(path):
-        free = shutil.disk_usage(path.parent).free
-        need = len(content) + SPARE
+    with file_sentences(path):
+        free, need = shutil.disk_usage(path.parent).free, len(content) + SPARE
         if free < need:
             left = f"the disk has {free >> 20} MiB left, and {-(-need >> 20)} are needed, of which {SPARE >> 20} stay free"
             raise CheckpointError(f"{path} cannot be written: {left}")
@@ -154,7 +194,8 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def _sentences(path: Path) -> Iterator[None]:
+def file_sentences(path: Path) -> Iterator[None]:
+    """Turn an OSError into a CheckpointError."""
     try:
         yield
     except OSError as error:
@@ -185,23 +226,20 @@ class Trained(Protocol):
     encoding: Encoding
 
 
-def _to_standard_error(line: str) -> None:
-    print(f"noms: {line}", file=sys.stderr, flush=True)
-
-
 class RunFolder:
     """The folder of a run. `create` or `open` gives one that is locked against other processes until `close`.
 
     Attributes:
         path: the folder.
         policy: file of the best policy.
+        keep: states to keep.
         warn: is given a line where something had to be passed over.
     """
 
-    def __init__(self, path: Path | str, *, keep: int = 2, warn: Callable[[str], None] = _to_standard_error) -> None:
-        """A folder that somebody else has locked, to read from (the further processes of a run); `keep`: states to keep."""
-        self.path = Path(path)
-        self.keep, self.warn = keep, warn
+    def __init__(self, path: Path | str, *, keep: int = 2, warn: Callable[[str], None] | None = None) -> None:
+        """A folder that somebody else has locked, to read from (the further processes of a run)."""
+        self.path, self.keep = Path(path), keep
+        self.warn = warn or (lambda line: print(f"noms: {line}", file=sys.stderr, flush=True))
         self.policy = self.path / POLICY_NAME
         self._config, self._states, self._past = self.path / "config.json", self.path / "state", self.path / "past"
         self._lock: IO[str] | None = None
@@ -209,12 +247,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path | str, config: Mapping[str, Any], **arguments: Any) -> RunFolder:
-        """The folder of a new run; it is made where it is not there.
-
-        Args:
-            path: of the folder.
-            config: the configuration, as JSON can hold it.
-            arguments: `keep` and `warn`.
+        """The folder of a new run, with its configuration; it is made where it is not there. `arguments`: `keep` and `warn`.
 
         Raises:
             CheckpointError: there is a run in it, another process trains there, or it cannot be written to.
@@ -222,8 +255,7 @@ class RunFolder:
         folder = cls(path, **arguments)
         if folder.has_run():
             raise CheckpointError(f"{folder.path} already holds a run: continue it with --resume, or name another by --out")
-        folder._start(config)
-        return folder
+        return folder._started(config)
 
     @classmethod
     def open(cls, path: Path | str, **arguments: Any) -> RunFolder:
@@ -235,30 +267,26 @@ class RunFolder:
         folder = cls(path, **arguments)
         if not folder.has_run():
             raise CheckpointError(f"{folder.path} holds no run to continue; without --resume a new one is started there")
-        folder._start()
-        return folder
+        return folder._started(None)
 
-    def _start(self, config: Mapping[str, Any] | None = None) -> None:
+    def _started(self, config: Mapping[str, Any] | None) -> RunFolder:
         """Lock the folder, clear away what a process that was killed has left, and make sure that it can be written to."""
         folders = self.path, self._states, self._past
-        if self.path.is_file():
-            raise CheckpointError(f"{self.path} cannot be written: it is a file, and no folder for a run")
-        with _sentences(self.path):
+        if self.path.exists() and not self.path.is_dir():
+            raise CheckpointError(f"{self.path} cannot be written: it is no folder")
+        with file_sentences(self.path):
             for folder in folders:
                 folder.mkdir(parents=True, exist_ok=True)
-        with _sentences(self.path / "lock"):
-            self._lock = (self.path / "lock").open("a+")
         try:
-            with _sentences(self.path / "lock"):
+            with file_sentences(self.path / "lock"):
+                self._lock = (self.path / "lock").open("a+")
                 is_ours = lock(self._lock)
             if not is_ours:
                 raise CheckpointError(f"another process trains in {self.path}; wait for it, stop it, or name another by --out")
             for folder in folders:
-                for left in folder.glob(".*.part"):
+                orphans = (part for part in folder.glob("*.pt.[0-9]*") if not part.with_suffix("").exists())
+                for left in [*folder.glob(".*.part"), *orphans]:  # orphans: of a state whose first file is not there
                     left.unlink(missing_ok=True)
-                for left in folder.glob("*.pt.[0-9]*"):  # of a state whose first file was never written, or is gone
-                    if not left.with_suffix("").exists():
-                        left.unlink(missing_ok=True)
                 write_file(folder / "probe", b"0" * 4096)
                 (folder / "probe").unlink()
             if config is not None:
@@ -266,6 +294,7 @@ class RunFolder:
         except BaseException:
             self.close()
             raise
+        return self
 
     def __enter__(self) -> RunFolder:
         return self
@@ -284,20 +313,16 @@ class RunFolder:
         return self._config.exists() or any(self._states.glob("*.pt"))
 
     def config(self) -> dict[str, Any]:
-        """How the run was started.
-
-        Raises:
-            CheckpointError: the file of it is not there, or damaged.
-        """
+        """How the run was started; CheckpointError if the file of it is not there, or damaged."""
         try:
-            found = parse_json(read_file(self._config))
+            config = parse_json(read_file(self._config))
         except OSError as error:
             raise CheckpointError(f"{self._config} cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise CheckpointError(f"{self._config} is damaged: {error}") from error
-        if not isinstance(found, dict):
+        if not isinstance(config, dict):
             raise CheckpointError(f"{self._config} is damaged: it is no JSON object")
-        return found
+        return config
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Keep how the run is started, or with which budget it goes on; CheckpointError if that cannot be written."""
@@ -317,7 +342,8 @@ class RunFolder:
         save_state(new, state)
         self._named[new] = _past_of(state)
         for old in self._state_files()[: -self.keep]:
-            remove_state(old)
+            for file in [old, *old.parent.glob(f"{old.name}.*")]:
+                file.unlink(missing_ok=True)
         named = {name for file in self._state_files() for name in self._past_named_by(file)}
         for name in set(self.past()) - named:
             self._past_file(name).unlink(missing_ok=True)
@@ -370,11 +396,7 @@ class RunFolder:
         write_policy(self._past_file(name), actor, run, None)
 
     def read_past(self, name: str) -> dict[str, Tensor]:
-        """Parameters of a past policy.
-
-        Raises:
-            CheckpointError: there is none of that name, or it is damaged.
-        """
+        """Parameters of a past policy; CheckpointError if there is none of that name, or it is damaged."""
         try:
             _, _, tensors = read_policy(self._past_file(name))
         except PolicyFileError as error:
@@ -428,7 +450,7 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
     )
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
     try:
-        with _sentences(path):
+        with file_sentences(path):
             save_policy(path, tensors, info)
     except PolicyFileError as error:
         raise CheckpointError(f"{path} is not written: {error}") from error
