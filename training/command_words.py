@@ -113,7 +113,8 @@ def parsed(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any
             return tyro.cli(function, prog=prog, args=words, registry=registry)
     except SystemExit as end:
         if end.code:
-            raise CommandError(f"{sentence(said.getvalue(), prog)}; see {prog} --help") from None
+            help_word = getattr(function, "full_help", "--help")
+            raise CommandError(f"{sentence(said.getvalue(), prog)}; see {prog} {help_word}") from None
         prose = re.compile(r"(?m)^[A-Za-z-].*$")
         print(prose.sub(lambda line: textwrap.fill(line[0], columns), said.getvalue()), end="")
         raise

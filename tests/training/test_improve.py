@@ -98,7 +98,7 @@ def test_rounds_from_end_to_end_go_on_where_they_were_stopped(run: Run, first: P
 def train_round(policy: str, folder: Path, train: Train) -> dict[str, Any]:
     """The first round of a series."""
     spread = expert_iteration.Workers(1, on_ray=False)
-    return expert_iteration.train_round(expert_iteration.Series(policy), policy, folder, 1, spread, train)
+    return expert_iteration.train_round(expert_iteration.Series(policy, decisions=5_000), policy, folder, 1, spread, train)
 
 
 @pytest.mark.parametrize(("mean", "kept"), [(0.1, "run"), (-0.1, "before")])
@@ -113,6 +113,7 @@ def test_the_better_policy_is_kept(
     result = train_round(str(first), tmp_path / "01", lambda config, folder: trained.append((config, folder)))
     ((config, folder),) = trained
     assert (config.initial_policy, folder) == (str(first), tmp_path / "01" / "run")
+    assert config.batch_size == 5_000, "an iteration is no larger than the budget"
     assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
 
 

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+from noms_env.variants import RulesError
 from noms_training.learn.distributed import precision_of
+from noms_training.learn.loop import prepared
+from tests.training.test_self_play import tiny
 
 UNUSED = ("head.nominate", "head.words")
 """The actor of the test has outputs for cards to play only."""
@@ -89,3 +92,14 @@ def test_bf16_is_used_where_its_products_are_faster(cpu: dict[str, Any], fast: b
     monkeypatch.setattr("torch.cpu.get_capabilities", lambda: cpu)
     assert precision_of("auto", "cpu") == (torch.bfloat16 if fast else torch.float32)
     assert [precision_of(name, "cpu") for name in ("bf16", "fp32")] == [torch.bfloat16, torch.float32]
+
+
+def test_the_processes_part_where_a_run_cannot_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = list[str]()
+    for name, value in {"init_process_group": None, "new_group": None, "get_rank": 0, "get_world_size": 2}.items():
+        monkeypatch.setattr(f"torch.distributed.{name}", lambda *_, value=value: value)
+    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: calls.append("parted"))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RulesError, match="bridge"), prepared(tiny("bridge")):
+        pass
+    assert calls == ["parted"]

@@ -149,34 +149,29 @@ class Noting(Watcher):
     """Keeps what it is told."""
 
     def __init__(self) -> None:
-        self.evaluations: list[dict[str, float]] = []
+        self.evaluations: dict[int, Mapping[str, float]] = {}
         self.notes: list[str] = []
-        self.beginnings: list[tuple[int, int]] = []
+        self.beginnings: list[int] = []
 
     def started(self, done: int, total: int) -> None:
-        self.beginnings.append((done, total))
+        self.beginnings.append(done)
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self.evaluations.append(dict(metrics))
+        self.evaluations[decisions] = dict(metrics)
 
     def note(self, text: str) -> None:
         self.notes.append(text)
 
 
 def test_a_run_that_goes_on_with_a_larger_budget_is_evaluated_on_the_way(tmp_path: Path) -> None:
-    config, evaluations = tiny("down_up", decisions=4_000, evaluation_deals=2, panel=("random",)), list[int]()
-
-    class Noting(Watcher):
-        def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-            evaluations.append(decisions)
-
+    config, first, second = tiny("down_up", decisions=4_000, evaluation_deals=2, panel=("random",)), Noting(), Noting()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
-        train(config, folder, Noting())
-        first = len(evaluations)
-        train(replace(config, decisions=8_000), folder, Noting())
-    steps = np.diff(evaluations[first - 1 :])
+        train(config, folder, first)
+        train(replace(config, decisions=8_000), folder, second)
+    steps = np.diff([max(first.evaluations), *second.evaluations])
+    assert second.beginnings == [max(first.evaluations)]
     assert len(steps) >= 4
-    assert steps.max() < 2 * max(400, np.diff(evaluations[:first]).max()), evaluations
+    assert steps.max() < 2 * max(400, np.diff(list(first.evaluations)).max())
 
 
 def renamed(state: dict[Any, Any], name: str, value: Any) -> dict[Any, Any]:
@@ -191,21 +186,17 @@ def renamed(state: dict[Any, Any], name: str, value: Any) -> dict[Any, Any]:
     ("name", "value"),
     [
         ("actor", None),
-        ("actor", {}),
         ("actor/head.bias", torch.zeros(3)),
         ("iteration", "many"),
         ("decisions", -1),
-        ("standing", None),
         ("standing/past", ["../../policy"]),
         ("standing/colour", 3),
         ("actor_optimizer/param_groups", []),
         ("actor_optimizer/state/0/exp_avg", torch.zeros(1)),
         ("actor_optimizer/state/0/exp_avg", torch.zeros(1, dtype=torch.int64)),
-        ("critic_optimizer/state/0", 7),
         ("reward_scale/weight", [1.0]),
         ("tables", {}),
         ("tables/1", torch.zeros(3, 5, dtype=torch.uint8)),
-        ("tables/1", "full"),
     ],
 )
 def test_a_state_that_is_not_of_the_run_is_a_sentence(uninterrupted: Path, tmp_path: Path, name: str, value: Any) -> None:
@@ -233,16 +224,39 @@ def test_evaluations_tell_of_sampled_and_most_probable_actions_and_the_best_is_k
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
         train(config, folder, noting)
         assert folder.past() == []
-    assert noting.beginnings == [(0, 6_000)]
-    assert len(noting.evaluations) >= 3
-    for metrics in noting.evaluations:
+    first, *evaluations = noting.evaluations.values()
+    assert len(evaluations) >= 2
+    for metrics in (first, *evaluations):
         for name in ("eval/points/down_up_4/random", "eval/greedy/points/down_up_4/random"):
             assert np.isfinite(metrics[name])
-    assert "eval/score" not in noting.evaluations[0]
-    scores = [metrics["eval/score"] for metrics in noting.evaluations[1:]]
+    assert "eval/score" not in first
+    scores = [metrics["eval/score"] for metrics in evaluations]
     best = [score for place, score in enumerate(scores) if score > max(scores[:place], default=-np.inf)]
     assert len([note for note in noting.notes if "policy.safetensors" in note]) == len(best)
     assert load_policy(folder.policy).info.score == pytest.approx(best[-1])
+
+
+class CtrlC(Watcher):
+    """Stops the run, by signal, after so many decisions."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        if decisions >= self.after:
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(("after", "is_stopped"), [(1, True), (1_500, False)])
+def test_ctrl_c_in_the_last_iteration_ends_a_run_that_is_finished(after: int, is_stopped: bool, tmp_path: Path) -> None:
+    config = tiny("down_up", decisions=1_500, evaluation_deals=2)
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        if is_stopped:
+            with pytest.raises(KeyboardInterrupt):
+                train(config, folder, CtrlC(after))
+        else:
+            assert train(config, folder, CtrlC(after))
+        assert (folder.decisions < 1_500) is is_stopped
 
 
 def test_a_run_in_pieces_of_time_ends_like_one_in_one_piece(uninterrupted: Path, tmp_path: Path) -> None:
@@ -263,7 +277,7 @@ def test_a_run_whose_budget_is_spent_does_nothing_more(tmp_path: Path) -> None:
         before = last_state(folder.path)
         noting = Noting()
         train(config, folder, noting)
-        assert noting.beginnings[0][0] >= 500
+        assert noting.beginnings[0] >= 500
         assert same(last_state(folder.path), before)
 
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from noms_training.learn.collect import Played, Rollout, Worker
 from noms_training.learn.config import PPOConfig
-from noms_training.learn.distributed import Processes, join_processes, leave_processes
+from noms_training.learn.distributed import Processes, joined_processes
 from noms_training.learn.ppo import ACTOR_COLUMNS, Shuffle, Trainable, update_actor, update_critic
 from noms_training.learn.schedule import Now
 from noms_training.learn.train import Trainer
@@ -75,7 +75,6 @@ def run(processes: Processes) -> dict[str, np.ndarray]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    together = join_processes("cpu")
-    found = update(together) if sys.argv[1] == "update" else run(together)
-    np.savez(sys.argv[2], allow_pickle=False, **found)
-    leave_processes(together)
+    with joined_processes("cpu") as together:
+        found = update(together) if sys.argv[1] == "update" else run(together)
+        np.savez(sys.argv[2], allow_pickle=False, **found)

@@ -12,7 +12,6 @@ from ..console import print_lines
 from ..extras import require
 from ..learn import expert_iteration
 from ..learn.best_response import RefusedError
-from ..learn.config import TrainConfig
 from ..learn.expert_iteration import Series
 from ..options import by_default
 from .arguments import Flag, check_run
@@ -46,7 +45,6 @@ def improve(
         ray: Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none.
         out: The folder of all rounds.
     """
-    from ..learn.checkpoint import RunFolder
     from ..learn.data.workers import WorkerError
     from . import train
 
@@ -58,9 +56,6 @@ def improve(
         raise CommandError("give --workers or --ray, and not both")
     check(series)
 
-    def train_in(config: TrainConfig, folder: Path) -> None:
-        train.run(config, folder, RunFolder(folder).has_run())
-
     policy = series.policy
     try:
         expert_iteration.read_training(policy)
@@ -68,7 +63,7 @@ def improve(
             expert_iteration.keep_settings(series, folder)
         for number in range(1, rounds + 1):
             with file_errors(f"cannot write {folder}"):
-                result = expert_iteration.train_round(series, policy, folder / f"{number:02}", number, spread, train_in)
+                result = expert_iteration.train_round(series, policy, folder / f"{number:02}", number, spread, train.continued)
             policy = result["kept"]
             print_lines([f"round {number}: {summary(result)}"])
     except RefusedError as error:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 Preset = Literal["smoke", "fast", "standard", "long"]
 USUAL: Preset = "fast"
 RUNS = Path("runs")
+NO_GAME = "name at least one game to train on; `noms list` shows them"
 MAIN = ("variants", "seats", "option", "initial_policy", "seed", "decisions", "threads", "device", "evaluate_every")
 """Settings that `--help` shows; `--help-all` shows all."""
 MORE = "`noms train --help-all` shows all options."
 NOTHING = ("",)
-"""In place of the games, where the command line has to name them."""
+"""In place of the games, until the command line or the folder of a run has named them."""
 HELP = """\
 Train a policy by self-play.
 
@@ -62,20 +63,8 @@ For example:
 
 
 def command(words: Sequence[str]) -> Callable[..., int]:
-    """The function of `noms train`. Its defaults are those of the preset or of the run to continue that the words name.
-
-    The network fits the initial policy (`fitting`). CommandError if there is no such run. The short help has `MAIN` only.
-    """
-    wants_help = bool({"-h", "--help", "--help-all"} & set(words))
-    preset, goes_on = _value_of("--preset", words), not wants_help and _goes_on(words)
-    saved = saved_config(_folder_to_resume(words)) if goes_on else None
-    default = preset_config(preset or USUAL, NOTHING if saved is None else saved.variants)
-    default = fitting(default, _value_of("--initial-policy", words))
-    if saved is not None and preset is None:
-        default = saved
-    if saved is not None and _value_of("--option", words) is not None:  # the parser adds to the options that it finds
-        default = dataclasses.replace(default, option=())
-    is_short = wants_help and "--help-all" not in words
+    """The function of `noms train`; its help has all options, or with `--help` among the words those of `MAIN`."""
+    default = preset_config(USUAL)
 
     def train(
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
@@ -89,10 +78,12 @@ def command(words: Sequence[str]) -> Callable[..., int]:
             foreign_code.allow_programs()
         if minutes is not None and not minutes > 0:
             raise CommandError(f"--minutes must be above 0, not {minutes:g}")
-        return start(config, preset, out, resume or goes_on, minutes, words)
+        return start(config, named_options(words), preset, out, resume, minutes)
 
+    is_short = bool({"-h", "--help"} & set(words)) and "--help-all" not in words
     presets = "\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items())
     train.__doc__ = HELP.format(presets=presets, more=f"{MORE}\n\n" if is_short else "")
+    vars(train)["full_help"] = "--help-all"
     if is_short:
         kind, train.__defaults__ = short_config(default, train.__defaults__ or ())
         train.__annotations__ |= {"config": Annotated[kind, tyro.conf.arg(name="")], "allow_programs": tyro.conf.Suppress[bool]}
@@ -113,27 +104,60 @@ def short_config(config: TrainConfig, others: tuple[Any, ...]) -> tuple[type[Any
     return kind, (kind(**{name: getattr(config, name) for name, _ in fields}), *others[1:])
 
 
-def _goes_on(words: Sequence[str]) -> bool:
-    """Whether the words continue a run: a run in pieces is continued where there is one."""
-    if "--resume" in words:
-        return True
-    if _value_of("--minutes", words) is None:
-        return False
-    folder = _folder_to_resume(words)
-    return (folder / "config.json").exists() or any((folder / "state").glob("*.pt"))
+def named_options(words: Sequence[str]) -> set[str]:
+    """The options that a command line names, such as `ppo.clip_coef`; of a flag both forms."""
+    names = (word.partition("=")[0][2:].replace("-", "_") for word in words if word.startswith("--"))
+    return {form for name in names for form in (name, name.replace(".no_", ".").removeprefix("no_"))}
 
 
-def start(config: TrainConfig, preset: str, out: str | None, resume: bool, minutes: float | None, words: Sequence[str]) -> int:
-    """Start or continue the run; CommandError if the words make no sense together, or as `run`."""
+def start(
+    parsed: TrainConfig, named: set[str], preset: str, out: str | None, resume: bool, minutes: float | None = None
+) -> int:
+    """Start or continue the run; CommandError if the words make no sense together, or as `run`.
+
+    Args:
+        parsed: the configuration; what the command line does not name is as in the usual preset.
+        named: what it names (`named_options`).
+        preset: for all that it does not name.
+        out: the folder; None for that of the games and the preset.
+        resume: a run is continued, also without `minutes`.
+        minutes: as `run`.
+    """
     require("torch", "train", "noms train")
-    if config.variants == NOTHING:
-        raise CommandError("name at least one game to train on; `noms list` shows them")
-    folder = Path(out) if out else default_folder(config.variants, preset)
-    if resume:
-        saved = saved_config(folder)
-        config = resumed_config(config, saved, _value_of("--decisions", words) is not None)
+    from ..learn.checkpoint import RunFolder
+
+    if parsed.variants == NOTHING and out is None:
+        raise CommandError("--resume needs the folder of the run: --out RUN" if resume else NO_GAME)
+    folder = Path(out) if out else RUNS / f"{'+'.join(parsed.variants)}-{preset}"
+    goes_on = resume or (minutes is not None and RunFolder(folder).has_run())
+    if not goes_on and parsed.variants == NOTHING:
+        raise CommandError(NO_GAME)
+    saved = saved_config(folder) if goes_on else None
+    base = preset_config(preset, parsed.variants if saved is None else saved.variants)
+    base = fitting(base, parsed.initial_policy) if saved is None or "preset" in named else saved
+    with wrong_arguments():
+        config = merged(base, parsed, named)
+    if saved is not None:
+        config = resumed_config(config, saved, "decisions" in named)
         check_budget(config.decisions, saved.decisions, folder)
-    return run(config, folder, resume, minutes)
+    return run(config, folder, goes_on, minutes)
+
+
+def merged(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConfig:
+    """A configuration with those settings of another that a command line names; games always if there are any."""
+
+    def changes(base: Any, parsed: Any, where: str) -> Any:
+        values = {}
+        for field in dataclasses.fields(base):
+            value, name = getattr(parsed, field.name), f"{where}{field.name}"
+            if dataclasses.is_dataclass(value):
+                values[field.name] = changes(getattr(base, field.name), value, f"{name}.")
+            elif name in named or (name == "variants" and value != NOTHING):
+                values[field.name] = value
+        return dataclasses.replace(base, **values)
+
+    config: TrainConfig = changes(base, parsed, "")
+    return config
 
 
 def check_budget(wanted: int, before: int, folder: Path) -> None:
@@ -148,14 +172,12 @@ def check_budget(wanted: int, before: int, folder: Path) -> None:
 
 
 def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConfig:
-    """The defaults of a preset (of the usual one, if there is none of that name: the parser will say so)."""
-    _, changes = PRESETS.get(preset, PRESETS[USUAL])
-    return TrainConfig(variants=variants, **changes)
+    """The defaults of a preset."""
+    return TrainConfig(variants=variants, **PRESETS[preset][1])
 
 
 def saved_config(folder: Path) -> TrainConfig:
     """The configuration of the run in a folder; CommandError if there is none, or it is damaged."""
-    require("torch", "train", "noms train")
     from ..learn.checkpoint import CheckpointError, read_config
 
     try:
@@ -183,35 +205,11 @@ def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) ->
     return wanted
 
 
-def default_folder(variants: Sequence[str], preset: str) -> Path:
-    """Where a run is kept if the user does not say."""
-    return RUNS / f"{'+'.join(variants)}-{preset}"
+def continued(config: TrainConfig, folder: Path) -> None:
+    """A run in a folder: begun, or continued if there is one."""
+    from ..learn.checkpoint import RunFolder
 
-
-def _folder_to_resume(words: Sequence[str]) -> Path:
-    """The folder that the words name, or that a run started with the same words has."""
-    out = _value_of("--out", words)
-    if out is not None:
-        return Path(out)
-    variants = []
-    for word in words:
-        if word.startswith("-"):
-            break
-        variants.append(word)
-    if not variants:
-        if "--resume" in words:
-            raise CommandError("--resume needs the folder of the run: --out RUN")
-        raise CommandError("--minutes needs the games before all options, or the folder of the run: --out RUN")
-    return default_folder(variants, _value_of("--preset", words) or USUAL)
-
-
-def _value_of(option: str, words: Sequence[str]) -> str | None:
-    """The value of an option among the words of a command line, before they are parsed; `_` is as good as `-` there."""
-    for place, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name.replace("_", "-") == option:
-            return value if equals else words[place + 1] if place + 1 < len(words) else None
-    return None
+    run(config, folder, RunFolder(folder).has_run())
 
 
 def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = None) -> int:
@@ -224,14 +222,15 @@ def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = N
     from ..learn.checkpoint import CheckpointError
     from ..learn.log import LogError
 
-    with wrong_arguments():
-        check(config)
-    compile_players([*config.panel, *config.opponents.players])
     before = saved_config(path).threads if resume else None
     config = dataclasses.replace(config, threads=config.threads or before or os.cpu_count() or 1)
     try:
-        with opened(config, path, resume) as folder, watching(config, folder) as watcher:
-            is_finished = loop.train(config, folder, watcher, minutes)
+        with ExitStack() as stack:
+            with wrong_arguments():  # before anything is written
+                trainer = stack.enter_context(loop.prepared(config))
+            compile_players([*config.panel, *config.opponents.players])
+            folder = stack.enter_context(opened(config, path, resume))
+            is_finished = loop.train_prepared(trainer, folder, stack.enter_context(watching(config, folder)), minutes)
     except (CheckpointError, LogError) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt as error:
@@ -242,22 +241,6 @@ def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = N
             lines.append(f"the time is over; the same command goes on, or noms train --resume --out {path}")
         print_lines(lines)
     return OK
-
-
-def check(config: TrainConfig) -> None:
-    """Find out what is wrong with a configuration before anything is written.
-
-    Raises:
-        ValueError: something is.
-    """
-    from ..agents.registry import agent_spec
-    from ..learn.train import Trainer
-
-    run = Trainer(config)
-    run.close()
-    for player in (*map(agent_spec, config.panel), *run.players.values()):
-        for rules in run.rule_sets:
-            player.check(rules)
 
 
 def leads() -> bool:

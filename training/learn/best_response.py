@@ -67,12 +67,14 @@ class BestResponse(NamedTuple):
         initial_gain: of the policy from which it began, on the same deals; None for an imitation of the player.
         curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; the learner draws its actions there.
         threads: in which it learnt, on which the learning depends.
+        decisions: from which it learnt.
     """
 
     gain: Estimate
     initial_gain: Estimate | None
     curve: list[tuple[int, float, float, float]]
     threads: int | None
+    decisions: int
 
 
 def find_best_response(
@@ -84,11 +86,11 @@ def find_best_response(
         RefusedError: that cannot be done, or the folder has another run.
         KeyboardInterrupt: Ctrl-C came.
     """
-    from .checkpoint import read_config
+    from .checkpoint import RunFolder, read_config
 
     with refusals():
         config, learner = config_of(target, budget, seed, threads), f"{folder / 'policy.safetensors'}@0"
-    if (folder / "config.json").exists():
+    if RunFolder(folder).has_run():
         config = _same_run(config, read_config(folder), folder)
     train(config, folder)
     heroes = [learner, f"{target.initial_policy}@0"] if target.initial_policy else [learner]
@@ -99,7 +101,8 @@ def find_best_response(
             for hero in heroes
         ]
     initial_gain = gains[1] if target.initial_policy else None
-    return BestResponse(gains[0], initial_gain, _curve_of(folder, rules, field), read_config(folder).threads)
+    curve, threads = _curve_of(folder, rules, field), read_config(folder).threads
+    return BestResponse(gains[0], initial_gain, curve, threads, RunFolder(folder).decisions)
 
 
 def config_of(target: Target, budget: int, seed: int, threads: int | None) -> TrainConfig:
@@ -112,7 +115,8 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
         initial_policy=target.initial_policy,
         seed=seed,
         decisions=budget,
-        batch_size=usual.batch_size * target.seats,  # of all seats, of which one learns
+        # Of all seats, of which one learns; but while the player is imitated, all of them.
+        batch_size=min(usual.batch_size * target.seats, budget if target.initial_policy else max(1, round(IMITATION * budget))),
         threads=threads,
         ppo=UPDATE,
         opponents=OpponentsConfig(share=1.0, start=0.0, past=0, players=(target.player,), alone=True),
@@ -125,8 +129,9 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
 
 
 def _same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainConfig:
-    """The configuration of the run in the folder, where the number of threads may be another; RefusedError for another run."""
-    for name, before, now in differences(dataclasses.replace(saved, threads=config.threads).as_dict(), config.as_dict()):
+    """The configuration of the run in a folder, whose threads and batch size may be others; RefusedError for another run."""
+    comparable = dataclasses.replace(saved, threads=config.threads, batch_size=config.batch_size)
+    for name, before, now in differences(comparable.as_dict(), config.as_dict()):
         raise RefusedError(
             f"the best response in {folder} was begun with {name} {before!r}, not {now!r}: take another --out, or remove it"
         )

@@ -7,7 +7,8 @@ processors, nccl on GPUs). Started without torchrun there is one process, and no
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,25 +68,23 @@ class Processes:
         return "cuda" if distributed.get_backend() == "nccl" else "cpu"
 
 
-def join_processes(device: str) -> Processes:
-    """Join the others that torchrun has started, if it has.
+@contextmanager
+def joined_processes(device: str) -> Iterator[Processes]:
+    """The processes that torchrun has started, if it has; they part with the context.
 
     Args:
         device: `cpu` or `cuda`; each process of a machine takes the GPU of its number.
     """
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world == 1:
-        return Processes()
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield Processes()
+        return
     if device == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     distributed.init_process_group("nccl" if device == "cuda" else "gloo")
-    groups = (distributed.new_group(), distributed.new_group())
-    return Processes(distributed.get_rank(), world, groups)
-
-
-def leave_processes(processes: Processes) -> None:
-    """The end of `join_processes`."""
-    if processes.world > 1:
+    try:
+        groups = (distributed.new_group(), distributed.new_group())
+        yield Processes(distributed.get_rank(), distributed.get_world_size(), groups)
+    finally:
         distributed.destroy_process_group()
 
 

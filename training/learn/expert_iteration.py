@@ -194,6 +194,7 @@ def config_of_round(series: Series, policy: str, info: PolicyInfo, seed: int, de
         initial_policy=policy,
         seed=seed,
         decisions=series.decisions,
+        batch_size=min(TrainConfig.batch_size, series.decisions),
         card_features=info.card_features,
         trick_features=info.trick_features,
         network=ActorConfig(**info.network),

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..agents.registry import file_sha256
+from ..agents.registry import agent_spec, file_sha256
 from ..agents.spec import AgentSpec
 from ..evaluation.comparison import figures
 from . import schedule
 from .checkpoint import CheckpointError, RunFolder, write_policy
 from .config import TrainConfig
-from .distributed import device_of, join_processes, leave_processes
+from .distributed import device_of, joined_processes
 from .log import Watcher
 from .opponents import thinned
 from .train import Trainer
@@ -37,13 +37,37 @@ EVALUATIONS = 20
 """In the course of a budget, where the configuration does not say."""
 
 
+@contextmanager
+def prepared(config: TrainConfig) -> Iterator[Trainer]:
+    """What a run is made of, with its processes and threads, which end with the context.
+
+    Raises:
+        ValueError: the configuration is invalid.
+    """
+    with joined_processes(device_of(config.device)) as processes:
+        run = Trainer(config, processes)
+        try:
+            for player in (*map(agent_spec, config.panel), *run.players.values()):
+                for rules in run.rule_sets:
+                    player.check(rules)
+            yield run
+        finally:
+            run.close()
+
+
 def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None, minutes: float | None = None) -> bool:
+    """`train_prepared` of a configuration; ValueError if it is invalid."""
+    with prepared(config) as run:
+        return train_prepared(run, folder, watcher, minutes)
+
+
+def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = None, minutes: float | None = None) -> bool:
     """Train until the budget is spent; continues from the last checkpoint in the folder if there is one.
 
     The run also ends, with a checkpoint, after the iteration in which Ctrl-C comes or the time is over.
 
     Args:
-        config: the run.
+        run: before its first iteration.
         folder: where it is kept.
         watcher: is told what goes on.
         minutes: time for this part of the run, about; None for all that it takes.
@@ -52,24 +76,17 @@ def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None
         Whether the run is finished.
 
     Raises:
-        ValueError: the configuration is invalid.
         CheckpointError: a file cannot be written, or a policy that the run plays with has changed since the run stopped; the
             last checkpoint is whole.
-        KeyboardInterrupt: after Ctrl-C, once the checkpoint is written.
+        KeyboardInterrupt: after Ctrl-C, once the checkpoint is written and if decisions are left.
     """
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    processes = join_processes(device_of(config.device))
-    run = Trainer(config, processes)
-    try:
-        evaluator = Evaluator(run, folder, (watcher or Watcher()) if processes.leads else Watcher())
-        with interrupts() as stop:
-            is_finished = _train(run, evaluator, lambda: stop.is_set() or time.monotonic() > until)
-        if stop.is_set():
-            raise KeyboardInterrupt
-        return is_finished
-    finally:
-        run.close()
-        leave_processes(processes)
+    evaluator = Evaluator(run, folder, (watcher or Watcher()) if run.processes.leads else Watcher())
+    with interrupts() as stop:
+        is_finished = _train(run, evaluator, lambda: stop.is_set() or time.monotonic() > until)
+    if stop.is_set() and not is_finished:
+        raise KeyboardInterrupt
+    return is_finished
 
 
 def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> bool:
@@ -81,9 +98,8 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
     if run.decisions == 0:
         evaluator.measure(scored=False)  # the spread of points, the unit of scores, is not known yet
     while run.decisions < config.decisions and not (ends or stops):
-        now, before = schedule.at(run.progress, config), run.decisions
-        if now.stage is not stage:
-            stage = now.stage
+        before, stage_before, stage = run.decisions, stage, schedule.stage(run.progress, config)
+        if stage is not stage_before:
             watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
         metrics = run.iterate()
         watcher.iteration(run.decisions, metrics)
@@ -118,18 +134,6 @@ def interrupts() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def policies_of_others(config: TrainConfig) -> dict[str, str]:
-    """SHA-256 of the policies that a run needs to its end: its expert, its opponents, and the panel; by name.
-
-    Raises:
-        ValueError: there is no such policy.
-        OSError: the file of one cannot be read.
-    """
-    names = [config.curriculum.expert, *config.opponents.players, *config.panel]
-    sha256 = {name: file_sha256(name) for name in names if name}
-    return {name: digest for name, digest in sha256.items() if digest is not None}
-
-
 class Evaluator:
     """Measures the policy of a run, and keeps its states and policies.
 
@@ -149,7 +153,8 @@ class Evaluator:
         self.panel = [run.spec(name) for name in run.config.panel]
         self.best: float | None = None
         self.past: list[str] = []
-        self.others = policies_of_others(run.config)
+        names = [run.config.curriculum.expert, *run.config.opponents.players, *run.config.panel]
+        self.others = {name: digest for name in names if name and (digest := file_sha256(name)) is not None}
         state = folder.latest_state()
         if state is not None:
             self._restore(state)
@@ -221,8 +226,9 @@ class Evaluator:
 
     def _score(self, metrics: Mapping[str, float]) -> float:
         """One number: the mean of the points over the panel, in units of each game's own spread of points."""
+        points = _points(metrics)
         by_rules = [
-            np.mean([value for name, value in _points(metrics).items() if name.split("/")[1] == rules]) / scale
+            np.mean([value for name, value in points.items() if name.split("/")[1] == rules]) / scale
             for rules, scale in zip(self.run.labels, self.run.reward_scale.scale.tolist(), strict=True)
         ]
         return float(np.mean(by_rules))
@@ -236,20 +242,17 @@ class Evaluator:
         if run.processes.leads:
             self.folder.write_past(name, run.actor, run)
         names = [*self.past, name]
-        kept = thinned([run.decisions - int(one) for one in names], opponents.past)
+        kept = thinned([run.decisions - int(past) for past in names], opponents.past)
         self.past = [names[place] for place in kept]
         run.processes.summed(torch.zeros(1))  # all wait until the file is there
         self._load_past()
 
     def _load_past(self) -> None:
-        past = {}
+        known, self.run.past = self.run.past, {}
         for name in self.past:
-            actor = self.run.past.get(name)
-            if actor is None:
-                actor = self.run.new_actor()
-                actor.load_state_dict(self.folder.read_past(name))
-            past[name] = actor
-        self.run.past = past
+            self.run.past[name] = known.get(name) or self.run.new_actor()
+            if name not in known:
+                self.run.past[name].load_state_dict(self.folder.read_past(name))
 
 
 def _points(metrics: Mapping[str, float]) -> dict[str, float]:
