@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.observation.layout import OBSERVATION_SIZE, START
+from noms_env.observation.layout import START
 from noms_env.policy.encoding import make_encoding
 from noms_training.learn.data.checking import MOST_ROWS
 from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions
@@ -85,55 +85,28 @@ def illegal(rows: Decisions) -> int:
 
 
 ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
-    "one observation": (lambda rows: rows | {"observation": rows["observation"][:1]}, "has columns of different lengths"),
-    "more masks": (
-        lambda rows: rows | {"action_mask": np.ones((400, 150), np.int8)},
-        "has columns of different lengths",
-    ),
     "no rows": (
         lambda rows: {name: values[:0] for name, values in rows.items()},
         "has 0 rows, where 1 to 1,048,576 ",
     ),
     "narrow": (lambda rows: rows | {"action_mask": rows["action_mask"][:, :-1]}, f"has no {NUM_ACTIONS} int8 in each row"),
-    "wide": (
-        lambda rows: rows | {"observation": np.pad(rows["observation"], ((0, 0), (0, 8)))},
-        f"has no {OBSERVATION_SIZE:,} uint8 in each row of its column 'observation'",
-    ),
-    "flat": (
-        lambda rows: rows | {"policy": rows["policy"][:, 0].copy()},
-        "has no 150 float32 in each row of its",
-    ),
     "list": (lambda rows: rows | {"seat": rows["policy"].astype(np.int8)}, "has no int8 in each row of its column 'seat'"),
     "float64": (lambda rows: rows | {"policy": rows["policy"].astype(np.float64)}, "has no 150 float32 in each row"),
-    "signed": (
-        lambda rows: rows | {"observation": rows["observation"].view(np.int8)},
-        "in each row of its column",
-    ),
     "lacks": (lambda rows: {name: values for name, values in rows.items() if name != "value"}, "has no column 'value'"),
     "flag": (with_value("observation", 2, 3, START["hand"] + 5), "has a value of observation in row 3 that it cannot have"),
     "card": (with_value("observation", 53, 3, START["on_table"] + 7), "has a value of observation in row 3"),
     "mask of 2": (with_value("action_mask", 2, 3, 9), "has a value of action_mask in row 3"),
-    "mask of -1": (with_value("action_mask", -1, 3, 9), "has a value of action_mask in row 3"),
     "nothing legal": (with_value("action_mask", 0), "has no legal action in row 3"),
     "no action": (with_value("action", NUM_ACTIONS), "has a value of action in row 3"),
-    "below": (with_value("action", -1), "has a value of action in row 3"),
     "illegal": (lambda rows: with_value("action", illegal(rows))(rows), "has an action that is not legal in row 3"),
-    "infinite": (with_value("policy", np.inf, 3, 9), "has a value of policy in row 3"),
     "nan": (with_value("policy", np.nan, 3, 9), "has a value of policy in row 3"),
     "tiny": (lambda rows: rows | {"policy": rows["policy"] * np.float32(1e-6)}, "has probabilities that are not 1 together"),
-    "negative": (with_value("policy", -0.5, 3, 9), "has a value of policy in row 3"),
     "unlikely": (
         lambda rows: with_value("policy", 0.5, 3, illegal(rows))(rows),
         "has a probability of an action that is ",
     ),
-    "likely": (
-        lambda rows: rows | {"policy": rows["action_mask"].astype(np.float32)},
-        "has probabilities that are not 1 ",
-    ),
-    "points": (with_value("points", np.nan), "has a value of points in row 3"),
     "value": (with_value("value", -np.inf), "has a value of value in row 3"),
     "variant": (with_value("variant", "bridge"), "has a value of variant in row 3"),
-    "seats": (with_value("seats", 9), "has a value of seats in row 3"),
     "record": (with_value("record", -1), "has a value of record in row 3"),
 }
 
@@ -144,8 +117,6 @@ def test_rows_that_are_no_decisions_are_refused(tmp_path: Path, whole: Shard, na
     about, rows = whole
     change, sentence = ROWS[name]
     changed = change(rows)
-    if file_format == "parquet" and len({len(values) for values in changed.values()}) > 1:
-        return  # no table of Arrow has columns of different lengths
     file = tmp_path / f"decisions-0.{file_format}"
     put(file, about, changed)
     assert sentence in refusal(tmp_path)
@@ -156,14 +127,10 @@ ABOUT: dict[str, Any] = {
     "nothing": "",
     "no JSON": "{",
     "deep": "[" * 5000,
-    "a list": [],
-    "huge": '{"format": 1e999}',
     "format": {"format": "other"},
     "source": {"source": None},
     "players": {"source": SOURCE | {"players": [1]}},
     "a terminal": {"source": SOURCE | {"players": ["\x1b[2J"]}},
-    "seats": {"source": SOURCE | {"seats": "4"}},
-    "options": {"source": SOURCE | {"options": []}},
     "limit": {"source": SOURCE | {"limit": [1]}},
     "layout": {"layout": "another", "environment": "\x1b"},
 }

@@ -30,21 +30,21 @@ SOURCE: dict[str, type | tuple[type, ...]] = {
 """What a shard may say of where its decisions come from, and the types of that."""
 
 
-def check_about(about: Any) -> None:
-    """Refuse what a shard says of itself, unless it has the form that an export gives it.
+class ShardError(ValueError):
+    """A shard is refused; the message goes on after the name of the file."""
 
-    Raises:
-        ValueError: it is of another form or of another version; the message goes on after the name of the file.
-    """
+
+def check_about(about: Any) -> None:
+    """Refuse what a shard says of itself, unless it has the form that an export of this version gives it; ShardError."""
     if not isinstance(about, dict) or about.get("format") != FORMAT or not isinstance(about.get("source"), dict):
-        raise ValueError("is damaged: it does not say where its decisions come from")
+        raise ShardError("is damaged: it does not say where its decisions come from")
     if about.get("layout") != layout_digest():
-        raise ValueError(f"holds observations of another version ({about.get('environment')!r:.40}): export it anew")
+        raise ShardError(f"holds observations of another version ({about.get('environment')!r:.40}): export it anew")
     source = about["source"]
     wrong = [name for name, kind in SOURCE.items() if name in source and not isinstance(source[name], kind)]
     words = [] if wrong else [source.get("variant", ""), *source.get("players", []), *source.get("options", {})]
     if wrong or not all(isinstance(word, str) and word.isprintable() for word in words):
-        raise ValueError(f"is damaged: what it says of {wrong[0] if wrong else 'its players'} makes no sense")
+        raise ShardError(f"is damaged: what it says of {wrong[0] if wrong else 'its players'} makes no sense")
 
 
 def _most_bytes() -> np.ndarray:
@@ -94,13 +94,12 @@ def check_rows(rows: Decisions) -> None:
         rows: some columns, of the types and widths of `COLUMNS` and `TARGETS`, and of one length (`read_shards` sees to it).
 
     Raises:
-        ValueError: a value is not allowed, a row has no legal action, or an action or probability is of one that is not legal;
-            the message goes on after the name of the file.
+        ShardError: a value is not allowed, a row has no legal action, or an action or probability is of one that is not legal.
     """
     for name, values in rows.items():
         fits = ALLOWED[name](values).reshape(len(values), -1).all(axis=1)
         if not fits.all():
-            raise ValueError(f"has a value of {name} in row {int(np.argmin(fits))} that it cannot have")
+            raise ShardError(f"has a value of {name} in row {int(np.argmin(fits))} that it cannot have")
     if "action_mask" not in rows:
         return
     legal = rows["action_mask"] != 0
@@ -112,6 +111,6 @@ def check_rows(rows: Decisions) -> None:
         faults["a probability of an action that is not legal"] = (policy * ~legal != 0).any(axis=1)
         total = policy.sum(axis=1, dtype=np.float64)
         faults["probabilities that are not 1 together"] = (total != 0) & (abs(total - 1) > ROUNDING)
-    for fault, found in faults.items():
-        if found.any():
-            raise ValueError(f"has {fault} in row {int(np.argmax(found))}")
+    for fault, rows_with_it in faults.items():
+        if rows_with_it.any():
+            raise ShardError(f"has {fault} in row {int(np.argmax(rows_with_it))}")

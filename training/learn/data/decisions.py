@@ -199,43 +199,74 @@ def _waves(
     deals = 0
     for first in matches[::SIDE_BY_SIDE]:
         numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
-        asked = [Asked(player) if targets else player for player in players]
-        with guarded([one.spec if isinstance(one, Asked) else one for one in asked], (seed, first), Event(), limit) as guards:
-            for decisions, ended in _side_by_side(rules, guards, asked, numbers, seed):
+        asked = [_asking(player) if targets else (player, None) for player in players]
+        with guarded([player for player, _ in asked], (seed, first), Event(), limit) as guards:
+            log = list[Decisions]()
+            witnesses = [_Noting(guard, told, log) for guard, (_, told) in zip(guards, asked, strict=True)]
+            for decisions, ended in _side_by_side(rules, witnesses, [player.name for player in players], numbers, seed):
                 decisions["record"] += deals
                 deals = int(decisions["record"][-1]) + 1
                 yield decisions, ended
 
 
-class Asked:
-    """A player that is asked for its targets too.
+def _side_by_side(
+    rules: Rules, witnesses: Sequence[_Noting], names: Sequence[str], matches: np.ndarray, seed: int
+) -> Iterator[tuple[Decisions, int]]:
+    """Matches at as many tables; records are numbered from 0 in each lot."""
+    pool = TablePool([rules], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
+    batch = pool.batch
+    seating = np.tile(np.arange(MAX_SEATS) if len(names) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
+    batch.reset(match=matches, table=0)
+    for playing in play_deal_by_deal(pool, witnesses, seating):
+        for witness, name in zip(witnesses, names, strict=True):
+            for row, why in witness.guard.lost.items():
+                raise ForfeitError(name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
+        yield _joined(pool, witnesses[0].log, matches), int((playing & batch.over).sum())
+        witnesses[0].log.clear()
 
-    Attributes:
-        name: its name.
-        spec: who plays.
-        told: targets of the rows that it has been asked about, in their order.
+
+class _Noting:
+    """A player at the tables.
+
+    `told` gets its targets of the rows that it is asked about, in their order; None where they are not wanted. `log`, of all
+    players, gets what it saw and did, with `row`, the numbers of the rows in the batch.
     """
 
-    def __init__(self, spec: AgentSpec) -> None:
-        """Ask the player of `spec`."""
-        self.name, self._make = spec.name, spec.make
-        self.spec = replace(spec, make=self._asking)
-        self.told = list[SearchOutput]()
+    def __init__(self, guard: Guarded, told: list[SearchOutput] | None, log: list[Decisions]) -> None:
+        self.guard, self._told, self.log = guard, told, log
 
-    def _asking(self) -> Player:
-        player = self._make()
-        return _Remembering(player, player, self.told) if isinstance(player, Remembers) else _Asking(player, self.told)
+    def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `Choose`."""
+        actions = self.guard(batch, rows)
+        seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
+        seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
+        if self._told is not None:
+            told = SearchOutput(*(np.concatenate(parts) for parts in zip(nothing_told(0), *self._told, strict=True)))
+            self._told.clear()
+            told = told if len(told.action) == len(rows) else nothing_told(len(rows))  # it has failed at one of them
+            seen |= {"policy": told.action_weights, "value": told.value}
+        self.log.append(seen)
+        return actions
 
-    def take(self, rows: int) -> SearchOutput:
-        """What it has told of so many rows, once; zeros and NaN if it has failed at one."""
-        actions, policy, value = (np.concatenate(parts) for parts in zip(nothing_told(0), *self.told, strict=True))
-        self.told.clear()
-        return SearchOutput(actions, policy, value) if len(actions) == rows else nothing_told(rows)
+    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
+        """See `LearnsFromDeals`."""
+        self.guard.deal_over(batch, rows)
 
 
 def nothing_told(rows: int) -> SearchOutput:
     """Of a player that tells nothing."""
     return SearchOutput(np.full(rows, NOBODY), np.zeros((rows, NUM_ACTIONS), np.float32), np.full(rows, np.nan, np.float32))
+
+
+def _asking(spec: AgentSpec) -> tuple[AgentSpec, list[SearchOutput]]:
+    """The same player, and the list to which its targets are added whenever it acts."""
+    told = list[SearchOutput]()
+
+    def make() -> Player:
+        player = spec.make()
+        return _Remembering(player, player, told) if isinstance(player, Remembers) else _Asking(player, told)
+
+    return replace(spec, make=make), told
 
 
 class _Asking:
@@ -247,13 +278,13 @@ class _Asking:
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         """See `Player.act`."""
         if isinstance(self.player, TellsTargets):
-            found = self.player.targets(observation, mask, seeds, tables=tables)
+            targets = self.player.targets(observation, mask, seeds, tables=tables)
         else:
-            found = nothing_told(len(mask))._replace(action=self.player.act(observation, mask, seeds, tables=tables))
+            targets = nothing_told(len(mask))._replace(action=self.player.act(observation, mask, seeds, tables=tables))
             if isinstance(self.player, TellsProbabilities):
-                found = found._replace(action_weights=self.player.probabilities(observation, mask))
-        self.told.append(found)
-        return found.action
+                targets = targets._replace(action_weights=self.player.probabilities(observation, mask))
+        self.told.append(targets)
+        return targets.action
 
     def close(self) -> None:
         """Close the player, if it can be."""
@@ -274,45 +305,6 @@ class _Remembering(_Asking):
     def with_memory(self, memory: np.ndarray) -> Player:
         """See `Remembers.with_memory`."""
         return _Asking(self._learner.with_memory(memory), self.told)
-
-
-def _side_by_side(
-    rules: Rules, guards: Sequence[Guarded], players: Sequence[Asked | AgentSpec], matches: np.ndarray, seed: int
-) -> Iterator[tuple[Decisions, int]]:
-    """Matches at as many tables; records are numbered from 0 in each lot."""
-    pool = TablePool([rules], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
-    batch, log = pool.batch, list[Decisions]()
-    witnesses = [_Noting(guard, player, log) for guard, player in zip(guards, players, strict=True)]
-    seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
-    batch.reset(match=matches, table=0)
-    for playing in play_deal_by_deal(pool, witnesses, seating):
-        for guard, player in zip(guards, players, strict=True):
-            for row, why in guard.lost.items():
-                raise ForfeitError(player.name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
-        yield _joined(pool, log, matches), int((playing & batch.over).sum())
-        log.clear()
-
-
-class _Noting:
-    """A player at the tables; `log` gets what it saw and did, with `row`, the numbers of the rows in the batch."""
-
-    def __init__(self, guard: Guarded, player: Asked | AgentSpec, log: list[Decisions]) -> None:
-        self._guard, self._player, self._log = guard, player, log
-
-    def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Choose`."""
-        actions = self._guard(batch, rows)
-        seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
-        seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
-        if isinstance(self._player, Asked):
-            told = self._player.take(len(rows))
-            seen |= {"policy": told.action_weights, "value": told.value}
-        self._log.append(seen)
-        return actions
-
-    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """See `LearnsFromDeals`."""
-        self._guard.deal_over(batch, rows)
 
 
 def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:

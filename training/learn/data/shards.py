@@ -6,6 +6,7 @@ NumPy and Arrow.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -25,7 +26,7 @@ from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
 
 from ...extras import MissingExtraError, require
-from .checking import FORMAT, MOST_BYTES, MOST_ROWS, check_about, check_rows
+from .checking import FORMAT, MOST_BYTES, MOST_ROWS, ShardError, check_about, check_rows
 from .decisions import COLUMNS, TARGETS, Column, Decisions, empty_rows
 
 FileFormat = Literal["parquet", "npz"]
@@ -83,7 +84,8 @@ def write_shards(
     missing = [parent for parent in folder.parents if not parent.exists()]
     beside.mkdir(parents=True)
     try:
-        written = _Shards(beside, file_format, json.dumps(about, sort_keys=True), shard, columns).filled(decisions)
+        write = _write_parquet if file_format == "parquet" else _write_npz
+        written = write(decisions, beside, json.dumps(about, sort_keys=True), shard, columns)
         if not written.decisions:
             raise ValueError("there are no decisions to write")
         (beside / CARD).write_text(card(about, file_format, written, columns), encoding="utf-8")
@@ -100,12 +102,7 @@ def write_shards(
 
 
 def check_folder(folder: Path) -> None:
-    """Make sure that a folder can be made, or is there and empty.
-
-    Raises:
-        ValueError: it holds something, or is no folder.
-        OSError: it cannot be looked into.
-    """
+    """ValueError unless a folder can be made, or is there and empty; OSError if it cannot be looked into."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: a folder is wanted")
     if folder.is_dir() and any(folder.iterdir()):
@@ -114,75 +111,59 @@ def check_folder(folder: Path) -> None:
         raise ValueError("an export cannot be written into the current folder: name a new one in it")
 
 
-class _Shards:
-    def __init__(self, folder: Path, file_format: FileFormat, about: str, shard: int, columns: Sequence[Column]) -> None:
-        self._folder, self._format, self._about, self._shard, self._columns = folder, file_format, about, shard, columns
-        self._block = shard if file_format == "npz" else min(GROUP, shard)
-        self._rows, self._fill = empty_rows(self._block, columns), 0
-        self._file: ParquetFile | NpzFile | None = None
-        self._in_file = self._files = 0
-
-    def filled(self, decisions: Iterable[Decisions]) -> Written:
-        """Write all of them."""
-        total = deals = 0
-        for part in decisions:
-            self._add(part)
-            total += len(part["action"])
-            deals += len(np.unique(part["record"]))
-        self._flush()
-        self._close()
-        return Written(total, deals, self._files)
-
-    def _add(self, part: Decisions) -> None:
-        start, rows = 0, len(part["action"])
-        while start < rows:
-            count = min(rows - start, self._block - self._fill, self._shard - self._in_file - self._fill)
-            for name, kept in self._rows.items():
-                kept[self._fill : self._fill + count] = part[name][start : start + count]
-            self._fill, start = self._fill + count, start + count
-            if self._fill == self._block or self._in_file + self._fill == self._shard:
-                self._flush()
-            if self._in_file == self._shard:
-                self._close()
-
-    def _flush(self) -> None:
-        if self._fill == 0:
-            return
-        if self._file is None:
-            path = self._folder / f"decisions-{self._files:05}.{self._format}"
-            self._file = (NpzFile if self._format == "npz" else ParquetFile)(path, self._about, self._columns)
-            self._files += 1
-        self._file.write({name: kept[: self._fill] for name, kept in self._rows.items()})
-        self._in_file, self._fill = self._in_file + self._fill, 0
-
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        self._file, self._in_file = None, 0
+def _blocks(decisions: Iterable[Decisions], sizes: Iterator[int], columns: Sequence[Column]) -> Iterator[Decisions]:
+    """The rows in blocks of these sizes, the last of which may be smaller."""
+    rows, filled = empty_rows(next(sizes), columns), 0
+    for part in decisions:
+        start, behind = 0, len(part["action"])
+        while start < behind:
+            count = min(behind - start, len(rows["action"]) - filled)
+            for name, column in rows.items():
+                column[filled : filled + count] = part[name][start : start + count]
+            filled, start = filled + count, start + count
+            if filled == len(rows["action"]):
+                yield rows
+                size, filled = next(sizes), 0
+                rows = rows if size == len(rows["action"]) else empty_rows(size, columns)
+    if filled:
+        yield {name: column[:filled] for name, column in rows.items()}
 
 
-class ParquetFile:
-    """A shard of Parquet: every portion of rows is a row group."""
+def _write_npz(decisions: Iterable[Decisions], folder: Path, about: str, shard: int, columns: Sequence[Column]) -> Written:
+    """A file for each shard: an array for each column, and `about`, a text."""
+    written = Written(0, 0, 0)
+    for rows in _blocks(decisions, itertools.repeat(shard), columns):
+        arrays: dict[str, Any] = {"about": np.array(about), **rows}
+        with (folder / f"decisions-{written.shards:05}.npz").open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        written = Written(written.decisions + len(rows["action"]), int(rows["record"][-1]) + 1, written.shards + 1)
+    return written
 
-    def __init__(self, path: Path, about: str, columns: Sequence[Column]) -> None:
-        import pyarrow as arrow
-        from pyarrow import parquet
 
-        self._arrow, self._columns = arrow, columns
-        fields = [arrow.field(column.name, _arrow_type(column)) for column in columns]
-        self._schema = arrow.schema(fields, {"noms-export": about})
-        self._writer = parquet.ParquetWriter(path, self._schema, compression=CODEC)
+def _write_parquet(decisions: Iterable[Decisions], folder: Path, about: str, shard: int, columns: Sequence[Column]) -> Written:
+    """A file for each shard, of row groups of at most `GROUP` rows; the metadata of its schema hold `about`."""
+    import pyarrow as arrow
+    from pyarrow import parquet
 
-    def write(self, rows: Decisions) -> None:
-        arrow = self._arrow
+    schema = arrow.schema([arrow.field(column.name, _arrow_type(column)) for column in columns], {"noms-export": about})
+    groups = [GROUP] * (shard // GROUP) + ([shard % GROUP] if shard % GROUP else [])
+    written = Written(0, 0, 0)
+    file: Any = None
+    for number, rows in enumerate(_blocks(decisions, itertools.cycle(groups), columns)):
+        if number % len(groups) == 0:
+            if file is not None:
+                file.close()
+            file = parquet.ParquetWriter(folder / f"decisions-{written.shards:05}.parquet", schema, compression=CODEC)
+            written = written._replace(shards=written.shards + 1)
         arrays = []
-        for column, field in zip(self._columns, self._schema, strict=True):
+        for column, field in zip(columns, schema, strict=True):
             values = arrow.array(rows[column.name].reshape(-1))
             arrays.append(arrow.FixedSizeListArray.from_arrays(values, type=field.type) if column.width else values)
-        self._writer.write_table(arrow.Table.from_arrays(arrays, schema=self._schema), row_group_size=GROUP)
-
-    def close(self) -> None:
-        self._writer.close()
+        file.write_table(arrow.Table.from_arrays(arrays, schema=schema), row_group_size=GROUP)
+        written = written._replace(decisions=written.decisions + len(rows["action"]), deals=int(rows["record"][-1]) + 1)
+    if file is not None:
+        file.close()
+    return written
 
 
 def _arrow_type(column: Column) -> Any:
@@ -190,24 +171,8 @@ def _arrow_type(column: Column) -> Any:
 
     if column.dtype.startswith("U"):
         return arrow.string()
-    one = arrow.from_numpy_dtype(np.dtype(column.dtype))
-    return arrow.list_(one, column.width) if column.width else one
-
-
-class NpzFile:
-    """A shard of NumPy: an array for each column, and `about`, a text."""
-
-    def __init__(self, path: Path, about: str, columns: Sequence[Column]) -> None:
-        self._path, self._about = path, about
-
-    def write(self, rows: Decisions) -> None:
-        """All rows of the shard at once."""
-        arrays: dict[str, Any] = {"about": np.array(self._about), **rows}
-        with self._path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-
-    def close(self) -> None:
-        """Nothing is left to do."""
+    number = arrow.from_numpy_dtype(np.dtype(column.dtype))
+    return arrow.list_(number, column.width) if column.width else number
 
 
 def card(about: Mapping[str, Any], file_format: FileFormat, written: Written, columns: Sequence[Column]) -> str:
@@ -223,7 +188,7 @@ def card(about: Mapping[str, Any], file_format: FileFormat, written: Written, co
             "",
             "| column | type | |",
             "| --- | --- | --- |",
-            *(f"| `{one.name}` | {_type_text(one)} | {one.says} |" for one in columns),
+            *(f"| `{column.name}` | {_type_text(column)} | {column.says} |" for column in columns),
             "",
             f"Version {about['environment']} of the environments, layout `{about['layout']}`. Written by `noms export` from:",
             "",
@@ -236,20 +201,16 @@ def card(about: Mapping[str, Any], file_format: FileFormat, written: Written, co
 
 
 def _type_text(column: Column) -> str:
-    one = "text" if column.dtype.startswith("U") else column.dtype
-    return f"{column.width:,} {one}" if column.width else one
+    kind = "text" if column.dtype.startswith("U") else column.dtype
+    return f"{column.width:,} {kind}" if column.width else kind
 
 
 def shard_folders(folder: Path) -> list[Path]:
-    """The folder of an export, or, if this one holds exports, theirs by name.
-
-    Raises:
-        ValueError: there are no decisions in it.
-    """
-    found = [folder] if _shards_in(folder) else sorted(place for place in folder.glob("[!.]*/") if _shards_in(place))
-    if not found:
+    """The folder of an export, or, if this one holds exports, theirs by name; ValueError if there are no decisions in it."""
+    folders = [folder] if _shards_in(folder) else sorted(place for place in folder.glob("[!.]*/") if _shards_in(place))
+    if not folders:
         raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted, or one of such folders")
-    return found
+    return folders
 
 
 def _shards_in(folder: Path) -> list[Path]:
@@ -275,22 +236,15 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
         open_file(path).close()  # what fails behind this is damage, also where it looks like a fault of the disk
         try:
             about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, wanted)
-        except MissingExtraError:
-            raise
-        except _Refused as refused:
-            raise ValueError(f"{path} {refused}") from refused
-        except Exception as error:  # what zip files, NumPy and Arrow find wrong
-            raise ValueError(f"{path} is damaged: {brief(str(error))[1:-1]}") from error
-        try:
             check_about(about)
             check_rows(rows)
-        except ValueError as error:
+        except MissingExtraError:
+            raise
+        except ShardError as error:
             raise ValueError(f"{path} {error}") from error
+        except Exception as error:  # what zip files, NumPy and Arrow find wrong
+            raise ValueError(f"{path} is damaged: {brief(str(error))[1:-1]}") from error
         yield about, rows
-
-
-class _Refused(Exception):
-    """A shard that is not read; the message goes on after the name of the file."""
 
 
 def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callable[[Column], bool]) -> None:
@@ -303,14 +257,14 @@ def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callab
     """
     for column in columns:
         if column.name not in rows:
-            raise _Refused(f"has no column {column.name!r}")
+            raise ShardError(f"has no column {column.name!r}")
         if not fits(column):
-            raise _Refused(f"has no {_type_text(column)} in each row of its column {column.name!r}")
+            raise ShardError(f"has no {_type_text(column)} in each row of its column {column.name!r}")
     lengths = {rows[column.name] for column in columns}
     if len(lengths) > 1:
-        raise _Refused("has columns of different lengths")
+        raise ShardError("has columns of different lengths")
     if not all(1 <= length <= MOST_ROWS for length in lengths):
-        raise _Refused(f"has {lengths.pop():,} rows, where 1 to {MOST_ROWS:,} can be read: export it with another --shard")
+        raise ShardError(f"has {lengths.pop():,} rows, where 1 to {MOST_ROWS:,} can be read: export it with another --shard")
 
 
 def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
@@ -319,7 +273,7 @@ def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
         heads = {name: head for name in names if (head := head_of(file, name)) is not None}
         shape, dtype = heads.pop("about", ((0,), np.dtype(object)))
         if shape != () or dtype.kind != "U" or dtype.itemsize > MOST_TEXT:
-            raise _Refused("is damaged: it does not say where its decisions come from")
+            raise ShardError("is damaged: it does not say where its decisions come from")
 
         def fits(column: Column) -> bool:
             shape, dtype = heads[column.name]
@@ -345,7 +299,7 @@ def _read_parquet(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions
             chunk = table.column(column.name).combine_chunks()
             values = chunk.flatten() if column.width else chunk
             if chunk.null_count or values.null_count or len(values) != len(table) * max(column.width, 1):
-                raise _Refused(f"lacks values of its column {column.name!r}")
+                raise ShardError(f"lacks values of its column {column.name!r}")
             array = values.to_numpy(zero_copy_only=False).astype(column.dtype)
             rows[column.name] = array.reshape(-1, column.width) if column.width else array
         return about, rows
@@ -362,4 +316,4 @@ def _check_sizes(metadata: Any, columns: Sequence[Column]) -> None:
     for column in columns:
         most = MOST_BYTES * max(column.width, 4) * metadata.num_rows + metadata.num_row_groups * MOST_TEXT
         if sizes[column.name] > most:
-            raise _Refused(f"has {sizes[column.name]:,} bytes in its column {column.name!r}, where {most:,} can be read")
+            raise ShardError(f"has {sizes[column.name]:,} bytes in its column {column.name!r}, where {most:,} can be read")

@@ -5,15 +5,17 @@ A lot gives the same decisions in any process, and lots are taken in their order
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from noms_env.players.registry import NEWEST, is_player_name
@@ -61,11 +63,9 @@ class Play:
     @property
     def source(self) -> dict[str, Any]:
         """What a data set says of where it comes from."""
-        names = ("variant", "seats", "options", "matches", "seed", "limit", "targets")
         sha256 = {name: file_sha256(name) for name in self.players if is_player_name(name)}
-        policies = {name: known for name, known in sha256.items() if known is not None}
-        given = {name: getattr(self, name) for name in names}
-        return given | {"players": list(self.players), "policies": policies, "thumb_version": NEWEST}
+        policies = {name: digest for name, digest in sha256.items() if digest is not None}
+        return vars(self) | {"players": list(self.players), "policies": policies, "thumb_version": NEWEST}
 
 
 def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator[tuple[Decisions, int]]:
@@ -107,6 +107,16 @@ def play_lot(play: Play, first: int) -> Lot:
     return list(play.lot(first))
 
 
+def _handed_out(submit: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], ahead: int) -> Iterator[Any]:
+    """What `submit` gives for each job, of which so many are handed out before the first is asked for."""
+    waiting, left = deque[Any](), iter(jobs)
+    while True:
+        waiting.extend(submit(*job) for job in itertools.islice(left, ahead - len(waiting)))
+        if not waiting:
+            return
+        yield waiting.popleft()
+
+
 def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Result]:
     """The results of a function of a module, called by several processes, in the order of the jobs.
 
@@ -121,16 +131,9 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
     """
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, context, _begin_in_process)
-    waiting, left = deque[Future[Result]](), iter(jobs)
     try:
-        while True:
-            for job in left:
-                waiting.append(pool.submit(function, *job))
-                if len(waiting) >= AHEAD * workers:
-                    break
-            if not waiting:
-                return
-            yield waiting.popleft().result()
+        for future in _handed_out(partial(pool.submit, function), jobs, AHEAD * workers):
+            yield future.result()
     except BrokenProcessPool as error:
         raise WorkerError("a process has ended itself or was killed, perhaps for want of memory") from error
     finally:
@@ -173,16 +176,9 @@ def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> 
     if is_own:
         ray.init(log_to_driver=False)
     try:
-        task, ahead = ray.remote(function), AHEAD * int(ray.cluster_resources()["CPU"])
-        waiting, left = deque[Any](), iter(jobs)
-        while True:
-            for job in left:
-                waiting.append(task.remote(*job))
-                if len(waiting) >= ahead:
-                    break
-            if not waiting:
-                return
-            yield ray.get(waiting.popleft())
+        ahead = AHEAD * int(ray.cluster_resources()["CPU"])
+        for result in _handed_out(ray.remote(function).remote, jobs, ahead):
+            yield ray.get(result)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None  # Ray's own message has the whole stack of the other process
     except ray.exceptions.WorkerCrashedError as error:
