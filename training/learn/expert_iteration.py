@@ -138,13 +138,9 @@ def train_round(series: Series, policy: str, folder: Path, number: int, spread: 
         config = config_of_round(series, policy, info, seed, folder / "decisions")
     train(config, folder / "run")
     gains = compare_rounds(series, str(folder / "run"), policy, rule_sets)
-    better = sum(gain["mean"] for gain in gains.values()) > 0
-    result = {
-        "policy": str(folder / "run"),
-        "before": policy,
-        "gains": gains,
-        "kept": str(folder / "run") if better else policy,
-    }
+    policies = {"policy": str(folder / "run"), "before": policy}
+    is_better = sum(gain["mean"] for gain in gains.values()) > 0
+    result = policies | {"gains": gains, "kept": policies["policy" if is_better else "before"]}
     write_atomically(folder / RESULT, json.dumps(result, indent=1).encode())
     return result
 
@@ -153,12 +149,12 @@ def read_result(folder: Path, policy: str) -> dict[str, Any]:
     """The result of a round that is done: its figures, and which of two policies it kept; RefusedError if it is damaged."""
     path = folder / RESULT
     try:
-        found = parse_json(read_file(path))
-        gains, own = found["gains"], {found["before"]: policy, found["policy"]: str(folder / "run")}
+        result = parse_json(read_file(path))
+        gains, own = result["gains"], {result["before"]: policy, result["policy"]: str(folder / "run")}
         figures = [type(gain[name]) for gain in gains.values() for name in ("mean", "low", "high")]
         if not all(map(str.isidentifier, gains)) or not set(figures) <= {int, float}:
             raise ValueError("it has no figures of tables")
-        return {"policy": str(folder / "run"), "before": policy, "gains": gains, "kept": own[found["kept"]]}
+        return {"policy": str(folder / "run"), "before": policy, "gains": gains, "kept": own[result["kept"]]}
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise RefusedError(f"{path} is damaged ({error}): remove it, and the round is compared again") from error
 

@@ -77,29 +77,26 @@ class RecordedDecisions:
                 decisions with a choice together; see also `read_shards`.
             OSError: a file cannot be read.
         """
+        parts, rows, names = list[_Part](), 0, ", ".join(folders)
         places = [place for folder in folders for place in shard_folders(Path(folder))]
-        parts, rows = [], 0
         for part in (part for place in places for part in _encoded(place, encoding, rule_sets)):
             parts.append(part)
             rows += len(part[0])
             if rows > MOST_IN_ALL:
-                raise ValueError(
-                    f"{', '.join(folders)} hold more than {MOST_IN_ALL:,} decisions with a choice: name fewer folders"
-                )
+                raise ValueError(f"{names} hold more than {MOST_IN_ALL:,} decisions with a choice: name fewer folders")
+        if rows == 0:
+            raise ValueError(f"nobody tells a policy in {names}: name players that do to `noms export`")
         self.features, self.mask, self.probs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        if len(self) == 0:
-            raise ValueError(f"nobody tells a policy in {', '.join(folders)}: name players that do to `noms export`")
 
     def __len__(self) -> int:
         return len(self.features)
 
     def batches(self, rows: int, coef: float, rng: np.random.Generator, device: str) -> Iterator[Recorded]:
         """So many decisions, drawn with replacement, for each minibatch."""
+        arrays = self.features, self.mask, self.probs
         while True:
             drawn = rng.integers(len(self), size=rows)
-            features, mask, probs = (
-                torch.from_numpy(part[drawn]).to(device) for part in (self.features, self.mask, self.probs)
-            )
+            features, mask, probs = (torch.from_numpy(array[drawn]).to(device) for array in arrays)
             yield Recorded(features, mask, probs.float(), coef)
 
 

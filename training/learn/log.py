@@ -1,4 +1,4 @@
-"""What a run tells: to the screen, and to the log.
+"""The figures of a training run: who is given them, and the log.
 
 The log is `log.csv` always, and TensorBoard's format where TensorBoard is installed. `log.csv` has one figure a line:
 `decisions,name,value`. So a run that is resumed with other figures than before goes on in the same file, and a file that was
@@ -43,7 +43,7 @@ Series = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 class Watcher:
-    """Is told what a run does; this one tells nobody.
+    """Base class of what follows a run; it does nothing.
 
     The figures of an iteration have CleanRL's names: `losses/...`: `policy_loss`, `value_loss`, `approx_kl`, `clipfrac`,
     `explained_variance`, `entropy/<phase>` (0 to 1: divided by the logarithm of the number of legal actions),
@@ -75,29 +75,28 @@ class Watcher:
 
 
 class Several(Watcher):
-    """Tells several watchers, in their order."""
+    """Passes everything on to several watchers, in their order."""
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
         self.watchers = watchers
 
+    def _all(self, method: str, *arguments: Any) -> list[Any]:
+        return [getattr(watcher, method)(*arguments) for watcher in self.watchers]
+
     def started(self, done: int, total: int) -> None:
-        for watcher in self.watchers:
-            watcher.started(done, total)
+        self._all("started", done, total)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        for watcher in self.watchers:
-            watcher.iteration(decisions, metrics)
+        self._all("iteration", decisions, metrics)
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        for watcher in self.watchers:
-            watcher.evaluation(decisions, metrics)
+        self._all("evaluation", decisions, metrics)
 
     def note(self, text: str) -> None:
-        for watcher in self.watchers:
-            watcher.note(text)
+        self._all("note", text)
 
     def ends_run(self) -> bool:
-        return any(watcher.ends_run() for watcher in self.watchers)
+        return any(self._all("ends_run"))
 
 
 class Profile:
@@ -127,17 +126,11 @@ class LogError(ValueError):
 
 
 class Log(Watcher):
-    """Writes down what happens to a run, but for its notes. Every call leaves all of it in the files; OSError if it cannot."""
+    """Writes the figures of a run into files, as they come; OSError if it cannot."""
 
     def __init__(self, folder: str | Path, events: bool = True) -> None:
-        """Log into a folder.
-
-        Args:
-            folder: that of the run.
-            events: write TensorBoard's format too, where TensorBoard is installed.
-        """
-        self.folder = Path(folder)
-        self._wants_events = events
+        """Log into the folder of a run; with `events` in TensorBoard's format too, where TensorBoard is installed."""
+        self.folder, self._wants_events = Path(folder), events
         self._file: io.FileIO | None = None
         self._events: Events | None = None
         self._before, self._began = 0.0, 0.0
@@ -235,12 +228,12 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
         OSError: there is no log, or it cannot be read.
         LogError: the file of that name is no log.
     """
-    found: dict[str, dict[int, float]] = {}
+    figures = defaultdict[str, dict[int, float]](dict)
     for decisions, figure, value in _rows(Path(folder) / name):
         if math.isfinite(value):
             first, *rest = figure.split("/")
-            found.setdefault("/".join([OLD_NAMES.get(first, first), *rest]), {})[decisions] = value
-    ordered = {figure: sorted(points.items()) for figure, points in found.items()}
+            figures["/".join([OLD_NAMES.get(first, first), *rest])][decisions] = value
+    ordered = {figure: sorted(points.items()) for figure, points in figures.items()}
     return {
         figure: (np.array([at for at, _ in points], np.int64), np.array([value for _, value in points]))
         for figure, points in ordered.items()
@@ -248,11 +241,7 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """The lines of a log, up to one that was cut off.
-
-    Raises:
-        LogError: it is no log.
-    """
+    """The lines of a log, up to one that was cut off; LogError if it is no log."""
     with io.StringIO(read_file(path).decode(errors="replace"), newline="") as file:
         lines = csv.reader(line for line in file if line.endswith("\n"))
         line: list[str] = []
@@ -274,9 +263,7 @@ def as_csv(rows: list[Any]) -> bytes:
     """Rows as lines; numbers with six digits."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        plain = [value.item() if isinstance(value, np.generic) else value for value in row]
-        writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in plain])
+    writer.writerows([f"{value:.6g}" if isinstance(value, float | np.floating) else value for value in row] for row in rows)
     return text.getvalue().encode()
 
 
