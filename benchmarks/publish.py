@@ -1,15 +1,17 @@
 """The results of the benchmark that the repository shows. `python -m benchmarks.publish [DIR ...]`.
 
 Each DIR is an entry that is scored. If nothing is wrong with it (`noms benchmark check DIR --cells 0`), it is copied to
-benchmarks/entries/NAME without policies and deals, whose hashes it has. Then docs/benchmark_results.md and its
+benchmarks/entries/NAME without policies and deals, whose hashes it has, and without the file of a baseline, whose revision it
+names. Then docs/benchmark_results.md and its
 pictures are written from all entries there; without DIR only that is done. Needs `pip install '.[plot]'`.
 """
 
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +19,17 @@ import tyro
 
 from noms_env._files import write_atomically
 from noms_training.benchmark.checking import complaints
-from noms_training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
+from noms_training.benchmark.entry import (
+    ALGORITHM,
+    CURVE,
+    ENTRY,
+    RUN,
+    RUNS,
+    SCORES,
+    read_entry,
+    sha256_of,
+    write_entry,
+)
 from noms_training.benchmark.figures import LOWEST, curves_of, draw_curves
 from noms_training.benchmark.protocol import CURVE_FIELD, PROTOCOL, ZERO
 from noms_training.benchmark.report import (
@@ -34,7 +46,7 @@ from noms_training.benchmark.timing import TIMES
 from noms_training.text import markdown_text
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES, PAGE = "benchmarks/entries", "docs/benchmark_results.md"
+ENTRIES, ALGORITHMS, PAGE = "benchmarks/entries", "benchmarks/algorithms", "docs/benchmark_results.md"
 PICTURES, ALL = "benchmark_results", "_all.png"
 """The folder beside the page, and the picture there of all entries that learn; an entry has its own."""
 
@@ -69,8 +81,24 @@ def publish(folder: Path, entries: Path) -> Path:
             copy = part / file.relative_to(folder)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, copy)
+    name_source(part)
     shutil.rmtree(to, ignore_errors=True)
     return part.replace(to)
+
+
+def name_source(folder: Path) -> None:
+    """Where the algorithm of an entry is a committed baseline, name its file and revision in place of the copy."""
+    entry = read_entry(folder)
+    for file in (ROOT / ALGORITHMS).glob("*.py"):
+        if entry.algorithm == sha256_of(file):
+            path = file.relative_to(ROOT).as_posix()
+            log = ["git", "log", "-1", "--format=%h", "--", path]
+            revision = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+            changed = ["git", "diff", "--quiet", "HEAD", "--", path]
+            if revision and subprocess.run(changed, cwd=ROOT).returncode == 0:
+                write_entry(folder, replace(entry, source=f"{path}@{revision}"))
+                (folder / ALGORITHM).unlink(missing_ok=True)
+            return
 
 
 def published(root: Path) -> list[Scored]:

@@ -3,12 +3,15 @@
 import json
 import re
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
-from noms_env import feature_layout, make_batch
+from benchmarks import observations
+from noms_env import OBSERVATION_SIZE, feature_layout, make_batch
 from noms_env.players import draw_seeds
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
@@ -177,3 +180,28 @@ def test_an_algorithm_is_a_player_before_it_has_learnt(tmp_path: Path) -> None:
     spec = AgentSpec("untrained", lambda: module.NetworkPlayer(network, GAME))
     assert alone_in_field(rules_of_game(GAME), spec, agent_spec("greedy"), 8).mean < 0
     assert budget_of("10").share(10, 0) == 1
+
+
+def test_each_observation_is_what_the_learner_and_its_player_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load_small(file: Path) -> ModuleType:
+        module = load_algorithm(file)
+        monkeypatch.setattr(module, "TABLES", 8)
+        return module
+
+    monkeypatch.setattr(observations, "load_algorithm", load_small)
+    args = observations.Args(tmp_path, ("ppo",), GAME, decisions=300, seeds=1)
+    observations.main(args)
+    inputs = {}
+    for observation in observations.OBSERVATIONS:
+        weights = load_file(tmp_path / "ppo" / observation / "1" / "policy.safetensors")
+        inputs[observation] = weights["0.weight"].shape[1]
+    n_features = feature_layout(GAME, 4, episode="deal").n_features
+    assert inputs == {"bytes": OBSERVATION_SIZE, "features": n_features, "canonical": n_features}
+    lines = (tmp_path / "observations.csv").read_text().splitlines()
+    assert [line.split(",")[1] for line in lines[1:]] == [name for name in observations.OBSERVATIONS for _ in range(2)]
+    assert (tmp_path / "observations.md").read_text().count("| ppo |") == 3
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    observations.main(args)
+    assert capsys.readouterr().out == "", "all runs are there"

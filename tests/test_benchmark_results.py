@@ -1,6 +1,7 @@
 """The results of the benchmark in the repository: the pages say what the entries say; how an entry comes there."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -46,6 +47,25 @@ def test_the_page_is_what_the_entries_say() -> None:
 def test_what_is_in_the_repository_is_complete() -> None:
     for one in publish.published(ROOT):
         assert complaints(one.folder) == []
+
+
+def test_the_published_algorithms_are_named_by_their_file_and_revision() -> None:
+    for one in publish.published(ROOT):
+        if one.entry.algorithm:
+            path, _, revision = one.entry.source.partition("@")
+            assert (ROOT / path).is_file()
+            assert re.fullmatch(r"[0-9a-f]{7,40}", revision)
+            assert f"algorithm.py is not here: it is {path}@{revision}" in "\n".join(unchecked(one.folder))
+
+
+def test_a_missing_algorithm_without_a_source_is_refused(tmp_path: Path) -> None:
+    folder = shutil.copytree(ROOT / publish.ENTRIES / "ppo", tmp_path / "ppo")
+    document = json.loads((folder / "entry.json").read_text())
+    (folder / "algorithm.py").write_bytes((ROOT / "benchmarks/algorithms/dqn.py").read_bytes())
+    assert complaints(folder) == [f"{folder / 'algorithm.py'} is not the file that the runs were made with"]
+    (folder / "algorithm.py").unlink()
+    (folder / "entry.json").write_text(json.dumps(document | {"source": ""}))
+    assert complaints(folder) == [f"{folder / 'algorithm.py'} is not the file that the runs were made with"]
 
 
 @pytest.fixture

@@ -75,6 +75,8 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     if absent:
         whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
         found.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
+    if entry.source and not (folder / ALGORITHM).is_file():
+        found.append(f"{ALGORITHM} is not here: it is {entry.source} in the repository of noms-env, SHA-256 {entry.algorithm}")
     if not (folder / CELLS).is_dir() and not _are_all(entry, document, played):
         found.append("the points of the deals are not here: the intervals cannot be worked out again")
     others = sum(_said(document, one.cell)["sha256"] != one.cell.sha256 for one in played)
@@ -133,8 +135,9 @@ def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
     if not entry.budget:
         yield f"{folder} does not say with which budget it was trained"
         return
-    if entry.algorithm and (not (folder / ALGORITHM).is_file() or sha256_of(folder / ALGORITHM) != entry.algorithm):
-        yield f"{folder / ALGORITHM} is not the file that the runs were made with"
+    own = folder / ALGORITHM
+    if entry.algorithm and (sha256_of(own) != entry.algorithm if own.is_file() else not entry.source):
+        yield f"{own} is not the file that the runs were made with"
     for name in entry.games:
         for seed in entry.seeds:
             yield from _of_run(entry, folder / RUNS / name / str(seed))

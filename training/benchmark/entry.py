@@ -1,7 +1,7 @@
 """An entry of the benchmark: a folder with who plays, how it was trained, and what it scored.
 
     entry.json                 what the entry is (`Entry`)
-    algorithm.py               the algorithm's file, if it learns
+    algorithm.py               the algorithm's file, if it learns; published entries of baselines name its `source` instead
     trained/GAME/SEED/         of each run: the policy, `curve.csv`, `run.json`, and `player.py`, which loads the policy
     cells/GAME/SEED/FIELD.json the points of every deal, as they are played
     scores.json                the scores
@@ -16,7 +16,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,7 @@ class Entry:
         budget: as `protocol.budget_of` reads it; "" for a player that does not learn.
         algorithm: SHA-256 of `algorithm.py`; "" if there is none.
         description: a sentence on it.
+        source: where else the file of the algorithm is, as `PATH@REVISION` in the repository of the package; "" if nowhere.
     """
 
     name: str
@@ -81,7 +82,8 @@ class Entry:
     budget: str = ""
     algorithm: str = ""
     description: str = ""
-    protocol: str = field(default=PROTOCOL)
+    protocol: str = PROTOCOL
+    source: str = ""
 
     def __post_init__(self) -> None:
         """Check it.
@@ -89,7 +91,8 @@ class Entry:
         Raises:
             EntryError: it cannot be scored by this protocol.
         """
-        texts = self.name, self.track, self.player, self.budget, self.algorithm, self.description, self.protocol
+        own = self.name, self.track, self.player, self.budget, self.algorithm, self.description
+        texts = *own, self.protocol, self.source
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
             raise EntryError("all of an entry must be text, but its seeds, which must be whole numbers")
         if not all(text.isprintable() for text in texts):
@@ -171,7 +174,8 @@ def read_entry(folder: Path) -> Entry:
 def write_entry(folder: Path, entry: Entry) -> None:
     """Write what an entry is; OSError if it cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / ENTRY, {"format": FORMAT, **asdict(entry)})
+    document = {name: value for name, value in asdict(entry).items() if value or name != "source"}
+    write_json(folder / ENTRY, {"format": FORMAT, **document})
 
 
 def read_json(path: Path, otherwise: str, pattern: Any = None) -> dict[str, Any]:

@@ -33,11 +33,12 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
         for seed in entry.seeds:
             path = folder / RUNS / name / str(seed) / CURVE
             if path.is_file():
-                found.setdefault(name, []).append(_curve(path))
+                found.setdefault(name, []).append(read_curve(path))
     return found
 
 
-def _curve(path: Path) -> Curve:
+def read_curve(path: Path) -> Curve:
+    """The learning curve in a file; EntryError if it holds none."""
     try:
         lines = read_file(path).decode().splitlines()
         rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(lines)]

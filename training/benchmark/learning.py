@@ -99,7 +99,7 @@ class SelfPlay:
         self._batch = task.make_batch(tables, check_actions=False)
         self.layout, self.decisions = task.layout, 0
         self.scale = torch.from_numpy(self.layout.scale)
-        self._suits, self._seats = CanonicalSuits(self.layout), task.seats
+        self._suits, self._seats = task.suits, task.seats
 
     def deals(self, choose: Choose) -> Decisions:
         """Play the next deal at each table to its end."""
@@ -177,8 +177,8 @@ class NetworkPlayer:
 
     def __init__(self, network: nn.Module, game: str, draws: bool = False) -> None:
         self._network, self._draws = network, draws
-        self._layout = feature_layout(game, GAMES[game], episode="deal")
-        self._suits = CanonicalSuits(self._layout)
+        self.layout = feature_layout(game, GAMES[game], episode="deal")
+        self.suits = CanonicalSuits(self.layout)
 
     @classmethod
     def load(cls, folder: Path, make: Callable[[FeatureLayout], nn.Module], draws: bool = False) -> NetworkPlayer:
@@ -195,15 +195,15 @@ class NetworkPlayer:
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None
     ) -> np.ndarray:
         """See `noms_env.players.Player.act`."""
-        seen = {"observation": self._layout.encode(observation), "action_mask": mask}
-        renamed, orders = self._suits.rename(seen)
+        seen = {"observation": self.layout.encode(observation), "action_mask": mask}
+        renamed, orders = self.suits.rename(seen)
         legal = torch.from_numpy(renamed["action_mask"]) != 0
         scores = self._network(torch.from_numpy(renamed["observation"]))
         if self._draws:
             actions = drawn(scores, legal, unit_draws(seeds))
         else:
             actions = masked(scores, legal).argmax(dim=1).numpy()
-        return np.asarray(self._suits.meant(actions, orders))
+        return np.asarray(self.suits.meant(actions, orders))
 
 
 def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 1.0) -> nn.Sequential:

@@ -137,6 +137,11 @@ class Task:
         return noms_env.feature_layout(self.game, self.seats, episode="deal")
 
     @property
+    def suits(self) -> noms_env.CanonicalSuits:
+        """How the suits of these features are put in one order."""
+        return noms_env.CanonicalSuits(self.layout)
+
+    @property
     def seconds(self) -> tuple[float, float]:
         """Wall and processor seconds of the run so far; measuring its curve is not counted."""
         now = clocks()

@@ -1,4 +1,4 @@
-"""Strength of search over time: points per deal against time for a decision. `python -m benchmarks.search.strength OUT`.
+"""Strength of search over time: points per deal against time for a decision. `python -m benchmarks.search_strength OUT`.
 
 A hero sits alone among equal players (the *field*) on duplicate deals of the set `test`, with rotated seats. Its points are
 those above what the field itself makes there. Heroes are the published policy, `pimc` and `search` on the policy, with more
@@ -259,7 +259,7 @@ def draw(all_results: Sequence[Results]) -> bytes:
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     games = list(dict.fromkeys(one.game for one in all_results))
-    picture, grid = panels(len(games) * len(FIELDS), "python -m benchmarks.search.strength", columns=len(FIELDS))
+    picture, grid = panels(len(games) * len(FIELDS), "python -m benchmarks.search_strength", columns=len(FIELDS))
     for results in all_results:
         axes = grid[games.index(results.game) * len(FIELDS) + FIELDS.index(results.among)]
         for kind, label, colour in (("pimc:", "pimc", COLOURS[2]), ("search:", "search on the policy", COLOURS[3])):

@@ -1,1 +1,0 @@
-"""Measures of the players that search: strength over time, beliefs, time, regret."""
