@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import runpy
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
@@ -19,7 +20,7 @@ from typing import Any
 
 from .agents.foreign_code import ForfeitError, by_command_line, no_sudden_end
 from .commands.common import STOPPED, CommandError, wrong_arguments
-from .console import never_fail_on_signs
+from .console import COMMAND_LINE, never_fail_on_signs
 from .extras import MissingExtraError
 from .text import printable
 
@@ -78,8 +79,12 @@ def main(args: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = list(sys.argv[1:] if args is None else args)
-    with by_command_line(words), no_sudden_end():
-        return exit_status("noms", lambda: run(words))
+    token = COMMAND_LINE.set(shlex.join(["noms", *words]))
+    try:
+        with by_command_line(words), no_sudden_end():
+            return exit_status("noms", lambda: run(words))
+    finally:
+        COMMAND_LINE.reset(token)
 
 
 def exit_status(program: str, command: Callable[[], int]) -> int:

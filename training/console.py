@@ -9,6 +9,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+COMMAND_LINE: ContextVar[str] = ContextVar("COMMAND_LINE", default="")
+"""The command line of `noms` that runs, for a shell; "" in a program."""
 SPELLED = dict(zip("♣♦♥♠·±×–µ█▁▂▃▄▅▆▇─━═╴╶╸╺│┃║", ("C", "D", "H", "S", "|", "+-", *"x-u#1234567-------|||"), strict=True))
 """What is printed for a sign that the output cannot encode."""
 BOXES = range(0x2500, 0x2580)

@@ -38,7 +38,6 @@ from noms_training.learn.data.shards import read_shards, write_shards
 from noms_training.learn.expert_iteration import read_result
 from noms_training.learn.imitation import RecordedDecisions
 from noms_training.learn.log import read_log
-from noms_training.publish.reproduce import export_commands
 from noms_training.publish.runs import RunError, read_trained
 from noms_training.terminal.deal_text import deal_lines
 from tests.fuzz import fuzzed, is_refused
@@ -299,7 +298,6 @@ def test_shards(folder: Path, shards: dict[str, tuple[dict[str, Any], Decisions,
         read = [data.draw(st.sampled_from([("observation", "action_mask", "policy"), tuple(ALLOWED), ()]))]
         is_refused(lambda: list(read_shards(folder / name, read[0])), ValueError)
         is_refused(lambda: RecordedDecisions([str(folder / name)], ENCODING, [RULES]), ValueError)
-        is_refused(lambda: list(export_commands(folder / name)), ValueError)
 
 
 ENCODING = make_encoding((RULES,), card_features=True, trick_features=True)

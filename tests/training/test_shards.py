@@ -20,7 +20,6 @@ from noms_training.learn.data.checking import MOST_ROWS
 from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions
 from noms_training.learn.data.shards import _arrow_type, read_shards, write_shards
 from noms_training.learn.imitation import RecordedDecisions
-from noms_training.publish.reproduce import export_commands
 from tests.training.test_distillation import RULES, SOURCE, decided
 
 ALL = tuple(column.name for column in COLUMNS + TARGETS)
@@ -153,8 +152,6 @@ def test_decisions_of_other_tables_are_refused(tmp_path: Path, whole: Shard, cha
     put(tmp_path / "decisions-0.npz", whole[0] | {"source": SOURCE | changes}, whole[1])
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
         RecordedDecisions([str(tmp_path)], make_encoding((RULES,)), [RULES])
-    with pytest.raises(ValueError, match=r"makes no sense|do not say with which limit they were played"):
-        list(export_commands(tmp_path))
 
 
 def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, whole: Shard) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -103,7 +104,7 @@ def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Train
         raise CommandError(f"--name {name} is the name of a player; those are {', '.join(PLAYERS)}")
     if (folder / name / CONFIG).exists():
         raise CommandError(f"{folder / name} is the folder of a run, which would be overwritten: give another --name or --out")
-    policy = read_trained(run, before).named(name)
+    policy = read_trained(run, before)
     games = list(dict.fromkeys(rules.variant.name for rules in policy.info.rule_sets))
     if name in VARIANTS and name not in games:
         raise CommandError(f"--name {name} is the name of a game; the policy was trained for {', '.join(games)}")
@@ -128,9 +129,12 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
 
 def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:
     """What may be wrong with the runs of a policy."""
-    for word in policy.runs[-1].command:
+    run = policy.runs[-1]
+    for word in shlex.split(run.command):
         if Path(word).is_absolute():
             yield f"the run names {word}, a path of this machine: the card and the policy's file name it too"
+    if not run.command:
+        yield f"the command that started {run.folder} is not known; its configuration is in runs.json"
     if policy.runs[0].source:
         yield f"{places[0]} learnt from the policy {policy.runs[0].source}; --before names the runs before it"
 

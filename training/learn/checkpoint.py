@@ -40,6 +40,7 @@ from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import POLICY_NAME
 
+from ..console import COMMAND_LINE
 from .config import TrainConfig
 
 FORMAT = "noms-state/"
@@ -291,6 +292,8 @@ class RunFolder:
                 (folder / "probe").unlink()
             if config is not None:
                 self.write_config(config)
+                if COMMAND_LINE.get():
+                    write_file(self.path / "command.txt", f"{COMMAND_LINE.get()}\n".encode())
         except BaseException:
             self.close()
             raise

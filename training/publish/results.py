@@ -9,8 +9,7 @@ FOLDER/crossplay/*.json   `noms crossplay --json`: what policies of independent 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from noms_env._files import read_file
 from noms_env._json import parse_json
 from noms_env.players import PLAYERS
 from noms_env.players.registry import FIRST, versioned
-from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
@@ -34,7 +32,6 @@ from .runs import Trained, read_trained
 
 PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED = "panel", "behaviour", "exploit", "crossplay"
 REFERENCE = "thumb:1"
-"""What the policies are measured by; results that do not say a version are of this one."""
 """The player with which the others are compared."""
 PREVIOUS = "previous"
 """A folder with the policies that were published before, as results name it: `previous/noms@0`."""
@@ -107,7 +104,7 @@ class BestResponse:
 
 
 @dataclass(frozen=True)
-class Crossed:
+class CrossPlay:
     """What policies of independent runs lose at one table.
 
     Attributes:
@@ -140,12 +137,17 @@ class Results:
     tournaments: list[dict[str, Any]]
     behaviour: list[Behaviour]
     best_responses: list[BestResponse]
-    crossed: list[Crossed]
+    crossed: list[CrossPlay]
 
 
 def rules_of(entry: Mapping[str, Any]) -> Rules:
     """The rules of a game in a document."""
     return make_rules(game(entry["variant"]), entry["seats"], entry["options"])
+
+
+def place_of(rules: Rules) -> tuple[int, int]:
+    """The place of rules in a table: by game, then seats."""
+    return VARIANTS.index(rules.variant.name), rules.seats
 
 
 def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Results:
@@ -160,164 +162,162 @@ def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Resu
         ResultsError: a file is damaged, of another kind or version, or of an older policy of the same name.
     """
     try:
-        old = {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{POLICY_NAME}"))}
-        policies = {name: read_trained(place) for name, place in old.items() if name not in (new or {})} | dict(new or {})
-    except (PolicyFileError, ValueError) as error:
+        policies = {
+            path.parent.name: read_trained(path.parent)
+            for path in folder.glob(f"*/{POLICY_NAME}")
+            if path.parent.name not in (new or {})
+        }
+    except ValueError as error:
         raise ResultsError(str(error)) from error
-    policies = dict(sorted(policies.items()))
-    duels: dict[str, list[Duel]] = {name: [] for name in policies}
-    tournaments, behaviour = list[dict[str, Any]](), list[Behaviour]()
-    for path, document in _documents(folder / PANEL):
-        if document["format"] == TOURNAMENT:
-            tournaments.append(document)
-        with _damage(path):
-            for name, duel in _duels(path, document, policies):
-                duels[name].append(duel)
-    for path, document in _documents(folder / BEHAVIOUR):
-        with _damage(path):
-            behaviour += _behaviour(path, document, policies)
-    best_responses = list[BestResponse]()
-    for path, document in _documents(folder / BEST_RESPONSES, (EXPLOIT,), "from `noms exploit --variant --json`"):
-        with _damage(path):
-            best_responses += _best_responses(path, document, policies)
-    crossed = list[Crossed]()
-    for path, document in _documents(folder / CROSSED, (CROSS_PLAY,), "from `noms crossplay --json`"):
-        with _damage(path):
-            crossed.append(_crossed(path, document, policies))
+    policies = dict(sorted((policies | dict(new or {})).items()))
+    parts: dict[str, list[Any]] = {part: [] for part in READERS}
+    for part, (formats, source, read) in READERS.items():
+        for path in sorted((folder / part).glob("*.json")):
+            try:
+                parts[part] += read(Document(path, formats, source, policies))
+            except ResultsError:
+                raise
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                raise ResultsError(f"{path} is damaged: {error!r}") from error
+    tournaments = [found for found in parts[PANEL] if isinstance(found, dict)]
     tournaments.sort(key=lambda one: (*place_of(rules_of(one)), str(one["options"]), -len(one["players"]), one["deals"]))
-    for found in (behaviour, best_responses):
-        found.sort(key=lambda one: (*place_of(one.rules), one.player.partition(":")[0] in PLAYERS))
-    crossed.sort(key=lambda one: (*place_of(one.rules), one.players))
-    return Results(policies, duels, tournaments, behaviour, best_responses, crossed)
+    for part in (BEHAVIOUR, BEST_RESPONSES):
+        parts[part].sort(key=lambda found: (*place_of(found.rules), found.player.partition(":")[0] in PLAYERS))
+    parts[CROSSED].sort(key=lambda found: (*place_of(found.rules), found.players))
+    duels = {name: [found[1] for found in parts[PANEL] if isinstance(found, tuple) and found[0] == name] for name in policies}
+    return Results(policies, duels, tournaments, parts[BEHAVIOUR], parts[BEST_RESPONSES], parts[CROSSED])
 
 
-def place_of(rules: Rules) -> tuple[int, int]:
-    """The place of rules in a table: by game, then seats."""
-    return VARIANTS.index(rules.variant.name), rules.seats
+class Document:
+    """A file of results.
 
+    Attributes:
+        values: its content, in which `thumb` has the number of its rules.
+        policies: of the folder, by name.
+    """
 
-def _documents(
-    folder: Path,
-    formats: tuple[str, ...] = (EVALUATION, TOURNAMENT),
-    source: str = "from `noms evaluate --json` or results.json of `noms tournament`",
-) -> Iterator[tuple[Path, dict[str, Any]]]:
-    for path in sorted(folder.glob("*.json")):
+    def __init__(self, path: Path, formats: tuple[str, ...], source: str, policies: Mapping[str, Trained]) -> None:
+        self._path, self.policies = path, policies
         try:
-            found = parse_json(read_file(path))
+            values = parse_json(read_file(path))
         except ValueError as error:
             raise ResultsError(f"{path} is damaged: {error}") from error
-        if not isinstance(found, dict) or found.get("format") not in formats:
+        if not isinstance(values, dict) or values.get("format") not in formats:
             raise ResultsError(f"{path} is not {source}")
-        if found.get("environment") != ENV_VERSION:
-            raise ResultsError(f"{path} is of version {found.get('environment')!r} of the environments, not {ENV_VERSION}")
-        with _damage(path):
-            for entry in found.get("games", [found]):
-                if {"unit": entry.get("unit")} != {"unit": None} | unit_of(rules_of(entry)):
-                    raise ResultsError(f"{path} counts a deal of {entry['variant']} that is passed out as 0: measure it again")
-        yield path, _with_versions(found, found.get("thumb_version", FIRST))
+        if values.get("environment") != ENV_VERSION:
+            raise ResultsError(f"{path} is of version {values.get('environment')!r} of the environments, not {ENV_VERSION}")
+        for entry in values.get("games", [values]):
+            if {"unit": entry.get("unit")} != {"unit": None} | unit_of(rules_of(entry)):
+                raise self.error(f"counts a deal of {entry['variant']} that is passed out as 0: measure it again")
+        self.values: dict[str, Any] = _with_versions(values, values.get("thumb_version", FIRST))
+
+    def error(self, sentence: str) -> ResultsError:
+        """An error that begins with the path."""
+        return ResultsError(f"{self._path} {sentence}")
+
+    def policy_of(self, player: str) -> str | None:
+        """The name of the policy that a player is; None if it is another player; ResultsError if it is an older policy."""
+        sha256, written = self.values.get("policies", {}).get(player), player.partition("@")[0]
+        for name, policy in self.policies.items():
+            if sha256 == policy.sha256:
+                return name
+            if written in (name, str(self._path.parent.parent / name)):
+                raise self.error(f"has figures of another policy than the one that is called {name} now: measure it again")
+        return None
+
+    def shown(self, player: str) -> str:
+        """A player as the pages name it: a policy by its name there, with its temperature."""
+        name = self.policy_of(player)
+        return player if name is None else name + player[len(player.partition("@")[0]) :]
 
 
-def _with_versions(found: Any, version: int) -> Any:
+def _with_versions(value: Any, version: int) -> Any:
     """A document in which `thumb` has the number of its rules, wherever it stands."""
-    if isinstance(found, dict):
-        return {versioned(name, version): _with_versions(value, version) for name, value in found.items()}
-    if isinstance(found, list):
-        return [_with_versions(value, version) for value in found]
-    return versioned(found, version) if isinstance(found, str) else found
+    if isinstance(value, dict):
+        return {versioned(name, version): _with_versions(part, version) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_with_versions(part, version) for part in value]
+    return versioned(value, version) if isinstance(value, str) else value
 
 
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    """Say which file lacks something."""
-    try:
-        yield
-    except ResultsError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ResultsError(f"{path} is damaged: {error!r}") from error
-
-
-def _policy_of(player: str, path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> str | None:
-    """The policy that a player of a document is; None if it is another player."""
-    sha256, written = document.get("policies", {}).get(player), player.partition("@")[0]
-    for name, policy in policies.items():
-        if sha256 == policy.sha256:
-            return name
-        if written in (name, str(path.parent.parent / name)):
-            raise ResultsError(f"{path} has figures of another policy than the one that is called {name} now: measure it again")
-    return None
-
-
-def _shown(player: str, name: str | None) -> str:
-    """A player as the pages name it: a policy by its name there, with its temperature."""
-    return player if name is None else name + player[len(player.partition("@")[0]) :]
-
-
-def _duels(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[tuple[str, Duel]]:
-    """The comparisons in a document, from the side of each policy in it."""
-    players = [document["a"], document["b"]] if document["format"] == EVALUATION else document["players"]
-    names = {player: _policy_of(player, path, document, policies) for player in players}
-    shown = {player: _shown(player, name) for player, name in names.items()}
-    shown |= {player: PREVIOUS for player in players if Path(player).parts[0] == PREVIOUS}
-    read = _of_evaluation if document["format"] == EVALUATION else _of_tournament
-    for policy, opponent, entry, figures in read(document):
-        name = names[policy]
+def _panel(document: Document) -> Iterator[tuple[str, Duel] | dict[str, Any]]:
+    """The comparisons in a document, from the side of each policy in it; and a tournament itself."""
+    values = document.values
+    if values["format"] == TOURNAMENT:
+        yield values
+    for policy, opponent, entry, figures in (_of_tournament if values["format"] == TOURNAMENT else _of_evaluation)(values):
+        name, rules = document.policy_of(policy), rules_of(entry)
+        against = PREVIOUS if Path(opponent).parts[0] == PREVIOUS else document.shown(opponent)
         if name is not None:
-            rules = rules_of(entry)
-            if rules not in policies[name].info.rule_sets:
+            if rules not in document.policies[name].info.rule_sets:
                 where = f"{rules.variant.name} with {rules.seats} seats and options"
-                raise ResultsError(f"{path} is of {where} for which {name} was not trained")
-            yield name, Duel(rules, entry["set"], shown[policy], shown[opponent], **figures)
+                raise document.error(f"is of {where} for which {name} was not trained")
+            yield name, Duel(rules, entry["set"], document.shown(policy), against, **figures)
 
 
 Figures = Iterator[tuple[str, str, Mapping[str, Any], dict[str, Any]]]
 """Player, opponent, the entry with the rules, and the other attributes of `Duel`."""
 
 
-def _of_evaluation(document: Mapping[str, Any]) -> Figures:
-    for entry in document["games"]:
-        estimates = {name: Estimate(**entry["points"][name]) for name in ("all", ALONE, AGAINST) if name in entry["points"]}
-        mirrored = {name: -one for name, one in estimates.items()}
-        for side, points, alone in (("a", estimates, ALONE), ("b", mirrored, AGAINST)):
-            first = entry.get("first_deals", {}).get(alone)
-            figures: dict[str, Any] = {"points": points["all"], "alone": points.get(alone)}
-            if first is not None:
-                figures["first"] = Estimate(**first) if side == "a" else -Estimate(**first)
+def _of_evaluation(values: Mapping[str, Any]) -> Figures:
+    for entry in values["games"]:
+        for side, other, alone, sign in (("a", "b", ALONE, 1), ("b", "a", AGAINST, -1)):
+            points = {name: _estimate(entry["points"].get(name), sign) for name in ("all", alone)}
+            figures: dict[str, Any] = {
+                "points": points["all"],
+                "alone": points[alone],
+                "first": _estimate(entry.get("first_deals", {}).get(alone), sign),
+            }
             if entry["matches"] is not None:
                 figures |= {"wins": Estimate(**entry["matches"][f"{side}_alone"]), "fair": float(entry["matches"]["fair"])}
-            yield document[side], document["b" if side == "a" else "a"], entry, figures
+            yield values[side], values[other], entry, figures
 
 
-def _of_tournament(document: Mapping[str, Any]) -> Figures:
-    for pair in document["pairs"]:
-        one = Estimate(**{name: pair[name] for name in Estimate.__dataclass_fields__})
-        for player, opponent, points in ((pair["a"], pair["b"], one), (pair["b"], pair["a"], -one)):
-            yield player, opponent, document, {"points": points, "alone": Estimate(**document["table"][player][opponent])}
+def _of_tournament(values: Mapping[str, Any]) -> Figures:
+    for pair in values["pairs"]:
+        figures = {name: pair[name] for name in Estimate.__dataclass_fields__}
+        for player, opponent, sign in ((pair["a"], pair["b"], 1), (pair["b"], pair["a"], -1)):
+            alone = Estimate(**values["table"][player][opponent])
+            yield player, opponent, values, {"points": _estimate(figures, sign), "alone": alone}
 
 
-def _best_responses(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[BestResponse]:
+def _estimate(figures: Mapping[str, Any] | None, sign: int = 1) -> Estimate | None:
+    """An estimate from its figures, of the other player with a `sign` of -1; None for none."""
+    if figures is None:
+        return None
+    return Estimate(**figures) if sign == 1 else -Estimate(**figures)
+
+
+def _best_responses(document: Document) -> Iterator[BestResponse]:
     """What was gained against a player, in each game."""
-    player = document["player"]
-    shown = _shown(player, _policy_of(player, path, document, policies))
-    for entry in document["games"]:
-        initial = Estimate(**entry["initial_gain"]) if entry.get("initial_gain") else None
-        gain, start = Estimate(**entry["gain"]), entry["initial_policy"]
+    player = document.shown(document.values["player"])
+    for entry in document.values["games"]:
         curve = tuple((at, mean, low, high) for at, mean, low, high in entry.get("curve", ()))
-        yield BestResponse(shown, rules_of(entry), start, int(entry["budget"]), gain, initial, curve)
+        gains = Estimate(**entry["gain"]), _estimate(entry.get("initial_gain"))
+        yield BestResponse(player, rules_of(entry), entry["initial_policy"], int(entry["budget"]), *gains, curve)
 
 
-def _crossed(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Crossed:
+def _crossed(document: Document) -> Iterator[CrossPlay]:
     """What the players of a document lose at one table."""
-    players = tuple(_shown(player, _policy_of(player, path, document, policies)) for player in document["players"])
-    losses = {kind: Estimate(**found["loss"]) for kind, found in document["tables"].items()}
-    return Crossed(players, rules_of(document), losses)
+    values = document.values
+    losses = {kind: Estimate(**tables["loss"]) for kind, tables in values["tables"].items()}
+    yield CrossPlay(tuple(map(document.shown, values["players"])), rules_of(values), losses)
 
 
-def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[Behaviour]:
+def _behaviour(document: Document) -> Iterator[Behaviour]:
     """What a player did at tables with itself alone, in each game."""
-    player = document["a"]
-    if player != document["b"]:
-        raise ResultsError(f"{path} must be of a player against itself, not of {player} against {document['b']}")
-    shown = _shown(player, _policy_of(player, path, document, policies))
-    for entry in document["games"]:
-        yield Behaviour(shown, rules_of(entry), int(entry["deals"]), dict(entry["probes"]["a"]))
+    player, other = document.values["a"], document.values["b"]
+    if player != other:
+        raise document.error(f"must be of a player against itself, not of {player} against {other}")
+    for entry in document.values["games"]:
+        yield Behaviour(document.shown(player), rules_of(entry), int(entry["deals"]), dict(entry["probes"]["a"]))
+
+
+MEASURED = (EVALUATION, TOURNAMENT), "from `noms evaluate --json` or results.json of `noms tournament`"
+READERS: dict[str, tuple[tuple[str, ...], str, Callable[[Document], Iterator[Any]]]] = {
+    PANEL: (*MEASURED, _panel),
+    BEHAVIOUR: (*MEASURED, _behaviour),
+    BEST_RESPONSES: ((EXPLOIT,), "from `noms exploit --variant --json`", _best_responses),
+    CROSSED: ((CROSS_PLAY,), "from `noms crossplay --json`", _crossed),
+}
+"""By folder: formats of its files, where they come from, and what reads them."""

@@ -7,24 +7,27 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from noms_env._files import read_file
 from noms_env._json import parse_json
+from noms_env.players import PLAYERS
 from noms_env.policy.file import PolicyInfo, read_info, read_policy
 from noms_env.policy.player import POLICY_NAME
 
 from ..learn.config import TrainConfig
+from ..learn.data.shards import read_shards, shard_folders
 from ..learn.log import HEADER, SECONDS, Series, as_csv, read_log
 from .plots import smoothed
-from .reproduce import Run, chained, export_commands, read_run, run_of
 
-CONFIG = "config.json"
-"""In the folder of a run."""
+CONFIG, COMMAND = "config.json", "command.txt"
+"""In the folder of a run; `RunFolder` writes both."""
 RUNS, CURVE = "runs.json", "curve.csv"
 """In the folder of a published policy: the runs that made it, in their order, and `Trained.curve`."""
 MOST_BYTES = 20_000_000
@@ -42,6 +45,33 @@ class RunError(ValueError):
 
 
 @dataclass(frozen=True)
+class Run:
+    """A run of a policy.
+
+    Attributes:
+        command: the command line that started it; "" if it was started by Python code, or before commands were kept.
+        folder: of the run, as it was published.
+        source: the policy that it started from or learnt to imitate; "" if there is none.
+        kept: decisions of the run that the policy has seen.
+        made: decisions of the run so far.
+        budget: decisions of the whole run, as last given.
+        training: its configuration.
+        revision: of the code, as `git describe` names it; None if unknown.
+        recorded: where the decisions lie that it learnt from, and how they were recorded.
+    """
+
+    command: str
+    folder: str
+    source: str
+    kept: int
+    made: int
+    budget: int
+    training: Mapping[str, Any]
+    revision: str | None = None
+    recorded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Trained:
     """A policy and how it was trained.
 
@@ -50,7 +80,8 @@ class Trained:
         content: its file.
         parameters: numbers in it.
         runs: that made it, in their order; each but the first learnt from the policy of the one before.
-        curve: figures by decisions of all runs: all evaluations, and of the iterations `COURSE` and the entropies.
+        curve: figures of all runs by decisions, with six digits: all evaluations, and of the iterations `COURSE` and the
+            entropies.
     """
 
     info: PolicyInfo
@@ -82,11 +113,6 @@ class Trained:
             if name.startswith(EVALUATED) and self.seen in at
         }
 
-    def named(self, name: str) -> Trained:
-        """The policy as it is published: its runs in folders of that name (`chained`), figures with six digits."""
-        curve = {name: (at, np.array([float(f"{value:.6g}") for value in values])) for name, (at, values) in self.curve.items()}
-        return dataclasses.replace(self, runs=chained(self.runs, name), curve=curve)
-
     def files(self) -> dict[str, bytes]:
         """The files of a published policy that do not depend on results: content by name."""
         begins = np.array(_begins(self.runs))
@@ -99,7 +125,7 @@ class Trained:
         return {
             POLICY_NAME: self.content,
             CURVE: as_csv([HEADER, *rows]),
-            RUNS: (json.dumps([run.as_dict() for run in self.runs], indent=1) + "\n").encode(),
+            RUNS: (json.dumps([dataclasses.asdict(run) for run in self.runs], indent=1) + "\n").encode(),
         }
 
 
@@ -120,19 +146,18 @@ def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Train
         OSError: a file is missing or cannot be read.
         RunError: there is no run, or its policy is too large or of another run; or the runs cannot have followed one another.
         PolicyFileError: the policy is damaged.
-        ValueError: the log is damaged.
+        ValueError: the log, or recorded decisions, are damaged.
     """
     places = [Path(place) for place in (*before, folder)]
     parts = [_read_published(place) if (place / RUNS).exists() else _read_run(place) for place in places]
-    found = parts[0]
+    whole = parts[0]
     for part, place in zip(parts[1:], places[1:], strict=True):
-        found = _joined(found, part, place)
-    return found
+        whole = _joined(whole, part, place)
+    return whole
 
 
 def _read_run(path: Path) -> Trained:
-    config = _config(path)
-    file = path / POLICY_NAME
+    config, file = _read_config(path), path / POLICY_NAME
     size = file.stat().st_size if file.exists() else 0
     if size > MOST_BYTES:
         raise RunError(f"{file} has {size / 1e6:.1f} MB; a published policy has {MOST_BYTES / 1e6:.0f} MB at most")
@@ -144,14 +169,22 @@ def _read_run(path: Path) -> Trained:
     if dataclasses.replace(own, decisions=config.decisions) != config:
         raise RunError(f"{file} is not of the run in {path}: it was trained with another configuration than {CONFIG}")
     log = read_log(path)
-    made = max((int(at[-1]) for at, _ in log.values()), default=0)
-    parameters = sum(tensor.size for tensor in tensors.values())
-    try:
-        recorded = tuple(command for folder in own.curriculum.shards for command in export_commands(Path(folder)))
-    except (OSError, ValueError) as error:
-        raise RunError(f"how to make {file} again cannot be told: {error}") from error
-    run = run_of(own, info.decisions, made, config.decisions, info.revision, recorded)
-    return Trained(info, content, parameters, (run,), dict(_short(log)))
+    run = Run(
+        command=read_file(path / COMMAND).decode(errors="replace").strip() if (path / COMMAND).exists() else "",
+        folder=str(path),
+        source=_source(own),
+        kept=info.decisions,
+        made=max((int(at[-1]) for at, _ in log.values()), default=0),
+        budget=config.decisions,
+        training=own.as_dict(),
+        revision=info.revision,
+        recorded=tuple(
+            f"{place}: {json.dumps(next(read_shards(place, ()))[0]['source'], sort_keys=True)}"
+            for shards in own.curriculum.shards
+            for place in shard_folders(Path(shards))
+        ),
+    )
+    return Trained(info, content, sum(tensor.size for tensor in tensors.values()), (run,), dict(_short(log)))
 
 
 def _read_whole(file: Path) -> tuple[bytes, PolicyInfo, dict[str, np.ndarray]]:
@@ -163,7 +196,7 @@ def _read_whole(file: Path) -> tuple[bytes, PolicyInfo, dict[str, np.ndarray]]:
             return content, info, tensors
 
 
-def _config(path: Path) -> TrainConfig:
+def _read_config(path: Path) -> TrainConfig:
     file = path / CONFIG
     try:
         return TrainConfig.from_dict(parse_json(read_file(file)))
@@ -173,21 +206,29 @@ def _config(path: Path) -> TrainConfig:
         raise RunError(f"{file} is damaged: {error}") from error
 
 
+def _source(config: TrainConfig) -> str:
+    """The policy that a run learns from, if the name can only be that of one; else ""."""
+    expert = config.curriculum.expert if config.curriculum.imitation_end > 0 else ""
+    policy = re.split("[@,]", expert.removeprefix("search:"))[0]
+    return config.initial_policy or ("" if ":" in policy or policy in PLAYERS else policy)
+
+
 def _short(log: Series) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
     """The curve of a log: all evaluations, and of the iterations what matters, as means of neighbours."""
     for name in sorted(log):
-        if name.startswith(EVALUATED):
-            yield name, log[name]
-        elif name.startswith(ENTROPY) or name in COURSE:
-            at, values = smoothed(*log[name])
-            yield name, (at.round().astype(int), values)
+        at, values = log[name]
+        if name.startswith(ENTROPY) or name in COURSE:
+            at, values = smoothed(at, values)
+        elif not name.startswith(EVALUATED):
+            continue
+        yield name, (at.round().astype(int), np.array([float(f"{value:.6g}") for value in values]))
 
 
 def _read_published(path: Path) -> Trained:
     file = path / POLICY_NAME
     info, _, tensors = read_policy(file)
     try:
-        runs = tuple(read_run(entry) for entry in parse_json(read_file(path / RUNS)))
+        runs = tuple(map(_run_of, parse_json(read_file(path / RUNS))))
         curve = read_log(path, CURVE)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{RUNS} or {CURVE} in {path} is damaged: {error}") from error
@@ -197,11 +238,19 @@ def _read_published(path: Path) -> Trained:
     return Trained(info, read_file(file), sum(tensor.size for tensor in tensors.values()), runs, curve)
 
 
+def _run_of(entry: dict[str, Any]) -> Run:
+    """A run from an entry of `RUNS`."""
+    if "out" in entry:  # as files had it in which the command is without its folder
+        old = {name: value for name, value in entry.items() if name not in ("out", "needs")}
+        entry = old | {"folder": entry["out"], "command": f"{entry['command']} --out {entry['out']}"}
+    return Run(**entry | {"recorded": tuple(entry.get("recorded", ()))})
+
+
 def _joined(first: Trained, then: Trained, place: Path) -> Trained:
     run = then.runs[0]
     if not run.source:
         raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")
-    continued = "--initial-policy" in run.command
+    continued = bool(run.training["initial_policy"])
     is_larger = first.info.network != then.info.network and len(then.runs) == 1 and continued
     known, wanted = first.info.rule_sets, then.info.rule_sets
     is_for_others = any(rules not in wanted for rules in known) if continued else known != wanted
