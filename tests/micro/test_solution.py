@@ -18,7 +18,7 @@ from noms_env.micro.solution import KEY, SolutionFileError, SolvedPlayer
 from noms_env.micro.solving import Progress, StateError, solve
 from noms_env.micro.tree import Tree, build_tree
 from noms_env.table import Table
-from noms_training.commands.exploitability import exploit as command
+from noms_training.commands import exploit as command
 from tests.begun import begun
 from tests.commands import Run, assert_refused
 

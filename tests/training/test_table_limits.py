@@ -18,8 +18,8 @@ from noms_training.browser.live import RefusedError, table_from
 from noms_training.browser.looker import Looker
 from noms_training.browser.messages import Allowance, Limits, parsed
 from noms_training.browser.server import HEADERS
-from noms_training.commands.browser.table import kept_token
 from noms_training.commands.common import CommandError
+from noms_training.commands.table import kept_token
 from tests.commands import disk_full
 from tests.training.table_browsers import Browser, connected, is_closed, opened, request, seated, server
 
@@ -196,7 +196,7 @@ def test_a_folder_keeps_its_token(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_no_empty_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as full:
-        full.setattr("noms_training.commands.browser.table.write_atomically", disk_full)
+        full.setattr("noms_training.commands.table.write_atomically", disk_full)
         with pytest.raises(CommandError, match="No space left on device"):
             kept_token(tmp_path)
     assert not list(tmp_path.iterdir())

@@ -18,8 +18,8 @@ from websockets.typing import Origin
 
 from noms_env.variants import VARIANTS
 from noms_training.browser.live import table_from
-from noms_training.commands.browser.table import kept_token
 from noms_training.commands.common import CommandError
+from noms_training.commands.table import kept_token
 from tests.commands import Run, assert_refused, disk_full
 from tests.training.table_browsers import Browser, connected, opened, request, server, some_table
 

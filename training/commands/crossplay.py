@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ...console import fitted, say, terminal
-from ...options import by_default, rules_of
-from ..arguments import DealSet, Option, PlayedOn, PlayerSeed, Seats, Threads, check_run, players_on
-from ..common import OK, STOPPED, CommandError, check_folder_of, write_json, wrong_arguments
+from ..console import fitted, say, terminal
+from ..options import by_default, rules_of
+from .arguments import DealSet, Option, PlayedOn, PlayerSeed, Seats, Threads, check_run, players_on
+from .common import OK, STOPPED, CommandError, check_folder_of, write_json, wrong_arguments
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ...evaluation.cross_play import CrossPlay
+    from ..evaluation.cross_play import CrossPlay
 
 TITLES = {
     "alone": "one seat of the policy of the row, the others of that of the column",
@@ -54,11 +54,11 @@ def crossplay(
     """
     check_run(seed, threads, None)
     check_folder_of(json_file, *player)
-    from ...agents.registry import compile_players
-    from ...agents.spec import device_of
-    from ...evaluation.comparison import NothingPlayedError
-    from ...evaluation.cross_play import cross_play
-    from ...progress_bar import progress_bar
+    from ..agents.registry import compile_players
+    from ..agents.spec import device_of
+    from ..evaluation.comparison import NothingPlayedError
+    from ..evaluation.cross_play import cross_play
+    from ..progress_bar import progress_bar
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
@@ -84,7 +84,7 @@ def show(found: CrossPlay) -> None:
     """Print a table for each kind of table, and the mean loss."""
     from rich.text import Text
 
-    from ...evaluation.statistics import plus_minus
+    from ..evaluation.statistics import plus_minus
 
     console = terminal()
     for kind in found.points:
@@ -98,9 +98,9 @@ def points_table(found: CrossPlay, kind: str) -> Table:
     """Rows: whose seats; columns: with whom, by the number of its row, so that it stays narrow."""
     from rich.text import Text
 
-    from ...console import colour, new_table
-    from ...evaluation.statistics import estimate, plus_minus
-    from ...text import short_names
+    from ..console import colour, new_table
+    from ..evaluation.statistics import estimate, plus_minus
+    from ..text import short_names
 
     names = short_names(found.names)
     table = new_table("seats of \\ with", *(str(place) for place in range(1, len(names) + 1)))

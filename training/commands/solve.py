@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from ...console import print_lines
-from ...options import by_default, rules_of
-from ...text import as_file_name, duration
-from ..arguments import Option, Seats, Threads, check_run
-from ..common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from ..console import print_lines
+from ..options import by_default, rules_of
+from ..text import as_file_name, duration
+from .arguments import Option, Seats, Threads, check_run
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from .exploring import explored
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def solved(tree: Tree, path: Path, share: float, iterations: int, reward: str, t
     from noms_env._threads import RowThreads
     from noms_env.micro.solving import solve
 
-    from ...progress_bar import progress_bar
+    from ..progress_bar import progress_bar
 
     before = -1.0
     with wrong_arguments(), file_errors(f"cannot write {path}"), progress_bar("solve", "iterations", None) as tick:

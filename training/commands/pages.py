@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...text import count
-from ..common import OK, CommandError, check_folder_of, file_errors, is_chosen, records_until, wrong_arguments
+from ..text import count
+from .common import OK, CommandError, check_folder_of, file_errors, is_chosen, records_until, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.players import Player
     from noms_env.record import Record
     from noms_env.show.theme import Theme
 
-    from ...browser.film import Shown
-    from ...evaluation.mistakes import Loss
+    from ..browser.film import Shown
+    from ..evaluation.mistakes import Loss
 
 MOST_NAME = 200
 """Letters of a name."""
@@ -61,8 +61,8 @@ def shown_of(request: Request, record: Record) -> Shown:
     """What is shown; CommandError if the names or the players do not fit the table."""
     from noms_env.variants import game, make_rules
 
-    from ...browser.film import Shown
-    from ...terminal.session import seated
+    from ..browser.film import Shown
+    from ..terminal.session import seated
 
     seats = record["seats"]
     if request.names and len(request.names) != seats:
@@ -83,8 +83,8 @@ def page(
     """The page of the chosen records, with the losses of each if there are any; CommandError if one cannot be played."""
     from noms_env.record import RecordError
 
-    from ...browser.film import film_of, tell_losses
-    from ...browser.page import page_of
+    from ..browser.film import film_of, tell_losses
+    from ..browser.page import page_of
 
     try:
         film = film_of(records, shown, chosen)
@@ -101,7 +101,7 @@ def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Se
     from noms_env.record import RecordError
     from noms_env.record.replaying import replayed
 
-    from ...browser.pictures import drawings, picture
+    from ..browser.pictures import drawings, picture
 
     if sum(chosen) > 1:
         raise CommandError(f"a picture shows one deal, not {sum(chosen)}: choose it by --match and --deal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...progress_bar import progress_bar
+from ..progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from noms_env.micro.deal_setup import DealSetup

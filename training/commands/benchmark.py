@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from ...agents import foreign_code
-from ...console import fitted, print_lines, terminal
-from ...options import by_default
-from ...text import count
-from ..arguments import Flag, Threads, check_run
-from ..common import FOUND, OK, STOPPED, CommandError, file_errors, options_given
+from ..agents import foreign_code
+from ..console import fitted, print_lines, terminal
+from ..options import by_default
+from ..text import count
+from .arguments import Flag, Threads, check_run
+from .common import FOUND, OK, STOPPED, CommandError, file_errors, options_given
 
 if TYPE_CHECKING:
-    from ...benchmark.cells import Playing
-    from ...benchmark.entry import Entry
+    from ..benchmark.cells import Playing
+    from ..benchmark.entry import Entry
 
 ALL = ("all",)
 Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
@@ -136,7 +136,7 @@ def refusals() -> Iterator[None]:
 
 def games_of(given: Sequence[str]) -> tuple[str, ...]:
     """The games that the words name, in the order of the protocol; CommandError if there is no such game."""
-    from ...benchmark.protocol import GAMES, rules_of_game
+    from ..benchmark.protocol import GAMES, rules_of_game
 
     if tuple(given) == ALL:
         return tuple(GAMES)
@@ -148,10 +148,10 @@ def games_of(given: Sequence[str]) -> tuple[str, ...]:
 
 def run(given: Run) -> int:
     """Train."""
-    from ...benchmark.entry import EntryError
-    from ...benchmark.protocol import budget_of
-    from ...benchmark.running import algorithm_file, begin, runs_left, train_all
-    from ...progress_bar import progress_bar
+    from ..benchmark.entry import EntryError
+    from ..benchmark.protocol import budget_of
+    from ..benchmark.running import algorithm_file, begin, runs_left, train_all
+    from ..progress_bar import progress_bar
 
     if given.seeds < 1 or given.workers < 1:
         raise CommandError(f"--seeds and --workers must be 1 or more, not {given.seeds} and {given.workers}")
@@ -175,12 +175,12 @@ def run(given: Run) -> int:
 
 def score(given: Score) -> int:
     """Play and score."""
-    from ...benchmark.cells import cells_of_entry
-    from ...benchmark.entry import SCORES, TRIAL
-    from ...benchmark.protocol import PARTS
-    from ...benchmark.scores import read_scores, scored, write_scores
-    from ...benchmark.timing import read_times, times_text
-    from ...evaluation.duplicate import Lost
+    from ..benchmark.cells import cells_of_entry
+    from ..benchmark.entry import SCORES, TRIAL
+    from ..benchmark.protocol import PARTS
+    from ..benchmark.scores import read_scores, scored, write_scores
+    from ..benchmark.timing import read_times, times_text
+    from ..evaluation.duplicate import Lost
 
     check_run(0, given.threads, None)
     if given.deals is not None and given.deals < 2:
@@ -211,11 +211,11 @@ def score(given: Score) -> int:
 
 def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
     """Play what is missing of a part, and note what it took."""
-    from ...agents.registry import compile_players
-    from ...benchmark.cells import play_cells
-    from ...benchmark.timing import add_times
-    from ...learn.data.workers import WorkerError
-    from ...progress_bar import progress_bar
+    from ..agents.registry import compile_players
+    from ..benchmark.cells import play_cells
+    from ..benchmark.timing import add_times
+    from ..learn.data.workers import WorkerError
+    from ..progress_bar import progress_bar
 
     if not playing:
         return
@@ -236,7 +236,7 @@ def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) 
 
 def entry_to_score(given: Score) -> Entry:
     """The entry of the words, which is written if they name a player, or that of the folder."""
-    from ...benchmark.entry import ENTRY, Entry, read_entry, write_entry
+    from ..benchmark.entry import ENTRY, Entry, read_entry, write_entry
 
     with refusals(), file_errors(f"cannot write in {given.folder}"):
         if given.player is None:
@@ -259,8 +259,8 @@ def check(given: Check) -> int:
     """Check."""
     import secrets
 
-    from ...benchmark.checking import complaints, replayed, sampled_cells, unchecked
-    from ...progress_bar import progress_bar
+    from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
+    from ..progress_bar import progress_bar
 
     check_run(given.seed or 0, given.threads, None)
     if given.cells < 0:
@@ -285,8 +285,8 @@ def check(given: Check) -> int:
 
 def report(given: Report) -> int:
     """Report."""
-    from ...benchmark.report import write_report
-    from ...extras import require
+    from ..benchmark.report import write_report
+    from ..extras import require
 
     if not given.folders:
         raise CommandError("name the folder of at least one entry that is scored, such as entries/ppo")
@@ -301,8 +301,8 @@ def show(document: dict[str, Any]) -> None:
     """Print the scores of an entry."""
     from rich.text import Text
 
-    from ...benchmark.report import score_rows
-    from ...console import new_table
+    from ..benchmark.report import score_rows
+    from ..console import new_table
 
     for part in ("core", "search"):
         if part in document["parts"] and not document[part]:

@@ -1,1 +1,0 @@
-"""`noms benchmark`: run, score, check, report."""

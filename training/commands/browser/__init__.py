@@ -1,1 +1,0 @@
-"""`noms table` and what else is shown in a browser."""
