@@ -56,7 +56,7 @@ def replay(
         dark: Dark colours for the picture.
     """
     if html or picture:
-        from .browser.pages import Request, draw
+        from .pages import Request, draw
 
         return draw(Request(file, match, deal, seat, html, picture, moment, player, name, dark))
     if moment is not None or player or name or dark:
