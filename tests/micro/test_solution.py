@@ -300,14 +300,14 @@ def test_policies_and_searches_play_for_relative_points() -> None:
 def test_the_figures_of_the_games_that_are_done_are_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
-    measured = command.measured
+    measured = command.measure
 
     def failing(one: MicroGame, *rest: Any) -> dict[str, Any]:
         if one.name != NAME:
             raise error
         return measured(one, *rest)
 
-    monkeypatch.setattr(command, "measured", failing)
+    monkeypatch.setattr(command, "measure", failing)
     status, _, err = run("exploit", "thumb", "--micro", NAME, "noms-2", "--json", tmp_path / "found.json")
     assert status == (130 if error is KeyboardInterrupt else 2)
     assert ("noms-2 does not fit into the memory" in err) == (error is MemoryError)

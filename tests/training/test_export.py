@@ -24,7 +24,6 @@ from noms_env.variants import game, make_rules
 from noms_training.agents.foreign_code import ForfeitError
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
-from noms_training.learn.data import decisions
 from noms_training.learn.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
 from noms_training.learn.data.shards import GROUP, write_shards
 from noms_training.learn.data.workers import Play, from_workers
@@ -316,7 +315,7 @@ def test_what_is_stopped_leaves_nothing(run: Run, games: Path, tmp_path: Path, m
         yield empty_rows(100)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(decisions, "from_records", interrupted)
+    monkeypatch.setattr("noms_training.commands.export.from_records", interrupted)
     for name in ("set", "sets/new/set"):
         status, _, err = run("export", games, "--shard", 10, "--out", tmp_path / name)
         assert (status, err) == (130, f"noms: stopped by Ctrl-C; {tmp_path / name} is not written\n")

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
+from noms_env.record.files import record_lines
+from noms_env.variants import given_options
+
+from ..agents.registry import compile_players
+from ..learn.data.decisions import Decisions, ExportError, columns_of, from_records
+from ..learn.data.shards import check_folder, write_shards
+from ..learn.data.workers import Play, WorkerError, from_workers
 from ..options import by_default, rules_of
+from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit, names_of
 from .common import OK, STOPPED, CommandError, file_errors, lines_of, options_given, wrong_arguments
-
-if TYPE_CHECKING:
-    from ..learn.data.decisions import Decisions
 
 Tick = Callable[[int], None]
 OF_PLAY = ("seats", "option", "matches", "player", "seed", "limit", "targets", "workers", "ray")
@@ -80,11 +85,6 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms export --variant noms --player runs/noms-fast@0 --matches 200 --format npz --shard 10000 --out decisions
       noms export --variant noms --player search:noms --targets --matches 500 --workers 8 --out decisions
     """
-    from ..learn.data.decisions import columns_of
-    from ..learn.data.shards import check_folder, write_shards
-    from ..learn.data.workers import WorkerError
-    from ..progress_bar import progress_bar
-
     data_set.check()
     out = data_set.out
     with wrong_arguments(), file_errors(f"cannot write {out}"):
@@ -105,22 +105,18 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     return OK
 
 
-Source = tuple[int, dict[str, Any], Callable[[Tick], Iterator["Decisions"]]]
+Source = tuple[int, dict[str, Any], Callable[[Tick], Iterator[Decisions]]]
 """Number of deals or matches, what they are, and the decisions, given a function to call with the number just done."""
 
 
 def records_of(files: Sequence[str]) -> Source:
     """The decisions of records in files; CommandError if a file cannot be read."""
-    from noms_env.record.files import record_lines
-
     total = 0
     for name in files:
         with file_errors(f"cannot read {name}"), Path(name).open("rb") as opened:
             total += sum(1 for _ in record_lines(opened))
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
-        from ..learn.data.decisions import ExportError, from_records
-
         number = 0
         for name in files:
             try:
@@ -136,11 +132,6 @@ def records_of(files: Sequence[str]) -> Source:
 
 def matches_of(given: Arguments, variant: str) -> Source:
     """The decisions of matches to play; CommandError if these players cannot play them."""
-    from noms_env.variants import given_options
-
-    from ..agents.registry import compile_players
-    from ..learn.data.workers import Play, from_workers
-
     matches, seed = 1 if given.matches is None else given.matches, given.seed or 0
     players = names_of(given.player)
     with wrong_arguments():

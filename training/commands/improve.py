@@ -12,8 +12,10 @@ from ..console import print_lines
 from ..extras import require
 from ..learn import expert_iteration
 from ..learn.best_response import RefusedError
+from ..learn.data.workers import WorkerError
 from ..learn.expert_iteration import Series
 from ..options import by_default
+from . import train
 from .arguments import Flag, check_run
 from .common import OK, STOPPED, CommandError, file_errors
 
@@ -45,9 +47,6 @@ def improve(
         ray: Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none.
         out: The folder of all rounds.
     """
-    from ..learn.data.workers import WorkerError
-    from . import train
-
     require("torch", "train", "noms improve")
     folder, spread = Path(out or "runs/improved"), expert_iteration.Workers(workers or os.cpu_count() or 1, ray)
     if rounds < 1 or (workers is not None and workers < 1):
