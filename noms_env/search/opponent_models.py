@@ -169,7 +169,7 @@ def play_again(t, r, action, models, logs, world, m):
 
 @jit
 def note_chance(r, chance, model, logs, world):
-    """Note how probable a policy finds what the seat to act in a replay did."""
+    """Add to the log-likelihoods what a policy makes of the action of the seat to act in a replay."""
     logs[model, r.seat, world] += math.log(with_slips(np.float64(chance), SLIPS, count_legal(r)))
 
 
@@ -182,9 +182,9 @@ def clear_logs(logs, world, number):
 
 
 def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
-    """Of what each seat did if it is like each model, float64, shape (models, MAX_SEATS, n).
+    """The log-likelihood of what each seat did under each model, float64, shape (models, MAX_SEATS, n).
 
-    -inf in a world in which it cannot be played again.
+    -inf in a world whose deal cannot be replayed.
 
     Args:
         worlds: tables as a seat may imagine them, shape (n,), as `kernel_view` makes them.
@@ -226,10 +226,10 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
     logs[:, :, ~fine] = -np.inf
 
 
-def styles_shown(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
-    """What deals that are over tell of the seats, float64, shape (models, MAX_SEATS, n): as `log_likelihoods`, of all seats.
+def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
+    """The log-likelihoods of all seats in deals that are over, float64, shape (models, MAX_SEATS, n), as `log_likelihoods`.
 
-    0 for a deal that cannot be played again.
+    0 for a deal that cannot be replayed.
 
     Args:
         tables: as `belief.determinize.shown_tables` and then `kernel_view` make them.
@@ -272,12 +272,12 @@ def write_weights(logs, first, end, exponent, weights):
 
 @jit
 def log_of_seat(logs, seat, world):
-    """The logarithm of how probable all models together find what a seat did in a world."""
-    found = logs[0, seat, world]
+    """The log-likelihood of what a seat did in a world, under all models together."""
+    total = logs[0, seat, world]
     for model in range(1, len(logs)):
-        low, high = min(found, logs[model, seat, world]), max(found, logs[model, seat, world])
-        found = high + math.log1p(math.exp(low - high)) if high > -np.inf else high
-    return found
+        low, high = min(total, logs[model, seat, world]), max(total, logs[model, seat, world])
+        total = high + math.log1p(math.exp(low - high)) if high > -np.inf else high
+    return total
 
 
 @jit
@@ -293,12 +293,12 @@ def write_styles(logs, picks, seed, seat, styles):
     """
     for world in range(len(picks)):
         for other in range(MAX_SEATS):
-            styles[world, other] = 1 + drawn_style(logs, other, picks[world], fraction_of(seed, world, other))
+            styles[world, other] = 1 + draw_style(logs, other, picks[world], fraction_of(seed, world, other))
         styles[world, seat] = 0
 
 
 @jit
-def drawn_style(logs, seat, world, drawn):
+def draw_style(logs, seat, world, drawn):
     """The number of the model that a seat is like in a world, by a random number from 0 to 1."""
     most, whole, below, style = -np.inf, 0.0, 0.0, 0
     for model in range(len(logs)):
@@ -325,20 +325,20 @@ def pick_worlds(weights, start, picks):
 
     The weights are added up.
     """
-    add_up(weights, 0, len(weights))
+    accumulate(weights, 0, len(weights))
     for k in range(len(picks)):
-        picks[k] = picked(weights, 0, len(weights), (start + k) / len(picks))
+        picks[k] = pick_world(weights, 0, len(weights), (start + k) / len(picks))
 
 
 @jit
-def add_up(weights, first, end):
+def accumulate(weights, first, end):
     """Add each of some weights to all that come behind it."""
     for world in range(first + 1, end):
         weights[world] += weights[world - 1]
 
 
 @jit
-def picked(sums, first, end, place):
+def pick_world(sums, first, end, place):
     """The world in which a place from 0 to 1 lies; `sums` are the weights added up."""
     low, high = first, end - 1
     while low < high:
@@ -368,7 +368,7 @@ def draw_worlds(
         models: of the others.
         count: how many.
         row_threads: that share the work; the worlds do not depend on them.
-        shown: sum of `styles_shown` of earlier deals, shape (models, MAX_SEATS).
+        shown: sum of `recall_styles` of earlier deals, shape (models, MAX_SEATS).
     """
     sampling, draws, styles = new_sampling_workspace(), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64)
     worlds = Worlds(kernel_view(new_tables(count)), draws, styles)

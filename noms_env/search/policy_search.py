@@ -34,7 +34,7 @@ from noms_env.players.registry import load_player
 from noms_env.policy.player import PolicyPlayer
 from noms_env.search.candidates import policy_candidates
 from noms_env.search.endgame.position import units
-from noms_env.search.opponent_models import MIXTURE, Model, draw_worlds, load_models, styles_shown
+from noms_env.search.opponent_models import MIXTURE, Model, draw_worlds, load_models, recall_styles
 from noms_env.search.pimc import MOST_WORLDS, checked_number
 from noms_env.search.rollouts import play_tasks
 from noms_env.search.seq_halving import RootStats
@@ -119,7 +119,7 @@ class SearchPlayer:
         """
         if len(self.models) < 2 or len(tables) == 0:
             return np.zeros((len(tables), len(self.models), MAX_SEATS))
-        return styles_shown(kernel_view(tables), self.models).transpose(2, 0, 1)
+        return recall_styles(kernel_view(tables), self.models).transpose(2, 0, 1)
 
     def with_memory(self, memory: np.ndarray) -> SearchPlayer:
         """See `noms_env.players.Remembers`."""

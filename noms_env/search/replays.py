@@ -64,26 +64,26 @@ def next_public_action(t, r):
         return RANK + t.nominated_rank if t.nominated_rank >= 0 else NOMINATE + t.nominated
     if r.phase == PLAYING:
         return INDICATE if is_to_indicate else int(t.order[here])
-    return SUIT + suit_named(t, r.trick_number, here)
+    return SUIT + find_named_suit(t, r.trick_number, here)
 
 
 @jit
-def suit_named(t, trick, behind):
+def find_named_suit(t, trick, behind):
     """The suit that a two-suited lead was named for: the place of the card in `order` is that before `behind`."""
     if trick == t.trick_number:
         return int(t.led_suit)
-    lead, found, most = int(t.order[behind - 1]), -1, -2
+    lead, best, most = int(t.order[behind - 1]), -1, -2
     for suit in range(NO_TRUMP):
         if has(CARD_SUITS[t.deck_kind, lead], suit):
-            shown = voids_shown(t, trick, lead, suit)
+            shown = count_voids(t, trick, lead, suit)
             if shown > most:
-                found, most = suit, shown
-    return found
+                best, most = suit, shown
+    return best
 
 
 @jit
-def voids_shown(t, trick, lead, suit):
-    """How many did not follow to a trick if that suit was led; -1 if that cannot be, by its winner or by what they hold."""
+def count_voids(t, trick, lead, suit):
+    """How many seats did not follow to a trick if that suit was led; -1 if its winner or the hands rule that out."""
     led, best, shown = SUIT_CARDS[t.deck_kind, suit] & t.cards, lead, 0
     for place in range(trick * t.n_seats + 1, (trick + 1) * t.n_seats):
         card = int(t.order[place])
@@ -137,7 +137,7 @@ def write_seen(replays, rows, observation, mask):
 
 @jit
 def step_replays(replays, action, fine):
-    """Take an action in each replay; where it is not legal, the replay is given up: `fine` becomes False."""
+    """Take an action in each replay; one in which it is not legal is given up: `fine` becomes False."""
     for i in range(len(replays)):
         fine[i] = fine[i] and is_legal(replays[i], action)
         if fine[i]:

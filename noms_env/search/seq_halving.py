@@ -77,13 +77,13 @@ def worlds_of_all_rounds(most, is_timed, candidates):
         return most
     tried, worlds = candidates, worlds_of_round(most, False, candidates, candidates, 0)
     while tried > 2:
-        tried = halved(tried)
+        tried = count_kept(tried)
         worlds += worlds_of_round(most, False, candidates, tried, worlds)
     return worlds
 
 
 @jit
-def halved(tried):
+def count_kept(tried):
     """How many actions of so many go on being tried."""
     return (tried + 1) // 2
 
@@ -142,7 +142,7 @@ def begin_round(stats, row, most, is_timed, temperature):
         write_logits(stats, row, temperature)
         f.logits[f.favourite] = np.inf
         for place in range(before):
-            if better_than(f, f.tried[place]) >= halved(before):
+            if better_than(f, f.tried[place]) >= count_kept(before):
                 f.tried[place] = ~f.tried[place]
         f.n_tried = 0
         for place in range(before):

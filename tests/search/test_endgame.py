@@ -12,7 +12,7 @@ from noms_env.core.cards import cards_in
 from noms_env.core.partners import is_on_side
 from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.search.endgame.moves import allowed, forget, new_frames, open_root
+from noms_env.search.endgame.moves import forget, legal_cards, new_frames, open_root
 from noms_env.search.endgame.position import AFTER, MEMORY_BITS, ORDER, TAKEN, new_positions, set_up, units
 from noms_env.search.endgame.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
@@ -186,7 +186,7 @@ def test_what_may_be_played_follows_from_the_cards_left(name: str) -> None:
             if table.phase == "play" and row.n_table == 0:
                 open_root(position[0], frames[0])
                 frames["remaining"][0], frames["seat"][0] = numbers(position, all_hands(row)), row.seat
-                assert allowed(position[0], frames[0]) == numbers(position, row.legal_cards)
+                assert legal_cards(position[0], frames[0]) == numbers(position, row.legal_cards)
                 banned += row.legal_cards != row.hands[row.seat]
                 lifted += row.broken == 1 and row.trump_cards & row.hands[row.seat] != 0
             actions = table.legal_actions()

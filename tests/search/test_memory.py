@@ -55,27 +55,19 @@ def test_it_learns_who_is_like_which_model(variant: str) -> None:
     assert (like_policy[4:] == 0).all()
 
 
-def test_of_one_model_nothing_is_learnt() -> None:
-    (rules,) = rules_of("small_ships")
-    table = Table("small_ships", seed=8)
-    (end,) = played(table, [make_player("thumb")] * 4, 1)
-    for opponents, models in (("thumb", 1), ("uniform", 0)):
-        told = recalled(small_player(rules, opponents=opponents), end)
+def test_one_model_and_a_deal_whose_cards_are_not_played_teach_nothing() -> None:
+    (rules,) = rules_of("noms")
+    passed = begun(Table("noms", seed=1))
+    while not passed.is_scored:
+        passed.act("pass")
+    assert not is_played_out(passed._rows).any()
+    (end,) = played(Table("noms", seed=8), [make_player("thumb")] * 4, 1)
+    for opponents, models, row in (("thumb", 1, end), ("uniform", 0, end), ("mixture", 2, passed.row)):
+        told = recalled(small_player(rules, opponents=opponents), row)
         assert told is not None
         assert told.shape == (1, models, MAX_SEATS)
         assert not told.any()
     assert recalled(make_player("thumb"), end) is None
-
-
-def test_a_deal_that_ends_before_its_cards_are_played_teaches_nothing() -> None:
-    (rules,) = rules_of("noms")
-    table = begun(Table("noms", seed=1))
-    while not table.is_scored:
-        table.act("pass")
-    assert not is_played_out(table._rows).any()
-    told = recalled(small_player(rules), table.row)
-    assert told is not None
-    assert not told.any()
 
 
 def test_what_nobody_has_seen_has_no_influence() -> None:

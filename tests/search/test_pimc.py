@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import SCORED
-from noms_env.engine.row_kernels import kernel_view
-from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, make_player
 from noms_env.search.endgame.position import units
 from noms_env.search.endgame.solver import solve
@@ -19,7 +16,9 @@ from noms_env.variants import VARIANTS
 from tests.begun import begun
 from tests.cases import some
 from tests.players import positions
+from tests.policy.test_player import rules_of
 from tests.search.test_candidates import candidates
+from tests.search.test_policy_search import some_rows
 from tests.variants.table_help import play
 
 OPTIONS: dict[str, list[tuple[int | None, dict[str, Any]]]] = {
@@ -90,49 +89,29 @@ def test_answers_are_legal_and_what_lies_hidden_has_no_influence(
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_an_answer_depends_on_its_own_row_and_number_only(name: str) -> None:
-    """Rows in another order and in threads give the same, and so does a second time."""
-    batch = begun(make_batch(name, 9, seed=8))
-    streams, actions = np.arange(1, 10) * 77, np.zeros(9, np.int64)
-    for _ in range(11):
-        batch.random_actions(streams, actions)
-        batch.step(actions)
-    batch.observe()
-    tables = sampled_tables(batch.tables, None, np.random.default_rng(4))
-    numbers = np.arange(9) * 1_000_003
+def test_an_answer_depends_on_its_own_row_and_seed_only(name: str) -> None:
+    """Rows in another order and in threads give the same, and so does a second time; where a deal is over nobody acts."""
+    seen, legal, tables = some_rows(rules_of(name), 9, 11)
+    tables.phase[4] = SCORED
+    before, seeds = tables.tobytes(), np.arange(9) * 1_000_003
 
     def answers(player: Any, rows: np.ndarray) -> list[int]:
-        found = np.zeros(len(rows), np.int64)
-        player._search(kernel_view(tables[rows].view(np.recarray)), numbers[rows], found)
-        return [int(x) for x in found]
+        actions: list[int] = player.act(seen[rows], legal[rows], seeds[rows], tables=tables[rows]).tolist()
+        return actions
 
     forward, backward = np.arange(9), np.arange(9)[::-1]
     once = answers(PIMC(3), forward)
+    assert once[4] == NOBODY
     assert answers(PIMC(3), forward) == once
     assert answers(PIMC(3), backward) == once[::-1]
     assert answers(PIMC(3, threads=2), forward) == once
     assert answers(PIMC(3, threads=4), forward[:2]) == once[:2]
+    assert tables.tobytes() == before, "the tables are left as they are"
 
 
 def test_chance_has_an_influence() -> None:
     table = in_the_middle("down_up", None, {}, 0, 20)
     assert len({ask(make_player("flat_mc:2"), table, seed) for seed in range(20)}) > 1
-
-
-def test_the_tables_given_are_left_as_they_are() -> None:
-    table = in_the_middle("small_ships", None, {}, 2, 30)
-    tables = table.determinize(np.random.default_rng(1))
-    before = tables.tobytes()
-    make_player("pimc:3").act(*table.view(int(table.row.seat)), np.random.default_rng(1), tables=tables)
-    assert tables.tobytes() == before
-
-
-def test_nobody_acts_where_the_deal_is_over() -> None:
-    table = in_the_middle("sniped_whist", None, {}, 2, 51)
-    table.step(table.legal_actions()[0])
-    assert table.row.phase == SCORED
-    answer = PIMC(2).act(*table.view(0), np.random.default_rng(1), tables=table._rows)
-    assert answer == NOBODY
 
 
 @pytest.mark.parametrize(("worlds", "threads"), [(0, 1), (10_001, 1), (2.5, 1), (True, 1), (5, 0)])

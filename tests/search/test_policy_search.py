@@ -136,22 +136,14 @@ def test_cards_that_a_seat_cannot_see_have_no_influence(opponents: str) -> None:
     assert different > 70
 
 
-def test_a_row_takes_one_number_of_the_stream_also_where_it_has_no_choice() -> None:
-    seen, legal, tables = some_rows(RULES, 9, 30)
-    legal[0] = 0
-    rng, twin = np.random.default_rng(4), np.random.default_rng(4)
-    actions = small_player(*RULES, worlds=1).act(seen, legal, rng, tables=tables)
-    assert actions[0] == NOBODY
-    assert rng.integers(2**63) == twin.integers(2**63, size=10)[-1]
-
-
 @pytest.mark.parametrize("heat", [0.0, 1.0])
-def test_the_targets_are_the_updated_policy_and_what_it_expects(heat: float) -> None:
+def test_the_output_is_the_updated_policy_and_what_it_expects(heat: float) -> None:
     player = small_player(*RULES, worlds=6)
     player.policy.temperature = heat
     seen, legal, tables = some_rows(RULES, 9, 20)
     legal[0] = 0
     found = player.targets(seen, legal, np.random.default_rng(4), tables=tables)
+    assert found.action[0] == NOBODY
     assert found.action.tolist() == player.act(seen, legal, np.random.default_rng(4), tables=tables).tolist()
     assert found.action_weights.dtype == found.value.dtype == np.float32
     np.testing.assert_allclose(found.action_weights.sum(axis=1), [0, *[1] * 8], rtol=1e-6)

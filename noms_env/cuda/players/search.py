@@ -39,7 +39,7 @@ from noms_env.cuda.rows import GpuRows, launch
 from noms_env.players.registry import load_player
 from noms_env.search.opponent_models import MIXTURE, MOST_POOLS, UNIFORM
 from noms_env.search.policy_search import TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
-from noms_env.search.seq_halving import ROOT_STATS, halved, worlds_of_round
+from noms_env.search.seq_halving import ROOT_STATS, count_kept, worlds_of_round
 from noms_env.variants import Rules
 from noms_env.variants.table_record import TABLE
 
@@ -95,7 +95,7 @@ class Schedule:
                 self.worlds[candidates, number] = worlds_of_round(most, False, candidates, tried, 0)
                 if tried == 2:
                     break
-                tried = halved(tried)
+                tried = count_kept(tried)
         self.all_worlds = self.worlds.sum(axis=1)
         self._before = self.worlds.cumsum(axis=1) - self.worlds
         self._lanes = (self.tried * self.worlds).max(axis=1)

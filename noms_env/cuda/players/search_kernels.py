@@ -24,11 +24,11 @@ from noms_env.search.endgame.position import count_deal_as_last
 from noms_env.search.opponent_models import (
     EXPONENT,
     LEAST_EFFECTIVE,
-    add_up,
+    accumulate,
     clear_logs,
-    drawn_style,
+    draw_style,
     note_chance,
-    picked,
+    pick_world,
     play_again,
     seed_of_pool,
     write_weights,
@@ -222,7 +222,7 @@ def add_weights(tasks, weights):
     j = np.int64(cuda.grid(1))
     if j < tasks.shape[1]:
         first = tasks[FIRST_SLOT, j]
-        add_up(weights, first, first + tasks[POOLS, j] * tasks[COUNT, j])
+        accumulate(weights, first, first + tasks[POOLS, j] * tasks[COUNT, j])
 
 
 @kernel
@@ -249,7 +249,7 @@ def pick_worlds(tasks, total, draws, weights, picks):
         for other in range(world, world + worlds):
             rank += draws[other] < draws[world + i]
         place = (draws[world] / 2.0**61 + i) / worlds
-        picks[world + rank] = picked(weights, pools, pools + tasks[POOLS, j] * worlds, place)
+        picks[world + rank] = pick_world(weights, pools, pools + tasks[POOLS, j] * worlds, place)
 
 
 @kernel
@@ -261,7 +261,7 @@ def draw_styles(tasks, total, seeds, pool, logs, picks, styles):
         world = tasks[FIRST_WORLD, j] + i
         slot, seed = picks[world], seed_of_task(tasks, j, seeds)
         for seat in range(MAX_SEATS):
-            styles[world, seat] = 1 + drawn_style(logs, seat, slot, fraction_of(seed, i, seat))
+            styles[world, seat] = 1 + draw_style(logs, seat, slot, fraction_of(seed, i, seat))
         styles[world, pool[slot].seat] = 0
 
 

@@ -30,7 +30,7 @@ def end_of(w, frames, choice):
     moves.open_root(w, frames[0])
     frames[0].count = 0
     frames[0].result = -1
-    frames[0].cards = moves.allowed(w, frames[0]) & choice
+    frames[0].cards = moves.legal_cards(w, frames[0]) & choice
     depth = 0
     while True:
         f = frames[depth]
@@ -86,5 +86,5 @@ def open_next(w, f, child):
         end = moves.recall(w, child.key, END_BITS)
         if end >= 0:
             return end
-    child.cards = moves.allowed(w, child)
+    child.cards = moves.legal_cards(w, child)
     return np.int64(-1)

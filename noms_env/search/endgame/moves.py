@@ -127,7 +127,7 @@ def take(child):
 
 
 @jit
-def allowed(w, f):
+def legal_cards(w, f):
     """The cards that the seat to act may play; no trump may be led until one has been played, unless there is nothing else."""
     hand = w.hands[f.seat] & f.remaining
     if f.n_table > 0:

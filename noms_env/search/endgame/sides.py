@@ -119,7 +119,7 @@ def known_answer(f):
 @jit
 def order_cards(w, f, choice):
     """4. The cards to try first, and those to try later; the answer is "no" to the seat to act until it finds better."""
-    cards = moves.allowed(w, f) & choice
+    cards = moves.legal_cards(w, f) & choice
     on_side = has(w.side, f.seat)
     wants = (has(f.goal, f.left) or not has(f.goal, 0)) == on_side  # all the tricks to come are good, or none is not
     f.result = 0 if on_side else 1
@@ -176,8 +176,8 @@ def open_next(w, f, child):
         if moves.is_last_trick(w, child):
             return (child.goal >> 1 if has(w.side, moves.last_winner(w, child)) else child.goal) & 1
         child.key = child.remaining | (child.seat << MOST_CARDS) | (child.goal << GOAL_SHIFT)
-        found = moves.recall(w, child.key, 1)
-        if found >= 0:
-            return found
+        answer = moves.recall(w, child.key, 1)
+        if answer >= 0:
+            return answer
     order_cards(w, child, ANY)
     return np.int64(-1)
