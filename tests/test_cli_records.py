@@ -119,7 +119,7 @@ def test_ctrl_c_leaves_nothing_behind(run: Run, tmp_path: Path, monkeypatch: pyt
         yield next(record_matches("noms"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(records, "record_matches", stopped)
+    monkeypatch.setattr("noms_training.commands.record.record_matches", stopped)
     path = tmp_path / "games.jsonl"
     status, out, err = run("record", "noms", "--out", path)
     assert (status, out, err) == (130, "", f"noms: stopped by Ctrl-C; {path} is not written\n")

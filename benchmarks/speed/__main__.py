@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from noms_training.cli import exit_status
-from noms_training.commands.common import OK, CommandError, check_folder_of, file_errors, write_json
+from noms_training.commands.common import OK, CommandError, file_errors
+from noms_training.commands.files import check_folder_of, write_json
 from noms_training.console import terminal
 from noms_training.extras import require
 from noms_training.progress_bar import progress_bar

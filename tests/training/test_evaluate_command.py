@@ -246,7 +246,7 @@ def test_games_share_the_time_and_leave_some_for_matches(run: Run, monkeypatch: 
         until.append(others["until"] - time.monotonic())
         raise NothingPlayedError("time")
 
-    monkeypatch.setattr("noms_training.evaluation.comparison.compare", note)
+    monkeypatch.setattr("noms_training.commands.evaluate.compare", note)
     status, _, err = run("evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--minutes", 10)
     assert (status, is_one_sentence(err)) == (2, True)
     assert until == [pytest.approx(0.8 * 300, abs=5)]
@@ -260,7 +260,7 @@ def test_a_game_for_which_the_time_is_too_short_is_left_out(run: Run, tmp_path: 
             raise NothingPlayedError("time")
         return compare(rules, a, b, 10, **{**others, "until": None})  # however slow the machine is
 
-    monkeypatch.setattr(comparison, "compare", too_slow_in_noms)
+    monkeypatch.setattr("noms_training.commands.evaluate.compare", too_slow_in_noms)
     words = ["evaluate", "thumb", "random", "--variant", "up_down", "noms", "--minutes", 1, "--matches", 0]
     status, out, _ = run(*words, "--json", tmp_path / "found.json")
     assert (status, "noms, 4 seats: not even two deals were done in time" in out) == (0, True)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
+from noms_env.policy.player import policy_of_game
+from noms_env.record import Record
+from noms_env.search.policy_search import SearchPlayer
+from noms_env.variants import game, make_rules
+
+from ..agents.registry import compile_players
+from ..browser.film import Shown
 from ..console import new_table, print_lines, table_lines
+from ..evaluation.mistakes import LEAST_WORLDS, NOT_JUDGED, Loss, analysed, biggest, by_seat_and_phase, search_of
+from ..evaluation.statistics import FEW, Estimate, plus_minus, too_few
 from ..options import by_default
 from ..progress_bar import progress_bar
+from ..terminal.session import seated
 from ..text import count
-from .common import OK, CommandError, check_folder_of, is_chosen, records_until, wrong_arguments
-
-if TYPE_CHECKING:
-    from noms_env.record import Record
-    from noms_env.search.policy_search import SearchPlayer
-
-    from ..evaluation.mistakes import Loss
-    from ..evaluation.statistics import Estimate
+from .common import OK, CommandError, wrong_arguments
+from .files import check_folder_of, is_chosen, records_until
+from .pages import page, write
 
 MOST_WORLDS = 10_000
 
@@ -59,9 +64,6 @@ def analyse(
         html: Write a page with the deals, in which the mistakes lead to their moments.
         seed: 0 to 2**63 - 1, for the worlds.
     """
-    from ..browser.film import Shown
-    from ..evaluation.mistakes import LEAST_WORLDS, analysed
-
     if not LEAST_WORLDS <= worlds <= MOST_WORLDS:
         raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
     if not 0 <= seed < 2**63:
@@ -77,8 +79,6 @@ def analyse(
             advance(1)
     print_lines(all_lines(records, found, most, seat))
     if html is not None:
-        from .pages import page, write
-
         chosen = [is_chosen(record, match, deal, seat) for record in known]
         write(html, page(known, Shown(seed=seed), Path(file).name, chosen, found))
     return OK
@@ -97,13 +97,6 @@ def records_of(file: str, match: int | None, deal: int | None, seat: int | None)
 
 def judge_of(name: str | None, record: Record) -> SearchPlayer:
     """The search that judges; CommandError if there is none for the game."""
-    from noms_env.policy.player import policy_of_game
-    from noms_env.variants import game, make_rules
-
-    from ..agents.registry import compile_players
-    from ..evaluation.mistakes import search_of
-    from ..terminal.session import seated
-
     if name is None and policy_of_game(record["variant"]) is None:
         raise CommandError("no policy for this game comes with the package; name a search by --player search:POLICY")
     with wrong_arguments():
@@ -116,8 +109,6 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
 
 def all_lines(records: list[Record], found: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:
     """The biggest mistakes of each deal, and of several what was lost on the mean."""
-    from ..evaluation.mistakes import by_seat_and_phase
-
     for record, of_deal in zip(records, found, strict=True):
         yield from deal_lines(record, of_deal, most)
     judged = [told for told in found if told is not None]
@@ -127,8 +118,6 @@ def all_lines(records: list[Record], found: list[list[Loss] | None], most: int, 
 
 def deal_lines(record: Record, found: list[Loss] | None, most: int) -> list[str]:
     """The biggest mistakes of a deal."""
-    from ..evaluation.mistakes import NOT_JUDGED, biggest
-
     number = f"Match {record['match']}, deal {record['deal']}"
     if found is None:
         return ["", f"{number}: {NOT_JUDGED}"]
@@ -144,8 +133,6 @@ def deal_lines(record: Record, found: list[Loss] | None, most: int) -> list[str]
 
 def summary_lines(summed: dict[tuple[int, str], Estimate], seat: int | None) -> list[str]:
     """What the seats lost in a deal on the mean, phase by phase."""
-    from ..evaluation.statistics import FEW, plus_minus, too_few
-
     phases = list(dict.fromkeys(phase for _, phase in summed))
     table = new_table("points lost in a deal", *(phase or "all" for phase in phases))
     for one in sorted({one for one, _ in summed}):

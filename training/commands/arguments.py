@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 
+from noms_env.cuda.rows import check_gpu
+
+from ..agents.registry import DeviceChoice, agent_specs
+from ..agents.spec import AgentSpec
+from ..evaluation.duplicate import SaltedSet
 from ..options import OFF, by_default
 from .common import CommandError, file_errors
-
-if TYPE_CHECKING:
-    from ..agents.registry import DeviceChoice
-    from ..agents.spec import AgentSpec
 
 Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
 Seats = Annotated[int | None, by_default("the usual number of the game", "N", help="Number of seats.")]
@@ -82,10 +83,6 @@ def players_on(device: DeviceChoice, names: Sequence[str], limit: float | None =
         CommandError: there is no GPU, or what is needed for one is not installed.
         ValueError: as from `agent_specs`.
     """
-    from noms_env.cuda.rows import check_gpu
-
-    from ..agents.registry import agent_specs
-
     if device == "cuda":
         try:
             check_gpu()
@@ -118,8 +115,6 @@ def check_run(seed: int, threads: int | None, limit: float | None) -> None:
 
 def deals_of(deal_set: str, salt: str | None) -> str:
     """The set of deals to play; CommandError if the file of the salt cannot be read, or is too short to be a secret."""
-    from ..evaluation.duplicate import SaltedSet
-
     if salt is None:
         return deal_set
     with file_errors(f"cannot read {salt}"):

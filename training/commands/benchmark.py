@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
+from rich.text import Text
 
 from ..agents import foreign_code
-from ..console import fitted, print_lines, terminal
+from ..agents.registry import compile_players
+from ..benchmark.cells import Playing, cells_of_entry, play_cells
+from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
+from ..benchmark.entry import ENTRY, SCORES, TRIAL, Entry, EntryError, read_entry, write_entry
+from ..benchmark.protocol import GAMES, PARTS, budget_of, rules_of_game
+from ..benchmark.report import score_rows, write_report
+from ..benchmark.running import algorithm_file, begin, runs_left, train_all
+from ..benchmark.scores import read_scores, scored, write_scores
+from ..benchmark.timing import add_times, read_times, times_text
+from ..console import fitted, new_table, print_lines, terminal
+from ..evaluation.duplicate import Lost
+from ..extras import require
+from ..learn.data.workers import WorkerError
 from ..options import by_default
+from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Threads, check_run
-from .common import FOUND, OK, STOPPED, CommandError, file_errors, options_given
-
-if TYPE_CHECKING:
-    from ..benchmark.cells import Playing
-    from ..benchmark.entry import Entry
+from .common import FOUND, OK, STOPPED, CommandError, file_errors
+from .files import options_given
 
 ALL = ("all",)
 Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
@@ -136,8 +148,6 @@ def refusals() -> Iterator[None]:
 
 def games_of(given: Sequence[str]) -> tuple[str, ...]:
     """The games that the words name, in the order of the protocol; CommandError if there is no such game."""
-    from ..benchmark.protocol import GAMES, rules_of_game
-
     if tuple(given) == ALL:
         return tuple(GAMES)
     with refusals():
@@ -148,11 +158,6 @@ def games_of(given: Sequence[str]) -> tuple[str, ...]:
 
 def run(given: Run) -> int:
     """Train."""
-    from ..benchmark.entry import EntryError
-    from ..benchmark.protocol import budget_of
-    from ..benchmark.running import algorithm_file, begin, runs_left, train_all
-    from ..progress_bar import progress_bar
-
     if given.seeds < 1 or given.workers < 1:
         raise CommandError(f"--seeds and --workers must be 1 or more, not {given.seeds} and {given.workers}")
     with refusals(), file_errors("cannot begin the entry"):
@@ -175,13 +180,6 @@ def run(given: Run) -> int:
 
 def score(given: Score) -> int:
     """Play and score."""
-    from ..benchmark.cells import cells_of_entry
-    from ..benchmark.entry import SCORES, TRIAL
-    from ..benchmark.protocol import PARTS
-    from ..benchmark.scores import read_scores, scored, write_scores
-    from ..benchmark.timing import read_times, times_text
-    from ..evaluation.duplicate import Lost
-
     check_run(0, given.threads, None)
     if given.deals is not None and given.deals < 2:
         raise CommandError(f"--deals must be 2 or more, not {given.deals}")
@@ -211,12 +209,6 @@ def score(given: Score) -> int:
 
 def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
     """Play what is missing of a part, and note what it took."""
-    from ..agents.registry import compile_players
-    from ..benchmark.cells import play_cells
-    from ..benchmark.timing import add_times
-    from ..learn.data.workers import WorkerError
-    from ..progress_bar import progress_bar
-
     if not playing:
         return
     compile_players({name for one in playing for name in one.names})
@@ -236,8 +228,6 @@ def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) 
 
 def entry_to_score(given: Score) -> Entry:
     """The entry of the words, which is written if they name a player, or that of the folder."""
-    from ..benchmark.entry import ENTRY, Entry, read_entry, write_entry
-
     with refusals(), file_errors(f"cannot write in {given.folder}"):
         if given.player is None:
             entry, stray = read_entry(given.folder), options_given(given, OF_PLAYER)
@@ -257,11 +247,6 @@ def entry_to_score(given: Score) -> Entry:
 
 def check(given: Check) -> int:
     """Check."""
-    import secrets
-
-    from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
-    from ..progress_bar import progress_bar
-
     check_run(given.seed or 0, given.threads, None)
     if given.cells < 0:
         raise CommandError(f"--cells must be 0 or more, not {given.cells}")
@@ -285,9 +270,6 @@ def check(given: Check) -> int:
 
 def report(given: Report) -> int:
     """Report."""
-    from ..benchmark.report import write_report
-    from ..extras import require
-
     if not given.folders:
         raise CommandError("name the folder of at least one entry that is scored, such as entries/ppo")
     require("matplotlib", "plot", "noms benchmark report")
@@ -299,11 +281,6 @@ def report(given: Report) -> int:
 
 def show(document: dict[str, Any]) -> None:
     """Print the scores of an entry."""
-    from rich.text import Text
-
-    from ..benchmark.report import score_rows
-    from ..console import new_table
-
     for part in ("core", "search"):
         if part in document["parts"] and not document[part]:
             print_lines([f"the part {part} has no references so far: the points are written, and no scores"])

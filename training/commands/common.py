@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    from noms_env.record import Record
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
 """Exit statuses: as it should be; disagreements found; a wrong request; Ctrl-C."""
@@ -42,70 +32,6 @@ def file_errors(doing: str) -> Iterator[None]:
         raise CommandError(f"{doing}: {error.strerror or error}") from error
 
 
-def options_given(arguments: DataclassInstance, names: Iterable[str]) -> list[str]:
-    """Those of some options that are not as by default, such as `--initial-policy`; `names` are those of fields."""
-    usual = {field.name: field.default for field in fields(arguments)}
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) != usual[name]]
-
-
-def check_folder_of(name: str | None, *read: str | Path) -> None:
-    """Make sure, before any work, that a file can be written.
-
-    Args:
-        name: of the file; None for none.
-        read: files that are read, and names of players, which may have files.
-
-    Raises:
-        CommandError: its folder is not there, it is a folder, or it is one of the files that are read.
-    """
-    if name is None:
-        return
-    path = Path(name).resolve()
-    if path.is_dir():
-        raise CommandError(f"cannot write {name}: it is a folder")
-    if not path.parent.is_dir():
-        raise CommandError(f"cannot write {name}: there is no such folder")
-    is_special = path.exists() and not path.is_file()
-    if not os.access(path if is_special else path.parent, os.W_OK):
-        raise CommandError(f"cannot write {name}: there is no permission")
-    check_not_read(name, *read)
-
-
-def check_not_read(name: str, *read: str | Path) -> None:
-    """CommandError if a file to be written is one that is read; `read` as for `check_folder_of`."""
-    path = Path(name)
-    if path.is_file() and any(file.is_file() and path.samefile(file) for one in read for file in files_of(one)):
-        raise CommandError(f"cannot write {name}: this command reads it; give it another name")
-
-
-def files_of(name: str | Path) -> Iterator[Path]:
-    """The files that a name may stand for: itself, what is beside its colon, a policy, a module, and a program's words."""
-    from noms_env.players.registry import policy_file
-
-    from ..agents.external import COMMAND
-
-    yield Path(name)
-    if isinstance(name, str):
-        left, _, right = name.partition(":")
-        module = left.replace(".", "/")
-        yield from map(Path, (left, right, f"{module}.py", f"{module}/__init__.py"))
-        with suppress(ValueError):
-            yield from filter(None, [policy_file(name)])
-        if name.startswith(COMMAND):
-            with suppress(ValueError):
-                yield from map(Path, shlex.split(right))
-
-
-def write_json(name: str, document: Any) -> None:
-    """JSON for people to read, written whole or not at all; CommandError if it cannot be written."""
-    from noms_env._files import write_atomically
-
-    from ..evaluation.tournament import dump
-
-    with file_errors(f"cannot write {name}"):
-        write_atomically(Path(name), dump(document))
-
-
 @contextmanager
 def wrong_arguments() -> Iterator[None]:
     """Turn a ValueError into a CommandError; only for the call that the arguments first go to."""
@@ -113,48 +39,3 @@ def wrong_arguments() -> Iterator[None]:
         yield
     except ValueError as error:
         raise CommandError(str(error)) from error
-
-
-def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
-    """The lines of a file of records, as from `read_records`; CommandError if it is empty or cannot be read."""
-    from noms_env.record import read_records
-
-    number = 0
-    with file_errors(f"cannot read {file}"):
-        for number, record in read_records(file):
-            yield number, record
-    if not number:
-        raise CommandError(f"{file} is empty")
-
-
-def records_until(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
-    """The records that are asked for (`is_chosen`), and those before them in the same matches, which tell more of them.
-
-    Raises:
-        CommandError: a line is damaged, or there is no such record.
-    """
-    records, chosen = [], 0
-    for line, record in lines_of(file):
-        if isinstance(record, str):
-            raise CommandError(f"{file}, line {line}: {record}")
-        chosen += is_chosen(record, match, deal, seat)
-        if is_chosen(record, match, None, seat) and (deal is None or record["deal"] <= deal):
-            records.append(record)
-    if not chosen:
-        raise no_deal(file, match, deal)
-    return records
-
-
-def is_chosen(record: Record, match: int | None, deal: int | None, seat: int | None) -> bool:
-    """Whether a record is of the match and the deal that are asked for; CommandError if it is and there is no such seat."""
-    if match not in (None, record["match"]) or deal not in (None, record["deal"]):
-        return False
-    if seat is not None and not 0 <= seat < record["seats"]:
-        raise CommandError(f"--seat must be a seat from 0 to {record['seats'] - 1}, not {seat}")
-    return True
-
-
-def no_deal(file: str, match: int | None, deal: int | None) -> CommandError:
-    """The error of a file that has not got what was asked for."""
-    asked_for = ("deal" if deal is None else f"deal {deal}") + ("" if match is None else f" in match {match}")
-    return CommandError(f"{file} has no {asked_for}")

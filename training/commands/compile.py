@@ -11,8 +11,15 @@ from typing import Annotated
 
 import tyro
 
+from noms_env._jit import CACHE_FOLDER, COMPILED, PROGRESS
+from noms_env.envs.first_use import parts
+from noms_env.variants import game, make_rules
+
+from ..agents.registry import agent_spec
 from ..console import print_lines
+from ..evaluation.comparison import compare
 from .common import OK, CommandError, wrong_arguments
+from .demo import quick_config
 
 
 def compile(
@@ -31,9 +38,6 @@ def compile(
     Args:
         player: Compile only what tables and these players need.
     """
-    from noms_env._jit import CACHE_FOLDER, COMPILED, PROGRESS
-    from noms_env.envs.first_use import parts
-
     if not COMPILED:
         raise CommandError("nothing is compiled while NUMBA_DISABLE_JIT is set")
     began = time.monotonic()
@@ -52,11 +56,6 @@ def compile(
 
 def use_evaluation() -> None:
     """Compare two players, as `noms evaluate` does."""
-    from noms_env.variants import game, make_rules
-
-    from ..agents.registry import agent_spec
-    from ..evaluation.comparison import compare
-
     compare(make_rules(game("small_ships")), agent_spec("thumb"), agent_spec("greedy"), 2)
 
 
@@ -64,7 +63,6 @@ def use_trainer() -> None:
     """Train as little as can be trained, by the usual settings and with what the networks may see besides."""
     from ..learn.checkpoint import RunFolder
     from ..learn.loop import train
-    from .demo import quick_config
 
     with TemporaryDirectory() as folder:
         for sees_cards in (True, False):

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
+from rich.table import Table
+from rich.text import Text
 
-from ..console import fitted, say, terminal
+from ..agents.registry import compile_players
+from ..agents.spec import device_of
+from ..console import colour, fitted, new_table, say, terminal
+from ..evaluation.comparison import NothingPlayedError
+from ..evaluation.cross_play import CrossPlay, cross_play
+from ..evaluation.statistics import estimate, plus_minus
 from ..options import by_default, rules_of
+from ..progress_bar import progress_bar
+from ..text import short_names
 from .arguments import DealSet, Option, PlayedOn, PlayerSeed, Seats, Threads, check_run, players_on
-from .common import OK, STOPPED, CommandError, check_folder_of, write_json, wrong_arguments
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ..evaluation.cross_play import CrossPlay
+from .common import OK, STOPPED, CommandError, wrong_arguments
+from .files import check_folder_of, write_json
 
 TITLES = {
     "alone": "one seat of the policy of the row, the others of that of the column",
@@ -54,11 +59,6 @@ def crossplay(
     """
     check_run(seed, threads, None)
     check_folder_of(json_file, *player)
-    from ..agents.registry import compile_players
-    from ..agents.spec import device_of
-    from ..evaluation.comparison import NothingPlayedError
-    from ..evaluation.cross_play import cross_play
-    from ..progress_bar import progress_bar
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
@@ -82,10 +82,6 @@ def crossplay(
 
 def show(found: CrossPlay) -> None:
     """Print a table for each kind of table, and the mean loss."""
-    from rich.text import Text
-
-    from ..evaluation.statistics import plus_minus
-
     console = terminal()
     for kind in found.points:
         head = f"{found.rules.variant.name}, {found.rules.seats} seats, {TITLES[kind]}: points per deal, {found.deals:,} deals"
@@ -96,12 +92,6 @@ def show(found: CrossPlay) -> None:
 
 def points_table(found: CrossPlay, kind: str) -> Table:
     """Rows: whose seats; columns: with whom, by the number of its row, so that it stays narrow."""
-    from rich.text import Text
-
-    from ..console import colour, new_table
-    from ..evaluation.statistics import estimate, plus_minus
-    from ..text import short_names
-
     names = short_names(found.names)
     table = new_table("seats of \\ with", *(str(place) for place in range(1, len(names) + 1)))
     for a, name in enumerate(names):

@@ -6,19 +6,31 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import numpy as np
 import tyro
 
+from noms_env import Table
+from noms_env.core.chance import MAX_SEED, checked_seed
+from noms_env.policy.player import load_policy
+from noms_env.record import record_matches
+from noms_env.variants import VARIANTS
+
+from ..agents.registry import agent_spec
+from ..agents.table_pool import make_rule_sets
 from ..console import print_lines
+from ..evaluation.statistics import Estimate
 from ..extras import require
 from ..learn.best_response import gain_alone
 from ..learn.config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
+from ..learn.log import read_log
 from ..options import OFF, by_default
+from ..publish.plots import draw
+from ..terminal.deal_text import deal_lines
+from ..terminal.narrate import narrate_deal
+from . import train
 from .common import OK, file_errors, wrong_arguments
-
-if TYPE_CHECKING:
-    from ..evaluation.statistics import Estimate
 
 DECISIONS = 450_000
 """A few minutes on two cores, evaluations included."""
@@ -57,8 +69,6 @@ def demo(
         quick: Tiny sizes, to check that everything runs. The policy learns nothing.
         games: Show one deal of each game with random players. Nothing is trained.
     """
-    from noms_env.core.chance import checked_seed
-
     with wrong_arguments():
         checked_seed(seed)
     if games:
@@ -102,12 +112,6 @@ def free_folder(path: Path) -> Path:
 
 def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     """Train, measure, draw, and show a deal."""
-    from ..agents.registry import agent_spec
-    from ..agents.table_pool import make_rule_sets
-    from ..learn.log import read_log
-    from ..publish.plots import draw
-    from . import train
-
     train.run(config, folder, False)
     (rules,) = make_rule_sets(config.variants)
     hero = agent_spec(str(folder / "policy.safetensors"))
@@ -133,13 +137,6 @@ def result_text(found: Estimate, variant: str) -> str:
 
 def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
     """One deal of the policy against itself."""
-    import numpy as np
-
-    from noms_env import Table
-    from noms_env.policy.player import load_policy
-
-    from ..terminal.narrate import narrate_deal
-
     table = Table(config.variants[0], seed=config.seed, episode="deal")
     table.start()
     return narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed))
@@ -147,12 +144,6 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
 
 def show_games(seed: int) -> int:
     """Play one deal of each of the seven games with random players, and show it."""
-    from noms_env.core.chance import MAX_SEED
-    from noms_env.record import record_matches
-    from noms_env.variants import VARIANTS
-
-    from ..terminal.deal_text import deal_lines
-
     for place, variant in enumerate(VARIANTS):
         # Games with the same deck would be dealt the same hands by the same seed.
         records = record_matches(variant, seed=(seed + place) % (MAX_SEED + 1))

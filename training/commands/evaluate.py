@@ -6,21 +6,27 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
+from noms_env.variants import VARIANTS, Rules, game
+
+from ..agents.registry import compile_players, hashes
+from ..agents.spec import AgentSpec, device_of
+from ..agents.table_pool import make_rule_sets
+from ..benchmark.protocol import DEAL_SET, FROZEN, ONE, PROTOCOL, ZERO, field_of, references
 from ..console import print_lines, terminal
+from ..evaluation.comparison import Comparison, NothingPlayedError, compare
+from ..evaluation.duplicate import ALONE, LINE_UPS, line_ups
+from ..evaluation.matches import Matches, compare_matches
+from ..evaluation.report import as_json, print_comparison
 from ..options import by_default, parse_options
+from ..progress_bar import progress_bar
+from ..text import short_names
 from .arguments import DealSet, MoveLimit, Option, PlayedOn, PlayerSeed, Salt, Threads, check_run, deals_of, players_on
-from .common import OK, STOPPED, CommandError, check_folder_of, write_json, wrong_arguments
-
-if TYPE_CHECKING:
-    from noms_env.variants import Rules
-
-    from ..agents.spec import AgentSpec
-    from ..evaluation.comparison import Comparison
-    from ..evaluation.matches import Matches
+from .common import OK, STOPPED, CommandError, wrong_arguments
+from .files import check_folder_of, write_json
 
 USUAL_DEALS, MOST_DEALS = 2000, 10_000_000
 DEALS_A_MATCH = 20
@@ -112,11 +118,6 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms evaluate my_agent:act thumb --variant noms
       noms evaluate 'cmd:./my_bot --level 3' random --variant up_down --deals 200 --limit 2
     """
-    from ..agents.registry import compile_players, hashes
-    from ..agents.spec import device_of
-    from ..evaluation.duplicate import LINE_UPS, line_ups
-    from ..evaluation.report import as_json
-
     measurement.check()
     with wrong_arguments():
         a, b = players_on(measurement.device, [measurement.a, measurement.b], measurement.limit)
@@ -144,10 +145,6 @@ def rule_sets_for(
     Raises:
         ValueError: there are no such, or one of the players cannot sit there.
     """
-    from noms_env.variants import VARIANTS, game
-
-    from ..agents.table_pool import make_rule_sets
-
     is_named = bool(variants)
     limited = [player for player in (a, b) if player.rule_sets is not None]
     if not variants and limited:
@@ -178,8 +175,6 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Argu
     Returns:
         The results, and whether Ctrl-C ended it.
     """
-    from ..evaluation.comparison import NothingPlayedError
-
     began, found = time.monotonic(), list[Found]()
     for number, rules in enumerate(rule_sets):
         until = None if given.minutes is None else began + 60 * given.minutes * (number + 1) / len(rule_sets)
@@ -203,12 +198,6 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Argu
 
 def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: float | None) -> tuple[Found, bool]:
     """Play and print one game, and say whether Ctrl-C ended it."""
-    from ..evaluation.comparison import NothingPlayedError, compare
-    from ..evaluation.duplicate import LINE_UPS
-    from ..evaluation.matches import compare_matches
-    from ..evaluation.report import print_comparison
-    from ..progress_bar import progress_bar
-
     title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = 1.0 if given.matches == 0 else DEALS_SHARE
     for_deals = None if until is None else began + share * (until - began)
@@ -238,9 +227,6 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: 
 
 def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | None:
     """The score of A in the field that B makes, with its 95 % interval; None if the benchmark has no such field."""
-    from ..benchmark.protocol import PROTOCOL, field_of, references
-    from ..evaluation.duplicate import ALONE
-
     field = field_of(comparison.rules, b.name, b.sha256)
     if field is None or ALONE not in [one.name for one in comparison.line_ups]:
         return None
@@ -251,9 +237,6 @@ def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | No
 
 def score_sentences(comparison: Comparison, score: Mapping[str, Any] | None) -> list[str]:
     """What is said of a score of the benchmark; where there is none for an older player's sake, which player that is."""
-    from ..benchmark.protocol import DEAL_SET, FROZEN, ONE, ZERO, field_of
-    from ..text import short_names
-
     a, b = comparison.names
     if score is None:
         is_newer = b in FROZEN and field_of(comparison.rules, FROZEN[b], None) is not None

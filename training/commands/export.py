@@ -20,7 +20,8 @@ from ..options import by_default, rules_of
 from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit, names_of
-from .common import OK, STOPPED, CommandError, file_errors, lines_of, options_given, wrong_arguments
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .files import lines_of, options_given
 
 Tick = Callable[[int], None]
 OF_PLAY = ("seats", "option", "matches", "player", "seed", "limit", "targets", "workers", "ray")

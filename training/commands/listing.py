@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from noms_env.core.actions import span
+from noms_env.micro.settings import SUITE
+from noms_env.variants import GAMES, Option, Variant, game, make_rules
 
 from ..console import say, terminal
 from ..options import by_default
@@ -13,11 +20,6 @@ from .common import OK, wrong_arguments
 
 MICRO = "micro"
 """In place of a game."""
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from noms_env.variants import Option, Variant
 
 
 def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("only their names", "VARIANT")] = None) -> int:
@@ -31,11 +33,6 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("onl
     Args:
         variant: The game whose options are shown; micro for the micro-games, which can be solved (`noms solve`).
     """
-    from rich.text import Text
-
-    from noms_env.core.actions import span
-    from noms_env.variants import GAMES, game
-
     if variant == MICRO:
         terminal().print(micro_table(), soft_wrap=False)
         return OK
@@ -58,10 +55,6 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("onl
 
 def micro_table() -> Table:
     """The suite of micro-games."""
-    from rich.table import Table
-
-    from noms_env.micro.settings import SUITE
-
     table = Table(box=None, pad_edge=False)
     for head in ("micro-game", "variant", "seats", "options", "what is left of the game"):
         table.add_column(head, overflow="fold")
@@ -79,11 +72,6 @@ def worked_out(option: Option) -> bool:
 
 def option_table(variant: Variant) -> Table:
     """The options of a game."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from noms_env.variants import make_rules
-
     values = make_rules(variant).options
     table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
     table.add_column("option", no_wrap=True)

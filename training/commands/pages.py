@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from noms_env._files import write_atomically
+from noms_env.players import Player
+from noms_env.record import Record, RecordError
+from noms_env.record.replaying import replayed
+from noms_env.show.theme import Theme
+from noms_env.variants import game, make_rules
+
+from ..browser.film import Shown, film_of, tell_losses
+from ..browser.page import page_of
+from ..browser.pictures import drawings, picture
+from ..evaluation.mistakes import Loss
+from ..terminal.session import seated
 from ..text import count
-from .common import OK, CommandError, check_folder_of, file_errors, is_chosen, records_until, wrong_arguments
-
-if TYPE_CHECKING:
-    from noms_env.players import Player
-    from noms_env.record import Record
-    from noms_env.show.theme import Theme
-
-    from ..browser.film import Shown
-    from ..evaluation.mistakes import Loss
+from .common import OK, CommandError, file_errors, wrong_arguments
+from .files import check_folder_of, is_chosen, records_until
 
 MOST_NAME = 200
 """Letters of a name."""
@@ -59,11 +63,6 @@ def draw(request: Request) -> int:
 
 def shown_of(request: Request, record: Record) -> Shown:
     """What is shown; CommandError if the names or the players do not fit the table."""
-    from noms_env.variants import game, make_rules
-
-    from ..browser.film import Shown
-    from ..terminal.session import seated
-
     seats = record["seats"]
     if request.names and len(request.names) != seats:
         raise CommandError(f"--name wants {seats} names, one for each seat, not {len(request.names)}")
@@ -81,11 +80,6 @@ def page(
     records: list[Record], shown: Shown, title: str, chosen: Sequence[bool], found: Sequence[list[Loss] | None] | None = None
 ) -> bytes:
     """The page of the chosen records, with the losses of each if there are any; CommandError if one cannot be played."""
-    from noms_env.record import RecordError
-
-    from ..browser.film import film_of, tell_losses
-    from ..browser.page import page_of
-
     try:
         film = film_of(records, shown, chosen)
         if found is not None:
@@ -98,11 +92,6 @@ def page(
 
 def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Sequence[bool]) -> bytes:
     """The picture of the one record that is chosen; CommandError if there are several, or it cannot be drawn."""
-    from noms_env.record import RecordError
-    from noms_env.record.replaying import replayed
-
-    from ..browser.pictures import drawings, picture
-
     if sum(chosen) > 1:
         raise CommandError(f"a picture shows one deal, not {sum(chosen)}: choose it by --match and --deal")
     theme: Theme = "dark" if request.dark else "light"
@@ -115,8 +104,6 @@ def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Se
 
 def write(name: str, content: bytes) -> None:
     """Write a file, whole or not at all; CommandError if it cannot be written."""
-    from noms_env._files import write_atomically
-
     with file_errors(f"cannot write {name}"):
         write_atomically(Path(name), content)
     print(f"{name}: {len(content) / 1000:.0f} kB")

@@ -7,21 +7,26 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
+from noms_env.record import Record, write_records
+from noms_env.show import look
+from noms_env.show.view import View
+
+from ..agents.registry import compile_players
 from ..console import print_lines, table_lines, terminal
 from ..options import by_default, rules_of
+from ..terminal.help_text import help_lines, legend_lines, rules_lines
+from ..terminal.parse_action import UnclearError, parse_action
+from ..terminal.score_sheet import score_sheet
+from ..terminal.screen import advice_lines, prompt, screen_lines, tricks_lines
+from ..terminal.session import Session, random_seed, seated
 from ..text import count
 from .arguments import Game, Option, RandomSeed, Seats
-from .common import OK, STOPPED, CommandError, check_folder_of, file_errors, wrong_arguments
-
-if TYPE_CHECKING:
-    from noms_env.record import Record
-    from noms_env.show.view import View
-
-    from ..terminal.session import Session
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .files import check_folder_of
 
 PLAYED = Path("played")
 QUIT, UNDO, ADVICE, TRICKS, SCORE = ("q", "quit"), ("u", "undo"), ("?",), ("t", "tricks"), ("score",)
@@ -60,10 +65,6 @@ def play(
         deals: Deals to play, match after match.
         record: The file for the records.
     """
-    from ..agents.registry import compile_players
-    from ..terminal.help_text import legend_lines
-    from ..terminal.session import Session, random_seed, seated
-
     file = RecordFile(variant, checked_file(record) if record else None)
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
@@ -96,10 +97,6 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
         tell: see `Tell`.
         save: is given the records after each deal.
     """
-    from noms_env.show import look
-
-    from ..terminal.screen import screen_lines
-
     names = [None if player is None else player.name for player in session.players]
     with suppress(EOFError):
         goes_on = True
@@ -120,10 +117,6 @@ def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
     Returns:
         False if nothing comes after it.
     """
-    from ..terminal.help_text import help_lines, rules_lines
-    from ..terminal.parse_action import UnclearError, parse_action
-    from ..terminal.screen import advice_lines, prompt, tricks_lines
-
     pages: dict[tuple[str, ...], Callable[[], Iterable[str]]] = {
         TRICKS: lambda: tricks_lines(session.deals[-1].record(session.table), session.table),
         SCORE: lambda: score_lines(session),
@@ -161,8 +154,6 @@ def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
 
 def score_lines(session: Session) -> Iterable[str]:
     """The score sheet of the finished deals."""
-    from ..terminal.score_sheet import score_sheet
-
     records = session.records()
     if not records:
         return ["No deal is finished yet."]
@@ -204,8 +195,6 @@ class RecordFile:
 
     def write(self, records: list[Record]) -> None:
         """Let the file hold these deals, and no others; CommandError if it cannot be written."""
-        from noms_env.record import write_records
-
         if records == self._written:
             return
         with file_errors(f"cannot write {self.path or PLAYED}"):

@@ -8,8 +8,11 @@ from typing import Annotated
 import tyro
 
 from ..extras import require
+from ..learn.log import CSV_NAME, read_log
 from ..options import by_default
-from .common import OK, CommandError, check_not_read, file_errors, wrong_arguments
+from ..publish.plots import draw
+from .common import OK, CommandError, file_errors, wrong_arguments
+from .files import check_not_read
 
 DEFAULT_NAME = "curves.png"
 
@@ -31,9 +34,6 @@ def plot(
         run: Folders of runs, as `noms train` makes them.
         out: The file to write.
     """
-    from ..learn.log import CSV_NAME, read_log
-    from ..publish.plots import draw
-
     if not run:
         raise CommandError("name the folder of at least one run, such as runs/small_ships-fast")
     require("matplotlib", "plot", "noms plot")

@@ -8,17 +8,22 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 
-from ..extras import require
-from ..options import by_default
-from .common import OK, CommandError, file_errors, wrong_arguments
+from noms_env._files import write_atomically
+from noms_env.players import PLAYERS
+from noms_env.variants import VARIANTS
 
-if TYPE_CHECKING:
-    from ..learn.log import Series
-    from ..publish.runs import Trained
+from ..extras import require
+from ..learn.log import Series
+from ..options import by_default
+from ..publish.pages import CARD, pages
+from ..publish.plots import draw
+from ..publish.results import RESERVED, read_results
+from ..publish.runs import CONFIG, Trained, read_trained
+from .common import OK, CommandError, file_errors, wrong_arguments
 
 CHECKPOINTS, PICTURE = "checkpoints", "curve.png"
 PICTURED = ("eval/points/", "losses/entropy/")
@@ -90,12 +95,6 @@ def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Train
         OSError: a file cannot be read.
         ValueError: see `noms_training.publish.runs.read_trained`.
     """
-    from noms_env.players import PLAYERS
-    from noms_env.variants import VARIANTS
-
-    from ..publish.results import RESERVED
-    from ..publish.runs import CONFIG, read_trained
-
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
     if name in RESERVED:
@@ -118,9 +117,6 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
         OSError: a file cannot be read.
         ValueError: see `noms_training.publish.results.read_results` and `noms_training.publish.pages.pages`.
     """
-    from ..publish.pages import CARD, pages
-    from ..publish.results import read_results
-
     results = read_results(folder, new)
     cards = {name: folder / name / CARD for name in results.policies}
     written = {name: file.read_bytes().decode(errors="surrogateescape") for name, file in cards.items() if file.exists()}
@@ -145,8 +141,6 @@ def picture_of(name: str, curve: Series) -> bytes:
     Raises:
         ValueError: there is nothing to draw yet.
     """
-    from ..publish.plots import draw
-
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "curve.png"
         draw({name: {figure: values for figure, values in curve.items() if figure.startswith(PICTURED)}}, file)
@@ -155,8 +149,6 @@ def picture_of(name: str, curve: Series) -> bytes:
 
 def write(folder: Path, content: dict[Path, bytes]) -> Iterator[Path]:
     """Write the files that have changed, each whole or not at all, and yield their paths; CommandError if one fails."""
-    from noms_env._files import write_atomically
-
     with file_errors(f"cannot write in {folder}"):
         for name, data in content.items():
             path = folder / name

@@ -8,11 +8,17 @@ from typing import Annotated, Any
 
 import tyro
 
+from noms_env.record import record_matches, write_records
+from noms_env.variants import game, make_rules
+
+from ..agents.registry import compile_players
 from ..options import parse_options
 from ..progress_bar import progress_bar
+from ..terminal.session import seated
 from ..text import count
 from .arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit, names_of
-from .common import OK, STOPPED, CommandError, check_not_read, file_errors, wrong_arguments
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .files import check_not_read
 
 
 def record(
@@ -46,11 +52,6 @@ def record(
     check_limit(limit)
     names = names_of(player)
     check_not_read(out, *names)
-    from noms_env.record import record_matches, write_records
-    from noms_env.variants import game, make_rules
-
-    from ..agents.registry import compile_players
-    from ..terminal.session import seated
 
     with wrong_arguments():
         options = parse_options(option)

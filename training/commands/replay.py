@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
+from noms_env.record import Record, RecordError, check_records
+
 from ..console import print_lines
 from ..options import by_default
+from ..terminal.deal_text import deal_lines
 from ..text import count
 from .arguments import Flag
-from .common import FOUND, OK, CommandError, is_chosen, lines_of, no_deal
-
-if TYPE_CHECKING:
-    from noms_env.record import Record
+from .common import FOUND, OK, CommandError
+from .files import is_chosen, lines_of, no_deal
+from .pages import Request, draw
 
 
 def replay(
@@ -56,8 +58,6 @@ def replay(
         dark: Dark colours for the picture.
     """
     if html or picture:
-        from .pages import Request, draw
-
         return draw(Request(file, match, deal, seat, html, picture, moment, player, name, dark))
     if moment is not None or player or name or dark:
         raise CommandError("--moment, --player, --name and --dark are for a page or a picture: give --html or --picture too")
@@ -66,10 +66,6 @@ def replay(
 
 def tell(file: str, match: int | None, deal: int | None, seat: int | None) -> int:
     """Print the chosen deals, and what is wrong with lines that cannot be shown."""
-    from noms_env.record import RecordError
-
-    from ..terminal.deal_text import deal_lines
-
     shown, status = 0, OK
     for line, record in lines_of(file):
         fault: object = record
@@ -100,8 +96,6 @@ def check(file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE
     Args:
         file: A file of records (noms-record/1).
     """
-    from noms_env.record import check_records
-
     matches = Counter[int | None]()
 
     def counted() -> Iterator[tuple[int, Record | str]]:

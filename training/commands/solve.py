@@ -6,22 +6,24 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 
+from noms_env._threads import RowThreads
+from noms_env.micro import solving
+from noms_env.micro.deal_setup import DealSetup
+from noms_env.micro.settings import SUITE, micro_game
+from noms_env.micro.solution import SolutionInfo
+from noms_env.micro.tree import Tree, build_tree
+from noms_env.variants import VARIANTS
+
 from ..console import print_lines
 from ..options import by_default, rules_of
+from ..progress_bar import progress_bar
 from ..text import as_file_name, duration
 from .arguments import Option, Seats, Threads, check_run
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from .exploring import explored
-
-if TYPE_CHECKING:
-    from noms_env.micro.deal_setup import DealSetup
-    from noms_env.micro.solution import SolutionInfo
-    from noms_env.micro.solving import Progress
-    from noms_env.micro.tree import Tree
 
 MICRO, MARGIN = "micro", 0.005
 
@@ -88,17 +90,25 @@ def solve(
     return OK
 
 
+def explored(name: str, setup: DealSetup) -> Tree:
+    """The tree of a deal; see `noms_env.micro.tree.build_tree` for what is raised."""
+    before = 0
+    with progress_bar(f"{name}: explore", "layouts", None) as tick:
+
+        def told(done: int, total: int) -> None:
+            nonlocal before
+            tick(done - before)
+            before = done
+
+        return build_tree(setup, told)
+
+
 def solved(tree: Tree, path: Path, share: float, iterations: int, reward: str, threads: int) -> SolutionInfo:
     """Solve a deal with a progress bar, and write the solution."""
-    from noms_env._threads import RowThreads
-    from noms_env.micro.solving import solve
-
-    from ..progress_bar import progress_bar
-
     before = -1.0
     with wrong_arguments(), file_errors(f"cannot write {path}"), progress_bar("solve", "iterations", None) as tick:
 
-        def iterated(progress: Progress) -> None:
+        def iterated(progress: solving.Progress) -> None:
             nonlocal before
             tick(1)
             if before not in (-1.0, progress.share):
@@ -108,7 +118,7 @@ def solved(tree: Tree, path: Path, share: float, iterations: int, reward: str, t
                 print(note, file=sys.stderr)
             before = progress.share
 
-        return solve(tree, path, share, iterations, reward, RowThreads(threads), iterated)
+        return solving.solve(tree, path, share, iterations, reward, RowThreads(threads), iterated)
 
 
 def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: int | None) -> Path:
@@ -120,8 +130,6 @@ def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: in
 
 def told(name: str, path: Path, info: SolutionInfo, seconds: float) -> list[str]:
     """What is printed of a solution."""
-    from noms_env.variants import VARIANTS
-
     share = info.nash_conv / info.uniform_nash_conv if info.uniform_nash_conv > 0 else 0.0
     unit = "points" if info.reward == "points" else "relative points"
     return [
@@ -135,10 +143,6 @@ def told(name: str, path: Path, info: SolutionInfo, seconds: float) -> list[str]
 
 def setup_of(name: str, seats: int | None, option: tuple[str, ...], hand_size: int | None) -> DealSetup:
     """The deal that a name and options mean; ValueError if there is none."""
-    from noms_env.micro.deal_setup import DealSetup
-    from noms_env.micro.settings import SUITE, micro_game
-    from noms_env.variants import VARIANTS
-
     if name not in VARIANTS:
         if seats is not None or option or hand_size is not None:
             known = ", ".join(one.name for one in SUITE)

@@ -9,18 +9,21 @@ import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
 from noms_env._files import read_file, write_atomically
 
+from ..agents.registry import agent_spec
+from ..browser.connections import server_of
+from ..browser.hall import Hall
+from ..browser.lobby import Lobby
+from ..browser.messages import Limits
+from ..browser.server import LOOPBACK, application
 from ..extras import require
 from ..options import OFF, by_default
 from .common import OK, CommandError, file_errors, wrong_arguments
-
-if TYPE_CHECKING:
-    from ..browser.messages import Limits
 
 HOME = "127.0.0.1"
 ANY_HOST = ("0.0.0.0", "::")
@@ -68,8 +71,6 @@ def table(
         raise CommandError(f"--idle-hours must be above 0 and below a million, not {idle_hours}")
     for module in ("uvicorn", "starlette", "websockets"):
         require(module, "table")
-    from ..agents.registry import agent_spec
-    from ..browser.messages import Limits
 
     with wrong_arguments():
         for name in player:
@@ -101,11 +102,6 @@ def kept_token(folder: Path) -> str:
 
 def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits, opens: bool = False) -> int:
     """Serve the tables of a folder until Ctrl-C, and open the page if wished; CommandError if nothing can listen there."""
-    from ..browser.connections import server_of
-    from ..browser.hall import Hall
-    from ..browser.lobby import Lobby
-    from ..browser.server import LOOPBACK, application
-
     is_local = host in LOOPBACK
     token = None if is_local else kept_token(folder)
     name = f"[{host}]" if ":" in host else host

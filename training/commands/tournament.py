@@ -5,12 +5,36 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
+from rich.table import Table
+from rich.text import Text
 
-from ..console import fitted, say, terminal
+from noms_env._files import write_atomically
+
+from ..agents.registry import compile_players, hashes
+from ..agents.spec import AgentSpec, device_of
+from ..console import colour, fitted, new_table, say, terminal
+from ..evaluation.statistics import plus_minus
+from ..evaluation.tournament import (
+    PICTURE,
+    RESULTS,
+    TABLE,
+    Folder,
+    Plan,
+    Results,
+    dump,
+    markdown,
+    play_tournament,
+    read_results,
+    sentences,
+)
+from ..extras import MissingExtraError
 from ..options import by_default, rules_of
+from ..progress_bar import progress_bar
+from ..publish.plots import draw_heatmap
+from ..text import short_names
 from .arguments import (
     DealSet,
     Flag,
@@ -26,12 +50,6 @@ from .arguments import (
     players_on,
 )
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ..agents.spec import AgentSpec
-    from ..evaluation.tournament import Folder, Plan, Results
 
 TOURNAMENTS = Path("tournaments")
 
@@ -72,9 +90,6 @@ def tournament(
         resume: Go on with the tournament in the folder.
     """
     check_run(seed, threads, limit)
-    from ..agents.registry import compile_players, hashes
-    from ..agents.spec import device_of
-    from ..evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
@@ -92,9 +107,6 @@ def tournament(
 
 def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) -> int:
     """Play, show, and write the results; CommandError if a file cannot be written, or after Ctrl-C."""
-    from ..evaluation.tournament import play_tournament, read_results
-    from ..progress_bar import progress_bar
-
     title = f"{plan.rules.variant.name}, {len(plan.pairs)} pairs"
     with file_errors(f"cannot write in {folder.path}"):
         with progress_bar(title, "deals", plan.deals * len(plan.pairs)) as tick:
@@ -115,12 +127,6 @@ def write(results: Results, folder: Folder) -> None:
     Raises:
         OSError: one cannot be written.
     """
-    from noms_env._files import write_atomically
-
-    from ..evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown
-    from ..extras import MissingExtraError
-    from ..publish.plots import draw_heatmap
-
     document = results.as_json()
     write_atomically(folder.path / RESULTS, dump(document))
     write_atomically(folder.path / TABLE, markdown(document).encode())
@@ -132,10 +138,6 @@ def write(results: Results, folder: Folder) -> None:
 
 def show(results: Results) -> None:
     """Print the payoff table."""
-    from rich.text import Text
-
-    from ..evaluation.tournament import sentences
-
     console, rules = terminal(), results.plan.rules
     head = f"{rules.variant.name}, {rules.seats} seats: points per deal, {results.deals:,} deals for each pair"
     say(console, Text(head, style="bold"))
@@ -146,12 +148,6 @@ def show(results: Results) -> None:
 
 def payoff_table(results: Results) -> Table:
     """Rows: alone; columns: the field, by the number of its row, so that it stays narrow."""
-    from rich.text import Text
-
-    from ..console import colour, new_table
-    from ..evaluation.statistics import plus_minus
-    from ..text import short_names
-
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
     table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")
     for number, player in enumerate(order, 1):

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 import tyro
 
 from ..agents import foreign_code
+from ..agents.registry import compile_players
 from ..console import print_lines
 from ..extras import require
 from ..learn.config import PRESETS, TrainConfig, differences, fitting
+from ..learn.log import Log, LogError, Several, Watcher
 from ..options import OFF, by_default
+from ..terminal import progress
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
     from ..learn.checkpoint import RunFolder
-    from ..learn.log import Watcher
 
 Preset = Literal["smoke", "fast", "standard", "long"]
 USUAL: Preset = "fast"
@@ -217,10 +219,8 @@ def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = N
 
     A run has the same number of threads to its end, since what it comes to depends on it. With `minutes` it stops after them.
     """
-    from ..agents.registry import compile_players
     from ..learn import loop
     from ..learn.checkpoint import CheckpointError
-    from ..learn.log import LogError
 
     before = saved_config(path).threads if resume else None
     config = dataclasses.replace(config, threads=config.threads or before or os.cpu_count() or 1)
@@ -274,9 +274,6 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
 @contextmanager
 def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
     """What shows and logs the run; CommandError if the log cannot be written."""
-    from ..learn.log import Log, Several, Watcher
-    from ..terminal import progress
-
     if not leads():
         yield Watcher()
         return

@@ -5,17 +5,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
+from rich.text import Text
 
+from ..agents.registry import compile_players
 from ..console import print_lines, say, terminal
 from ..options import by_default, rules_of
+from ..terminal.help_text import legend_lines
+from ..terminal.narrate import Narrator
+from ..terminal.session import Session, action_probabilities, random_seed, seated
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, CommandError, wrong_arguments
-
-if TYPE_CHECKING:
-    from ..terminal.session import Session
 
 MOST_DELAY = 86_400
 
@@ -49,9 +51,6 @@ def watch(
     """
     if delay is not None and not 0 <= delay <= MOST_DELAY:
         raise CommandError(f"--delay must be from 0 to {MOST_DELAY}, not {delay}")
-    from ..agents.registry import compile_players
-    from ..terminal.help_text import legend_lines
-    from ..terminal.session import Session, random_seed, seated
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
@@ -76,9 +75,6 @@ def told(session: Session, seat: int | None) -> Iterator[list[str]]:
         session: without a person, at the beginning of a deal.
         seat: tell what this seat sees; everything when None.
     """
-    from ..terminal.narrate import Narrator
-    from ..terminal.session import action_probabilities
-
     while True:
         narrator = Narrator(session.deals[-1], session.table, seat, hands=True)
         yield list(narrator.opening())
@@ -96,8 +92,6 @@ def told(session: Session, seat: int | None) -> Iterator[list[str]]:
 
 def show(blocks: Iterable[list[str]], delay: float | None) -> None:
     """Print blocks of lines, and wait after each."""
-    from rich.text import Text
-
     waits = delay is None and sys.stdin.isatty()
     for *lines, last in blocks:
         print_lines(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,6 @@ from noms_env._files import write_atomically
 
 from ..evaluation.behaviour_stats import MAIN, NUMBERS
 from ..extras import require
-from ..learn.gae import DECILES
 from ..learn.log import Series
 from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain, png
 from ..terminal.progress import PHASES
@@ -101,8 +101,9 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
 
 def deciles_of(run: Series) -> list[tuple[float, float]]:
     """The critic's newest values and the mean returns, by decile."""
-    names = [(f"losses/calibration/{number}/value", f"losses/calibration/{number}/return") for number in range(1, DECILES + 1)]
-    return [(float(run[said][1][-1]), float(run[paid][1][-1])) for said, paid in names if said in run and paid in run]
+    numbers = sorted(int(name.split("/")[2]) for name in run if re.fullmatch("losses/calibration/[0-9]+/value", name))
+    names = [(f"losses/calibration/{number}/value", f"losses/calibration/{number}/return") for number in numbers]
+    return [(float(run[said][1][-1]), float(run[paid][1][-1])) for said, paid in names if paid in run]
 
 
 def rules_in(names: Sequence[str], group: str) -> list[str]:
