@@ -46,6 +46,19 @@ class ThreadPool:
         self._pool.shutdown()
 
 
+class InOrder(ThreadPool):
+    """Jobs one after another in the present thread, since a GPU has an order of its own."""
+
+    def __init__(self) -> None:
+        self.threads = 1
+
+    def all(self, jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+        return [job() for job in jobs]
+
+    def close(self) -> None:
+        pass
+
+
 def _one_thread() -> None:
     """Keep torch in the present thread to that thread."""
     if "torch" in sys.modules:

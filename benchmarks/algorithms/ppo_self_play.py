@@ -17,7 +17,7 @@ from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD
 from noms_training.benchmark.task import Task
 from noms_training.learn import loop
 from noms_training.learn.checkpoint import RunFolder
-from noms_training.learn.config import TrainConfig
+from noms_training.learn.config import SIZES, TrainConfig
 from noms_training.learn.log import Watcher
 
 TRACK, RUN = "open", "run"
@@ -74,7 +74,7 @@ def train(task: Task) -> None:
         trained(task, 3 * TRIAL, pace, {"batch_size": TRIAL, "evaluate_every": 3 * TRIAL, "evaluation_deals": 2})
         left, tried = MARGIN * task.budget.cpu_hours * 3600 - task.seconds[1], pace.seen[-1][0]
         decisions = max(1, min(decisions - tried, int(left / pace.seconds)))
-    batch_size = min(TrainConfig.batch_size, max(1, decisions // 20))
+    batch_size = min(SIZES[0], max(1, decisions // 20))
     way = {"batch_size": batch_size, "evaluate_every": max(1, decisions // 10), "evaluation_deals": CURVE_DEALS}
     trained(task, decisions, Curve(task, tried), way)
     shutil.copyfile(task.folder / RUN / "policy.safetensors", task.folder / "policy.safetensors")

@@ -351,13 +351,51 @@ def chance_of(weights, options, names, best, temperature, action):
 
 
 @jit_inline
+def uniform(seed):
+    """A number from 0 on and below 1 that follows from a seed."""
+    number = int(seed)
+    words = philox(0, 0, 0, 0, number & 0xFFFFFFFF, number >> 32)
+    return ((words[0] << 21) | (words[1] >> 11)) / 2.0**53
+
+
+@jit_inline
+def draw_choice(logits, mask, number):
+    """Draw from the softmax of the legal logits, by the inverse of its distribution function.
+
+    Args:
+        logits: float32, shape (choices,).
+        mask: int8, shape (choices,): at least one is legal.
+        number: uniform on 0..1; below 0 takes the most probable choice, the first of equal ones.
+
+    Returns:
+        The choice, and its log probability, float64.
+    """
+    best = -1
+    for k in range(len(logits)):
+        if mask[k] != 0 and (best < 0 or logits[k] > logits[best]):
+            best = k
+    total = 0.0
+    for k in range(len(logits)):
+        if mask[k] != 0:
+            total += np.exp(np.float64(logits[k] - logits[best]))
+    chosen = best
+    if number >= 0:
+        left = number * total
+        for k in range(len(logits)):
+            if mask[k] != 0:
+                chosen = k
+                left -= np.exp(np.float64(logits[k] - logits[best]))
+                if left < 0:
+                    break
+    return chosen, logits[chosen] - logits[best] - np.log(total)
+
+
+@jit_inline
 def draw(weights, options, names, best, temperature, seed):
     """An action by the inverse of the distribution function, at a number that follows from a seed: 53 bits of Philox."""
     if temperature == 0:
         return np.int64(names[options[best]])
-    number = int(seed)
-    words = philox(0, 0, 0, 0, number & 0xFFFFFFFF, number >> 32)
-    left = ((words[0] << 21) | (words[1] >> 11)) / 2.0**53 * weigh(weights, len(options), best, temperature)
+    left = uniform(seed) * weigh(weights, len(options), best, temperature)
     chosen = best
     for k in range(len(options)):
         chosen = k

@@ -79,7 +79,7 @@ def updated(
     actor = copy.deepcopy(actor) if actor is not None else make_actor()
     batch = batch or make_batch()
     optimizer = torch.optim.Adam(actor.parameters(), lr=learning_rate)
-    of = shuffle(len(batch), settings.minibatch_size)
+    of = shuffle(len(batch), settings.minibatch_size or 64)
     return actor, update_actor(Trainable(actor, optimizer), batch, of, settings)
 
 

@@ -114,6 +114,13 @@ def test_figures_of_an_iteration_are_there() -> None:
     assert 0.9 < figures["losses/entropy/play"] < 1.1  # the first policy is nearly uniform
 
 
+def test_games_of_other_numbers_of_seats_are_learnt_together() -> None:
+    run = Trainer(tiny("noms", "big_ships", seats=(4, 7)))
+    assert len({worker.pool.batch.points.shape[1] for worker in run.workers}) == 2
+    assert np.isfinite(run.iterate()["losses/value_loss"])
+    run.close()
+
+
 def test_calibration_by_hand() -> None:
     value = np.repeat(np.arange(10, dtype=np.float32), 3)[::-1].copy()
     paid = value.copy()

@@ -19,6 +19,7 @@ from noms_env.core.actions import perhaps, span
 from noms_env.envs.validation import Device
 from noms_env.players import Player, draw_seeds, recalled, with_memory
 from noms_env.variants import Rules, RulesError, game, make_rules
+from noms_env.variants.table_record import TABLE
 
 from ..thread_pool import Stopped
 
@@ -165,17 +166,16 @@ class TablePool:
         """Start a deal at each table.
 
         Args:
-            number: of the deals: the same number means the same cards (but in matches, where they come one after another).
+            number: of the deals: the same number means the same cards (but in matches, where they come one after another). On a
+                GPU only the first number counts, and the others follow it one by one, so that nothing is copied there.
             sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches, and not on a GPU.
         """
         batch = self.batch
         self._copied = None
-        if not self.in_matches:
-            if sizes is not None:
-                batch.tables.wanted_deal_size = sizes
-            batch.reset(match=number, table=self.table_numbers)
-        elif self.fresh:
-            batch.reset(match=0, table=self.table_numbers)
+        if sizes is not None:
+            batch.tables.wanted_deal_size = sizes
+        if self.fresh or not (self.in_matches or batch.device == "cuda"):
+            batch.reset(match=0 if self.in_matches else number, table=self.table_numbers)
         else:
             batch.next_deal()
             batch.reset(batch.over)
@@ -201,7 +201,7 @@ class TablePool:
 
     def restore(self, saved: np.ndarray) -> None:
         """The tables as they were at the end of a deal; ValueError if they cannot have been these tables."""
-        self.batch.restore(None, np.ascontiguousarray(saved).view(self.batch.tables.dtype).reshape(-1))
+        self.batch.restore(None, np.ascontiguousarray(saved).view(TABLE).reshape(-1))
         self.fresh = False
 
 

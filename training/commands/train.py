@@ -197,7 +197,9 @@ def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) ->
         rebudgeted: the command line gives a budget.
     """
     decisions = wanted.decisions if rebudgeted else saved.decisions
-    wanted = dataclasses.replace(wanted, decisions=decisions, threads=wanted.threads or saved.threads)
+    ppo = dataclasses.replace(wanted.ppo, minibatch_size=wanted.ppo.minibatch_size or saved.ppo.minibatch_size)
+    batch_size, threads = wanted.batch_size or saved.batch_size, wanted.threads or saved.threads
+    wanted = dataclasses.replace(wanted, decisions=decisions, threads=threads, batch_size=batch_size, ppo=ppo)
     for name, before, now in differences(saved.as_dict(), wanted.as_dict()):
         if name != "decisions":
             raise CommandError(

@@ -20,7 +20,7 @@ from ..evaluation.comparison import NothingPlayedError, compare, points_figure
 from ..evaluation.duplicate import ALONE
 from ..evaluation.statistics import Estimate
 from ..progress_bar import progress_bar
-from .config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig, differences, fitting
+from .config import SIZES, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig, differences, fitting
 from .log import read_log
 
 Train = Callable[[TrainConfig, Path], None]
@@ -116,7 +116,7 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
         seed=seed,
         decisions=budget,
         # Of all seats, of which one learns; but while the player is imitated, all of them.
-        batch_size=min(usual.batch_size * target.seats, budget if target.initial_policy else max(1, round(IMITATION * budget))),
+        batch_size=min(SIZES[0] * target.seats, budget if target.initial_policy else max(1, round(IMITATION * budget))),
         threads=threads,
         ppo=UPDATE,
         opponents=OpponentsConfig(share=1.0, start=0.0, past=0, players=(target.player,), alone=True),

@@ -1,25 +1,28 @@
 """Deals played for training, and what is kept of them: one `Rollout` for each iteration.
 
-Each `Worker` plays a deal at each of its tables, in one thread. The learner sits on all seats, or on those that an opponent
-does not have (`opponents`), and keeps what it saw and did.
+Each `Worker` plays a deal at each of its tables, in one thread, or on a GPU (`collect_cuda`). The learner sits on all seats,
+or on those that an opponent does not have (`opponents`), and keeps what it saw and did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from noms_env import BatchEnv
 from noms_env._jit import jit
 from noms_env.core.actions import PHASES
 from noms_env.core.state import MAX_SEATS
+from noms_env.envs.validation import Device
 from noms_env.players import unit_draws
 from noms_env.policy.encoding import Encoding
+from noms_env.policy.inference_kernels import draw_choice
 from noms_env.variants import Rules
 from noms_env.variants.families import EXACT_BID
 
@@ -88,14 +91,14 @@ class Played(NamedTuple):
     """The deals of an iteration at the tables of one worker.
 
     Attributes:
-        steps: decisions of the learner that were taken together, each at another table: arrays by the names of `Rollout`.
+        steps: decisions of the learner in the order in which they were taken: arrays or tensors by the names of `Rollout`.
         reward: float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'.
         behaviour: of the learner's calls and contracts, by the label of the rules.
         seconds: that the network took.
     """
 
-    steps: list[dict[str, np.ndarray]]
-    reward: np.ndarray
+    steps: Sequence[Mapping[str, np.ndarray | Tensor]]
+    reward: np.ndarray | Tensor
     behaviour: dict[str, Tally]
     seconds: float
 
@@ -145,35 +148,17 @@ class ActorPlayer:
 
 @jit
 def draw_choices(logits, mask, draws, choice, log_prob):
-    """Draw from the softmax of the legal logits, by the inverse of its distribution function.
+    """`draw_choice` in each row.
 
     Args:
         logits: float32, shape (n, choices).
         mask: int8, shape (n, choices).
-        draws: float64, shape (n,): uniform on 0..1; below 0 takes the most probable choice, the first of equal ones.
+        draws: float64, shape (n,).
         choice: int64, shape (n,): is written.
         log_prob: float32, shape (n,): of that choice; is written.
     """
     for i in range(len(draws)):
-        best = -1
-        for k in range(logits.shape[1]):
-            if mask[i, k] != 0 and (best < 0 or logits[i, k] > logits[i, best]):
-                best = k
-        total = 0.0
-        for k in range(logits.shape[1]):
-            if mask[i, k] != 0:
-                total += np.exp(np.float64(logits[i, k] - logits[i, best]))
-        chosen = best
-        if draws[i] >= 0:
-            left = draws[i] * total
-            for k in range(logits.shape[1]):
-                if mask[i, k] != 0:
-                    chosen = k
-                    left -= np.exp(np.float64(logits[i, k] - logits[i, best]))
-                    if left < 0:
-                        break
-        choice[i] = chosen
-        log_prob[i] = logits[i, chosen] - logits[i, best] - np.log(total)
+        choice[i], log_prob[i] = draw_choice(logits[i], mask[i], draws[i])
 
 
 class Learner:
@@ -288,37 +273,38 @@ def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privil
         privileged: the hidden state was kept too.
         device: where the record is to be.
     """
-    starts = np.cumsum([0, *(len(part.reward) for part in parts)])
-    steps = [step | {"table": step["table"] + start} for part, start in zip(parts, starts, strict=False) for step in part.steps]
-    n = sum(len(step["choice"]) for step in steps)
+    seats = max(part.reward.shape[1] for part in parts)
+    starts = np.cumsum([0, *(len(part.reward) for part in parts)]).tolist()
+    steps = [
+        {**step, "table": step["table"] + start} for part, start in zip(parts, starts, strict=False) for step in part.steps
+    ]
+
+    def column(name: str, dtype: torch.dtype, *width: int) -> Tensor:
+        columns = [torch.as_tensor(step[name]) for step in steps]
+        return torch.cat(columns or [torch.empty(0, *width)]).to(device, dtype)
+
     own, hidden = encoding.n_features, encoding.n_hidden if privileged else 0
-    seen = np.empty((n, own + hidden), np.uint8)
+    seen = torch.empty((sum(len(step["choice"]) for step in steps), own + hidden), dtype=torch.uint8, device=device)
     end = 0
     for step in steps:
         start, end = end, end + len(step["choice"])
-        seen[start:end, :own] = step["features"]
+        seen[start:end, :own] = torch.as_tensor(step["features"])
         if privileged:
-            seen[start:end, own:] = step["hidden"]
-
-    def column(name: str, dtype: type, *width: int) -> Tensor:
-        parts = [np.empty((0, *width), dtype), *(step[name] for step in steps)]
-        array: np.ndarray = np.concatenate(parts, dtype=dtype, casting="same_kind")
-        return torch.from_numpy(array).to(device)
-
-    everything, table = torch.from_numpy(seen).to(device), column("table", np.int64)
+            seen[start:end, own:] = torch.as_tensor(step["hidden"])
+    table = column("table", torch.int64)
     is_imitation = any("expert_probs" in step for step in steps)
     return Rollout(
-        seen=everything,
-        features=everything[:, :own],
-        mask=column("mask", np.int8, encoding.n_choices),
-        choice=column("choice", np.int64),
-        log_prob=column("log_prob", np.float32),
+        seen=seen,
+        features=seen[:, :own],
+        mask=column("mask", torch.int8, encoding.n_choices),
+        choice=column("choice", torch.int64),
+        log_prob=column("log_prob", torch.float32),
         table=table,
-        seat=column("seat", np.int64),
-        phase=column("phase", np.int64),
+        seat=column("seat", torch.int64),
+        phase=column("phase", torch.int64),
         rule_set=rule_set[table],
-        reward=torch.from_numpy(np.concatenate([part.reward for part in parts])).to(device),
-        expert_probs=column("expert_probs", np.float32, encoding.n_choices) if is_imitation else None,
+        reward=torch.cat([pad(torch.as_tensor(part.reward), (0, seats - part.reward.shape[1])) for part in parts]).to(device),
+        expert_probs=column("expert_probs", torch.float32, encoding.n_choices) if is_imitation else None,
     )
 
 
@@ -345,7 +331,9 @@ def tables_for(decisions: float, rule_sets: Sequence[Rules], seed: int, learner:
     return round(decisions / max(made, 1))
 
 
-def make_workers(rule_sets: Sequence[Rules], tables: int, threads: int, config: TrainConfig, rank: int) -> Iterator[Worker]:
+def make_workers(
+    rule_sets: Sequence[Rules], tables: int, threads: int, config: TrainConfig, rank: int, device: Device = "cpu"
+) -> Iterator[Worker]:
     """For each thread one worker with single deals and one with matches, as far as there are such.
 
     Args:
@@ -354,6 +342,7 @@ def make_workers(rule_sets: Sequence[Rules], tables: int, threads: int, config: 
         threads: of each process.
         config: of the run.
         rank: of this process.
+        device: where the tables lie; those on a GPU keep no hidden state.
 
     Raises:
         ValueError: there are too few tables.
@@ -377,8 +366,9 @@ def make_workers(rule_sets: Sequence[Rules], tables: int, threads: int, config: 
                 seed=config.seed,
                 first_table=first + kind * FIRST_IN_MATCHES,
                 in_matches=bool(kind),
-                state=config.privileged_critic,
+                state=config.privileged_critic and device == "cpu",
                 shares=wanted,
+                device=device,
             )
             yield Worker(pool, rule_sets, (rank * threads + thread) * 2 + kind)
         first += own

@@ -86,6 +86,10 @@ class ActorConfig(NetworkConfig):
     scorer_width: Annotated[int, Between(0, 512)] = 32
 
 
+SIZES, GPU_SIZES = (32_768, 2_048), (524_288, 16_384)
+"""Decisions of an iteration, and of a minibatch, where they are not set: on a processor, and on a GPU."""
+
+
 @dataclass(frozen=True)
 class PPOConfig(_Checked):
     """How the networks learn from the decisions of an iteration.
@@ -105,7 +109,7 @@ class PPOConfig(_Checked):
     """
 
     update_epochs: Annotated[int, Between(1, 100)] = 1
-    minibatch_size: Annotated[int, Between(1, 1 << 22)] = 2048
+    minibatch_size: Annotated[int | None, Between(1, 1 << 22), by_default("2,048, or 16,384 on a GPU")] = None
     learning_rate: Share = 2e-3
     clip_coef: Share = 0.2
     target_kl: Coefficient = 0.02
@@ -203,7 +207,7 @@ class TrainConfig(_Checked):
     initial_policy: Annotated[str, by_default("start untrained")] = ""
     seed: Annotated[int, Between(0, 2**63 - 1)] = 0
     decisions: Annotated[int, Between(1, 10**15)] = 6_000_000
-    batch_size: Annotated[int, Between(1, 1 << 24)] = 32_768
+    batch_size: Annotated[int | None, Between(1, 1 << 24), by_default("32,768, or 524,288 on a GPU")] = None
     tables: Annotated[int | None, Between(1, 1 << 20), by_default("as many as make a batch under random play")] = None
     threads: Annotated[int | None, Between(1, 1024), by_default("one for each core")] = None
     device: str = "auto"
@@ -232,6 +236,12 @@ class TrainConfig(_Checked):
         for names, what in ((self.variants, "game"), (self.panel, "player of the panel")):
             if len(set(names)) < len(names):
                 raise ValueError(f"a {what} is named twice")
+
+    def sized(self, on_gpu: bool) -> TrainConfig:
+        """The same with a batch and minibatches that suit the device, where they are not set: a GPU wants many rows at once."""
+        batch, minibatch = GPU_SIZES if on_gpu else SIZES
+        ppo = dataclasses.replace(self.ppo, minibatch_size=self.ppo.minibatch_size or minibatch)
+        return dataclasses.replace(self, batch_size=self.batch_size or batch, ppo=ppo)
 
     def as_dict(self) -> dict[str, Any]:
         """The configuration as plain values, for JSON."""

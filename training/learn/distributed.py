@@ -12,8 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import torch
 from torch import Tensor, distributed, nn
+
+SIMULATED = bool(numba.config.ENABLE_CUDASIM)
+"""Whether numba's simulator stands in for a GPU: the tables of a run on a GPU lie there, and torch's tensors elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,6 @@ def joined_processes(device: str) -> Iterator[Processes]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Processes()
         return
-    if device == "cuda":
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     distributed.init_process_group("nccl" if device == "cuda" else "gloo")
     try:
         groups = (distributed.new_group(), distributed.new_group())
@@ -94,13 +96,39 @@ def device_of(name: str) -> str:
     Raises:
         ValueError: it is not there.
     """
+    if name == "cuda" and SIMULATED:
+        return "cpu"
     if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
         raise ValueError("device cuda is not there: torch finds no GPU; use cpu or auto")
     if name not in ("cpu", "cuda"):
         raise ValueError(f"device must be auto, cpu or cuda, not {name!r}")
+    if name == "cuda":
+        use_own_gpu()
     return name
+
+
+def use_own_gpu() -> None:
+    """Let torch, and so numba, use the GPU of this process's number among those of the machine."""
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    torch.zeros(1, device="cuda")  # makes it the one that numba finds
+
+
+def compiled(network: nn.Module, *example: Any) -> str:
+    """Let torch compile a network for calls like an example with any number of rows; why it cannot, "" if it can.
+
+    A network that cannot be compiled stays as it is.
+    """
+    try:
+        network.compile(dynamic=True)
+        network(*example).sum().backward()
+    except Exception as error:  # compilers have many
+        network._compiled_call_impl = None
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+    finally:
+        network.zero_grad(set_to_none=True)
+    return ""
 
 
 def precision_of(name: str, device: str) -> torch.dtype:

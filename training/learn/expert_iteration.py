@@ -29,7 +29,7 @@ from ..evaluation.duplicate import SaltedSet
 from ..options import parse_options
 from ..progress_bar import progress_bar
 from .best_response import RefusedError, Train, gain_alone, refusals
-from .config import ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
+from .config import SIZES, ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
 from .data import workers
 from .data.decisions import columns_of
 from .data.shards import write_shards
@@ -190,7 +190,7 @@ def config_of_round(series: Series, policy: str, info: PolicyInfo, seed: int, de
         initial_policy=policy,
         seed=seed,
         decisions=series.decisions,
-        batch_size=min(TrainConfig.batch_size, series.decisions),
+        batch_size=min(SIZES[0], series.decisions),
         card_features=info.card_features,
         trick_features=info.trick_features,
         network=ActorConfig(**info.network),

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..agents.registry import agent_spec, file_sha256
-from ..agents.spec import AgentSpec
+from ..agents.registry import file_sha256
 from ..evaluation.comparison import figures
 from . import schedule
 from .checkpoint import CheckpointError, RunFolder, write_policy
@@ -47,7 +46,7 @@ def prepared(config: TrainConfig) -> Iterator[Trainer]:
     with joined_processes(device_of(config.device)) as processes:
         run = Trainer(config, processes)
         try:
-            for player in (*map(agent_spec, config.panel), *run.players.values()):
+            for player in (*run.panel(), *run.players.values()):
                 for rules in run.rule_sets:
                     player.check(rules)
             yield run
@@ -95,6 +94,7 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
     every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
     stage, ends, stops = None, False, False
     watcher.started(run.decisions, config.decisions)
+    _tell(run, watcher)
     if run.decisions == 0:
         evaluator.measure(scored=False)  # the spread of points, the unit of scores, is not known yet
     while run.decisions < config.decisions and not (ends or stops):
@@ -103,6 +103,7 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
             watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
         metrics = run.iterate()
         watcher.iteration(run.decisions, metrics)
+        _tell(run, watcher)
         ends, stops = agreed(watcher.ends_run()), agreed(is_over())
         is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends
         if is_due:
@@ -112,6 +113,12 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
             saved_at = time.monotonic()
     evaluator.save()
     return ends or run.decisions >= config.decisions
+
+
+def _tell(run: Trainer, watcher: Watcher) -> None:
+    """Tell the notes of a run once."""
+    while run.notes:
+        watcher.note(run.notes.pop(0))
 
 
 @contextmanager
@@ -150,7 +157,7 @@ class Evaluator:
             CheckpointError: it is of another run, or the file of another policy has changed since the run stopped.
         """
         self.run, self.folder, self.watcher = run, folder, watcher
-        self.panel = [run.spec(name) for name in run.config.panel]
+        self.panel = run.panel()
         self.best: float | None = None
         self.past: list[str] = []
         names = [run.config.curriculum.expert, *run.config.opponents.players, *run.config.panel]
@@ -213,10 +220,9 @@ class Evaluator:
     def _figures(self, *, greedy: bool = False) -> dict[str, float]:
         """What the policy does against the panel; where it draws its actions, against itself too."""
         run, config = self.run, self.run.config
-        player = run.player(run.actor, greedy)
         return figures(
             run.rule_sets,
-            AgentSpec("policy", lambda: player),
+            run.hero(self.panel[0].device, greedy),
             self.panel,
             config.evaluation_deals,
             seed=config.seed,

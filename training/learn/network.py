@@ -67,7 +67,7 @@ class Trunk(nn.Module):
     def folded(self, dtype: torch.dtype) -> Layers:
         """The layers with all that can be folded into them: the scale into the first, norms into the others."""
         first = first_layer(self.first.weight * self.scale, self.first.bias, dtype)
-        blocks = list[tuple[Tensor, Tensor]]()
+        blocks: list[tuple[Tensor, Tensor]] = []
         for norm, layer in zip(self.norms, self.layers, strict=False):
             assert isinstance(layer, nn.Linear)
             blocks.append(folded_norm(norm, layer.weight, layer.bias, dtype))
@@ -183,12 +183,21 @@ class CardScorer(nn.Module):
             float32, shape (n, n_choices).
         """
         choices = mask.shape[1]
+        if features.is_cuda:  # so that nothing waits for how many there are
+            return self.score_all(outputs, features, choices)
         row, card = mask[:, : len(self.cards)].nonzero(as_tuple=True)  # each legal card to play
         counted = features.take(self.columns[card] + row[:, None] * features.shape[1]).float()
         hidden = counted @ (self.card * self.scale).T + self.own[self.cards].index_select(0, card)
         hidden = hidden + outputs[:, choices:].index_select(0, row)
         scores = functional.relu(hidden, inplace=True) @ self.out
         return outputs[:, :choices].flatten().index_add(0, row * choices + card, scores).view(-1, choices)
+
+    def score_all(self, outputs: Tensor, features: Tensor, choices: int) -> Tensor:
+        """The same with the scores of all cards to play, legal or not."""
+        counted = features[:, self.columns.flatten()].view(len(features), *self.columns.shape).float()
+        hidden = counted @ (self.card * self.scale).T + self.own[self.cards] + outputs[:, None, choices:]
+        scores = functional.relu(hidden) @ self.out
+        return outputs[:, :choices] + functional.pad(scores, (0, choices - len(self.cards)))
 
 
 class Actor(nn.Module):

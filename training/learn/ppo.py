@@ -31,7 +31,7 @@ from .imitation import Recorded, distance_from
 from .network import GRAIN, Critic, masked, padded
 from .schedule import Now, Stage
 
-CHUNK = 2048
+CHUNK, GPU_CHUNK = 2048, 1 << 16
 """Rows that go through a network at once where no gradients are needed."""
 ACTOR_COLUMNS = ("features", "mask", "choice", "log_prob", "phase", "advantage", "expert_probs")
 ACTOR_FIGURES = ("losses/policy_loss", "losses/approx_kl", "losses/clipfrac")
@@ -48,6 +48,7 @@ class Shuffle:
         minibatch_size: decisions of all processes in a minibatch, at most.
         seed: of the order.
         world: number of processes.
+        device: where the order is drawn.
     """
 
     rows: int
@@ -55,10 +56,12 @@ class Shuffle:
     minibatch_size: int
     seed: int
     world: int = 1
+    device: str = "cpu"
 
     def minibatches(self, epoch: int) -> Iterator[Tensor]:
         """Rows in random order, int64; a few that would make large minibatches uneven are left out."""
-        order = torch.randperm(self.rows, generator=torch.Generator().manual_seed(self.seed + epoch))
+        generator = torch.Generator(self.device).manual_seed(self.seed + epoch)
+        order = torch.randperm(self.rows, generator=generator, device=self.device)
         steps = max(1, math.ceil(self.total / self.minibatch_size))
         if self.rows >= 8 * GRAIN * steps:
             order = order[: self.rows // (GRAIN * steps) * GRAIN * steps]
@@ -154,7 +157,7 @@ def update_actor(
     parts, distances, is_near = list[Tensor](), list[Tensor](), True
     for epoch in range(settings.update_epochs):
         for rows in shuffle.minibatches(epoch) if is_near else ():
-            part = batch.select(rows.to(batch.choice.device), *ACTOR_COLUMNS)
+            part = batch.select(rows, *ACTOR_COLUMNS)
             others = next(recorded) if recorded else None
             seen, legal = part.features, part.mask
             if others is not None:
@@ -248,7 +251,7 @@ def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings:
     for epoch in range(settings.update_epochs):
         total = torch.zeros(2, dtype=torch.float64, device=batch.choice.device)
         for rows in shuffle.minibatches(epoch):
-            part = batch.select(rows.to(batch.choice.device), "seen", "target")
+            part = batch.select(rows, "seen", "target")
             error = critic.module(part.seen, critic.dtype) - part.target
             losses = error.square() / 2  # whose minimum is the mean, however skewed
             critic.step(shuffle.loss(losses), settings)
@@ -265,4 +268,5 @@ def critic_values(critic: Critic, seen: Tensor, dtype: torch.dtype, threads: Thr
 def _values(critic: Critic, seen: Tensor, dtype: torch.dtype) -> Tensor:
     if len(seen) == 0:
         return torch.zeros(0, device=seen.device)
-    return torch.cat([critic(padded(part), dtype)[: len(part)] for part in seen.split(CHUNK)])
+    chunk = CHUNK if seen.device.type == "cpu" else GPU_CHUNK
+    return torch.cat([critic.forward(padded(part), dtype)[: len(part)] for part in seen.split(chunk)])

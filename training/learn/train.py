@@ -4,20 +4,23 @@
 
 `loop` repeats it to the end of the budget, with evaluations and checkpoints in between. All that is random follows from
 (seed, iteration), so a run that is resumed at an iteration ends with the same parameters as one that was never stopped, on one
-machine with the same number of threads.
+machine with the same number of threads. On a GPU it goes on with the same networks, deals and seeds, and its sums may round
+otherwise.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from noms_env.envs.validation import Device
 from noms_env.players.registry import versioned
 from noms_env.variants import Rules
 
@@ -25,7 +28,7 @@ from ..agents.registry import agent_spec, label
 from ..agents.spec import AgentSpec
 from ..agents.table_pool import AtTables, make_rule_sets
 from ..options import parse_options
-from ..thread_pool import ThreadPool
+from ..thread_pool import InOrder, ThreadPool
 from . import schedule
 from .checkpoint import check_optimizer_state
 from .collect import (
@@ -40,16 +43,21 @@ from .collect import (
     make_workers,
     tables_for,
 )
-from .config import TrainConfig
-from .distributed import Processes, device_of, precision_of
+from .config import SIZES, TrainConfig
+from .distributed import SIMULATED, Processes, compiled, device_of, precision_of
 from .gae import RewardScale, critic_figures, gae, normalised
 from .imitation import SHARE, ImitatedExpert, Recorded, RecordedDecisions
 from .log import Profile
-from .network import Actor, Critic, encoding_of, initial_parameters
+from .network import GRAIN, Actor, Critic, encoding_of, initial_parameters
 from .opponents import draw_opponent
 from .ppo import Shuffle, Trainable, critic_values, ppo_update
 from .schedule import Now, Stage
 
+if TYPE_CHECKING:
+    from .collect_cuda import GpuCollector
+
+COMPILED_FROM = 300_000_000
+"""Decisions of a run from which on it pays to compile the networks for a GPU, which takes up to a minute."""
 DEALS, LEARNING, OPPONENTS, TRIAL, RECORDED = range(5)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
 
@@ -60,10 +68,14 @@ class Trainer:
     Attributes:
         iteration, decisions: done so far.
         actor, critic: the networks.
+        tables_on: where the tables lie: on a GPU if it learns there, and all opponents play there.
         workers: the tables, each with its thread.
         past: past policies that are opponents, by name.
         players: other players by name: opponents, and the expert.
+        notes: sentences that the user may want to know.
     """
+
+    notes: list[str]
 
     def __init__(self, config: TrainConfig, processes: Processes | None = None) -> None:
         """Set everything up.
@@ -71,14 +83,17 @@ class Trainer:
         Raises:
             ValueError: the configuration is invalid.
         """
-        self.config, self.processes = config, processes or Processes()
+        self.device, self.processes = device_of(config.device), processes or Processes()
+        self.config, self.notes = config.sized(self.device == "cuda"), []
+        config = self.config
         self.iteration = self.decisions = 0
         self.rule_sets: list[Rules] = make_rule_sets(config.variants, config.seats, parse_options(config.option))
         self.labels = [label(rules) for rules in self.rule_sets]
         self.encoding = encoding_of(config, self.rule_sets)
-        self.device = device_of(config.device)
         self.dtype = precision_of(config.precision, self.device)
-        self.threads = ThreadPool(config.threads or os.cpu_count() or 1)
+        self.players, self.tables_on = self._players()
+        on_gpu = self.tables_on == "cuda"
+        self.threads = InOrder() if on_gpu else ThreadPool(config.threads or os.cpu_count() or 1)
         shards = config.curriculum.shards
         self.recorded = RecordedDecisions(shards, self.encoding, self.rule_sets) if shards else None
         torch.manual_seed(config.seed % 2**63)
@@ -91,14 +106,15 @@ class Trainer:
         self.trainable = self._trainable(self.actor, 0), self._trainable(self.critic, 1)
         self.actor_optimizer, self.critic_optimizer = (network.optimizer for network in self.trainable)
         tables = config.tables or self._tables_of_a_batch()
-        self.workers = list(make_workers(self.rule_sets, tables, self.threads.threads, config, self.processes.rank))
+        threads, rank = self.threads.threads, self.processes.rank
+        self.workers = list(make_workers(self.rule_sets, tables, threads, config, rank, self.tables_on))
         pools = [worker.pool for worker in self.workers]
         self.rule_set = torch.from_numpy(np.concatenate([pool.rule_set for pool in pools])).to(self.device)
         self.seats = torch.from_numpy(np.concatenate([pool.seats for pool in pools])).to(self.device)
         self.reward_scale = RewardScale(len(self.rule_sets), self.device)
         self.past: dict[str, Actor] = {}
-        names = [*config.opponents.players, config.curriculum.expert]
-        self.players: dict[str, AgentSpec] = {name: self.spec(name) for name in names if name}
+        self.collector = self._collector() if on_gpu else None
+        self._is_compiled = self.device == "cpu" or config.decisions < COMPILED_FROM
 
     def new_actor(self) -> Actor:
         """An actor of the run's shape."""
@@ -109,9 +125,54 @@ class Trainer:
         optimizer = torch.optim.Adam(module.parameters(), lr=self.config.ppo.learning_rate, eps=1e-5, fused=True)
         return Trainable(module, optimizer, self.dtype, partial(self.processes.summed, group=group))
 
-    def spec(self, name: str) -> AgentSpec:
+    def _players(self) -> tuple[dict[str, AgentSpec], Device]:
+        """The opponents and the expert, and where they and the tables are."""
+        expert, names = self.config.curriculum.expert, self.config.opponents.players
+        if self.device == "cuda" or (SIMULATED and self.config.device == "cuda"):
+            try:
+                if schedule.stage(0.0, self.config) is Stage.IMITATION:
+                    raise ValueError(f"the expert {expert} is imitated on the processor only")
+                from noms_env.cuda.rows import check_gpu  # here, since it takes time to import
+
+                check_gpu()
+                return {name: self.spec(name, "cuda") for name in names}, "cuda"
+            except (ImportError, RuntimeError, ValueError) as error:
+                self.notes.append(f"the tables stay on the processor, so that play is slower: {error}")
+        return {name: self.spec(name) for name in [*names, expert] if name}, "cpu"
+
+    def _collector(self) -> GpuCollector:
+        from .collect_cuda import GpuCollector  # here, since it takes time to import
+
+        kept = (self.dtype, self.config.privileged_critic, self.notes.append)
+        return GpuCollector(self.actor, self.encoding, self.workers, self.rule_sets, *kept)
+
+    def _compile(self) -> None:
+        """Let torch compile the networks for a GPU, if it can."""
+        self._is_compiled = True
+        rows = torch.zeros((GRAIN, self.critic.trunk.scale.numel()), dtype=torch.uint8, device=self.device)
+        mask = torch.ones((GRAIN, self.encoding.n_choices), dtype=torch.int8, device=self.device)
+        seen = rows[:, : self.encoding.n_features].contiguous()
+        whys = [compiled(self.critic, rows, self.dtype), compiled(self.actor, seen, mask, self.dtype)]
+        self.notes += [f"learning is slower, since torch does not compile the networks: {why}" for why in whys if why][:1]
+
+    def spec(self, name: str, device: Device = "cpu") -> AgentSpec:
         """Another player of the run, by its name there."""
-        return replace(agent_spec(versioned(name, self.config.thumb_version)), name=name)
+        return replace(agent_spec(versioned(name, self.config.thumb_version), device=device), name=name)
+
+    def panel(self) -> list[AgentSpec]:
+        """The opponents in evaluations, on a GPU if the tables are there and all of them play there."""
+        if self.tables_on == "cuda":
+            with suppress(ValueError):
+                return [self.spec(name, "cuda") for name in self.config.panel]
+        return [self.spec(name) for name in self.config.panel]
+
+    def hero(self, device: Device, greedy: bool) -> AgentSpec:
+        """The present policy among the players of evaluations."""
+        if device == "cpu" or self.collector is None:
+            player = self.player(self.actor, greedy)
+            return AgentSpec("policy", lambda: player)
+        on_gpu: Any = self.collector.hero(greedy)
+        return AgentSpec("policy", lambda: on_gpu, device=device)
 
     def player(self, actor: Actor, greedy: bool = False) -> ActorPlayer:
         """An actor of this run as a player."""
@@ -121,7 +182,8 @@ class Trainer:
         """Tables whose deals make a batch of decisions, estimated from some deals of the first policy."""
         player = ActorPlayer(self.actor, self.encoding, device=self.device)
         learner = PolicyLearner(player, self._stream(TRIAL), privileged=False)
-        tables = tables_for(self.config.batch_size / self.processes.world, self.rule_sets, self.config.seed, learner)
+        wanted = (self.config.batch_size or SIZES[0]) / self.processes.world
+        tables = tables_for(wanted, self.rule_sets, self.config.seed, learner)
         return max(tables, self.threads.threads * len(self.rule_sets))
 
     def _stream(self, purpose: int, number: int = 0) -> np.random.Generator:
@@ -132,6 +194,8 @@ class Trainer:
     def iterate(self) -> dict[str, float]:
         """One iteration; returns its figures (see `Watcher`)."""
         now, profile, summed = schedule.at(self.progress, self.config), Profile(), self.processes.summed
+        if not self._is_compiled:
+            self._compile()
         with profile("play"):
             played = self.threads.all([partial(self.collect, worker, now) for worker in self.workers])
             batch = joined(played, self.rule_set, self.encoding, self.config.privileged_critic, self.device)
@@ -144,7 +208,7 @@ class Trainer:
             batch.advantage = normalised(batch.advantage, batch.rule_set, len(self.rule_sets), summed)
             done = int(summed(torch.tensor(len(batch))))
             seed = int(self._stream(LEARNING, self.processes.rank).integers(2**62))
-            shuffle = Shuffle(len(batch), done, now.ppo.minibatch_size, seed, self.processes.world)
+            shuffle = Shuffle(len(batch), done, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)
             metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now))
         metrics |= critic_figures(batch.value, batch.reward[batch.table, batch.seat]) | behaviour_figures(played)
         if now.stage is not Stage.IMITATION:  # where the expert acts, nobody has drawn the actions with these probabilities
@@ -161,12 +225,16 @@ class Trainer:
     def collect(self, worker: Worker, now: Now) -> Played:
         """The deals of one worker."""
         rng, privileged, alone = self._stream(DEALS, worker.number), self.config.privileged_critic, self.config.opponents.alone
+        name = self.draw_opponent(worker, now)
+        if self.collector is not None:
+            opponent = None if name is None else self.past[name] if name in self.past else self.players[name].make()
+            seed = int(rng.integers(2**62))
+            return self.collector.play(worker, self.iteration, seed, opponent, now.opponent_share, alone)
         if now.stage is Stage.IMITATION:
             expert = self.players[self.config.curriculum.expert].make()
             learner: Learner = ImitatedExpert(expert, self.encoding, rng, privileged)
         else:
             learner = PolicyLearner(self.player(self.actor), rng, privileged)
-        name = self.draw_opponent(worker, now)
         if name is None:
             return worker.play(self.iteration, learner, rng)
         player = self.player(self.past[name]) if name in self.past else self.players[name].make()
@@ -181,7 +249,7 @@ class Trainer:
         """Recorded decisions for each minibatch, if they count at the moment."""
         if self.recorded is None or now.distil_coef == 0:
             return None
-        rows = max(1, round(SHARE * now.ppo.minibatch_size / self.processes.world))
+        rows = max(1, round(SHARE * (now.ppo.minibatch_size or SIZES[1]) / self.processes.world))
         return self.recorded.batches(rows, now.distil_coef, self._stream(RECORDED, self.processes.rank), self.device)
 
     # --------------------------------------------------------------------------------------------------- the state

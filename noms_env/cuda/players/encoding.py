@@ -19,7 +19,8 @@ from noms_env.cuda import streams
 from noms_env.cuda.arrays import GpuArray, to_gpu
 from noms_env.cuda.players import encoding_kernels as kernels
 from noms_env.cuda.rows import BLOCK, KEPT_VIEWS, launch, zeros
-from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.engine.batch_kernels import WRITE_HIDDEN, WRITE_MASK, WRITE_OBSERVATION
+from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.inference import Forward
 
@@ -61,13 +62,13 @@ class GpuEncoding:
 
     def encode_mask(self, mask: Any, count: int) -> GpuArray:
         """The legal choices of the first so many rows, int8, shape (rows, n_choices), from masks as words."""
-        self._gather(mask, self._legal, self.actions.native, count)
-        return self._legal
+        self._gather(mask, self.legal, self.actions.native, count)
+        return self.legal
 
     def encode_hidden(self, hidden: Any, count: int) -> GpuArray:
         """The hidden state of the first so many rows, uint8, shape (rows, n_hidden), with its suits in the same order."""
-        self._gather(hidden, self._hidden, self._hidden_index, count)
-        return self._hidden
+        self._gather(hidden, self.hidden, self._hidden_index, count)
+        return self.hidden
 
     def as_bytes(self, words: Any) -> Any:
         """An array of words as bytes, shape (n, bytes). The last ones are remembered, since a view takes long to make."""
@@ -80,11 +81,13 @@ class GpuEncoding:
         return view
 
     @cached_property
-    def _legal(self) -> GpuArray:
+    def legal(self) -> GpuArray:
+        """What `encode_mask` writes."""
         return GpuArray(cuda.device_array((self._rows, self.encoding.n_choices), np.int8))
 
     @cached_property
-    def _hidden(self) -> GpuArray:
+    def hidden(self) -> GpuArray:
+        """What `encode_hidden` writes."""
         return GpuArray(cuda.device_array((self._rows, self.encoding.n_hidden), np.uint8))
 
     @cached_property
@@ -136,8 +139,9 @@ class PolicyRows:
             first: the first of these.
             count: how many; 1 to `capacity`.
         """
+        wanted = WRITE_OBSERVATION + WRITE_MASK
         chosen = self._chosen(rows, first, count)
-        launch(count, kernels.see_tables, tables, *chosen, self._observation, self._mask)
+        launch(count, kernels.see_tables, tables, *chosen, self._observation, self._mask, self._mask, wanted)
         self._encoding.encode(self._observation, count)
 
     def draw(self, rows: Any, first: int, count: int, temperature: float, seeds: Any, actions: Any) -> None:
@@ -154,6 +158,54 @@ class PolicyRows:
         """Write the probability of one action, int64, of each table that was seen: `chances`, float32, shape (m,)."""
         chosen = self._chosen(rows, first, count)
         launch(count, kernels.write_chances_of, *chosen, *self._arguments, temperature, actions, chances)
+
+    def _chosen(self, rows: Any, first: int, count: int) -> tuple[Any, ...]:
+        return (self._encoding.order.native if rows is None else rows, rows is not None, first, count)
+
+
+class LearnerRows:
+    """Working memory of a network that learns: `see` some tables, let it write `logits`, then `draw` its choices.
+
+    Arrays have a row for each table that is seen, in the order in which they are listed.
+
+    Attributes:
+        capacity: rows that there is room for.
+        logits: float32, shape (capacity, n_choices): what the network writes.
+        columns: what can be kept of each decision, by name: `features`, uint8, shape (capacity, n_features); `mask`, int8,
+            shape (capacity, n_choices); `choice`, `seat` and `phase`, int64, and `log_prob`, float32, shape (capacity,); and
+            `hidden`, uint8, shape (capacity, n_hidden), where the hidden state is wanted.
+    """
+
+    def __init__(self, encoding: Encoding, capacity: int, hidden: bool) -> None:
+        """Memory for so many rows, with the hidden state or without it."""
+        self.capacity, self._sees_hidden = capacity, hidden
+        self._encoding = GpuEncoding(encoding, capacity)
+        self._seen = zeros(capacity, OBSERVATION_SIZE // 8), zeros(capacity, PADDED_MASK_SIZE // 8)
+        self._hidden = zeros(capacity if hidden else 1, HIDDEN_SIZE // 8)
+        self.logits = GpuArray(cuda.device_array((capacity, encoding.n_choices), np.float32))
+        self._drawn = {
+            name: GpuArray(streams.to_device(np.zeros(capacity, kind)))
+            for name, kind in (("choice", np.int64), ("log_prob", np.float32), ("seat", np.int64), ("phase", np.int64))
+        }
+        self.columns = {"features": self._encoding.features, "mask": self._encoding.legal, **self._drawn}
+        if hidden:
+            self.columns["hidden"] = self._encoding.hidden
+
+    def see(self, tables: Any, rows: Any, first: int, count: int) -> None:
+        """Write `features`, `mask` and `hidden` for some tables; the arguments are those of `PolicyRows.see`."""
+        wanted = WRITE_OBSERVATION + WRITE_MASK + (WRITE_HIDDEN if self._sees_hidden else 0)
+        launch(count, kernels.see_tables, tables, *self._chosen(rows, first, count), *self._seen, self._hidden, wanted)
+        self._encoding.encode(self._seen[0], count)
+        self._encoding.encode_mask(self._seen[1], count)
+        if self._sees_hidden:
+            self._encoding.encode_hidden(self._hidden, count)
+
+    def draw(self, tables: Any, rows: Any, first: int, count: int, seeds: Any, greedy: bool, actions: Any) -> None:
+        """Write the other columns, and the actions of the tables that were seen; `seeds` and `actions`, int64, shape (m,)."""
+        order, names = self._encoding.order.native, self._encoding.actions.native
+        drawn = (array.native for array in self._drawn.values())
+        given = (self.logits.native, self._encoding.legal.native, order, names, seeds, greedy)
+        launch(count, kernels.draw_choices, tables, *self._chosen(rows, first, count), *given, *drawn, actions)
 
     def _chosen(self, rows: Any, first: int, count: int) -> tuple[Any, ...]:
         return (self._encoding.order.native if rows is None else rows, rows is not None, first, count)

@@ -11,24 +11,25 @@ import numpy as np
 from numba import cuda
 
 from noms_env._jit import narrowed
+from noms_env.core.actions import SCORED
 from noms_env.cuda.kernels import kernel
-from noms_env.engine.batch_kernels import WRITE_MASK, WRITE_OBSERVATION, write
+from noms_env.engine.batch_kernels import write
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.observation.suit_order import suit_order
 from noms_env.players.protocol import NOBODY
 from noms_env.policy.encoding import feature_of
 from noms_env.policy.extra_features import write_extra
-from noms_env.policy.inference_kernels import chance_of, draw, weigh_options, write_probabilities
+from noms_env.policy.inference_kernels import chance_of, draw, draw_choice, uniform, weigh_options, write_probabilities
 
 
 @kernel
-def see_tables(tables, rows, some, first, count, observation, mask):
-    """Write what the seats to act see and may do, int64 words."""
+def see_tables(tables, rows, some, first, count, observation, mask, hidden, wanted):
+    """Write what is `wanted` (`batch_kernels`) of the seats to act, int64 words."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i] if some else first + i
         if row >= 0:
-            write(tables[row], i, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK, None, i)
+            write(tables[row], i, observation, mask, hidden, wanted, None, i)
 
 
 @kernel
@@ -125,6 +126,42 @@ def draw_actions(
 
 
 @kernel
+def draw_choices(
+    tables,
+    rows,
+    some,
+    first,
+    count,
+    logits,
+    legal,
+    order,
+    names,
+    seeds,
+    greedy,
+    choice,
+    log_prob,
+    seat,
+    phase,
+    actions,
+):
+    """Write the choice of a network for each table, its log probability, who takes it and in which phase, and the action.
+
+    `legal` are masks of choices, int8; `greedy` says that the most probable ones are taken. `NOBODY` acts where a deal is over.
+    """
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row = rows[first + i] if some else first + i
+        if row >= 0:
+            t = tables[row]
+            seat[i], phase[i] = t.seat, t.phase
+            actions[row] = NOBODY
+            if t.phase != SCORED:
+                taken, log = draw_choice(logits[i], legal[i], -1.0 if greedy else uniform(seeds[row]))
+                choice[i], log_prob[i] = taken, log
+                actions[row] = names[order[i], taken]
+
+
+@kernel
 def clear_chances(chances):
     """Zeros everywhere."""
     row = np.int64(cuda.grid(1))
@@ -206,6 +243,6 @@ def write_chances_of(
 
 ALL = (
     *(see_tables, order_suits, write_bytes, write_numbers),
-    *(mark_asked, list_rows, draw_actions, clear_chances, write_chances, write_chances_of),
+    *(mark_asked, list_rows, draw_actions, draw_choices, clear_chances, write_chances, write_chances_of),
 )
 """All kernels."""

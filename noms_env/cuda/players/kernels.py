@@ -46,7 +46,7 @@ def give_turns(tables, seating, decisions, seed, seeds, turns):
     """Write whose turn it is in each row, and the number from which what is random in his decision follows.
 
     `seating` is int64, shape (n, seats); `decisions` and `seeds` are int64, shape (n,): the decisions before in each row are
-    counted; `turns` is bool, shape (players, n).
+    counted; `seed` is int64, shape (1,); `turns` is bool, shape (players, n).
     """
     row = np.int64(cuda.grid(1))
     if row < len(tables):
@@ -55,7 +55,7 @@ def give_turns(tables, seating, decisions, seed, seeds, turns):
         for player in range(len(turns)):
             turns[player, row] = goes_on and seating[row, t.seat] == player
         if goes_on:
-            seeds[row] = decision_seed(t, seating[row], decisions[row], seed)
+            seeds[row] = decision_seed(t, seating[row], decisions[row], seed[0])
             decisions[row] += 1
 
 

@@ -40,6 +40,8 @@ class GpuPlayer:
 
     draws = False
     """Whether anything is left to chance, so that `act` needs seeds."""
+    can_be_captured = True
+    """Whether `act` can be captured in a CUDA graph."""
 
     def __init__(self) -> None:
         """See that there is a GPU (`rows.check_gpu`)."""

@@ -91,7 +91,7 @@ class GpuPolicy(GpuPlayer):
         self._network = Network(folded_layers(player.encoding, exact), NUMBERS[numbers])
         self._room: PolicyRows | None = None
         self._fits: WeakKeyDictionary[GpuRows, Any] = WeakKeyDictionary()
-        self._lists: dict[int, _List] = {}
+        self._lists: dict[int, RowList] = {}
         self._chances: dict[int, GpuArray] = {}
         self._graphs: dict[Any, tuple[Any, ...]] = {}
 
@@ -213,11 +213,11 @@ class GpuPolicy(GpuPlayer):
         """The numbers of the rows that are asked and can be, in order, then -1; int64, shape (n,)."""
         n, fits = len(actions), self.fits(rows)
         if n not in self._lists:
-            self._lists[n] = _List(n)
+            self._lists[n] = RowList(n)
         return self._lists[n].of(where, where if fits is None else fits, actions)
 
 
-class _List:
+class RowList:
     """Working memory for the numbers of the rows that are asked."""
 
     def __init__(self, rows: int) -> None:

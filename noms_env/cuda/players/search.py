@@ -147,6 +147,7 @@ class GpuSearch(GpuPlayer):
     """
 
     draws = True
+    can_be_captured = False
 
     def __init__(
         self,

@@ -35,6 +35,10 @@ class SeatedPlayers:
 
     What is random in a decision follows from a seed, from the seed, table, match and deal of the table, from who sits where,
     and from how many decisions were taken in that row before (`protocol.decision_seed`): not from other rows.
+
+    Attributes:
+        seating, decisions, seed: int64, shapes (n, seats), (n,) and (1,), on the GPU. Before the next deals others may be
+            written there, so that a CUDA graph of `act` is good for them too.
     """
 
     def __init__(self, batch: Batch, players: Sequence[Asked], seating: np.ndarray, seed: int) -> None:
@@ -55,9 +59,9 @@ class SeatedPlayers:
             raise ValueError(f"seating must be integers of shape ({len(batch)}, seats), not {brief(seating)}")
         if numbers.min() < 0 or numbers.max() >= len(players):
             raise ValueError(f"seating must name players from 0 to {len(players) - 1}, not {numbers.min()} to {numbers.max()}")
-        self._seed = checked_seed(seed)
-        self._seating = streams.to_device(numbers.astype(np.int64))
-        self._decisions = streams.to_device(np.zeros(len(batch), np.int64))
+        self.seed = GpuArray(streams.to_device(np.array([checked_seed(seed)], np.int64)))
+        self.seating = GpuArray(streams.to_device(numbers.astype(np.int64)))
+        self.decisions = GpuArray(streams.to_device(np.zeros(len(batch), np.int64)))
         self._seeds = GpuArray(streams.to_device(np.zeros(len(batch), np.int64)))
         self._turns = streams.to_device(np.zeros((len(players), len(batch)), np.bool_))
         self._where = [GpuArray(self._turns[place]) for place in range(len(players))]
@@ -69,7 +73,7 @@ class SeatedPlayers:
         Returns:
             int64, shape (n,), on the GPU, for `step`; the next call writes it again. A row whose deal is over keeps its number.
         """
-        numbers = (self._seating, self._decisions, self._seed, self._seeds.native, self._turns)
+        numbers = (self.seating.native, self.decisions.native, self.seed.native, self._seeds.native, self._turns)
         self._rows.launch(len(self._batch), kernels.give_turns, self._rows.native, *numbers)
         for where, player in zip(self._where, self._players, strict=True):
             player.act(self._batch, self._seeds, where=where, actions=self._actions)
