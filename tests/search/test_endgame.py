@@ -1,6 +1,5 @@
 """The play-out solver against the slowest way there is: every line of play, on the engine itself."""
 
-import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from noms_env.core.partners import is_on_side
 from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.moves import forget, legal_cards, new_frames, open_root
-from noms_env.search.endgame.position import AFTER, MEMORY_BITS, ORDER, TAKEN, new_positions, set_up, units
+from noms_env.search.endgame.position import MEMORY_BITS, new_positions, set_up, units
 from noms_env.search.endgame.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.dispatch import common_sides
@@ -113,27 +112,21 @@ def play_until(table: Table, left: int, rng: random.Random) -> None:
             table.step(rng.choice(actions[:4] if rng.random() < 0.7 else actions))
 
 
-@pytest.mark.parametrize(("name", "seats", "options", "left"), some(GAMES, 3), ids=NAMES)
-def test_each_seat_for_itself_is_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
-    assert compare_with_every_line(name, seats, options, left, range(4)) >= 2
+def cases() -> Iterator[Any]:
+    """Games with numbers of deals, and of those that are compared at least: some, two tricks without the compiler, and all."""
+    for at, (game, name) in enumerate(zip(GAMES, NAMES, strict=True)):
+        yield pytest.param(game, range(4), 2, id=name, marks=pytest.mark.soak if at % 3 else ())
+        if game[3] == 2:
+            yield pytest.param(game, range(2), 1, id=f"two tricks {name}", marks=pytest.mark.uncompiled)
+        yield pytest.param(game, range(4, 20), 8, id=f"more {name}", marks=pytest.mark.soak)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(("name", "seats", "options", "left"), GAMES, ids=NAMES)
-def test_each_seat_for_itself_on_more_deals(name: str, seats: int, options: dict[str, Any], left: int) -> None:
-    assert compare_with_every_line(name, seats, options, left, range(4, 20)) >= 8
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize(("name", "seats", "options", "left"), [game for game in GAMES if game[3] == 2])
-def test_two_tricks_are_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
-    assert compare_with_every_line(name, seats, options, left, range(2)) >= 1
-
-
-def compare_with_every_line(name: str, seats: int, options: dict[str, Any], left: int, seeds: range) -> int:
-    """Compare what each action is worth to each seat; the number of tables compared."""
+@pytest.mark.parametrize(("game", "seeds", "least"), [*cases()])
+def test_each_seat_for_itself_is_worth_what_every_line_is(
+    game: tuple[str, int, dict[str, Any], int], seeds: range, least: int
+) -> None:
     solved = 0
-    for table in moments(name, seats, options, left, seeds):
+    for table in moments(*game, seeds):
         before = table.get_state()
         found = solve(table, "every_seat")
         assert table.get_state() == before
@@ -142,7 +135,7 @@ def compare_with_every_line(name: str, seats: int, options: dict[str, Any], left
         for action, worths in wanted.items():
             assert found[action] == pytest.approx(worths, abs=1e-9), table.word(action)
         solved += 1
-    return solved
+    assert solved >= least
 
 
 @pytest.mark.parametrize(
@@ -289,20 +282,6 @@ def test_equal_ends_are_those_of_the_lowest_card() -> None:
     table = table_with("big_ships", ["2H 3C 4C", "3H 3D 4D", "4H 2C 2D"], dealer=2, options=options)
     play(table, "1 1 1")
     assert solve(table)[table.number("2H")] == [2 - 11 / 2, 0 - 13 / 2, 11 - 2 / 2]
-
-
-@pytest.mark.parametrize(("seats", "left"), [(2, 16), (3, 5), (4, 7), (7, 4)])
-def test_counts_number_every_way_to_share_the_tricks(seats: int, left: int) -> None:
-    """A position takes the first of them, however many tricks are left."""
-    ways = [ways for ways in itertools.product(range(left + 1), repeat=seats) if sum(ways) <= left]
-    found = [tuple(map(int, taken[:seats])) for taken in TAKEN[seats, : ORDER[left + 1, seats]]]
-    assert sorted(found) == sorted(ways)
-    for count, taken in enumerate(found):
-        assert (count >= ORDER[left, seats]) == (sum(taken) == left)
-        for seat in range(seats):
-            if sum(taken) < left:
-                more = tuple(k + (other == seat) for other, k in enumerate(taken))
-                assert found[AFTER[seats, count, seat]] == more
 
 
 def test_what_cannot_be_solved_is_refused() -> None:
