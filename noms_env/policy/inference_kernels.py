@@ -377,17 +377,17 @@ def draw_choice(logits, mask, number):
     total = 0.0
     for k in range(len(logits)):
         if mask[k] != 0:
-            total += np.exp(np.float64(logits[k] - logits[best]))
+            total += math.exp(np.float64(logits[k] - logits[best]))
     chosen = best
     if number >= 0:
         left = number * total
         for k in range(len(logits)):
             if mask[k] != 0:
                 chosen = k
-                left -= np.exp(np.float64(logits[k] - logits[best]))
+                left -= math.exp(np.float64(logits[k] - logits[best]))
                 if left < 0:
                     break
-    return chosen, logits[chosen] - logits[best] - np.log(total)
+    return chosen, logits[chosen] - logits[best] - math.log(total)
 
 
 @jit_inline

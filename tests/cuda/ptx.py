@@ -42,7 +42,7 @@ from noms_env.cuda.arrays import GpuArray
 from noms_env.cuda.canonical_suits import GpuCanonicalSuits
 from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, pimc_kernels, search_kernels, world_kernels
 from noms_env.cuda.players import kernels as player_kernels
-from noms_env.cuda.players.encoding import GpuEncoding, PolicyRows
+from noms_env.cuda.players.encoding import GpuEncoding, LearnerRows, PolicyRows
 from noms_env.cuda.players.seats import SeatedPlayers
 from noms_env.cuda.rows import launch
 from noms_env.envs.validation import ObservationKind
@@ -204,6 +204,9 @@ def launch_policy(batch: BatchEnv, numbers: Any) -> None:
         room.tell_of(numbers, 0, 3, 1.0, numbers, device_array(3, np.float32))
     launch(3, encoding_kernels.mark_asked, batch.over.native, batch.over.native, numbers, numbers, numbers)  # type: ignore[attr-defined]
     launch(3, encoding_kernels.list_rows, numbers, numbers)
+    learner = LearnerRows(policy.encoding, 3, hidden=True)
+    learner.see(rows.native, numbers, 0, 3)
+    learner.draw(rows.native, numbers, 0, 3, numbers, False, numbers)
     seen = GpuEncoding(policy.encoding, 3)
     seen.encode(rows.seen[0], 3)
     seen.encode_mask(rows.seen[1], 3)
