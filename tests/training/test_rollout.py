@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from noms_env import make_batch
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
@@ -26,7 +25,6 @@ from noms_training.learn.collect import (
 from noms_training.learn.config import ActorConfig, TrainConfig
 from noms_training.learn.gae import gae
 from noms_training.learn.network import Actor, masked
-from tests.begun import begun
 
 SMALL = ActorConfig(width=16, blocks=1, card_width=4, scorer_width=4)
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
@@ -115,28 +113,10 @@ def test_the_return_of_each_decision_is_the_seats_own_score(deal: Deal) -> None:
     torch.testing.assert_close(advantage + value, expected, atol=1e-4, rtol=0)
 
 
-def test_rewards_sum_to_zero_in_every_deal(deal: Deal) -> None:
-    _, pool, _ = deal
-    np.testing.assert_allclose(relative_points(pool.batch.points, pool.seats).sum(1), 0, atol=1e-4)
-
-
 def test_decisions_are_of_whole_deals_only(deal: Deal) -> None:
     _, pool, decisions = deal
     assert pool.batch.scored.all()
     assert set(decisions.table.tolist()) == set(range(len(pool)))
-
-
-def test_greedy_and_sampled_play_differ() -> None:
-    rule_sets = make_rule_sets(["small_ships"])
-    pool = make_pool(rule_sets)
-    taken: list[Rollout] = []
-    for greedy in (True, True, False):
-        pool.deal(0)
-        learner = make_learner(rule_sets, len(taken), greedy=greedy)
-        play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-        taken.append(record_of(pool, learner))
-    assert taken[0].choice.tolist() == taken[1].choice.tolist()  # the stream of chance is another, and is not used
-    assert taken[0].choice.tolist() != taken[2].choice.tolist()
 
 
 def test_every_decision_has_an_alternative(deal: Deal) -> None:
@@ -283,11 +263,8 @@ def test_options_go_to_the_games_that_have_them() -> None:
 @pytest.mark.parametrize(
     ("variants", "seats", "options", "message"),
     [
-        (["noms"], (5,), {}, "5 seats"),
         (["noms", "down_up"], (3,), {}, "noms is played"),
-        (["whist"], (), {}, "whist"),
         (["noms"], (), {"hooks": True}, "hooks"),
-        (["noms"], (), {"min_bid": "many"}, "min_bid"),
     ],
 )
 def test_what_suits_no_game_is_refused(
@@ -295,25 +272,3 @@ def test_what_suits_no_game_is_refused(
 ) -> None:
     with pytest.raises(RulesError, match=message):
         make_rule_sets(variants, seats, options)
-
-
-def test_a_batch_that_pauses_waits_at_the_end_of_each_deal() -> None:
-    batch = begun(make_batch("small_ships", 8, seed=2, pause_after_deal=True))
-    streams, actions = np.arange(1, 9), np.zeros(8, np.int64)
-    steps = 0
-    while not batch.scored.all():
-        batch.observe()
-        assert (batch.mask.sum(1) > 0).tolist() == (~batch.scored).tolist()
-        batch.random_actions(streams, actions)
-        batch.step(actions)
-        steps += 1
-    assert steps > 50
-    before, points = batch.tables.tobytes(), batch.points.copy()
-    batch.step(actions)
-    assert batch.tables.tobytes() == before
-    assert (batch.points == points).all()
-    assert (points[:, :4] == batch.tables.points[:, :4]).all()
-    batch.next_deal()
-    assert not batch.scored.any()
-    assert (batch.points == 0).all()
-    assert (batch.tables.deal == 1).all()

@@ -60,7 +60,7 @@ class Target(NamedTuple):
 
 
 class BestResponse(NamedTuple):
-    """Points per deal above the player, of one who sits alone among copies of it.
+    """What a learner that sits alone among copies of a player gains: points per deal above them.
 
     Attributes:
         gain: of the learner, on deals that it never saw.

@@ -210,10 +210,9 @@ def code_revision() -> str | None:
         return None
     command = ["git", "-C", str(PACKAGE.parent), "describe", "--always", "--dirty", "--tags"]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10).stdout.strip() or None
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return found.stdout.strip() or None
 
 
 # ------------------------------------------------------------------------------------------------------ the folder

@@ -39,14 +39,14 @@ class Now:
 
 def at(progress: float, config: TrainConfig) -> Now:
     """What holds when a share of the budget is spent, 0 to 1."""
-    now = stage(progress, config)
-    is_self_play, is_imitation = now is Stage.SELF_PLAY, now is Stage.IMITATION
-    curriculum, opponents = config.curriculum, config.opponents
+    current, curriculum, opponents = stage(progress, config), config.curriculum, config.opponents
+    learns_recorded = curriculum.shards and current is Stage.SELF_PLAY
+    has_opponents = progress >= opponents.start and current is not Stage.IMITATION
     return Now(
-        stage=now,
-        ppo=settings_at(progress, config.ppo, now),
-        distil_coef=curriculum.distil_coef * max(0.0, 1 - progress) if curriculum.shards and is_self_play else 0.0,
-        opponent_share=opponents.share if progress >= opponents.start and not is_imitation else 0.0,
+        stage=current,
+        ppo=settings_at(progress, config.ppo, current),
+        distil_coef=curriculum.distil_coef * max(0.0, 1 - progress) if learns_recorded else 0.0,
+        opponent_share=opponents.share if has_opponents else 0.0,
     )
 
 

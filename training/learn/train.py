@@ -265,10 +265,10 @@ class Trainer:
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs: tensors and plain values."""
-        tables = {}  # those of all processes at which matches go on, by the number of the worker
+        tables, gathered = {}, self.processes.gathered  # the tables of all processes at which matches go on, by their worker
         for worker in (worker for worker in self.workers if worker.pool.in_matches):
-            for rank, saved in enumerate(self.processes.gathered(torch.from_numpy(worker.pool.save()))):
-                tables[str(worker.number + 2 * self.threads.threads * (rank - self.processes.rank))] = saved
+            numbers, pools = gathered(torch.tensor([worker.number])), gathered(torch.from_numpy(worker.pool.save()))
+            tables |= {str(int(number)): saved for number, saved in zip(numbers, pools, strict=True)}
         parts = {name: part.state_dict() for name, part in self._parts().items()}
         return {"iteration": self.iteration, "decisions": self.decisions, "tables": tables} | parts
 
