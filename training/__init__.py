@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 if __name__ == "training":  # a second copy of each module, whose classes are not those of the first
     raise ImportError("the package in the folder `training` is imported as `noms_training`")
 
-if TYPE_CHECKING:
-    from noms_env.players import Player
 
+def __getattr__(name: str) -> Any:
+    """`load_player` is that of `noms_env`, imported when it is first used: the command `noms` starts without `noms_env`."""
+    if name != "load_player":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from noms_env import load_player
 
-def load_player(name: str, limit: float | None = None) -> Player:
-    """Any player that `noms evaluate` knows: also your own, as `MODULE:FUNCTION`, a registered name or `cmd:PROGRAM`.
-
-    Args:
-        name: see `noms_env.load_player` for the players of the package and policies.
-        limit: seconds that a program has for a decision; 10 when None.
-
-    Raises:
-        ValueError: there is no such player, or it cannot be loaded or started.
-    """
-    from .agents.registry import agent_spec
-
-    return agent_spec(name, limit).make()
-
-
-__all__ = ["load_player"]
+    return load_player

@@ -18,9 +18,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from .agents.foreign_code import ForfeitError, by_command_line, no_sudden_end
 from .commands.common import STOPPED, CommandError, wrong_arguments
-from .console import COMMAND_LINE, never_fail_on_signs
+from .console import COMMAND_LINE, never_fail_on_signs, no_sudden_end
 from .extras import MissingExtraError
 from .text import printable
 
@@ -81,7 +80,7 @@ def main(args: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if args is None else args)
     token = COMMAND_LINE.set(shlex.join(["noms", *words]))
     try:
-        with by_command_line(words), no_sudden_end():
+        with no_sudden_end():
             return exit_status("noms", lambda: run(words))
     finally:
         COMMAND_LINE.reset(token)
@@ -103,7 +102,7 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
         return end.code or 0
     except CommandError as error:
         return _complain(program, str(error), error.status)
-    except (MissingExtraError, ForfeitError) as error:
+    except MissingExtraError as error:
         return _complain(program, str(error), 2)
     except KeyboardInterrupt as stop:
         return _complain(program, str(stop) or "stopped by Ctrl-C", STOPPED)
@@ -143,8 +142,13 @@ def run(words: Sequence[str]) -> int:
         function = deferred(load(first, words[1:]))
         others = ["--help" if word == "--help-all" else word for word in words[1:]]  # of the function `command` knows which
         command: Callable[[], int] = parsed(function, f"noms {first}", others)
+    from noms_env.players.foreign_code import ForfeitError, by_command_line
+
     try:
-        return command()
+        with by_command_line(words):
+            return command()
+    except ForfeitError as error:
+        raise CommandError(str(error)) from error
     except SystemExit as end:  # of an algorithm's; players that end lose a table
         status = end.code if isinstance(end.code, int) and end.code else 1
         raise CommandError(

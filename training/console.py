@@ -8,9 +8,10 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +28,8 @@ SPELLING = "noms_env.letters"
 """The name under which `spell_out` is known to streams."""
 UNBOUNDED = 10_000
 """Width of what is no terminal, where no line needs to be broken."""
+ENDS = ("_exit", "execv", "execve")
+"""The functions of `os` that end the Python code of a process at once; the others of their kind call them."""
 LEAST_NAME = 12
 """To so many letters the first column of a table shrinks before any other does."""
 
@@ -156,3 +159,29 @@ def table_lines(table: Table) -> list[str]:
 def colour(low: float, high: float) -> str:
     """Green for an interval above 0, red for one below."""
     return "green" if low > 0 else "red" if high < 0 else ""
+
+
+@contextmanager
+def no_sudden_end() -> Iterator[None]:
+    """In this process `os._exit` and `os.exec*` raise SystemExit, as `sys.exit` does, and what is done to end goes on.
+
+    In processes that are forked from it they do what they always do. Compiled code that ends the process is not held up.
+    """
+    process = os.getpid()
+    real = {(module, name): getattr(module, name) for module in (os, sys.modules[os.name]) for name in ENDS}
+
+    def raising(name: str, end: Callable[..., Any]) -> Callable[..., Any]:
+        def refuse(*given: Any) -> Any:
+            if os.getpid() != process:
+                return end(*given)
+            raise SystemExit(f"os.{name} was called")
+
+        return refuse
+
+    for (module, name), end in real.items():
+        setattr(module, name, raising(name, end))
+    try:
+        yield
+    finally:
+        for (module, name), end in real.items():
+            setattr(module, name, end)

@@ -35,3 +35,8 @@ def clean_name(name: str) -> str:
 def pictures_need(module: str) -> str:
     """What to say where a module of `PICTURE_LIBRARIES` is missing."""
     return f"pictures of the table need {PICTURE_LIBRARIES[module]}, which is not installed: {install_command('render')}"
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal acts on: such signs are spelled out."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -1,6 +1,6 @@
 """Players: who may sit at a table. They see only what their seat may see, and need no torch.
 
-    player = load_player("thumb")  # or "pimc:100", "noms", "noms@0", "runs/first"
+    player = load_player("thumb")  # or "pimc:100", "noms@0", "runs/first", "my_agent:make", "cmd:./my_bot"
     actions = player.act(observation, mask, seeds, tables=sampled_tables(batch.tables, rows, rng))
 
 A player is asked for many rows at once (`Player`); for one row it answers with one number. All that is random in a row follows
@@ -25,7 +25,7 @@ from noms_env.players.protocol import (
     recalled,
     with_memory,
 )
-from noms_env.players.registry import PLAYERS, Entry, Players, load_player, load_players
+from noms_env.players.registry import PLAYERS, Entry, PlayerName, Players, load_player, load_players, parse_player
 
 make_player = load_player
 """The same function."""
@@ -36,6 +36,7 @@ __all__ = [
     "ActionValue",
     "Entry",
     "Player",
+    "PlayerName",
     "Players",
     "Remembers",
     "SearchOutput",
@@ -48,6 +49,7 @@ __all__ = [
     "load_player",
     "load_players",
     "make_player",
+    "parse_player",
     "recalled",
     "unit_draws",
     "with_memory",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
@@ -269,6 +271,22 @@ class RowsPlayer:
             actions: int64, shape (n,): is written.
         """
         raise NotImplementedError
+
+
+class RowByRow(ABC):
+    """A player that is asked for one row after another: what is left to the class is `decide`."""
+
+    wants_tables: ClassVar[bool] = False
+
+    @as_batch
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
+        """See `Player.act`; raises what `decide` raises, and the rows behind are not decided then."""
+        rows = zip(observation, mask, repeat(None) if tables is None else tables, seeds.tolist(), strict=False)
+        return np.array([self.decide(*row) if row[1].any() else NOBODY for row in rows], np.int64)
+
+    @abstractmethod
+    def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
+        """The number of an action in a row; `row` is its table (`np.record`) if the class wants tables."""
 
 
 @jit

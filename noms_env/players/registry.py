@@ -7,6 +7,9 @@
 | `noms@0` | the policy at a temperature: 0 takes the most probable action, 1 is as trained |
 | `search:noms@0,worlds=50` | a search on a policy, with options |
 | `solved:FILE` | a solution of a micro-game |
+| `my_agent:make`, `my_agent.py:act` | a function of somebody else's (`functions`) |
+| `alice` | a function that an installed package registers as `alice` in the entry points `noms_env.players` |
+| `cmd:./my_bot --level 3` | a program (`programs`) |
 
 The modules are imported when a player is made, and named by strings, since policies lie on a higher floor.
 """
@@ -18,9 +21,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from noms_env.core.actions import brief, perhaps
+from noms_env.players.foreign_code import check_may_run
 from noms_env.players.protocol import Player, checked_player
 from noms_env.variants import VARIANTS, Rules
 
@@ -31,6 +35,11 @@ POLICIES = {"cpu": "noms_env.policy.player", "cuda": "noms_env.cuda.players.poli
 """The module that loads policies, for each device."""
 POLICY = "policy"
 """The parameter of a player that is the name of a policy."""
+COMMAND = "cmd:"
+"""How the names of programs begin."""
+Kind = Literal["built-in", "policy", "function", "program"]
+FOREIGN = {"function": "noms_env.players.functions:load_function", "program": "noms_env.players.programs.player:load_program"}
+"""What loads the players that are somebody else's code, for each kind."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,17 @@ class Entry:
     says: str
     parameters: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+
+
+def own_name(text: str) -> str:
+    """The name of a player within that of another: never one of somebody else's code, which the whole name may not show."""
+    try:
+        is_foreign = parse_player(text).is_foreign
+    except ValueError:
+        return text  # the player says itself what it needs
+    if is_foreign:
+        raise ValueError(f"{text!r} is somebody else's code")
+    return text
 
 
 PLAYERS: dict[str, Entry] = {
@@ -85,45 +105,118 @@ PLAYERS: dict[str, Entry] = {
         "noms_env.search.policy_search:search_player",
         "noms_env.cuda.players.search:gpu_search",
         "tries its actions on sampled cards, played out by a trained policy",
-        {POLICY: str},
-        {"worlds": int, "time": float, "opponents": str, "temperature": float, "threads": int},
+        {POLICY: own_name},
+        {"worlds": int, "time": float, "opponents": own_name, "temperature": float, "threads": int},
     ),
     "solved": Entry("noms_env.micro.solution:SolvedPlayer", "", "plays a micro-game by its solution", {"file": str}),
 }
 """The players by name."""
 
 
-@overload
-def load_player(name: Path | str) -> Player: ...
+@dataclass(frozen=True)
+class PlayerName:
+    """The name of a player, taken apart by `parse_player`.
+
+    Attributes:
+        text: as the user wrote it.
+        kind: `built-in` (a player of `PLAYERS`), `policy`, or somebody else's code: `function` or `program`.
+        what: the word of `PLAYERS`; the policy's name, file or folder; else the text.
+        temperature: of a policy.
+        arguments: of a built-in player.
+    """
+
+    text: str
+    kind: Kind
+    what: str | Path
+    temperature: float = 1.0
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether somebody else's code runs when the player is made."""
+        return self.kind in FOREIGN
+
+    @property
+    def policy_file(self) -> Path | None:
+        """The file of the policy, or of that on which the player searches; None for another player.
+
+        Raises:
+            ValueError: there is no such policy.
+        """
+        if self.kind == "built-in":
+            policy = self.arguments.get(POLICY)
+            return parse_player(policy).policy_file if policy else None
+        if self.kind != "policy":
+            return None
+        file: Path = import_module(POLICIES["cpu"]).policy_file_of(self.what)
+        return file
 
 
-@overload
-def load_player(name: Path | str, device: str) -> Any: ...
-
-
-def load_player(name: Path | str, device: str = "cpu") -> Any:
-    """The player of a name, file or folder; see the table above.
-
-    Args:
-        name: `thumb`, `pimc:100`, `noms`, `noms@0`, `runs/first`, `runs/first/policy.safetensors@0`. Players go before
-            policies, and policies before folders of the same name.
-        device: `cpu` for a `Player`, `cuda` for a `GpuPlayer` (`noms_env.cuda.players`), asked for batches on a GPU.
+def parse_player(name: Path | str) -> PlayerName:
+    """Take a player's name apart; see the table above. Players go before policies, policies before somebody else's code.
 
     Raises:
-        ValueError: there is no such player or policy, it does not take such parameters, or it does not play on the device.
-        ModuleNotFoundError: with `device="cuda"`: the libraries of the extra `cuda` are not installed.
-        RuntimeError: with `device="cuda"`: there is no GPU.
+        ValueError: nobody has the name, or a player does not take such parameters.
     """
     if not isinstance(name, Path | str):
         raise ValueError(f"a player must be a name or a path, not a {type(name).__name__}")
+    from noms_env.players.functions import entry_names, is_function  # here: no player is imported with the package
+
+    text = str(name)
+    word, colon, rest = text.partition(":")
+    if isinstance(name, str) and word in PLAYERS:
+        return PlayerName(text, "built-in", word, arguments=_arguments(word, rest.split(",") if colon else []))
+    policy, temperature = _split_temperature(name)
+    if _is_policy(policy):
+        return PlayerName(text, "policy", policy, temperature)
+    if text.startswith(COMMAND):
+        return PlayerName(text, "program", text)
+    if is_function(text) or text in entry_names():
+        return PlayerName(text, "function", text)
+    raise _unknown_player(text)
+
+
+@overload
+def load_player(name: Path | str | PlayerName, *, limit: float | None = None) -> Player: ...
+
+
+@overload
+def load_player(name: Path | str | PlayerName, device: str, limit: float | None = None) -> Any: ...
+
+
+def load_player(name: Path | str | PlayerName, device: str = "cpu", limit: float | None = None) -> Any:
+    """The player of a name, file or folder.
+
+    Args:
+        name: `thumb`, `pimc:100`; `noms`, `noms@0`, `runs/first`, `runs/first/policy.safetensors@0`; `my_agent:make`,
+            `my_agent.py:act`, a name that a package has registered, `cmd:./my_bot`. Players go before policies, policies
+            before folders of the same name. A function or program runs as soon as it is loaded.
+        device: `cpu` for a `Player`, `cuda` for a `GpuPlayer` (`noms_env.cuda.players`), asked for batches on a GPU.
+        limit: seconds that a program has for each decision, 10 when None; of no effect on other players.
+
+    Raises:
+        ValueError: there is no such player or policy, it does not take such parameters, it cannot be loaded or started, or it
+            does not play on the device.
+        ModuleNotFoundError: with `device="cuda"`: the libraries of the extra `cuda` are not installed.
+        RuntimeError: with `device="cuda"`: there is no GPU.
+    """
     if device not in POLICIES:
         raise ValueError(f"device must be 'cpu' or 'cuda', not {brief(device)}")
-    if isinstance(name, str) and name.partition(":")[0] in PLAYERS:
-        return _registered(name, device)
-    file, temperature = split_temperature(name)
-    if not is_policy(file):
-        raise unknown_player(str(name))
-    return import_module(POLICIES[device]).load_policy(file, temperature)
+    parsed = name if isinstance(name, PlayerName) else parse_player(name)
+    if parsed.kind == "policy":
+        return import_module(POLICIES[device]).load_policy(parsed.what, parsed.temperature)
+    entry = None if parsed.is_foreign else PLAYERS[str(parsed.what)]
+    where = FOREIGN[parsed.kind] if entry is None else entry.where
+    if device == "cuda":
+        where = "" if entry is None else entry.gpu
+    if not where:
+        there = ", ".join(word for word, entry in PLAYERS.items() if entry.gpu)
+        raise ValueError(f"the player {parsed.what} plays on the processor only; on a GPU there are {there}, and policies")
+    module, _, make = where.partition(":")
+    if not parsed.is_foreign:
+        return getattr(import_module(module), make)(**parsed.arguments)
+    check_may_run(parsed.text)
+    return getattr(import_module(module), make)(parsed.text, *([limit] if parsed.kind == "program" else []))
 
 
 def versioned(name: str, version: int = NEWEST) -> str:
@@ -131,40 +224,19 @@ def versioned(name: str, version: int = NEWEST) -> str:
     return f"thumb:{version}" if name == "thumb" else name
 
 
-def is_player_name(name: str) -> bool:
-    """Whether `load_player` knows what a name means, if only to refuse it for its parameters or its file."""
-    return name.partition(":")[0] in PLAYERS or is_policy(split_temperature(name)[0])
-
-
-def policy_file(name: str) -> Path | None:
-    """The file of the policy that a name means, or of that on which its player searches; None for another player.
-
-    Raises:
-        ValueError: there is no such policy.
-    """
-    word, _, text = name.partition(":")
-    if word in PLAYERS:
-        return policy_file(text.partition(",")[0]) if POLICY in PLAYERS[word].parameters else None
-    file, _ = split_temperature(name)
-    if not is_policy(file):
-        return None
-    found: Path = import_module(POLICIES["cpu"]).policy_file_of(file)
-    return found
-
-
-def is_policy(name: Path | str) -> bool:
+def _is_policy(name: Path | str) -> bool:
     """Whether a name without a temperature can only mean a policy: it is known or names a game, or a file is meant."""
     policies = import_module(POLICIES["cpu"])
     return isinstance(name, Path) or name.endswith(".safetensors") or policies.is_there(name) or policies.is_policy_name(name)
 
 
-def split_temperature(name: Path | str) -> tuple[Path | str, float]:
+def _split_temperature(name: Path | str) -> tuple[Path | str, float]:
     """The policy and the temperature of `policy@temperature`; 1 where none is given.
 
     Raises:
         ValueError: the number is below 0 or infinite.
     """
-    if isinstance(name, Path) or "@" not in name or is_policy(name):
+    if isinstance(name, Path) or "@" not in name or _is_policy(name):
         return name, 1.0
     policy, _, text = name.rpartition("@")
     try:
@@ -176,36 +248,27 @@ def split_temperature(name: Path | str) -> tuple[Path | str, float]:
     return policy, temperature
 
 
-def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "policies by file or folder") -> ValueError:
-    """The error for a name that nobody has.
+def _unknown_player(name: str) -> ValueError:
+    """The error for a name that nobody has."""
+    from noms_env.players.functions import entry_names
 
-    Args:
-        name: what was given.
-        more: names of other players that there are.
-        otherwise: what else may be given, in words.
-    """
     if "/" in name and ":" not in name:
         return ValueError(f"there is no file or folder {brief(name)}")
     policies = import_module(POLICIES["cpu"])
-    words = list(dict.fromkeys([*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]))
+    players = list(dict.fromkeys([*PLAYERS, *entry_names()]))
+    words = list(dict.fromkeys([*players, *policies.shipped_policies(), *VARIANTS]))
     hint = perhaps(name.partition(":")[0].partition("@")[0], words)
-    players, shipped = ", ".join([*PLAYERS, *more]), ", ".join(policies.names_and_games()) or "none"
     return ValueError(
-        f"there is no player {brief(name)}; {hint} players are {players}; the policies are {shipped}; or give {otherwise}"
+        f"there is no player {brief(name)}; {hint} players are {', '.join(players)}; the policies are "
+        f"{', '.join(policies.names_and_games()) or 'none'}; or give a policy by file or folder, or your own player as "
+        "MODULE:FUNCTION or cmd:PROGRAM"
     )
 
 
-def processor_only(name: str) -> ValueError:
-    """The error for a player that does not play on a GPU."""
-    there = ", ".join(word for word, entry in PLAYERS.items() if entry.gpu)
-    return ValueError(f"the player {name} plays on the processor only; on a GPU there are {there}, and policies")
-
-
-def _registered(name: str, device: str) -> Any:
-    """The player of an entry, with the parameters in the name."""
-    word, colon, text = name.partition(":")
-    entry, texts = PLAYERS[word], text.split(",") if colon else []
-    named = [one.partition("=") for one in texts[len(entry.parameters) :] if "=" in one and entry.options]
+def _arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
+    """The arguments of a player of `PLAYERS` from the texts behind its colon."""
+    entry = PLAYERS[word]
+    named = [text.partition("=") for text in texts[len(entry.parameters) :] if "=" in text and entry.options]
     if len(texts) > len(entry.parameters) + len(named):
         known = f"{word}:{','.join(entry.parameters).upper()}" if entry.parameters else "none"
         raise ValueError(f"the player {word} takes {len(entry.parameters)} parameters ({known}), not {','.join(texts)!r}")
@@ -219,19 +282,15 @@ def _registered(name: str, device: str) -> Any:
         if option in values:
             raise ValueError(f"the player {word} is given {option} twice")
         values[option] = text
-    made = {}
+    arguments = {}
     for parameter, text in values.items():
         read = {**entry.parameters, **entry.options}[parameter]
         try:
-            made[parameter] = read(text)
+            arguments[parameter] = read(text)
         except ValueError as error:
-            number = "a whole number" if read is int else "a number"
+            number = {int: "a whole number", float: "a number"}.get(read, f"a policy: {error}")  # type: ignore[call-overload]
             raise ValueError(f"{parameter} of the player {word} must be {number}, not {text!r}") from error
-    where = entry.where if device == "cpu" else entry.gpu
-    if not where:
-        raise processor_only(word)
-    module, _, kind = where.partition(":")
-    return getattr(import_module(module), kind)(**made)
+    return arguments
 
 
 Players = str | Path | Player | Sequence[str | Path | Player]

@@ -168,8 +168,6 @@ def test_what_does_not_go_together() -> None:
     ):
         with pytest.raises(ValueError, match="must be of one device, not thumb of cpu and random of cuda"):
             refused()
-    with pytest.raises(ValueError, match="a time limit for decisions is kept on the processor only"):
-        compare(SHORT, mixed[1], mixed[1], 2, limit=1.0)
 
 
 def test_a_block_that_is_stopped_is_given_up() -> None:

@@ -22,7 +22,6 @@ from noms_env import NUM_ACTIONS, VARIANTS, IllegalActionError, load_player
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.interop.rllib import RLlibEnv
 from noms_env.players import NOBODY, make_player
-from noms_training.agents.external import external_player
 from noms_training.cli import main as noms
 from noms_training.interop import rllib
 from noms_training.learn.data import workers
@@ -368,7 +367,7 @@ def test_a_league_on_two_nodes_and_its_player_at_our_tables(
     assert "lost" not in printed
     monkeypatch.setenv(rllib.CHECKPOINT, str(tmp_path))
     with pytest.raises(ValueError, match=r"rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
-        external_player("noms_training.interop.rllib:player")
+        load_player("noms_training.interop.rllib:player")
 
 
 def test_a_past_self_is_the_learner_as_it_was(cluster: Cluster) -> None:

@@ -130,7 +130,7 @@ def test_names_that_are_refused() -> None:
 def test_importing_the_package_imports_no_player() -> None:
     code = "import sys, noms_env.players; print([m for m in sys.modules if m.startswith('noms_env.players.')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "['noms_env.players.protocol', 'noms_env.players.registry']\n"
+    assert run.stdout == "['noms_env.players.protocol', 'noms_env.players.foreign_code', 'noms_env.players.registry']\n"
 
 
 def test_one_row_is_answered_with_a_number() -> None:

@@ -94,7 +94,8 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     write_shards(untold, tmp_path / "untold", SOURCE, "npz", columns=COLUMNS + TARGETS)
     write_shards(decided(tmp_path), tmp_path / "plain", SOURCE, "npz")
     write_shards(decided(tmp_path), tmp_path / "parquet", SOURCE, "parquet")
-    for number, source in enumerate(({**SOURCE, "seats": 5}, {"files": ["games"]})):
+    others: list[dict[str, Any]] = [{**SOURCE, "seats": 5}, {"files": ["games"]}]
+    for number, source in enumerate(others):
         write_shards(decided(tmp_path), tmp_path / f"of other tables {number}", source, "npz", columns=COLUMNS + TARGETS)
     monkeypatch.setattr("noms_training.learn.data.shards.require", lacking("pyarrow.parquet"))
     for name, sentence in (

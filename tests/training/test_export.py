@@ -17,11 +17,11 @@ from noms_env import Table
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import load_player
+from noms_env.players.foreign_code import ForfeitError
 from noms_env.policy.player import PolicyPlayer
 from noms_env.record import Record, Recorder, record_matches, write_records
 from noms_env.search.policy_search import SearchPlayer
 from noms_env.variants import game, make_rules
-from noms_training.agents.foreign_code import ForfeitError
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
 from noms_training.learn.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records

@@ -21,6 +21,7 @@ from noms_env.micro.cfr import Solver
 from noms_env.micro.settings import micro_game
 from noms_env.micro.solving import StateError, _restore, _save, solve
 from noms_env.micro.tree import Tree, build_tree
+from noms_env.players.foreign_code import by_command_line
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import load_policy
@@ -209,9 +210,7 @@ TABLES = {variant: json.loads(some_table(20, variant).to_json()) for variant in 
 def test_files_of_tables(data: st.DataObject) -> None:
     content = changed_json(data.draw, TABLES[data.draw(st.sampled_from(sorted(TABLES)))])
     text = content.decode(errors="surrogateescape")
-    with patch(
-        "noms_training.agents.registry.external_player", lambda name, limit: None
-    ):  # a name out of a file may be a program's
+    with by_command_line([]):  # a name out of a file may be a program's
         is_refused(lambda: table_from(text).to_json(), ValueError)
 
 

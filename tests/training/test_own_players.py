@@ -1,12 +1,10 @@
 """Players of other people that are Python functions: how they are found, and that whatever they do harms nobody else."""
 
+import copy
 import os
-import random
 import re
 import subprocess
 import sys
-import time
-from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -14,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env import make_batch
+from noms_env import SeatEnv, load_player, make_batch
+from noms_env.players.foreign_code import ForfeitError, by_command_line
 from noms_env.variants import game, make_rules
-from noms_training.agents import external, interrupt
 from noms_training.agents.guarded import guarded
-from noms_training.agents.registry import agent_spec
+from noms_training.agents.registry import agent_spec, agent_specs
 from noms_training.agents.spec import AgentSpec
 from noms_training.agents.table_pool import AtTables
 from noms_training.evaluation.comparison import Comparison, compare
@@ -33,7 +31,7 @@ SMALL_WORDS = ("--seats", "3", "--option", "ranks=3")
 
 
 def compared(a: str, deals: int = 4, b: str = "random", **arguments: Any) -> Comparison:
-    limit = arguments.get("limit")
+    limit = arguments.pop("limit", None)
     return compare(SMALL, agent_spec(a, limit), agent_spec(b, limit), deals, names=("alone", "against"), **arguments)
 
 
@@ -55,7 +53,7 @@ def thumb():
 class Lowest:
     wants_tables = False
 
-    def act(self, observation, mask, rng, *, tables=None):
+    def act(self, observation, mask, seeds, *, tables=None):
         return mask.argmax(axis=-1)
 
 
@@ -99,26 +97,6 @@ def leaves(observation, mask, rng):
     sys.exit(0)
 
 
-def generator(observation, mask, rng):
-    raise GeneratorExit
-
-
-def stops(observation, mask, rng):
-    raise KeyboardInterrupt
-
-
-def loops(observation, mask, rng):
-    while True:
-        pass
-
-
-def clings(observation, mask, rng):
-    try:
-        loops(observation, mask, rng)
-    except BaseException:
-        loops(observation, mask, rng)
-
-
 def writes(observation, mask, rng):
     action = int(mask.argmax())
     observation[:] = mask[:] = 1
@@ -129,6 +107,10 @@ def cheats(observation, mask, rng):
     action = int(mask.argmin())
     mask[:] = 1
     return action
+
+
+def full(observation, mask, rng):
+    raise MemoryError
 
 
 number = 5
@@ -179,7 +161,6 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
         ("illegal", "chose action 0, which was not legal"),
         ("cheats", "chose action 0, which was not legal"),
         ("leaves", "raised SystemExit: 0 (agents_"),
-        ("generator", "raised GeneratorExit (agents_"),
     ],
 )
 def test_a_function_that_fails_loses_the_table(module: str, function: str, why: str, run: Run) -> None:
@@ -191,11 +172,10 @@ def test_a_function_that_fails_loses_the_table(module: str, function: str, why: 
     assert_refused((status, "", err), f"noms: {module}:{function} {why.partition(' (')[0].split('action 0')[0]}")
 
 
-@pytest.mark.parametrize("function", ["leaves", "stops"])
-def test_a_function_ends_no_command(module: str, function: str, run: Run) -> None:
-    status, out, err = run("evaluate", f"{module}:{function}", "random", "--variant", "up_down", *SMALL_WORDS, "--deals", "3")
+def test_a_function_ends_no_command(module: str, run: Run) -> None:
+    status, out, err = run("evaluate", f"{module}:leaves", "random", "--variant", "up_down", *SMALL_WORDS, "--deals", "3")
     assert (status, err) == (0, "")
-    assert f"{module}:{function} lost" in out
+    assert f"{module}:leaves lost" in out
 
 
 ENDING = """
@@ -268,39 +248,45 @@ def test_a_function_may_write_into_what_it_sees(module: str, run: Run) -> None:
     assert run("watch", "up_down", f"{module}:writes", *SMALL_WORDS, "--delay", "0", "--seed", "1")[0] == 0
 
 
-@pytest.mark.parametrize("function", ["loops", "clings"])
-def test_a_function_that_never_ends_is_interrupted_and_soon_not_asked_again(
-    module: str, function: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(external, "PATIENCE", 0.1)
-    monkeypatch.setattr(interrupt, "AGAIN", 0.1)
-    found = compare(SMALL, agent_spec(f"{module}:{function}", 0.05), agent_spec("random"), 6)
-    assert found.played.lost[0].tables == 6 * found.games
-    assert found.played.lost[0].why == [
-        "took more than 0.15 seconds and was interrupted",
-        "had to be interrupted 3 times in a row and was not asked again",
-    ]
+@pytest.mark.parametrize("name", [":act", ".py:Lowest"])
+def test_an_environment_takes_the_same_names(module: str, name: str) -> None:
+    env = SeatEnv("up_down", opponents=f"{module}{name}", seats=3, ranks=3)
+    env.reset(seed=1)
+    twin = copy.deepcopy(env)
+    for _ in range(4):
+        action = int(env.action_masks().argmax())
+        given, again = env.step(action), twin.step(action)
+        assert np.array_equal(given[0]["observation"], again[0]["observation"])
+        if given[2]:
+            break
+    env = SeatEnv("up_down", opponents=f"{module}:illegal", seats=3, ranks=3)
+    env.reset(seed=1)
+    with pytest.raises(ForfeitError, match=f"{module}:illegal chose action 0, which was not legal"):
+        env.step(int(env.action_masks().argmax()))
 
 
-def test_an_interruption_comes_to_late_code_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interrupt, "LOOK", 0.0005)
-    rng, late = random.Random(1), 0
+def test_want_of_memory_is_not_the_players_fault(module: str) -> None:
+    with pytest.raises(MemoryError):
+        compare(SMALL, agent_spec(f"{module}:full"), agent_spec("random"), 2)
 
-    def spin(seconds: float) -> float:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            pass
-        return seconds
 
-    for _ in range(300):
-        seconds = rng.uniform(0, 0.01)
-        try:
-            assert interrupt.within(0.005, partial(spin, seconds)) == seconds
-        except interrupt.TooLateError:
-            late += 1
-        spin(0.001)  # nothing comes behind the end
-    assert 0 < late < 300
-    assert not interrupt._WATCHED
+def test_only_programs_have_a_limit(module: str) -> None:
+    with pytest.raises(ValueError, match=f"only programs .* and {module}:act, thumb is none"):
+        agent_specs([f"{module}:act", "thumb"], 1.0)
+
+
+def test_a_name_in_a_file_runs_nothing(module: str) -> None:
+    """While a command runs, whose words are those."""
+    names = [f"{module}:act", f"{module}.py:act", f"search:{module}:act", f"search:up_down,opponents={module}.py:act"]
+    with by_command_line(["play", "up_down", f"--against={module}:thumb"]):
+        for name in [*names, "cmd:touch ran", "search:cmd:touch ran"]:
+            with pytest.raises(ValueError, match=r"a file names the program|is somebody else's code"):
+                load_player(name)
+        assert load_player(f"{module}:thumb").wants_tables
+    for name in names[2:]:
+        with pytest.raises(ValueError, match="is somebody else's code"):
+            load_player(name)
+    assert not Path("ran").exists()
 
 
 def test_where_it_was_raised_is_told(module: str) -> None:
@@ -323,7 +309,7 @@ def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
         ("broken", "raised OSError: no model (agents_"),
         ("number", "is int: a player is"),
         ("absent", "cannot be loaded: there is no absent in "),
-        ("Lowest.act", "takes the arguments (self, observation, mask, rng"),
+        ("Lowest.act", "takes the arguments (self, observation, mask, seeds"),
     ],
 )
 def test_what_is_no_player_is_refused(module: str, function: str, why: str) -> None:

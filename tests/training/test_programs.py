@@ -1,5 +1,6 @@
 """Players of other people that are programs: what they are told, and that whatever they do harms nobody else."""
 
+import copy
 import json
 import os
 import random
@@ -20,13 +21,13 @@ from noms_env import Table
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.partners import ROLES
 from noms_env.players import ask
+from noms_env.players.programs import lines as program_lines
+from noms_env.players.programs.lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
+from noms_env.players.programs.player import ProgramPlayer
 from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
-from noms_training.agents import program_lines
 from noms_training.agents.guarded import guarded
-from noms_training.agents.program import ProgramPlayer
-from noms_training.agents.program_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import EXTERNAL_BLOCK
 from noms_training.agents.table_pool import TablePool, play
@@ -362,8 +363,10 @@ def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
     process = int(note.read_text())
     os.kill(process, 0)
     assert isinstance(player, ProgramPlayer)
+    twin = copy.deepcopy(player)  # with a process of its own
     del player
     assert is_gone(process)
+    assert ask(twin, table, np.random.default_rng(0)) in table.legal_actions()
 
 
 @pytest.mark.parametrize(

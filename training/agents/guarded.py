@@ -1,20 +1,19 @@
-"""Players that may fail: whoever raises, answers illegally or answers too late loses that table, and the others play on."""
+"""Players that may fail: whoever raises or answers illegally loses that table, and the others play on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import Event
-from time import perf_counter
 
 import numpy as np
 
 from noms_env import BatchEnv
 from noms_env.core.actions import NUM_ACTIONS
+from noms_env.players.foreign_code import IllegalAnswerError
+from noms_env.players.functions import FAILURES, what_failed
 
 from ..thread_pool import Stopped
-from .external import what_failed
-from .foreign_code import IllegalAnswerError
 from .spec import AgentSpec, device_of
 from .table_pool import AtTables, Choose, LearnsFromDeals, OnGpu
 
@@ -28,20 +27,17 @@ class Guarded:
         lost: why, by row of the batch.
     """
 
-    def __init__(
-        self, choose: Choose, stop: Event, limit: float | None = None, at_once: int | None = None, strict: bool = False
-    ) -> None:
+    def __init__(self, choose: Choose, stop: Event, at_once: int | None = None, strict: bool = False) -> None:
         """Watch a player.
 
         Args:
             choose: the player.
             stop: once it is set, the block is given up.
-            limit: seconds for each decision, on the mean of those that are asked for at once; None for no limit.
             at_once: rows that it is asked for at once; None for all.
             strict: no table is lost: what the player raises is raised on, and an illegal answer is an
                 `IllegalAnswerError`, which is a ValueError.
         """
-        self._choose, self._stop, self._limit, self._at_once, self._strict = choose, stop, limit, at_once, strict
+        self._choose, self._stop, self._at_once, self._strict = choose, stop, at_once, strict
         self.lost: dict[int, str] = {}
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
@@ -66,7 +62,7 @@ class Guarded:
             return
         try:
             self._choose.deal_over(batch, rows)
-        except BaseException as error:
+        except FAILURES as error:
             if self._strict:
                 raise
             why = what_failed(error)
@@ -86,10 +82,9 @@ class Guarded:
 
     def _asked(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """The answers, with the first legal action in place of those that lose the table."""
-        started = perf_counter()
         try:
             actions = checked_shape(self._choose(batch, rows), len(rows))
-        except BaseException as error:
+        except FAILURES as error:
             if self._strict:
                 raise
             why = what_failed(error)
@@ -97,8 +92,6 @@ class Guarded:
                 return np.concatenate([self._asked(batch, rows[place : place + 1]) for place in range(len(rows))])
             self._lose(rows, why)
             return first_legal(batch, rows)
-        if self._limit is not None and perf_counter() - started > self._limit * len(rows):
-            self._lose(rows, f"took more than {self._limit:g} seconds for a decision")
         legal = batch.mask[rows, np.clip(actions, 0, NUM_ACTIONS - 1)] != 0
         legal &= (actions >= 0) & (actions < NUM_ACTIONS)
         if not legal.all():
@@ -115,31 +108,29 @@ class Guarded:
 
 
 @contextmanager
-def guarded(
-    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None, strict: bool = False
-) -> Iterator[list[Guarded]]:
+def guarded(players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False) -> Iterator[list[Guarded]]:
     """The players of a block of deals, from its beginning to its end; those that have a `close` are closed then.
 
-    The random numbers of a player follow from `stream`, whole numbers from 0, and its place. `limit` has no effect on a player
-    that keeps one by itself; for the rest see `Guarded`.
+    The random numbers of a player follow from `stream`, whole numbers from 0, and its place. For the rest see
+    `Guarded`.
     """
     with ExitStack() as stack:
         guards = []
         for place, spec in enumerate(players):
             choose = _made(spec, np.random.default_rng([*stream, place]), stack)
-            guards.append(Guarded(choose, stop, None if spec.keeps_limit else limit, spec.at_once, strict))
+            guards.append(Guarded(choose, stop, spec.at_once, strict))
         yield guards
 
 
 @contextmanager
 def seated(
-    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None, strict: bool = False
+    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False
 ) -> Iterator[Sequence[Guarded | OnGpu]]:
     """`guarded`, or the same on a GPU, where random numbers follow from the first number of `stream` (`SeatedPlayers`)."""
     if device_of(players) == "cuda":
         yield [OnGpu(spec.make(), stream[0], stop) for spec in players]
         return
-    with guarded(players, stream, stop, limit, strict) as guards:
+    with guarded(players, stream, stop, strict) as guards:
         yield guards
 
 

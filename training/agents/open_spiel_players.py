@@ -21,11 +21,10 @@ from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from noms_env.core.cards import NO_TRUMP
 from noms_env.interop.open_spiel import DealGame, game_name, parameters_of, state_of
+from noms_env.players.programs.lines import rules_of
+from noms_env.players.protocol import RowByRow
 from noms_env.variants.rulebook import ROTATION_WORDS
 from noms_env.variants.trumps import ROTATION
-
-from .program_lines import rules_of
-from .spec import RowByRow
 
 SIMULATIONS = 50
 """Of `ismcts`, for each decision."""

@@ -1,4 +1,4 @@
-"""Players by name, for Python and the command line: those of `noms_env.players.registry`, and anybody's own (`external`)."""
+"""Players by name (`noms_env.load_player`), and how they are to be asked at many tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from noms_env._files import read_file
 from noms_env._jit import COMPILED, PROGRESS
 from noms_env.envs.first_use import parts
 from noms_env.envs.validation import Device
-from noms_env.players import load_player
-from noms_env.players.registry import is_player_name, policy_file, processor_only, unknown_player
+from noms_env.players import PlayerName, load_player, parse_player
+from noms_env.players.registry import COMMAND
 from noms_env.variants import Rules
 
-from .external import entry_names, external_player, runs_code
-from .spec import BLOCK, NO_LIMIT, SEARCH_BLOCK, AgentSpec
+from .spec import BLOCK, EXTERNAL_BLOCK, SEARCH_BLOCK, AgentSpec
 
 DeviceChoice = Literal["auto", "cpu", "cuda"]
 
@@ -29,34 +28,28 @@ def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") ->
     """A player by its name.
 
     Args:
-        name: such as `thumb`, `pimc:100`, `noms@0`, `runs/first/policy.safetensors` (`noms_env.load_player`), or
-            `my_agent:make`, `cmd:./my_bot` (`external`).
-        limit: seconds for a decision of somebody else's player (`external`); of no effect on others.
+        name: as for `noms_env.load_player`.
+        limit: seconds that a program has for a decision; of no effect on other players.
         device: `cuda` for a player of a GPU, which plays with others of the same device only.
 
     Raises:
-        ValueError: there is none of that name, the file holds no policy that can be used here, somebody else's player
-            cannot be loaded or started, or it does not play on the device.
-        ModuleNotFoundError: with `device="cuda"`: the libraries of the extra `cuda` are not installed.
-        RuntimeError: with `device="cuda"`: there is no GPU.
+        ValueError, ModuleNotFoundError, RuntimeError: as from `noms_env.load_player`.
     """
-    if is_player_name(name):
-        player = load_player(name, device)
-        sha256, block = file_sha256(name), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
-        rule_sets, only = getattr(player, "rule_sets", None), getattr(player, "hand_size", None)
-        if hasattr(player, "waits"):  # a policy on a GPU: of many tables its network is to see those that are asked
-            player.waits = True
-        if sha256 is not None or device == "cuda":
-            # One serves all blocks: a policy remembers nothing, nor does a search on it, and memory on a GPU is taken once.
-            return AgentSpec(name, lambda: player, rule_sets, block, sha256, device=device)
-        return AgentSpec(name, lambda: load_player(name), rule_sets, block, hand_size=only)
-    if device == "cuda" and runs_code(name):
-        raise processor_only(name)
-    external = external_player(name, limit)
-    if external is None:
-        otherwise = "a policy by file or folder, or your own player as MODULE:FUNCTION or cmd:PROGRAM"
-        raise unknown_player(name, entry_names(), otherwise)
-    return external
+    parsed = parse_player(name)
+    player = load_player(parsed, device, limit)
+    if parsed.kind == "function":
+        return AgentSpec(name, player.fresh, block=EXTERNAL_BLOCK, at_once=1 if player.is_function else None)
+    if parsed.kind == "program":
+        player.close()
+        return AgentSpec(name, player.fresh, block=EXTERNAL_BLOCK, at_once=1)
+    sha256, block = _sha256(parsed), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
+    rule_sets, only = getattr(player, "rule_sets", None), getattr(player, "hand_size", None)
+    if hasattr(player, "waits"):  # a policy on a GPU: of many tables its network is to see those that are asked
+        player.waits = True
+    if sha256 is not None or device == "cuda":
+        # One serves all blocks: a policy remembers nothing, nor does a search on it, and memory on a GPU is taken once.
+        return AgentSpec(name, lambda: player, rule_sets, block, sha256, device=device)
+    return AgentSpec(name, lambda: load_player(parsed), rule_sets, block, hand_size=only)
 
 
 def agent_specs(names: Sequence[str], limit: float | None = None, device: DeviceChoice = "cpu") -> list[AgentSpec]:
@@ -64,17 +57,17 @@ def agent_specs(names: Sequence[str], limit: float | None = None, device: Device
 
     Args:
         names: as for `agent_spec`.
-        limit: seconds for a decision.
-        device: `cpu`, `cuda`, or `auto`: a GPU if there is one, all of them play there, and there is no limit.
+        limit: seconds that each program has for a decision.
+        device: `cpu`, `cuda`, or `auto`: a GPU if there is one and all of them play there.
 
     Raises:
-        ValueError: as from `agent_spec`; or there is a limit on a GPU.
+        ValueError: as from `agent_spec`; or there is a limit and no program among the players.
         ModuleNotFoundError, RuntimeError: likewise.
     """
+    if limit is not None and not any(name.startswith(COMMAND) for name in names):
+        raise ValueError(f"only programs ({COMMAND}PROGRAM) have a time limit for decisions, and {', '.join(names)} is none")
     if device != "cpu":
         try:
-            if limit is not None:
-                raise ValueError(NO_LIMIT)
             return [agent_spec(name, None, "cuda") for name in names]
         except (ValueError, ImportError, RuntimeError):
             if device == "cuda":
@@ -84,17 +77,24 @@ def agent_specs(names: Sequence[str], limit: float | None = None, device: Device
 
 def is_program(name: str) -> bool:
     """Whether `agent_spec` would run somebody else's code for a name: a name out of a file is to be asked for this first."""
-    return not is_player_name(name) and runs_code(name)
+    try:
+        return parse_player(name).is_foreign
+    except ValueError:
+        return False
 
 
 def file_sha256(name: str) -> str | None:
     """SHA-256 of the file of a policy, or of that on which a player searches; None if the name is that of another player.
 
     Raises:
-        ValueError: there is no such policy.
+        ValueError: there is no such player.
         OSError: its file cannot be read.
     """
-    file = policy_file(name)
+    return _sha256(parse_player(name))
+
+
+def _sha256(player: PlayerName) -> str | None:
+    file = player.policy_file
     return None if file is None else hashlib.sha256(read_file(file)).hexdigest()
 
 
@@ -106,7 +106,7 @@ def compile_players(names: Iterable[str], batches: bool = True) -> None:
         batches: whether many tables are played side by side.
     """
     if COMPILED:
-        PROGRESS.use(parts(["random", *sorted({name for name in names if is_player_name(name)})], batches))
+        PROGRESS.use(parts(["random", *sorted({name for name in names if not is_program(name)})], batches))
 
 
 def hashes(agent_specs: Iterable[AgentSpec]) -> dict[str, str]:

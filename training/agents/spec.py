@@ -1,18 +1,13 @@
-"""Who plays, and how it is to be asked; and what players share that decide one row after another."""
+"""Who plays, and how it is to be asked."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from typing import Any, ClassVar
-
-import numpy as np
 
 from noms_env.core.actions import span
 from noms_env.envs.validation import Device
-from noms_env.players import NOBODY, Player, as_batch
+from noms_env.players import Player
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
 
@@ -20,7 +15,6 @@ BLOCK, SEARCH_BLOCK, EXTERNAL_BLOCK = 128, 8, 32
 """Deals that are played side by side: fewer with players that search or may be slow. Results depend on it."""
 GPU_TABLES, GPU_SEARCH_TABLES = 1 << 18, 1 << 13
 """Tables at which deals are played side by side on a GPU, without players that search and with one. No result depends on it."""
-NO_LIMIT = "a time limit for decisions is kept on the processor only"
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,6 @@ class AgentSpec:
         block: deals that it should be asked to play side by side.
         sha256: of a policy's file; None for other players.
         at_once: rows that it should be asked for at once; None for any number.
-        keeps_limit: it keeps the time that it has for a decision by itself.
         hand_size: cards in the only hands that it can play, those of a deal that was solved; None for all.
         device: where it plays: `cuda` for a `GpuPlayer`, which sits with others of a GPU only.
     """
@@ -45,7 +38,6 @@ class AgentSpec:
     block: int = BLOCK
     sha256: str | None = None
     at_once: int | None = None
-    keeps_limit: bool = False
     hand_size: int | None = None
     device: Device = "cpu"
 
@@ -78,16 +70,15 @@ def device_of(players: Sequence[AgentSpec]) -> Device:
     return first.device
 
 
-def check_together(players: Sequence[AgentSpec], rules: Rules, limit: float | None) -> None:
-    """Make sure that some players can sit at one table, with so many seconds for a decision.
+def check_together(players: Sequence[AgentSpec], rules: Rules) -> None:
+    """Make sure that some players can sit at one table.
 
     Raises:
-        ValueError: one cannot sit there, they play on several devices, or there is a limit on a GPU.
+        ValueError: one cannot sit there, or they play on several devices.
     """
     for player in players:
         player.check(rules)
-    if device_of(players) == "cuda" and limit is not None:
-        raise ValueError(NO_LIMIT)
+    device_of(players)
 
 
 def threads_of(players: Sequence[AgentSpec], threads: int) -> int:
@@ -108,19 +99,3 @@ def deals_at_once(players: Sequence[AgentSpec], games: int, block: int | None = 
 def named_in_file(device: Device) -> dict[str, str]:
     """What files of results say of a device: nothing of the processor."""
     return {} if device == "cpu" else {"device": device}
-
-
-class RowByRow(ABC):
-    """A player that is asked for one row after another: what is left to the class is `decide`."""
-
-    wants_tables: ClassVar[bool] = False
-
-    @as_batch
-    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
-        """See `noms_env.players.Player.act`; raises what `decide` raises, and the rows behind are not decided then."""
-        rows = zip(observation, mask, repeat(None) if tables is None else tables, seeds.tolist(), strict=False)
-        return np.array([self.decide(*row) if row[1].any() else NOBODY for row in rows], np.int64)
-
-    @abstractmethod
-    def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
-        """The number of an action in a row; `row` is its table (`np.record`) if the class wants tables."""

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.players.registry import is_player_name
-
 from ..agents.registry import agent_spec, file_sha256, is_program
 from ..evaluation.deal_sets import FROZEN
 from ..text import count
@@ -317,7 +315,7 @@ def replayed(
 
 def _is_network(name: str) -> bool:
     """Whether a player may decide by the last digits of a sum: a policy, a search on one, or somebody else's code."""
-    return not is_player_name(name) or file_sha256(name) is not None
+    return is_program(name) or file_sha256(name) is not None
 
 
 def _kept(folder: Path, cell: Cell, published: Mapping[str, Any]) -> np.ndarray | None:

@@ -54,7 +54,7 @@ Threads = Annotated[int | None, by_default("one for each core", "T", help="Threa
 PlayedOn = Annotated[
     Literal["auto", "cpu", "cuda"],
     tyro.conf.arg(
-        help="Where the deals are played: cpu; cuda, a GPU, without players of your own and without a time limit; auto, a GPU "
+        help="Where the deals are played: cpu; cuda, a GPU, without players of your own; auto, a GPU "
         "if there is one on which all players play. Players that draw have other random numbers on a GPU; the rest have the "
         "same figures, up to the rounding of networks.",
     ),
@@ -62,16 +62,15 @@ PlayedOn = Annotated[
 MoveLimit = Annotated[
     float | None,
     by_default(
-        "none",
+        "10",
         "SECONDS",
-        help="Time limit for a decision, on the mean of those asked for at once; a player that is late forfeits those tables. "
-        "Results then depend on the machine. A program (cmd:...) has 10 seconds for each decision if nothing is given. A "
-        "function of yours that takes 5 seconds longer than the limit is interrupted at its next step of Python.",
+        help="Time that a program (cmd:...) has for each decision; one that is late forfeits the table. Other players have no "
+        "limit: run your own as a program where it may be late.",
     ),
 ]
 ProgramLimit = Annotated[
     float | None,
-    by_default("10 for a program", "SECONDS", help="Time limit of your own player for a decision."),
+    by_default("10 for a program", "SECONDS", help="Time that a program (cmd:...) has for each decision."),
 ]
 Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
 

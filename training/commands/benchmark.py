@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 import tyro
 from rich.text import Text
 
-from ..agents import foreign_code
+from noms_env.players.foreign_code import allow_programs
+
 from ..agents.registry import compile_players
 from ..benchmark.cells import Playing, cells_of_entry, play_cells
 from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
@@ -132,7 +133,7 @@ def benchmark(what: Annotated[Run | Score | Check | Report, tyro.conf.arg(name="
       noms benchmark report entries/ppo entries/thumb --out report
     """
     if isinstance(what, Score | Check) and what.allow_programs:
-        foreign_code.allow_programs()
+        allow_programs()
     doing: dict[type, Callable[[Any], int]] = {Run: run, Score: score, Check: check, Report: report}
     return doing[type(what)](what)
 
@@ -234,7 +235,7 @@ def entry_to_score(given: Score) -> Entry:
             if stray:
                 raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {given.folder} says it for itself")
             return entry
-        foreign_code.allow_programs()  # all players of this entry are the one that the command line names
+        allow_programs()  # all players of this entry are the one that the command line names
         name = given.name or given.folder.resolve().name
         entry = Entry(name, given.track, given.player, games_of(given.games), given.seeds, given.budget)
         if (given.folder / ENTRY).exists() and read_entry(given.folder) != entry:

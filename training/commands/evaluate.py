@@ -206,7 +206,6 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: 
         "seed": given.seed,
         "deal_set": deals_of(given.deal_set, given.salt),
         "threads": threads,
-        "limit": given.limit,
     }
     names = given.line_ups or LINE_UPS
     with progress_bar(title, "deals", given.most_deals if given.minutes is None else None) as tick:

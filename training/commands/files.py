@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields
@@ -11,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noms_env._files import write_atomically
-from noms_env.players.registry import policy_file
+from noms_env.players import parse_player
+from noms_env.players.programs.player import command_words
 from noms_env.record import Record, read_records
 
-from ..agents.external import COMMAND
 from ..evaluation.tournament import dump
 from .common import CommandError, file_errors
 
@@ -66,10 +65,10 @@ def files_of(name: str | Path) -> Iterator[Path]:
         module = left.replace(".", "/")
         yield from map(Path, (left, right, f"{module}.py", f"{module}/__init__.py"))
         with suppress(ValueError):
-            yield from filter(None, [policy_file(name)])
-        if name.startswith(COMMAND):
+            yield from filter(None, [parse_player(name).policy_file])
+        if left == "cmd":
             with suppress(ValueError):
-                yield from map(Path, shlex.split(right))
+                yield from map(Path, command_words(name))
 
 
 def write_json(name: str, document: Any) -> None:

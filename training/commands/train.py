@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
 import tyro
 
-from ..agents import foreign_code
+from noms_env.players import foreign_code
+
 from ..agents.registry import compile_players
 from ..console import print_lines
 from ..extras import require

@@ -130,7 +130,6 @@ def compare(
     names: Collection[str] = LINE_UPS,
     threads: int = 1,
     until: float | None = None,
-    limit: float | None = None,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Comparison:
     """Play duplicate deals between two players.
@@ -145,22 +144,21 @@ def compare(
         names: the line-ups that are played; those that need more seats than there are are left out.
         threads: that share the blocks; the result is the same. On a GPU it is one.
         until: when to stop, on the clock of `time.monotonic`.
-        limit: seconds for a decision (`Guarded`); results depend on the machine then.
         tick: is told how many more deals are done.
 
     Returns:
         The comparison; `ending` says whether all deals were played.
 
     Raises:
-        ValueError: a number is out of range, no line-up is left, one of the players cannot sit at such a table, they are of
-            two devices, or there is a limit on a GPU.
+        ValueError: a number is out of range, no line-up is left, one of the players cannot sit at such a table, or they are
+            of two devices.
         NothingPlayedError: it was stopped before two deals were done.
     """
     if not 2 <= deals <= MOST_DEALS:
         raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals}")
-    check_together((a, b), rules, limit)
+    check_together((a, b), rules)
     controlled = deals <= MOST_CONTROLLED or min(a.block, b.block) < BLOCK
-    pairing = Pairing(rules, (a, b), line_ups(rules.seats, names), seed, deal_set, controlled, limit)
+    pairing = Pairing(rules, (a, b), line_ups(rules.seats, names), seed, deal_set, controlled)
     done = run_jobs(
         pairing.jobs(deals),
         threads_of((a, b), threads),

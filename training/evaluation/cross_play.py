@@ -137,7 +137,7 @@ def cross_play(
         raise ValueError(f"cross-play needs two or more different policies, not {', '.join(names) or 'none'}")
     if not 2 <= deals <= MOST_DEALS:
         raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals:,}")
-    check_together(players, rules, None)
+    check_together(players, rules)
     tables = _Tables(rules, players, seed, deal_set)
     done = run_jobs(tables.jobs(deals), threads_of(players, threads), tick=lambda _, block: tick(block.shape[-1]))
     if sum(block.shape[-1] for block in done.results) < 2:

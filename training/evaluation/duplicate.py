@@ -200,7 +200,7 @@ class Pairing:
     """Two players, A and B, on the first deals of a set, in blocks of a fixed size.
 
     `seed`, 0 to 2**63 - 1, is that of the players' random numbers. If `controlled`, `CONTROL` plays the same deals too, for the
-    control variate. For `limit` and `strict` see `Guarded`.
+    control variate. For `strict` see `Guarded`.
     """
 
     rules: Rules
@@ -209,7 +209,6 @@ class Pairing:
     seed: int = 0
     deal_set: str = "dev"
     controlled: bool = False
-    limit: float | None = None
     strict: bool = False
 
     @property
@@ -243,7 +242,7 @@ class Pairing:
         games = len(seatings)
         is_a = np.tile(seatings, (count, 1))
         pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set, device_of(self.players))
-        with seated(self.players, (self.seed, first), stop, self.limit, self.strict) as guards:
+        with seated(self.players, (self.seed, first), stop, self.strict) as guards:
             playing = play_deal_by_deal(pool, guards, seating_of(is_a))
             next(playing)
             first_deals = game_values(pool, is_a, guards).reshape(count, games)

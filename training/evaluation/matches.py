@@ -79,7 +79,6 @@ def compare_matches(
     deal_set: str = "dev",
     threads: int = 1,
     until: float | None = None,
-    limit: float | None = None,
     tick: Callable[[int], None] = lambda matches: None,
 ) -> Matches:
     """Play matches between two players; the arguments are those of `comparison.compare`.
@@ -90,13 +89,13 @@ def compare_matches(
     """
     if matches < 2:
         raise ValueError(f"the number of matches must be 2 or more, not {matches}")
-    check_together((a, b), rules, limit)
+    check_together((a, b), rules)
     seatings = np.concatenate([line_up.seatings for line_up in line_ups(rules.seats, (ALONE, AGAINST))])
     block = deals_at_once((a, b), len(seatings), BLOCK if min(a.block, b.block) >= BLOCK else 1)
 
     def play_block(first: int, stop: Event) -> tuple[np.ndarray, int]:
         numbers = range(first, min(first + block, matches))
-        return play_matches(rules, (a, b), seatings, numbers, seed, deal_set, stop, limit)
+        return play_matches(rules, (a, b), seatings, numbers, seed, deal_set, stop)
 
     jobs = (partial(play_block, first) for first in range(0, matches, block))
     done = run_jobs(jobs, threads_of((a, b), threads), until=until, tick=lambda _, result: tick(len(result[0])))
@@ -114,7 +113,6 @@ def play_matches(
     seed: int,
     deal_set: str,
     stop: Event,
-    limit: float | None = None,
 ) -> tuple[np.ndarray, int]:
     """Play matches with these numbers to their ends; `seatings` is where A sits, bool, shape (games, seats).
 
@@ -128,7 +126,7 @@ def play_matches(
     is_a = np.tile(seatings, (len(numbers), 1))
     pool = TablePool([rules], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True, device=device_of(players))
     pool.table_numbers = numbers.start + np.arange(len(is_a)) // games
-    with seated(players, (seed, numbers.start), stop, limit) as guards:
+    with seated(players, (seed, numbers.start), stop) as guards:
         pool.deal(0)
         deals = sum(int(playing.sum()) for playing in play_deal_by_deal(pool, guards, seating_of(is_a)))
     winners = pool.tables.winners[:, None] >> SEATS[: rules.seats] & 1

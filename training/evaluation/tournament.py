@@ -61,7 +61,7 @@ class TournamentError(ValueError):
 class Plan:
     """What is played: each pair of players, by name, plays the first `deals` deals of a set.
 
-    `seed` is that of the players' random numbers, `limit` the seconds for a decision (None for no limit), and `policies` the
+    `seed` is that of the players' random numbers, `limit` the seconds that a program has for a decision, and `policies` the
     SHA-256 of the files of those players that are policies, by name. `device` is where they play.
     """
 
@@ -218,7 +218,7 @@ def play_tournament(
         ValueError: a player cannot sit at such tables, or is of another device than the plan's.
         OSError: a block cannot be written.
     """
-    check_together(players, plan.rules, plan.limit)
+    check_together(players, plan.rules)
     if device_of(players) != plan.device:
         raise ValueError(f"the players of this plan are of {plan.device}, not of {device_of(players)}")
     left: list[tuple[tuple[int, int], int]] = []
@@ -241,8 +241,7 @@ def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[
     """All blocks: pair, what plays them, first deal, number of deals; the pairs keep pace with one another."""
     seatings = line_ups(plan.rules.seats, (ALONE, AGAINST))
     pairings = {
-        (a, b): Pairing(plan.rules, (players[a], players[b]), seatings, plan.seed, plan.deal_set, limit=plan.limit)
-        for a, b in plan.pairs
+        (a, b): Pairing(plan.rules, (players[a], players[b]), seatings, plan.seed, plan.deal_set) for a, b in plan.pairs
     }
     found = [(first, pair) for pair, one in pairings.items() for first in range(0, plan.deals, one.at_once)]
     for first, pair in sorted(found):

@@ -265,7 +265,8 @@ class Trainer:
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs: tensors and plain values."""
-        tables, gathered = {}, self.processes.gathered  # the tables of all processes at which matches go on, by their worker
+        tables: dict[str, torch.Tensor] = {}  # of all processes, at which matches go on, by their worker
+        gathered = self.processes.gathered
         for worker in (worker for worker in self.workers if worker.pool.in_matches):
             numbers, pools = gathered(torch.tensor([worker.number])), gathered(torch.from_numpy(worker.pool.save()))
             tables |= {str(int(number)): saved for number, saved in zip(numbers, pools, strict=True)}

@@ -21,7 +21,7 @@ from noms_env.record.recorder import head_of, player_key, result_of
 from noms_env.table import Table
 from noms_env.variants import Rules
 
-from ..agents.registry import agent_spec
+from ..agents.registry import agent_specs
 
 RankedActions = list[tuple[int, float]]
 """Legal actions with their probabilities, the most probable first."""
@@ -79,14 +79,14 @@ def seated(names: Sequence[str], places: int, rules: Rules, limit: float | None 
         names: one for all, or one for each, as for `noms_training.agents.registry.agent_spec`.
         places: number of seats.
         rules: of the table.
-        limit: seconds that a program has for a decision; see `agent_spec`.
+        limit: seconds that a program has for a decision; see `agent_specs`.
 
     Raises:
         ValueError: not as many names, no such player, or it cannot sit there.
     """
     if len(names) not in (1, places):
         raise ValueError(f"name one player for all {places} seats, or {places} of them, not {len(names)}")
-    specs = {name: agent_spec(name, limit) for name in names}
+    specs = dict(zip(names, agent_specs(names, limit), strict=True))
     for spec in specs.values():
         spec.check(rules)
     known = {name: Seated(name, spec.make()) for name, spec in specs.items()}

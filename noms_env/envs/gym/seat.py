@@ -68,7 +68,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     Args:
         variant: name of the game.
         opponents: one player for all other seats, or a sequence with one for each, clockwise from the learner's left. A player
-            is a name, file or folder (`random`, `thumb`, `pimc:20`, `noms`, `noms@0`, see `noms_env.load_player`), or a
+            is a name, file or folder (`random`, `pimc:20`, `noms@0`, `my_agent:act`, see `noms_env.load_player`), or a
             `players.Player`.
         seat: the learner's seat; `rotate` to move one seat on with each episode, from seat `seed % seats`; or `random`.
         seats: number of seats; None for the variant's default.

@@ -18,11 +18,11 @@ from noms_env.core.chance import checked_seed
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY, Player, Remembers, SearchOutput, TellsProbabilities, TellsTargets
+from noms_env.players.foreign_code import ForfeitError
 from noms_env.record import Record, RecordError, replay
 from noms_env.record.replaying import same_points
 from noms_env.variants import Rules
 
-from ...agents.foreign_code import ForfeitError
 from ...agents.guarded import Guarded, guarded
 from ...agents.spec import AgentSpec
 from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points
@@ -154,7 +154,6 @@ def from_play(
     players: Sequence[AgentSpec],
     matches: int,
     seed: int = 0,
-    limit: float | None = None,
     first: int = 0,
     targets: bool = False,
 ) -> Iterator[tuple[Decisions, int]]:
@@ -167,7 +166,6 @@ def from_play(
         players: one for all seats, or one for each.
         matches: how many.
         seed: 0 to 2**63 - 1: of the cards, and of what is random in the players.
-        limit: seconds for a decision (`Guarded`).
         first: number of the first match.
         targets: with the columns `TARGETS`.
 
@@ -190,17 +188,17 @@ def from_play(
     if targets and not any(isinstance(player.make(), TellsTargets | TellsProbabilities) for player in players):
         names = ", ".join(player.name for player in players)
         raise ValueError(f"targets are told by policies and by searches on them, which {names} is not")
-    return _waves(rules, players, range(first, first + matches), seed, limit, targets)
+    return _waves(rules, players, range(first, first + matches), seed, targets)
 
 
 def _waves(
-    rules: Rules, players: Sequence[AgentSpec], matches: range, seed: int, limit: float | None, targets: bool
+    rules: Rules, players: Sequence[AgentSpec], matches: range, seed: int, targets: bool
 ) -> Iterator[tuple[Decisions, int]]:
     deals = 0
     for first in matches[::SIDE_BY_SIDE]:
         numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
         asked = [_asking(player) if targets else (player, None) for player in players]
-        with guarded([player for player, _ in asked], (seed, first), Event(), limit) as guards:
+        with guarded([player for player, _ in asked], (seed, first), Event()) as guards:
             log = list[Decisions]()
             witnesses = [_Noting(guard, told, log) for guard, (_, told) in zip(guards, asked, strict=True)]
             for decisions, ended in _side_by_side(rules, witnesses, [player.name for player in players], numbers, seed):

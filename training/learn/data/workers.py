@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from noms_env.players.registry import NEWEST, is_player_name
+from noms_env.players.registry import NEWEST
 from noms_env.variants import game, make_rules
 
-from ...agents.registry import agent_spec, file_sha256
+from ...agents.registry import agent_specs, file_sha256
 from ...extras import require
 from .decisions import SIDE_BY_SIDE, Decisions, from_play
 
@@ -52,8 +52,8 @@ class Play:
     def lot(self, first: int, matches: int = SIDE_BY_SIDE) -> Iterator[tuple[Decisions, int]]:
         """The decisions of some of the matches."""
         rules = make_rules(game(self.variant), self.seats, self.options)
-        players = [agent_spec(name, self.limit) for name in self.players]
-        return from_play(rules, players, min(matches, self.matches - first), self.seed, self.limit, first, self.targets)
+        players = agent_specs(self.players, self.limit)
+        return from_play(rules, players, min(matches, self.matches - first), self.seed, first, self.targets)
 
     @property
     def lots(self) -> range:
@@ -63,7 +63,7 @@ class Play:
     @property
     def source(self) -> dict[str, Any]:
         """What a data set says of where it comes from."""
-        sha256 = {name: file_sha256(name) for name in self.players if is_player_name(name)}
+        sha256 = {name: file_sha256(name) for name in self.players}
         policies = {name: digest for name, digest in sha256.items() if digest is not None}
         return vars(self) | {"players": list(self.players), "policies": policies, "thumb_version": NEWEST}
 

@@ -1,6 +1,6 @@
 """Programs that play: each runs in a process of its own, gets one line for each decision, and answers with one.
 
-The lines are those of `program_lines`. A program that ends, is late or answers nonsense fails at that decision
+The lines are those of `lines`. A program that ends, is late or answers nonsense fails at that decision
 (`ForfeitError`). It is then ended with all that it has started, and begun anew for the next decision. After some failures
 in a row it is not asked again. It ends with this process too, however that ends: a `keeper` sees to it (but not on Windows).
 """
@@ -8,6 +8,8 @@ in a row it is not asked again. It ends with this process too, however that ends
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import weakref
@@ -19,11 +21,12 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from ..text import printable
-from . import keeper
-from .foreign_code import ForfeitError
-from .program_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
-from .spec import RowByRow
+from noms_env.core.messages import printable
+from noms_env.players.foreign_code import ForfeitError
+from noms_env.players.programs import keeper
+from noms_env.players.programs.lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
+from noms_env.players.protocol import RowByRow
+from noms_env.players.registry import COMMAND
 
 LIMIT = 10.0
 """Seconds for a decision, if nothing else is said."""
@@ -57,6 +60,13 @@ class ProgramPlayer(RowByRow):
         self._program: Program | None = None
         self._wants_observation = False
         self._failures = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self._words, self._limit)
+
+    def fresh(self) -> ProgramPlayer:
+        """The same player with a process of its own, which is not started yet."""
+        return ProgramPlayer(self.name, self._words, self._limit)
 
     def start(self) -> None:
         """Start the program, if it does not run, and exchange the first lines.
@@ -95,6 +105,33 @@ class ProgramPlayer(RowByRow):
             raise ForfeitError(self.name, str(error)) from error
         self._failures = 0
         return action
+
+
+def load_program(name: str, limit: float | None = None) -> ProgramPlayer:
+    """The player of `cmd:PROGRAM`, whose program has been started; `limit` as for `noms_env.load_player`.
+
+    Raises:
+        ValueError: the program cannot be started, or does not speak the protocol.
+    """
+    try:
+        words = command_words(name)
+    except ValueError as error:
+        raise ValueError(f"{name}: the words of the command cannot be told apart: {error}") from error
+    if not words:
+        raise ValueError(f"a program follows {COMMAND}, such as {COMMAND}./my_bot; here there is none")
+    if shutil.which(words[0]) is None:
+        raise ValueError(f"{name}: there is no program {words[0]!r}")
+    player = ProgramPlayer(name, words, LIMIT if limit is None else limit)
+    try:
+        player.start()
+    except ProgramError as error:
+        raise ValueError(f"{name} {error}") from error
+    return player
+
+
+def command_words(name: str) -> list[str]:
+    """The program and its arguments in `cmd:PROGRAM`; ValueError if a quotation has no end."""
+    return shlex.split(name.removeprefix(COMMAND))
 
 
 class Program:

@@ -1,0 +1,215 @@
+"""Anybody's players in Python: functions and classes of other modules, and names that packages register.
+
+| name | who plays |
+|---|---|
+| `my_agent:make`, `path/my_agent.py:make` | what the function returns, or a function `act(observation, mask, rng)` itself |
+| `alice` | what an installed package has registered as `alice` in the entry points `noms_env.players` |
+
+They run in this process and have no limit of time: a player that may be late should be a program (`programs`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+from noms_env.core.actions import NUM_ACTIONS, is_integer
+from noms_env.core.messages import printable
+from noms_env.players.foreign_code import ForfeitError
+from noms_env.players.protocol import RowByRow, checked_player
+
+GROUP = "noms_env.players"
+"""The group of entry points."""
+WANTED = (
+    "a player is a function without arguments that returns one (noms_env.players.Player), "
+    "or act(observation, mask, rng), which returns the number of a legal action"
+)
+_NAME = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+_NOT_THEIRS = {"noms_env", "noms_training", "importlib", "_frozen_importlib", "_frozen_importlib_external"}
+"""Packages whose lines are not those of somebody else's player."""
+FAILURES = (Exception, SystemExit)
+"""What loses a player the table; Ctrl-C is the user's."""
+
+Act = Callable[[np.ndarray, np.ndarray, np.random.Generator], int]
+"""One decision: observation (uint8, shape (OBSERVATION_SIZE,)), mask (int8, shape (NUM_ACTIONS,)), and chance."""
+
+
+def is_function(name: str) -> bool:
+    """Whether a name has the form `MODULE:FUNCTION` or `FILE.py:FUNCTION`."""
+    return _NAME.fullmatch(name) is not None
+
+
+def entry_names() -> list[str]:
+    """The names that installed packages have registered."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+def load_function(name: str) -> FunctionsPlayer:
+    """The player of a function or a registered name.
+
+    Raises:
+        ValueError: it cannot be loaded, or is no player.
+    """
+    try:
+        entry = next(iter(entry_points(group=GROUP, name=name)), None)
+        parts = _NAME.fullmatch(name)
+        if entry is not None:
+            thing = entry.load()
+        else:
+            assert parts is not None, "the name is that of a function"
+            thing = _attribute(_module(parts["module"]), parts["function"])
+        return FunctionsPlayer(name, _maker_of(thing))
+    except FAILURES as error:
+        raise ValueError(f"{name} {what_failed(error)}") from error
+
+
+class NoPlayerError(TypeError):
+    """What was named is no player; the message says what it is instead, as half a sentence."""
+
+
+class FunctionsPlayer:
+    """A player of somebody else's in this process, whose failures are `ForfeitError`s.
+
+    Attributes:
+        name: as the user wrote it.
+        is_function: it is a function that makes one decision.
+        wants_tables: see `Player`.
+    """
+
+    def __init__(self, name: str, make: Callable[[], Any]) -> None:
+        """Make the player by `make`; NoPlayerError if that returns none."""
+        self.name, self._make, made = name, make, make()
+        self.is_function = isinstance(made, FunctionPlayer)
+        try:
+            self._player = checked_player(made)
+        except TypeError as error:
+            raise NoPlayerError(f"returned no player: {error}") from None
+        self.wants_tables = self._player.wants_tables
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_function, (self.name,)
+
+    def fresh(self) -> FunctionsPlayer:
+        """The player made anew; ForfeitError if that fails."""
+        try:
+            return FunctionsPlayer(self.name, self._make)
+        except FAILURES as error:
+            raise ForfeitError(self.name, what_failed(error)) from error
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
+        """See `Player.act`. The player gets copies of what it sees, which it may write into.
+
+        Raises:
+            ForfeitError: the player raised, or its only answer is not legal. Of several answers none is checked.
+        """
+        try:
+            actions = self._player.act(observation.copy(), mask.copy(), seeds, tables=tables)
+        except FAILURES as error:
+            raise ForfeitError(self.name, what_failed(error)) from error
+        if np.ndim(mask) == 1 and not (is_integer(actions) and 0 <= actions < NUM_ACTIONS and mask[actions]):
+            raise ForfeitError(self.name, f"chose action {actions!r}, which was not legal")
+        return actions
+
+
+class FunctionPlayer(RowByRow):
+    """The player of a function that makes one decision."""
+
+    def __init__(self, function: Act) -> None:
+        self._function = function
+
+    def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
+        """See `RowByRow`; TypeError if the function has returned no integer."""
+        action = self._function(observation, mask, np.random.default_rng(seed))
+        if not is_integer(action):
+            raise TypeError(f"the answer must be the number of an action, not {action!r}")
+        return int(action)
+
+
+def what_failed(error: BaseException) -> str:
+    """What a player did, as half a sentence: what was raised, also to end the process, and where in somebody else's code.
+
+    Raises:
+        MemoryError: that is the error, which is not the player's alone.
+    """
+    if isinstance(error, MemoryError):
+        raise error
+    if isinstance(error, ForfeitError):
+        return error.why
+    if isinstance(error, NoPlayerError):
+        return str(error)
+    walk = traceback.walk_tb(error.__traceback__)
+    frames = [(frame, line) for frame, line in walk if frame.f_globals.get("__name__", "").partition(".")[0] not in _NOT_THEIRS]
+    files = [frame.f_code.co_filename for frame, _ in frames]
+    lines = [line for (_, line), file in zip(frames, files, strict=True) if file == files[0]]
+    where = f" ({Path(files[0]).name}, line {lines[-1]})" if files else ""
+    return printable(f"raised {type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")) + where
+
+
+def _maker_of(thing: Any) -> Callable[[], Any]:
+    """What makes the player of a function."""
+    if not callable(thing):
+        raise NoPlayerError(f"is {type(thing).__name__}: {WANTED}")
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):
+        raise NoPlayerError(f"does not say what arguments it takes: {WANTED}") from None
+    if _takes(signature, 0):
+        return cast(Callable[[], Any], thing)
+    if _takes(signature, 3):
+        return lambda: FunctionPlayer(thing)
+    raise NoPlayerError(f"takes the arguments {signature}: {WANTED}")
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def _module(name: str) -> ModuleType:
+    """A module by its name, also from the present folder, or by its file."""
+    if name.endswith(".py"):
+        return _module_of(Path(name).resolve())
+    present = str(Path.cwd())
+    if present not in sys.path and "" not in sys.path:
+        sys.path.append(present)
+    return importlib.import_module(name)
+
+
+@cache
+def _module_of(file: Path) -> ModuleType:
+    """The module of a file, which may import others from its folder."""
+    spec = importlib.util.spec_from_file_location(f"{file.stem}@{file.parent}", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise NoPlayerError(f"cannot be loaded: there is no file {file}")
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
+    return module
+
+
+def _attribute(module: ModuleType, path: str) -> Any:
+    try:
+        return attrgetter(path)(module)
+    except AttributeError:
+        raise NoPlayerError(f"cannot be loaded: there is no {path} in {module.__file__ or module.__name__}") from None
