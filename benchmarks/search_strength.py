@@ -28,7 +28,8 @@ from noms_env.players import Player
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
-from noms_training.evaluation.comparison import NothingPlayedError, compare
+from noms_training.evaluation.block_store import NothingPlayedError
+from noms_training.evaluation.comparison import compare
 from noms_training.evaluation.statistics import Estimate, estimate
 from noms_training.pictures import COLOURS, GREY, panels, plain, png
 from noms_training.text import markdown_table

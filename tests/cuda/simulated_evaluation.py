@@ -18,6 +18,7 @@ from noms_training.agents import spec as specs
 from noms_training.agents.registry import agent_spec, agent_specs
 from noms_training.agents.spec import AgentSpec
 from noms_training.agents.table_pool import LOOK
+from noms_training.evaluation.block_store import Blocks
 from noms_training.evaluation.comparison import compare, self_play
 from noms_training.evaluation.cross_play import cross_play
 from noms_training.evaluation.duplicate import LINE_UPS, Pairing, line_ups
@@ -66,7 +67,7 @@ def test_what_is_random_follows_from_the_seed_and_not_from_what_is_played_side_b
 
     def values(deals: int, seed: int = 1, names: Sequence[str] = LINE_UPS, block: int = 128) -> np.ndarray:
         pairing = Pairing(SHORT, few(players, block), line_ups(3, names), seed)
-        parts = [job(Event()) for job in pairing.jobs(deals)]
+        parts = [pairing.play_blocks(*block, Event()) for block in Blocks[None](deals, pairing.at_once)]
         sizes.append([sum(len(one.values) for one in part) for part in parts])
         return np.concatenate([one.values for part in parts for one in part])
 

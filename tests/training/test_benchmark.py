@@ -174,7 +174,9 @@ def test_the_references_score_nought_and_one_to_the_last_digit(
 
 
 @pytest.mark.usefixtures("few_deals")
-def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = scored_entry(tmp_path / "whole", run, "--player", "greedy", "--games", *SMALL)
     folder = tmp_path / "stopped"
     entry = Entry("stopped", "fixed", "greedy", SMALL)
@@ -183,8 +185,10 @@ def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(run: Run, tmp_path: P
     play_cells(playing[:3], folder)
     with pytest.raises(EntryError, match=f"0 of {DEALS} deals are played"):
         scored(entry, [one.cell for one in cells_of_entry(entry, folder, ["core"], kept=folder)])
-    playing[2].cell.path(folder).write_text("{damaged")
+    damaged = playing[2].cell.path(folder)
+    damaged.write_text("{damaged")
     again = cells_of_entry(entry, folder, ["core"], kept=folder)
+    assert capsys.readouterr().err == f"noms: {damaged} is damaged: its deals are played again\n"
     assert [one.cell.is_complete for one in again] == [True, True, *[False] * 6]
     assert scored_entry(folder, run)["cells"] == whole["cells"]
 

@@ -15,7 +15,8 @@ from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import BLOCK, AgentSpec
 from noms_training.agents.table_pool import AtTables, TablePool, play, play_deal_by_deal
 from noms_training.evaluation import duplicate as module
-from noms_training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
+from noms_training.evaluation.block_store import NothingPlayedError
+from noms_training.evaluation.comparison import Comparison, compare, size_features
 from noms_training.evaluation.duplicate import (
     FIRST_OTHER,
     LINE_UPS,

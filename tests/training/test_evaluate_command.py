@@ -26,7 +26,7 @@ from noms_training.benchmark.protocol import (
     rules_of_game,
 )
 from noms_training.evaluation import comparison
-from noms_training.evaluation.comparison import NothingPlayedError
+from noms_training.evaluation.block_store import NothingPlayedError
 from noms_training.thread_pool import Done, run_jobs
 from tests.commands import Run, assert_refused, is_one_sentence, lacking
 from tests.policy.test_player import save_small
@@ -277,7 +277,7 @@ def test_ctrl_c_prints_what_there_is(run: Run, tmp_path: Path, monkeypatch: pyte
         done: Done[object] = run_jobs(*arguments, tick=tell, **others)
         return done
 
-    monkeypatch.setattr("noms_training.evaluation.comparison.run_jobs", interrupted)
+    monkeypatch.setattr("noms_training.evaluation.block_store.run_jobs", interrupted)
     file = tmp_path / "result.json"
     words = ["evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--deals", 1000, "--threads", 1]
     status, out, err = run(*words, "--json", file)

@@ -30,7 +30,8 @@ from noms_env.variants import VARIANTS, game, make_rules
 from noms_training.agents.registry import agent_spec
 from noms_training.browser.live import table_from
 from noms_training.commands.improve import summary
-from noms_training.evaluation.tournament import Folder, Plan, TournamentError
+from noms_training.evaluation.block_store import Blocks
+from noms_training.evaluation.tournament import Folder, Plan, Saved, TournamentError
 from noms_training.learn.best_response import RefusedError
 from noms_training.learn.checkpoint import CheckpointError, RunFolder, load_state
 from noms_training.learn.data.checking import ALLOWED
@@ -237,8 +238,9 @@ def test_files_of_tournaments(folder: Path, data: st.DataObject) -> None:
     block.parent.mkdir(parents=True, exist_ok=True)
     put(block, changed_json(data.draw, BLOCK))
     put(tournament.path / "plan.json", changed_json(data.draw, PLAN.as_json()))
-    saved = tournament.load(pair, 0, 4)
-    assert saved is None or (saved.alone.shape == saved.against.shape == (4,) and len(saved.lost) == 2)
+    blocks = Blocks[Saved](4, 4)
+    tournament.load(pair, blocks)
+    assert all(saved.points.shape == (2, 4) and len(saved.lost) == 2 for saved in blocks.results.values())
     is_refused(lambda: tournament.go_on(PLAN), TournamentError)
 
 

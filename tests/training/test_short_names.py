@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noms_training.evaluation.tournament import Folder, play_tournament, read_results
+from noms_training.evaluation.tournament import Folder, play_tournament, results_of
 from noms_training.publish.plots import draw_heatmap
 from noms_training.text import LONGEST, short_names
 from tests.training.test_tournament import NAMES, plan, small
@@ -36,7 +36,7 @@ def test_a_picture_with_long_names_has_room_for_its_cells(tmp_path: Path) -> Non
     of = plan(4)
     folder.begin(of)
     assert play_tournament(of, [small(name) for name in NAMES], folder) == "all"
-    results = read_results(of, [small(name) for name in NAMES], folder)
+    results = results_of(of, [small(name) for name in NAMES], folder)
     assert results is not None
     long = replace(results, plan=replace(of, players=tuple(f"{DEEP}{'long' * 40}.py:{name}" for name in NAMES)))
     with warnings.catch_warnings():

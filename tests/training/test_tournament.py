@@ -21,7 +21,7 @@ from noms_training.evaluation.tournament import (
     dump,
     markdown,
     play_tournament,
-    read_results,
+    results_of,
 )
 from tests.training.fakes import Stubborn, rules
 
@@ -40,7 +40,7 @@ def small(name: str, block: int = 16) -> AgentSpec:
 def played(folder: Folder, of: Plan, **arguments: Any) -> Results:
     players = [small(name) for name in of.players]
     assert play_tournament(of, players, folder, **arguments) == "all"
-    results = read_results(of, players, folder)
+    results = results_of(of, players, folder)
     assert results is not None
     return results
 
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Folder:
     return begun(tmp_path / "deep" / "tournament", plan())
 
 
-def results_of(values: np.ndarray, names: tuple[str, ...] = ("a", "b", "c")) -> Results:
+def fake_results(values: np.ndarray, names: tuple[str, ...] = ("a", "b", "c")) -> Results:
     return Results(plan(values.shape[2], names), values, tuple(Lost() for _ in names))
 
 
@@ -65,7 +65,7 @@ def test_ratings_by_hand() -> None:
     values[0, 1], values[1, 0] = [3.0, 5.0], [-1.0, -1.0]  # a is 2, 3 better than b
     values[0, 2], values[2, 0] = [2.0, 2.0], [-2.0, -2.0]  # and 2, 2 better than c
     values[1, 2], values[2, 1] = [0.0, 0.0], [0.0, 2.0]  # b is 0, -1 better than c
-    results = results_of(values)
+    results = fake_results(values)
     assert results.differences[0, 1].tolist() == [2.0, 3.0]
     assert results.differences[1, 0].tolist() == [-2.0, -3.0]
     ratings = results.ratings()
@@ -77,7 +77,7 @@ def test_ratings_by_hand() -> None:
 
 def test_ratings_are_the_least_squares_fit() -> None:
     rng = np.random.default_rng(0)
-    results = results_of(rng.normal(size=(4, 4, 3)) * (1 - np.eye(4))[:, :, None], ("a", "b", "c", "d"))
+    results = fake_results(rng.normal(size=(4, 4, 3)) * (1 - np.eye(4))[:, :, None], ("a", "b", "c", "d"))
     pairs = results.plan.pairs
     design = np.zeros((len(pairs) + 1, 4))
     for row, (a, b) in enumerate(pairs):
@@ -101,7 +101,7 @@ def test_the_same_player_twice_is_no_better_than_itself(folder: Folder) -> None:
     twins = Plan(("thumb", "again"), rules("noms"), 20)
     players = [agent_spec("thumb"), AgentSpec("again", agent_spec("thumb").make)]
     play_tournament(twins, players, folder)
-    results = read_results(twins, players, folder)
+    results = results_of(twins, players, folder)
     assert results is not None
     assert np.abs(results.values).max() < 1e-12
     assert results.as_json()["pairs"][0]["p_value_holm"] == 1.0
@@ -130,7 +130,9 @@ def test_json_and_markdown_say_the_same(folder: Folder) -> None:
     assert len({line.count("|") for line in lines[2:7]}) == 1
 
 
-def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(folder: Folder, tmp_path: Path) -> None:
+def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(
+    folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     expected = dump(played(begun(tmp_path / "straight", plan()), plan()).as_json())
     blocks = 0
 
@@ -144,7 +146,7 @@ def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(folder: 
     assert play_tournament(plan(), players, folder, tick=interrupt) == "ctrl-c"
     files = sorted(folder.path.glob("blocks/*/*.json"))
     assert len(files) == 4
-    half = read_results(plan(), players, folder)
+    half = results_of(plan(), players, folder)
     assert half is not None
     assert half.deals == 16  # the pairs keep pace
     before = {file: file.stat().st_mtime_ns for file in files}
@@ -154,6 +156,7 @@ def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(folder: 
     folder.go_on(plan())
     assert dump(played(folder, plan(), threads=2, tick=told.append).as_json()) == expected
     assert sum(told) == 3 * 40
+    assert f"{damaged} is damaged: its deals are played again" in capsys.readouterr().err
     assert {file for file, at in before.items() if file.stat().st_mtime_ns != at} == {damaged}
 
 
@@ -191,18 +194,18 @@ def test_results_end_before_the_first_gap(folder: Folder) -> None:
     played(folder, plan())
     players = [small(name) for name in NAMES]
     folder.file_of((0, 2), 16).unlink()
-    half = read_results(plan(), players, folder)
+    half = results_of(plan(), players, folder)
     assert half is not None
     assert half.deals == 16
     last = json.loads(folder.file_of((1, 2), 0).read_text())
     last["alone"].pop()
     last["against"].pop()
     folder.file_of((1, 2), 0).write_text(json.dumps(last))
-    assert read_results(plan(), players, folder) is None  # a block of another length is none
+    assert results_of(plan(), players, folder) is None  # a block of another length is none
 
 
 def test_too_few_deals_have_no_results(folder: Folder) -> None:
-    assert read_results(plan(), [small(name) for name in NAMES], folder) is None
+    assert results_of(plan(), [small(name) for name in NAMES], folder) is None
 
 
 @pytest.mark.parametrize(
@@ -243,7 +246,7 @@ def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> No
     players = [small("greedy"), AgentSpec("fails", lambda: Stubborn(raises=True), None, 16), small("thumb")]
     of = plan(20, names)
     assert play_tournament(of, players, folder, threads=2) == "all"
-    results = read_results(of, players, folder)
+    results = results_of(of, players, folder)
     assert results is not None
     lost = np.flatnonzero(dealt(of.rules, np.arange(20), "dev").batch.tables.dealer == 0)
     tables = 16 * len(lost)  # eight seatings, two pairs
@@ -263,7 +266,7 @@ def test_who_fails_loses_no_tables_of_deals_that_are_left_out(folder: Folder) ->
     of = plan(32, names)
     assert play_tournament(of, players, folder, threads=2) == "all"
     folder.file_of((0, 2), 16).unlink()
-    stopped = read_results(of, players, folder)
+    stopped = results_of(of, players, folder)
     assert stopped is not None
     assert stopped.values.shape[2] == 16
     lost = np.count_nonzero(dealt(of.rules, np.arange(16), "dev").batch.tables.dealer == 0)

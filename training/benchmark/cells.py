@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -21,15 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from noms_env._files import write_atomically
-
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
+from ..evaluation.block_store import Blocks, play_left, read_results, write_results
 from ..evaluation.duplicate import ALONE, Lost, Pairing, line_ups
 from ..learn.data.workers import in_ray
 from ..text import printable
-from ..thread_pool import Ending, run_jobs
-from .entry import Entry, EntryError, entry_player, player_sha256, read_json
+from ..thread_pool import Ending
+from .entry import Entry, EntryError, entry_player, fits, player_sha256
 from .protocol import DEAL_SET, PLAYER_SEED, POLICIES, PUBLISHED, Field, Part, cells_of, field_player, rules_of_game
 
 FORMAT = "noms-benchmark-cell/2"
@@ -42,6 +40,10 @@ PATTERN = {
 """Of the file of a cell (`entry.fits`)."""
 UNIT = 10_000
 """Of a point."""
+
+
+Played = tuple[list[int], Lost, float]
+"""The points of the deals of a block as whole numbers, the tables that were lost, and the processor seconds it took."""
 
 
 @dataclass
@@ -102,8 +104,6 @@ class Cell:
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all; OSError if it cannot be written."""
-        path = self.path(folder)
-        path.parent.mkdir(parents=True, exist_ok=True)
         document = {
             "format": FORMAT,
             "game": self.game,
@@ -113,19 +113,25 @@ class Cell:
             "lost": {str(first): asdict(self.lost[first]) for first in sorted(self.lost)},
             "points": {str(first): self.blocks[first] for first in sorted(self.blocks)},
         }
-        write_atomically(path, json.dumps(document, separators=(",", ":")).encode() + b"\n")
+        write_results(self.path(folder), document)
 
     def load(self, folder: Path) -> None:
-        """Take over the blocks that its file has, if it is of the same players; a damaged file is as none."""
-        try:
-            document = read_json(self.path(folder), "no deals are kept", PATTERN)
-            same = (document["player_sha256"], document["field_sha256"]) == (self.player_sha256, self.field_sha256)
-            blocks = {int(first): points for first, points in document["points"].items()}
-            lost = {int(first): Lost(of["tables"], [*map(printable, of["why"])]) for first, of in document["lost"].items()}
-        except ValueError:
+        """Take over the blocks that its file has, if it is of the same players; a damaged file is reported."""
+        kept = read_results(self.path(folder), read_cell)
+        if kept is None or (kept.player_sha256, kept.field_sha256) != (self.player_sha256, self.field_sha256):
             return
-        if same and sum(map(len, blocks.values())) <= self.field.deals:
-            self.blocks, self.lost = blocks, lost
+        if kept.deals <= self.field.deals:
+            self.blocks, self.lost = kept.blocks, kept.lost
+
+
+def read_cell(document: Any) -> Cell:
+    """A cell as `Cell.save` writes it; ValueError if it is none."""
+    if not fits(document, PATTERN):
+        raise ValueError("it is no cell")
+    blocks = {int(first): points for first, points in document["points"].items()}
+    lost = {int(first): Lost(of["tables"], [*map(printable, of["why"])]) for first, of in document["lost"].items()}
+    field = Field(document["field"], document["deals"], "core")
+    return Cell(document["game"], document["seed"], field, document["player_sha256"], document["field_sha256"], blocks, lost)
 
 
 @dataclass(frozen=True)
@@ -136,13 +142,19 @@ class Playing:
     pairing: Pairing
     names: tuple[str, str]
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Those that are still to be played: the first deal of each, and how many it has."""
-        deals, block = self.cell.field.deals, self.pairing.block
-        for first in range(0, deals, block):
-            count = min(block, deals - first)
-            if len(self.cell.blocks.get(first, [])) != count:
-                yield first, count
+    @property
+    def by_name(self) -> tuple[str, tuple[str, str], tuple[str | None, str | None]]:
+        """What `play_by_name` needs: the game, the names of the players, and what their files must be."""
+        return self.cell.game, self.names, (self.cell.player_sha256, self.cell.field_sha256)
+
+    @property
+    def blocks(self) -> Blocks[Played]:
+        """The blocks of the cell; a block of another length is to be played again."""
+        blocks, cell = Blocks[Played](self.cell.field.deals, self.pairing.block), self.cell
+        for first, count in blocks:
+            if len(cell.blocks.get(first, [])) == count:
+                blocks.results[first] = cell.blocks[first], cell.lost.get(first, Lost()), 0.0
+        return blocks
 
 
 Run = tuple[str, int]
@@ -213,10 +225,6 @@ def field_spec(field: Field, game: str) -> AgentSpec:
     return spec
 
 
-Played = tuple[list[int], Lost, float]
-"""The points of the deals of a block as whole numbers, the tables that were lost, and the processor seconds it took."""
-
-
 def play_cells(
     playing: Sequence[Playing],
     folder: Path | None,
@@ -243,37 +251,32 @@ def play_cells(
         WorkerError: a process on the cluster was killed.
         EntryError: a machine of the cluster has another policy.
     """
-    for one in playing:
-        tick(one.cell.deals)
-    blocks = [(one, first, count) for one in playing for first, count in one.blocks()]
     seconds = 0.0
 
-    def keep(number: int, played: Played) -> None:
+    def keep(number: int, first: int, played: Played) -> None:
         nonlocal seconds
-        one, first, _ = blocks[number]
+        cell = playing[number].cell
         points, lost, used = played
-        one.cell.add(first, points, lost)
+        cell.add(first, points, lost)
         seconds += used
         if folder is not None:
-            one.cell.save(folder)
-        tick(len(points))
+            cell.save(folder)
 
-    if on_ray and blocks:
-        jobs = (
-            (one.cell.game, one.names, (one.cell.player_sha256, one.cell.field_sha256), first, count)
-            for one, first, count in blocks
-        )
+    if on_ray:
+        left = [(number, *block) for number, one in enumerate(playing) for block in one.blocks.left]
+        tick(sum(one.cell.deals for one in playing))
         try:
-            for number, played in enumerate(in_ray(play_by_name, jobs)):
-                keep(number, played)
+            jobs = ((*playing[number].by_name, first, count) for number, first, count in left)
+            for (number, first, count), played in zip(left, in_ray(play_by_name, jobs) if left else (), strict=True):
+                keep(number, first, played)
+                tick(count)
         except KeyboardInterrupt:
             return "ctrl-c", seconds
         return "all", seconds
     one_thread_of_torch()
     before = time.process_time()
-    ending = run_jobs(
-        [partial(play_block, one.pairing, first, count) for one, first, count in blocks], threads, tick=keep
-    ).ending
+    series = [(one.blocks, partial(play_block, one.pairing)) for one in playing]
+    ending = play_left(series, threads, keep=keep, tick=tick)
     return ending, time.process_time() - before
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from ..agents.registry import compile_players
 from ..agents.spec import device_of
 from ..console import colour, fitted, new_table, say, terminal
-from ..evaluation.comparison import NothingPlayedError
+from ..evaluation.block_store import NothingPlayedError
 from ..evaluation.cross_play import CrossPlay, cross_play
 from ..evaluation.statistics import estimate, plus_minus
 from ..options import by_default, rules_of

@@ -17,7 +17,8 @@ from ..agents.spec import AgentSpec, device_of
 from ..agents.table_pool import make_rule_sets
 from ..benchmark.protocol import DEAL_SET, FROZEN, ONE, PROTOCOL, ZERO, field_of, references
 from ..console import print_lines, terminal
-from ..evaluation.comparison import Comparison, NothingPlayedError, compare
+from ..evaluation.block_store import NothingPlayedError
+from ..evaluation.comparison import Comparison, compare
 from ..evaluation.duplicate import ALONE, LINE_UPS, line_ups
 from ..evaluation.matches import Matches, compare_matches
 from ..evaluation.report import as_json, print_comparison

@@ -27,7 +27,6 @@ from ..evaluation.tournament import (
     dump,
     markdown,
     play_tournament,
-    read_results,
     sentences,
 )
 from ..extras import MissingExtraError
@@ -111,7 +110,7 @@ def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) 
     with file_errors(f"cannot write in {folder.path}"):
         with progress_bar(title, "deals", plan.deals * len(plan.pairs)) as tick:
             ending = play_tournament(plan, players, folder, threads=threads, tick=tick)
-        results = read_results(plan, players, folder)
+        results = results_of(plan, players, folder)
         if results is not None:
             show(results)
             write(results, folder)

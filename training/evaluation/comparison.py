@@ -23,8 +23,9 @@ from noms_env.variants.families import EXACT_BID
 
 from ..agents.registry import label
 from ..agents.spec import BLOCK, AgentSpec, check_together, deals_at_once, device_of, threads_of
-from ..thread_pool import Ending, run_jobs
+from ..thread_pool import Ending
 from .behaviour_stats import Tally, count_deals
+from .block_store import Blocks, play_left
 from .duplicate import (
     ALONE,
     FIRST_OTHER,
@@ -159,25 +160,10 @@ def compare(
     check_together((a, b), rules)
     controlled = deals <= MOST_CONTROLLED or min(a.block, b.block) < BLOCK
     pairing = Pairing(rules, (a, b), line_ups(rules.seats, names), seed, deal_set, controlled)
-    done = run_jobs(
-        pairing.jobs(deals),
-        threads_of((a, b), threads),
-        until=until,
-        tick=lambda _, blocks: tick(sum(len(block.values) for block in blocks)),
-    )
-    blocks = [block for part in done.results for block in part]
-    if sum(len(block.values) for block in blocks) < 2:
-        raise NothingPlayedError(done.ending)
-    played = Block.joined(blocks)
-    return Comparison((a.name, b.name), rules, pairing.line_ups, played, seed, deal_set, done.ending, device_of((a, b)))
-
-
-class NothingPlayedError(Exception):
-    """Stopped before two deals were done; `ending` tells by what."""
-
-    def __init__(self, ending: Ending) -> None:
-        super().__init__("stopped before two deals were done")
-        self.ending = ending
+    blocks = Blocks[list[Block]](deals, pairing.at_once)
+    ending = play_left([(blocks, pairing.play_blocks)], threads_of((a, b), threads), until=until, tick=tick)
+    played = Block.joined([block for part in blocks.joined(ending) for block in part])
+    return Comparison((a.name, b.name), rules, pairing.line_ups, played, seed, deal_set, ending, device_of((a, b)))
 
 
 Runner = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
@@ -245,18 +231,16 @@ def alone_in_field(
     Failures of the players are raised. The arguments are those of `figures`.
     """
     pairing = Pairing(rules, (hero, opponent), line_ups(rules.seats, (ALONE,)), seed, strict=True)
-    parts = runner([partial(job, Event()) for job in pairing.jobs(deals)])
+    jobs = [partial(pairing.play_blocks, *block, Event()) for block in Blocks[None](deals, pairing.at_once)]
+    parts = runner(jobs)
     return estimate(np.concatenate([block.values.mean(axis=1) for blocks in parts for block in blocks]))
 
 
 def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another) -> Tally:
     """What a player does at tables with nobody else, each deal once; the arguments are those of `figures`."""
-    at_once = deals_at_once([player], 1)
 
-    def job(first: int) -> Tally:
-        numbers = np.arange(first, min(first + at_once, deals))
-        pool = played_alone(rules, player, numbers, (seed, first), "dev", Event())
+    def job(first: int, count: int) -> Tally:
+        pool = played_alone(rules, player, first + np.arange(count), (seed, first), "dev", Event())
         return count_deals(pool.tables, rules)
 
-    jobs = [partial(job, first) for first in range(0, deals, at_once)]
-    return sum(runner(jobs), Tally())
+    return sum(runner([partial(job, *block) for block in Blocks[None](deals, deals_at_once([player], 1))]), Tally())

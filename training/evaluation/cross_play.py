@@ -16,9 +16,8 @@ other's field what the weaker loses. So the loss is the mean over all ordered pa
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import combinations
 from threading import Event
 from typing import Any
@@ -33,8 +32,8 @@ from ..agents.guarded import seated
 from ..agents.registry import hashes
 from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, named_in_file, threads_of
 from ..agents.table_pool import TablePool, play_deal_by_deal
-from ..thread_pool import Ending, run_jobs
-from .comparison import NothingPlayedError
+from ..thread_pool import Ending
+from .block_store import Blocks, play_left
 from .deal_sets import described
 from .duplicate import ALONE, LEAST_MIXED, MIXED, dealt, line_ups, played_alone, seating_of, unit_of
 from .statistics import Estimate, estimate
@@ -139,12 +138,11 @@ def cross_play(
         raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals:,}")
     check_together(players, rules)
     tables = _Tables(rules, players, seed, deal_set)
-    done = run_jobs(tables.jobs(deals), threads_of(players, threads), tick=lambda _, block: tick(block.shape[-1]))
-    if sum(block.shape[-1] for block in done.results) < 2:
-        raise NothingPlayedError(done.ending)
-    joined = np.concatenate(done.results, axis=-1)
-    points = {kind: joined[place] for place, kind in enumerate(tables.kinds)}
-    return CrossPlay(names, rules, points, deal_set, done.ending)
+    games = sum(len(line_up.seatings) for line_up in line_ups(rules.seats))
+    blocks = Blocks[np.ndarray](deals, deals_at_once(players, games))
+    ending = play_left([(blocks, tables.play)], threads_of(players, threads), tick=tick)
+    points = dict(zip(tables.kinds, np.concatenate(blocks.joined(ending), axis=-1), strict=True))
+    return CrossPlay(names, rules, points, deal_set, ending)
 
 
 @dataclass(frozen=True)
@@ -160,11 +158,6 @@ class _Tables:
     def kinds(self) -> tuple[str, ...]:
         """Kinds of tables that there are with so many seats."""
         return (ALONE, MIXED) if self.rules.seats >= LEAST_MIXED else (ALONE,)
-
-    def jobs(self, deals: int) -> Iterator[Callable[[Event], np.ndarray]]:
-        """What there is to do for so many deals, block by block."""
-        block = deals_at_once(self.players, sum(len(line_up.seatings) for line_up in line_ups(self.rules.seats)))
-        return (partial(self.play, first, min(block, deals - first)) for first in range(0, deals, block))
 
     def play(self, first: int, count: int, stop: Event) -> np.ndarray:
         """Points of a block of deals, float64, shape (kinds, policies, policies, count)."""

@@ -27,9 +27,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Event
 from typing import NamedTuple, TypeVar
 
@@ -220,10 +219,6 @@ class Pairing:
     def at_once(self) -> int:
         """Deals that are played side by side: a block, or several on a GPU."""
         return deals_at_once(self.players, sum(len(line_up.seatings) for line_up in self.line_ups))
-
-    def jobs(self, deals: int) -> Iterator[Callable[[Event], list[Block]]]:
-        """What there is to do for so many deals, one part after another."""
-        return (partial(self.play_blocks, first, min(self.at_once, deals - first)) for first in range(0, deals, self.at_once))
 
     def play(self, first: int, count: int, stop: Event) -> Block:
         """`play_blocks`, all blocks joined."""

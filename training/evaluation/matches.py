@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from threading import Event
 
 import numpy as np
@@ -19,9 +18,9 @@ from noms_env.variants import Rules
 from ..agents.guarded import seated
 from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, threads_of
 from ..agents.table_pool import TablePool, play_deal_by_deal
-from ..thread_pool import Ending, run_jobs
+from ..thread_pool import Ending
 from .behaviour_stats import SEATS
-from .comparison import NothingPlayedError
+from .block_store import Blocks, play_left
 from .duplicate import AGAINST, ALONE, deal_seed, line_ups, seating_of
 from .statistics import Estimate, estimate
 
@@ -93,16 +92,13 @@ def compare_matches(
     seatings = np.concatenate([line_up.seatings for line_up in line_ups(rules.seats, (ALONE, AGAINST))])
     block = deals_at_once((a, b), len(seatings), BLOCK if min(a.block, b.block) >= BLOCK else 1)
 
-    def play_block(first: int, stop: Event) -> tuple[np.ndarray, int]:
-        numbers = range(first, min(first + block, matches))
-        return play_matches(rules, (a, b), seatings, numbers, seed, deal_set, stop)
+    def play_block(first: int, count: int, stop: Event) -> tuple[np.ndarray, int]:
+        return play_matches(rules, (a, b), seatings, range(first, first + count), seed, deal_set, stop)
 
-    jobs = (partial(play_block, first) for first in range(0, matches, block))
-    done = run_jobs(jobs, threads_of((a, b), threads), until=until, tick=lambda _, result: tick(len(result[0])))
-    if sum(len(shares) for shares, _ in done.results) < 2:
-        raise NothingPlayedError(done.ending)
-    shares = np.concatenate([shares for shares, _ in done.results])
-    return Matches(shares, sum(deals for _, deals in done.results), done.ending)
+    blocks = Blocks[tuple[np.ndarray, int]](matches, block)
+    ending = play_left([(blocks, play_block)], threads_of((a, b), threads), until=until, tick=tick)
+    shares, deals = zip(*blocks.joined(ending), strict=True)
+    return Matches(np.concatenate(shares), sum(deals), ending)
 
 
 def play_matches(

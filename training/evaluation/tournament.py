@@ -31,9 +31,10 @@ from noms_env.version import ENV_VERSION
 
 from ..agents.spec import AgentSpec, check_together, device_of, named_in_file, threads_of
 from ..text import markdown_table
-from ..thread_pool import Ending, run_jobs
+from ..thread_pool import Ending
+from .block_store import Blocks, Play, play_left, points_of, read_results, write_results
 from .deal_sets import described
-from .duplicate import AGAINST, ALONE, Block, Lost, Pairing, line_ups, unit_of
+from .duplicate import AGAINST, ALONE, Lost, Pairing, line_ups, unit_of
 from .statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
 
 FORMAT = "noms-tournament/1"
@@ -43,14 +44,14 @@ MOST_DEALS = 1_000_000
 
 
 class Saved(NamedTuple):
-    """A block in a file: points of the first player alone and against the second, float64, shape (deals,); tables lost."""
+    """What a file keeps of a block of a pair.
 
-    alone: np.ndarray
-    against: np.ndarray
+    `points`, float64, shape (2, deals), are those of the first player above the second: it alone, and the second alone against
+    it. `lost` are the tables that each of them lost.
+    """
+
+    points: np.ndarray
     lost: list[Lost]
-
-
-"""A block as its file holds it: `alone` and `against`, the value of each deal for the first of the pair, and `lost`."""
 
 
 class TournamentError(ValueError):
@@ -159,28 +160,26 @@ class Folder:
         """The file of a block."""
         return self.path / BLOCKS / f"{pair[0]}-{pair[1]}" / f"{first:08}.json"
 
-    def save(self, pair: tuple[int, int], first: int, block: Block, seats: int) -> None:
-        """Write a block.
+    def save(self, pair: tuple[int, int], first: int, saved: Saved) -> None:
+        """Write a block; OSError if it cannot be written."""
+        alone, against = saved.points.tolist()
+        document = {"alone": alone, "against": against, "lost": [asdict(lost) for lost in saved.lost]}
+        write_results(self.file_of(pair, first), document)
 
-        Raises:
-            OSError: it cannot be written.
-        """
-        file = self.file_of(pair, first)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        alone, against = block.values[:, :seats].mean(axis=1), block.values[:, seats:].mean(axis=1)
-        saved = {"alone": alone.tolist(), "against": against.tolist(), "lost": [asdict(lost) for lost in block.lost]}
-        write_atomically(file, json.dumps(saved).encode() + b"\n")
+    def load(self, pair: tuple[int, int], blocks: Blocks[Saved]) -> None:
+        """Add the blocks of a pair whose files are there; one that has another number of deals is to be played again."""
+        for first, count in blocks:
+            saved = read_results(self.file_of(pair, first), read_saved)
+            if saved is not None and saved.points.shape[1] == count:
+                blocks.results[first] = saved
 
-    def load(self, pair: tuple[int, int], first: int, count: int) -> Saved | None:
-        """A block; None if it is not played yet or its file is damaged."""
-        try:
-            saved = parse_json(read_file(self.file_of(pair, first)))
-            points = np.array([saved["alone"], saved["against"]], np.float64)
-            lost = [Lost(**one) for one in saved["lost"]]
-        except (OSError, ValueError, LookupError, TypeError):
-            return None
-        is_whole = points.shape == (2, count) and bool(np.isfinite(points).all()) and len(lost) == 2
-        return Saved(points[0], points[1], lost) if is_whole else None
+
+def read_saved(document: Any) -> Saved:
+    """A block as `Folder.save` writes it; ValueError, LookupError or TypeError if it is none."""
+    lost = [Lost(**of_player) for of_player in document["lost"]]
+    if len(lost) != 2:
+        raise ValueError("a pair has two players")
+    return Saved(points_of([document["alone"], document["against"]], 2), lost)
 
 
 def has_grown_from(name: str, before: Any, now: Any) -> bool:
@@ -221,31 +220,31 @@ def play_tournament(
     check_together(players, plan.rules)
     if device_of(players) != plan.device:
         raise ValueError(f"the players of this plan are of {plan.device}, not of {device_of(players)}")
-    left: list[tuple[tuple[int, int], int]] = []
-    jobs: list[Callable[[Event], Block]] = []
-    for pair, pairing, first, count in blocks_of(plan, players):
-        if folder.load(pair, first, count) is not None:
-            tick(count)
-        else:
-            left.append((pair, first))
-            jobs.append(partial(pairing.play, first, count))
+    series = load_series(plan, players, folder)
 
-    def keep(number: int, block: Block) -> None:
-        folder.save(*left[number], block, plan.rules.seats)
-        tick(len(block.values))
+    def keep(number: int, first: int, saved: Saved) -> None:
+        folder.save(plan.pairs[number], first, saved)
 
-    return run_jobs(jobs, threads_of(players, threads), tick=keep).ending
+    return play_left(series, threads_of(players, threads), keep=keep, tick=tick)
 
 
-def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[int, int], Pairing, int, int]]:
-    """All blocks: pair, what plays them, first deal, number of deals; the pairs keep pace with one another."""
-    seatings = line_ups(plan.rules.seats, (ALONE, AGAINST))
-    pairings = {
-        (a, b): Pairing(plan.rules, (players[a], players[b]), seatings, plan.seed, plan.deal_set) for a, b in plan.pairs
-    }
-    found = [(first, pair) for pair, one in pairings.items() for first in range(0, plan.deals, one.at_once)]
-    for first, pair in sorted(found):
-        yield pair, pairings[pair], first, min(pairings[pair].at_once, plan.deals - first)
+def load_series(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> list[tuple[Blocks[Saved], Play[Saved]]]:
+    """For each pair the blocks, with what the folder has of them, and what plays them."""
+    seats = plan.rules.seats
+    seatings = line_ups(seats, (ALONE, AGAINST))
+
+    def play(pairing: Pairing, first: int, count: int, stop: Event) -> Saved:
+        block = pairing.play(first, count, stop)
+        halves = block.values[:, :seats], block.values[:, seats:]
+        return Saved(np.array([half.mean(axis=1) for half in halves]), [*block.lost])
+
+    series = list[tuple[Blocks[Saved], Play[Saved]]]()
+    for a, b in plan.pairs:
+        pairing = Pairing(plan.rules, (players[a], players[b]), seatings, plan.seed, plan.deal_set)
+        blocks = Blocks[Saved](plan.deals, pairing.at_once)
+        folder.load((a, b), blocks)
+        series.append((blocks, partial(play, pairing)))
+    return series
 
 
 @dataclass(frozen=True)
@@ -306,30 +305,21 @@ class Results:
         }
 
 
-def read_results(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Results | None:
+def results_of(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Results | None:
     """The results of the deals that all pairs have played; None before there are two such deals."""
-    parts: dict[tuple[int, int], list[Saved]] = {pair: [] for pair in plan.pairs}
-    begins: dict[tuple[int, int], list[int]] = {pair: [] for pair in plan.pairs}
-    gaps: set[tuple[int, int]] = set()
-    for pair, _, first, count in blocks_of(plan, players):
-        saved = folder.load(pair, first, count)
-        if saved is None:
-            gaps.add(pair)
-        elif pair not in gaps:
-            parts[pair].append(saved)
-            begins[pair].append(first)
-    deals = min(sum(len(part.alone) for part in played) for played in parts.values())
+    series = [blocks for blocks, _ in load_series(plan, players, folder)]
+    deals = min(blocks.deals_done for blocks in series)
     if deals < 2:
         return None
     number = len(plan.players)
     values, lost = np.zeros((number, number, deals)), [Lost() for _ in range(number)]
-    for (a, b), played in parts.items():
-        values[a, b] = np.concatenate([part.alone for part in played])[:deals]
-        values[b, a] = -np.concatenate([part.against for part in played])[:deals]
-        for first, part in zip(begins[a, b], played, strict=True):
-            for player, one in zip((a, b), part.lost, strict=True):
-                if first < deals:
-                    lost[player] += one
+    for (a, b), blocks in zip(plan.pairs, series, strict=True):
+        played = [blocks.results[first] for first, _ in blocks.done if first < deals]
+        values[a, b], against = np.concatenate([saved.points for saved in played], axis=1)[:, :deals]
+        values[b, a] = -against
+        for saved in played:
+            lost[a] += saved.lost[0]
+            lost[b] += saved.lost[1]
     return Results(plan, values, tuple(lost))
 
 

@@ -16,7 +16,8 @@ from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
-from ..evaluation.comparison import NothingPlayedError, compare, points_figure
+from ..evaluation.block_store import NothingPlayedError
+from ..evaluation.comparison import compare, points_figure
 from ..evaluation.duplicate import ALONE
 from ..evaluation.statistics import Estimate
 from ..progress_bar import progress_bar

@@ -1,0 +1,70 @@
+"""Blocks of deals: what is left, what counts as done, and what files keep."""
+
+import json
+import os
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pytest
+
+from noms_training.evaluation.block_store import (
+    Blocks,
+    NothingPlayedError,
+    play_left,
+    points_of,
+    read_results,
+    write_results,
+)
+
+
+def test_blocks_cover_the_deals_and_count_up_to_the_first_gap() -> None:
+    blocks = Blocks[str](10, 4)
+    assert list(blocks) == blocks.left == [(0, 4), (4, 4), (8, 2)]
+    blocks.results = {0: "a", 8: "c"}
+    assert (blocks.left, blocks.done, blocks.deals_done, blocks.joined("all")) == ([(4, 4)], [(0, 4)], 4, ["a"])
+    with pytest.raises(NothingPlayedError) as nothing:
+        Blocks(10, 1, {0: "a"}).joined("time")
+    assert nothing.value.ending == "time"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_series_keep_pace_and_what_is_there_is_not_played_again(threads: int) -> None:
+    def play(first: int, count: int, stop: Event) -> range:
+        return range(first, first + count)
+
+    series = [Blocks[range](6, 2), Blocks[range](5, 3, {0: range(3)})]
+    kept, told = list[tuple[int, int]](), list[int]()
+    ending = play_left(
+        [(blocks, play) for blocks in series],
+        threads,
+        keep=lambda number, first, _: kept.append((first, number)),
+        tick=told.append,
+    )
+    assert ending == "all"
+    assert sorted(kept) == [(0, 0), (2, 0), (3, 1), (4, 0)]
+    assert (told[0], sum(told)) == (3, 11)
+    assert [[deal for part in blocks.joined("all") for deal in part] for blocks in series] == [[*range(6)], [*range(5)]]
+
+
+def test_damaged_files_are_reported_and_missing_ones_are_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "deep" / "0.json"
+    assert read_results(file, list) is None
+    write_results(file, [1, 2])
+    assert read_results(file, list) == [1, 2]
+    assert capsys.readouterr().err == ""
+    for content in (b"[1, 2", b"7", b"\xff", b"[1e999]", b"[" * 100_000):
+        file.write_bytes(content)
+        assert read_results(file, lambda values: points_of([values], 1)) is None
+        assert str(file) in capsys.readouterr().err
+    file.unlink()
+    os.mkfifo(file)
+    assert read_results(file, list) is None
+    assert "damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("values", [[[1.0]], [[1.0], [float("nan")]], [[1.0], [1.0, 2.0]], [1.0, 2.0], "ab", None])
+def test_points_of_another_shape_are_refused(values: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        points_of(values, 2)
+    np.testing.assert_array_equal(points_of(json.loads("[[1], [2.5]]"), 2), [[1.0], [2.5]])
