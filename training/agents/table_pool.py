@@ -181,10 +181,6 @@ class TablePool:
             batch.reset(batch.over)
         self.fresh = False
 
-    def observe(self) -> None:
-        """Write what the seats to act see."""
-        self.batch.observe()
-
     def step(self, actions: np.ndarray) -> None:
         """Take an action at each table whose deal goes on."""
         self._copied = None
@@ -213,20 +209,19 @@ def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
         players: who plays: each a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` where the tables lie on a GPU.
         seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
     """
-    choices = choices_of if pool.batch.device == "cpu" else choices_on_gpu
-    for actions in choices(pool, players, seating):
+    on_cpu = pool.batch.device == "cpu"
+    for actions in choices_of(pool.batch, players, seating) if on_cpu else choices_on_gpu(pool, players, seating):
         pool.step(actions)
 
 
-def choices_of(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
-    """The next action at each table whose deal goes on, until there is none; the arguments are those of `play`."""
-    batch = pool.batch
-    actions = np.zeros(len(pool), np.int64)
+def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
+    """The next action at each table whose deal goes on, until there is none; the caller steps. `seating` is that of `play`."""
+    actions = np.zeros(len(batch), np.int64)
     while True:
-        rows = np.flatnonzero(pool.goes_on)
+        rows = np.flatnonzero(~(batch.scored | batch.over))
         if len(rows) == 0:
             return
-        pool.observe()
+        batch.observe()
         who = seating[rows, batch.seat[rows]]
         for number, player in enumerate(players):
             mine = rows[who == number]

@@ -25,9 +25,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from noms_env import NUM_ACTIONS, BatchEnv, CanonicalSuits, FeatureLayout, feature_layout
+from noms_env.core.state import MAX_SEATS
 from noms_env.players import unit_draws
 
-from ..agents.table_pool import relative_points
+from ..agents.table_pool import choices_of, relative_points
 from .protocol import GAMES
 
 if TYPE_CHECKING:
@@ -103,12 +104,10 @@ class SelfPlay:
 
     def deals(self, choose: Choose) -> Decisions:
         """Play the next deal at each table to its end."""
-        batch, actions = self._batch, np.zeros(len(self._batch), np.int64)
         parts, steps, done = list[tuple[Tensor, ...]](), list[slice](), 0
-        batch.reset()
-        batch.observe()
-        while not batch.over.all():
-            table = np.flatnonzero(~batch.over)
+
+        def decide(batch: BatchEnv, table: np.ndarray) -> np.ndarray:
+            nonlocal done
             seat = batch.seat[table].astype(np.int64)
             seen = {"observation": batch.observation[table], "action_mask": batch.mask[table]}
             renamed, orders = self._suits.rename(seen)
@@ -118,8 +117,12 @@ class SelfPlay:
             parts.append((features, legal, *map(torch.from_numpy, (action, table, seat))))
             steps.append(slice(done, done + len(table)))
             done += len(table)
-            actions[table] = self._suits.meant(action, orders)
-            batch.step(actions, observe=True)
+            return np.asarray(self._suits.meant(action, orders))
+
+        batch = self._batch
+        batch.reset()
+        for actions in choices_of(batch, [decide], np.zeros((len(batch), MAX_SEATS), np.int64)):
+            batch.step(actions)
         self.decisions += done
         features, legal, action_of, table_of, seat_of = (torch.cat(column) for column in zip(*parts, strict=True))
         paid = torch.from_numpy(relative_points(batch.tables.points, np.full(len(batch), self._seats)))
