@@ -27,6 +27,7 @@ from ..evaluation.tournament import (
     dump,
     markdown,
     play_tournament,
+    results_of,
     sentences,
 )
 from ..extras import MissingExtraError
