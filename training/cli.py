@@ -11,10 +11,9 @@ import runpy
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ usage: noms COMMAND ...
 Seven card games of the nomination whist family: play them, record and check
 games, train policies, measure players. `noms COMMAND --help` describes a
 command, `noms --version` prints the version, and `noms --print-completion bash`
-what completes commands, options and values in a shell (bash or zsh).
+what completes commands and options in a shell (bash or zsh).
 
 {commands}
 
@@ -136,12 +135,12 @@ def run(words: Sequence[str]) -> int:
 
         hint = perhaps(first, [*COMMANDS, "--help", "--version", "--print-completion"])
         raise CommandError(f"there is no command {first!r}; {hint} commands are {', '.join(COMMANDS)}")
-    from .command_words import parsed
+    from .command_words import parse
 
     with wrong_arguments():
         function = deferred(load(first, words[1:]))
         others = ["--help" if word == "--help-all" else word for word in words[1:]]  # of the function `command` knows which
-        command: Callable[[], int] = parsed(function, f"noms {first}", others)
+        command: Callable[[], int] = parse(function, f"noms {first}", others)
     from noms_env.players.foreign_code import ForfeitError, by_command_line
 
     try:
@@ -157,19 +156,16 @@ def run(words: Sequence[str]) -> int:
 
 
 def print_completion(shell: str) -> int:
-    """Print what completes commands, options and values in a shell; CommandError if there is no script for it."""
+    """Print what completes commands and options in a shell; CommandError if there is no script for it."""
     import tyro
-
-    from .completion import with_values
 
     if shell not in SHELLS:
         raise CommandError(f"--print-completion wants one of {', '.join(SHELLS)}, not {shell!r}")
     app = tyro.extras.SubcommandApp()
     for name in COMMANDS:
         app.command(name=name)(load(name, []))
-    with redirect_stdout(StringIO()) as script, suppress(SystemExit):
+    with suppress(SystemExit):
         app.cli(prog="noms", args=["--tyro-print-completion", shell])
-    print(with_values(script.getvalue(), {name: summary for name, (_, summary) in COMMANDS.items()}), end="")
     return 0
 
 

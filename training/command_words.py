@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
@@ -19,18 +18,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from .commands.common import CommandError
 
-REWORDED = (
-    (r"Unrecognized options: ([^, ]+).*", r"{prog} does not take \1"),
-    (r"Missing from [^:]*: (.*)", r"{prog} needs \1"),
-    (r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*?),?\)\.", r"\2 must be one of \3, not '\1'"),
-    (r"Missing value for argument '(.*)'\. Expected.*", r"\1 needs a value"),
-    (r"Expected one of \{(.*)\}\.", r"{prog} needs one of \1"),
-    (r"Error parsing (\S+): (.*)", r"\1 \2"),
-)
-"""What tyro says, and what a user reads."""
 KINDS = {int: "an integer", float: "a number", str: "a text"}
-UNBROKEN = 10_000
-"""Columns of a terminal in which no sentence is broken."""
 
 registry = ConstructorRegistry()
 
@@ -78,20 +66,7 @@ def _value(kind: Any, word: str) -> Any:
         raise ValueError(f"must be {KINDS[kind]}, not {word!r}") from None
 
 
-class _Said(io.StringIO):
-    """Keeps what tyro prints, with the boxes that `sentence` takes apart, and for a terminal in colours."""
-
-    encoding = "utf-8"
-
-    def __init__(self, terminal: bool) -> None:
-        super().__init__()
-        self._terminal = terminal
-
-    def isatty(self) -> bool:
-        return self._terminal
-
-
-def parsed(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any:
+def parse(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any:
     """Call a function with the arguments that words give it.
 
     Args:
@@ -106,40 +81,38 @@ def parsed(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any
         CommandError: the words are refused.
         SystemExit: the help was asked for, and is printed.
     """
-    wants_help, columns = not {"-h", "--help"}.isdisjoint(words), shutil.get_terminal_size().columns
-    said, width = _Said(wants_help and sys.stdout.isatty()), columns if wants_help else UNBROKEN
+    wants_help = bool({"-h", "--help"} & set(words))
+    said = _Said(wants_help and sys.stdout.isatty())
     try:
-        with terminal_width(width), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             return tyro.cli(function, prog=prog, args=words, registry=registry)
     except SystemExit as end:
         if end.code:
             help_word = getattr(function, "full_help", "--help")
-            raise CommandError(f"{sentence(said.getvalue(), prog)}; see {prog} {help_word}") from None
-        prose = re.compile(r"(?m)^[A-Za-z-].*$")
-        print(prose.sub(lambda line: textwrap.fill(line[0], columns), said.getvalue()), end="")
+            raise CommandError(f"{sentence(said.getvalue())}; see {prog} {help_word}") from None
+        columns = shutil.get_terminal_size().columns  # to which tyro does not break the prose
+        print(re.sub(r"(?m)^[A-Za-z-].*$", lambda line: textwrap.fill(line[0], columns), said.getvalue()), end="")
         raise
 
 
-@contextlib.contextmanager
-def terminal_width(columns: int) -> Iterator[None]:
-    """Let tyro find a terminal of so many columns."""
-    before = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = str(columns)
-    try:
-        yield
-    finally:
-        del os.environ["COLUMNS"]
-        if before is not None:
-            os.environ["COLUMNS"] = before
+class _Said(io.StringIO):
+    """What tyro prints, with lines around it; for a terminal in colours."""
+
+    encoding = "utf-8"
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
 
 
-def sentence(box: str, prog: str) -> str:
+def sentence(box: str) -> str:
     """What a box of tyro's says, without the help on arguments, and the option that it guesses at."""
-    inner = [line.strip("│").rstrip() for line in box.splitlines() if line[:1] == "│"]
+    inner = [line.strip("│") for line in box.splitlines() if line[:1] == "│"]
     said = itertools.takewhile(lambda line: "──" not in line, inner)
     text = " ".join(line.strip() for line in said if not line.startswith(" " * 8))
-    for pattern, better in REWORDED:
-        text = re.sub(pattern, better.replace("{prog}", prog.removeprefix("noms ")), text)
-    text = re.sub(r"\bconfig\.(\w+) (\w+)", lambda part: f"--{part[1]}.{part[2]}".replace("_", "-"), text)
+    text = re.sub(r"^Error parsing (--\S+):", r"\1", text)
     guess = re.search(r"Perhaps you meant:\W+(--[\w.-]+)", box)
-    return text + (f" (did you mean {guess[1]}?)" if guess else "")
+    return text.rstrip(".") + (f" (did you mean {guess[1]}?)" if guess else "")

@@ -61,7 +61,7 @@ def test_what_is_collected_is_what_the_processors_tables_show(variant: str) -> N
     logits = run.actor.frozen()
     where, taken = np.zeros(5, np.int64), 0
     while len(rows := np.flatnonzero(pool.goes_on)):
-        pool.observe()
+        pool.batch.observe()
         features, mask, order = encoding.encode(pool.batch.observation, pool.batch.mask, rows)
         assert pool.batch.hidden_state is not None
         hidden = encoding.encode_hidden(pool.batch.hidden_state, rows, order)
