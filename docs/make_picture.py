@@ -13,8 +13,8 @@ from noms_env import show
 from noms_env.players import ask, load_player
 from noms_env.record import record_matches
 from noms_env.show.pixels import png
-from noms_training.browser.film import Shown
-from noms_training.browser.pictures import animation, drawings
+from noms_training.play.browser.film import Shown
+from noms_training.play.browser.pictures import animation, drawings
 
 PICTURE = Path(__file__).parent / "table.png"
 ANIMATION = PICTURE.with_suffix(".gif")

@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from noms_training.browser.connections import server_of
-from noms_training.browser.hall import Hall
-from noms_training.browser.server import application
+from noms_training.play.browser.connections import server_of
+from noms_training.play.browser.hall import Hall
+from noms_training.play.browser.server import application
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 
 from noms_env.policy import player as policies
 from noms_training.cli import main
-from noms_training.terminal.progress import Lines
+from noms_training.learn.progress import Lines
 from tests.cases import some
 from tests.policy.test_player import rules_of, save_small
 from tests.test_docs_site import PAGES, ROOT, blocks_of, noms_lines

@@ -10,7 +10,7 @@ import pytest
 from noms_env import record as records
 from noms_env.record import Recorder, read_records, record_matches, write_records
 from noms_env.table import Table
-from noms_training.terminal.deal_text import deal_lines
+from noms_training.play.deal_text import deal_lines
 from tests.begun import begun
 from tests.commands import Run
 

@@ -24,7 +24,7 @@ from noms_env.record import (
 from noms_env.record.recorder import player_key
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
-from noms_training.terminal.session import Seated, Session
+from noms_training.play.session import Seated, Session
 from tests import referee
 from tests.agreement import random_table
 from tests.begun import begun

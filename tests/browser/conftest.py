@@ -35,9 +35,9 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of its own."""
-    from noms_training.browser.hall import Hall
-    from noms_training.browser.lobby import Lobby
-    from noms_training.browser.messages import Limits
+    from noms_training.play.browser.hall import Hall
+    from noms_training.play.browser.lobby import Lobby
+    from noms_training.play.browser.messages import Limits
     from tests.served import served
 
     with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000, pace=0))) as address:

@@ -9,8 +9,8 @@ import pytest
 
 from noms_env.record import record_matches, write_records
 from noms_env.variants import VARIANTS
-from noms_training.browser.film import Shown, film_of
-from noms_training.browser.page import page_of
+from noms_training.play.browser.film import Shown, film_of
+from noms_training.play.browser.page import page_of
 
 pytestmark = pytest.mark.browser
 NewPage = Callable[..., Any]
@@ -211,9 +211,9 @@ def test_a_link_is_good_once_and_the_seat_is_open_in_one_window(new_page: NewPag
 
 
 def test_a_player_that_fails_can_be_replaced(new_page: NewPage, tmp_path: Path) -> None:
-    from noms_training.browser.hall import Hall
-    from noms_training.browser.lobby import Lobby
-    from noms_training.browser.messages import Limits
+    from noms_training.play.browser.hall import Hall
+    from noms_training.play.browser.lobby import Lobby
+    from noms_training.play.browser.messages import Limits
     from tests.served import served
 
     (tmp_path / "bad.py").write_text("def act(observation, mask, rng):\n    raise RuntimeError('tired')\n")

@@ -18,7 +18,7 @@ from noms_env.variants.rulebook import Rules
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.table_pool import AtTables, TablePool, play_deal_by_deal
 from noms_training.evaluation.matches import compare_matches
-from noms_training.terminal.session import Seated, Session
+from noms_training.play.session import Seated, Session
 from tests.begun import begun
 from tests.policy.test_player import rules_of, save_small
 from tests.search.test_policy_search import small_player

@@ -13,11 +13,11 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
 from noms_env.variants import game, make_rules
-from noms_training.browser.hall import Hall
-from noms_training.browser.live import LiveTable, new_table
-from noms_training.browser.lobby import Lobby
-from noms_training.browser.messages import Limits
-from noms_training.browser.server import application
+from noms_training.play.browser.hall import Hall
+from noms_training.play.browser.live import LiveTable, new_table
+from noms_training.play.browser.lobby import Lobby
+from noms_training.play.browser.messages import Limits
+from noms_training.play.browser.server import application
 
 FAST = Limits(rate=1e9, pace=0)
 

@@ -15,7 +15,7 @@ from noms_training.commands import demo as command
 from noms_training.commands.demo import demo_config, free_folder, result_text
 from noms_training.evaluation.statistics import estimate
 from noms_training.learn.log import read_log
-from noms_training.terminal.narrate import action_text, decide, narrate_deal, probabilities_text
+from noms_training.play.narrate import action_text, decide, narrate_deal, probabilities_text
 from tests.begun import begun
 from tests.commands import Run, lacking, plain
 

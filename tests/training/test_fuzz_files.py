@@ -28,7 +28,6 @@ from noms_env.policy.player import load_policy
 from noms_env.record import Record, RecordError, check_records, read_records, record_matches, replay
 from noms_env.variants import VARIANTS, game, make_rules
 from noms_training.agents.registry import agent_spec
-from noms_training.browser.live import table_from
 from noms_training.commands.improve import summary
 from noms_training.evaluation.block_store import Blocks
 from noms_training.evaluation.tournament import Folder, Plan, Saved, TournamentError
@@ -40,8 +39,9 @@ from noms_training.learn.data.shards import read_shards, write_shards
 from noms_training.learn.expert_iteration import read_result
 from noms_training.learn.imitation import RecordedDecisions
 from noms_training.learn.log import read_log
+from noms_training.play.browser.live import table_from
+from noms_training.play.deal_text import deal_lines
 from noms_training.publish.runs import RunError, read_trained
-from noms_training.terminal.deal_text import deal_lines
 from tests.fuzz import fuzzed, is_refused
 from tests.training.table_browsers import some_table
 from tests.training.test_distillation import RULES, SOURCE, decided

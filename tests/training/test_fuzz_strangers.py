@@ -15,8 +15,8 @@ from noms_training.benchmark.entry import EntryError
 from noms_training.benchmark.figures import curves_of
 from noms_training.benchmark.report import read_scored, sections
 from noms_training.benchmark.timing import read_times
-from noms_training.browser.live import SPEEDS, table_from
-from noms_training.browser.lobby import Lobby
+from noms_training.play.browser.live import SPEEDS, table_from
+from noms_training.play.browser.lobby import Lobby
 from tests.fuzz import fuzzed, is_refused
 from tests.training.table_browsers import some_table
 from tests.training.test_fuzz_files import damaged, put, spoilt

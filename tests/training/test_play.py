@@ -22,10 +22,10 @@ from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.commands.play import RecordFile, converse
 from noms_training.commands.watch import told
-from noms_training.terminal.narrate import Narrator
-from noms_training.terminal.parse_action import UnclearError, parse_action
-from noms_training.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
-from noms_training.terminal.session import Deal, Seated, Session, ranked, seated
+from noms_training.play.narrate import Narrator
+from noms_training.play.session import Deal, Seated, Session, ranked, seated
+from noms_training.play.terminal.parse_action import UnclearError, parse_action
+from noms_training.play.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
 from tests.begun import begun
 from tests.commands import Run, assert_refused, plain
 from tests.envs.play import KINDS

@@ -14,10 +14,9 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, game, make_rules
 from noms_training.commands.watch import told
 from noms_training.console import broken
-from noms_training.terminal.help_text import help_lines, rules_lines
-from noms_training.terminal.score_sheet import result_lines, score_sheet
-from noms_training.terminal.screen import own_lines, prompt, screen_lines
-from noms_training.terminal.session import Session, seated
+from noms_training.play.score_sheet import result_lines, score_sheet
+from noms_training.play.session import Session, seated
+from noms_training.play.terminal.screen import help_lines, own_lines, prompt, rules_lines, screen_lines
 from tests.begun import begun
 from tests.commands import Run, plain
 from tests.envs.play import KINDS

@@ -9,10 +9,10 @@ from unittest.mock import Mock, call
 import pytest
 from rich.console import Console
 
+from noms_training.learn import progress
 from noms_training.learn.log import Several, Watcher
+from noms_training.learn.progress import TREND, Figures, Lines, Points, Screen, watching
 from noms_training.progress_bar import Rate, progress_bar
-from noms_training.terminal import progress
-from noms_training.terminal.progress import TREND, Figures, Lines, Points, Screen, watching
 from noms_training.text import duration, rules_text
 
 ITERATION = {

@@ -19,9 +19,9 @@ from noms_env.record.replaying import replayed
 from noms_env.show import picture
 from noms_env.show.notes import Notes
 from noms_env.show.view import look
-from noms_training.browser.film import Film, Shown, film_of, moments
-from noms_training.browser.page import page_of
-from noms_training.browser.pictures import drawings
+from noms_training.play.browser.film import Film, Shown, film_of, moments
+from noms_training.play.browser.page import page_of
+from noms_training.play.browser.pictures import drawings
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, Kind
 

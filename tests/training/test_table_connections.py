@@ -18,10 +18,10 @@ from urllib.request import Request, urlopen
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from noms_training.browser.connections import Sparing, most_connections
-from noms_training.browser.hall import Hall
-from noms_training.browser.lobby import Lobby
-from noms_training.browser.messages import Limits
+from noms_training.play.browser.connections import Sparing, most_connections
+from noms_training.play.browser.hall import Hall
+from noms_training.play.browser.lobby import Lobby
+from noms_training.play.browser.messages import Limits
 from tests.served import served
 from tests.training.table_browsers import FAST, request
 from tests.training.test_table_restart import ROOT, free_port
@@ -79,7 +79,7 @@ FONT = "GET /fonts/inter-400.ttf HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 40
 )
 def test_who_says_or_takes_nothing_is_put_out(text: str, buffer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HEADER_SECONDS", "BODY_SECONDS", "STALL_SECONDS"):
-        monkeypatch.setattr(f"noms_training.browser.connections.{name}", 0.5)
+        monkeypatch.setattr(f"noms_training.play.browser.connections.{name}", 0.5)
     with served(Hall(tmp_path, Lobby(), FAST)) as address, plain(address, text, buffer) as line:
         if buffer:
             time.sleep(4)
@@ -91,7 +91,7 @@ def test_who_says_or_takes_nothing_is_put_out(text: str, buffer: int, tmp_path: 
 
 
 def test_who_drips_a_head_is_put_out_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.browser.connections.HEADER_SECONDS", 0.5)
+    monkeypatch.setattr("noms_training.play.browser.connections.HEADER_SECONDS", 0.5)
     with served(Hall(tmp_path, Lobby(), FAST)) as address, plain(address, HALF) as line:
         line.settimeout(0.1)
         for _ in range(50):
@@ -177,7 +177,7 @@ def test_more_connections_than_descriptors_keep_nobody_out(tmp_path: Path) -> No
 
 
 def test_who_does_not_read_films_keeps_nobody_waiting_and_is_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.browser.looker.SEND_SECONDS", 1)
+    monkeypatch.setattr("noms_training.play.browser.looker.SEND_SECONDS", 1)
     limits = Limits(rate=1e9, pace=0, film_seconds=0, queued_bytes=200_000)
     hall = Hall(tmp_path, Lobby(), limits)
     with served(hall) as address:

@@ -11,7 +11,7 @@ from PIL import Image
 from starlette.testclient import TestClient, WebSocketTestSession
 
 from noms_env.record import check_records, record_matches
-from noms_training.browser.messages import Limits
+from noms_training.play.browser.messages import Limits
 from tests.training.table_browsers import Browser, connected, opened, server
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
-from noms_training.browser.hall import Hall
-from noms_training.browser.live import RefusedError, table_from
-from noms_training.browser.looker import Looker
-from noms_training.browser.messages import Allowance, Limits, parsed
-from noms_training.browser.server import HEADERS
 from noms_training.commands.common import CommandError
 from noms_training.commands.table import kept_token
+from noms_training.play.browser.hall import Hall
+from noms_training.play.browser.live import RefusedError, table_from
+from noms_training.play.browser.looker import Looker
+from noms_training.play.browser.messages import Allowance, Limits, parsed
+from noms_training.play.browser.server import HEADERS
 from tests.commands import disk_full
 from tests.training.table_browsers import Browser, connected, is_closed, opened, request, seated, server
 
@@ -116,7 +116,7 @@ def test_an_allowance_fills_with_time() -> None:
 
 
 def test_a_socket_that_says_no_hello_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.browser.server.HELLO_SECONDS", 0.05)
+    monkeypatch.setattr("noms_training.play.browser.server.HELLO_SECONDS", 0.05)
     with server(tmp_path) as client, connected(client) as socket:
         assert is_closed(socket)
 

@@ -5,8 +5,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from noms_training.browser.messages import Limits
-from noms_training.browser.room import Room, rest_of_pause
+from noms_training.play.browser.messages import Limits
+from noms_training.play.browser.room import Room, rest_of_pause
 from tests.training.table_browsers import Browser, connected, opened, server
 
 THINKS = 0.1

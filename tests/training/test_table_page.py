@@ -12,12 +12,12 @@ import pytest
 
 from noms_env.core.cards import CARD_WORDS
 from noms_env.show.theme import LIGHT
-from noms_training.browser.gallery import states
-from noms_training.browser.hall import Hall
-from noms_training.browser.live import LiveTable
-from noms_training.browser.lobby import Lobby
-from noms_training.browser.page import ASSETS
-from noms_training.browser.room import Room
+from noms_training.play.browser.gallery import states
+from noms_training.play.browser.hall import Hall
+from noms_training.play.browser.live import LiveTable
+from noms_training.play.browser.lobby import Lobby
+from noms_training.play.browser.page import ASSETS
+from noms_training.play.browser.room import Room
 from tests.training.table_browsers import FAST, Browser, connected, opened, request, server, some_table
 
 
@@ -129,7 +129,7 @@ def test_the_page_is_told_when_all_is_compiled(tmp_path: Path, monkeypatch: pyte
         begun.set()
         assert free.wait(30)
 
-    monkeypatch.setattr("noms_training.browser.lobby.PROGRESS.use", use)
+    monkeypatch.setattr("noms_training.play.browser.lobby.PROGRESS.use", use)
     with server(tmp_path) as client:
         assert client.get("/api/ready").json() == {"ready": True}
         client.hall.lobby.compile()  # type: ignore[attr-defined]

@@ -17,9 +17,9 @@ import pytest
 from websockets.typing import Origin
 
 from noms_env.variants import VARIANTS
-from noms_training.browser.live import table_from
 from noms_training.commands.common import CommandError
 from noms_training.commands.table import kept_token
+from noms_training.play.browser.live import table_from
 from tests.commands import Run, assert_refused, disk_full
 from tests.training.table_browsers import Browser, connected, opened, request, server, some_table
 
@@ -104,7 +104,7 @@ def test_a_table_that_cannot_be_saved_says_so_and_goes_on(tmp_path: Path, monkey
         told = opened(client, people=2)
         with connected(client) as one:
             browser = Browser(one, told["table"], told["keys"]["0"])
-            monkeypatch.setattr("noms_training.browser.live.write_atomically", disk_full)
+            monkeypatch.setattr("noms_training.play.browser.live.write_atomically", disk_full)
             browser.send(do="speed", seconds=0)
             assert browser.until("table")["speed"] == 0
             assert "not saved" in browser.until("refused")["text"], "last, so that it is seen"

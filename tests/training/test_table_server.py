@@ -19,9 +19,9 @@ from noms_env.show.rules import SUIT_NAMES
 from noms_env.show.view import look
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
-from noms_training.browser.hall import Hall
-from noms_training.browser.live import new_table, table_from
-from noms_training.browser.lobby import Lobby
+from noms_training.play.browser.hall import Hall
+from noms_training.play.browser.live import new_table, table_from
+from noms_training.play.browser.lobby import Lobby
 from tests.served import served
 from tests.training.table_browsers import FAST, Browser, connected, opened, request, server, some_table, words_of
 
@@ -376,7 +376,7 @@ def test_thinking_is_part_of_the_pause_before_a_decision(tmp_path: Path, monkeyp
         pauses.append(seconds)
         await sleep(0)
 
-    monkeypatch.setattr("noms_training.browser.room.asyncio.sleep", paused)
+    monkeypatch.setattr("noms_training.play.browser.room.asyncio.sleep", paused)
     slow = f"{tmp_path / 'slow.py'}:act"
     with server(tmp_path, players=(slow,)) as client:
         told = opened(client, player=slow)

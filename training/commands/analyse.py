@@ -14,13 +14,13 @@ from noms_env.search.policy_search import SearchPlayer
 from noms_env.variants import game, make_rules
 
 from ..agents.registry import compile_players
-from ..browser.film import Shown
 from ..console import new_table, print_lines, table_lines
 from ..evaluation.mistakes import LEAST_WORLDS, NOT_JUDGED, Loss, analysed, biggest, by_seat_and_phase, search_of
 from ..evaluation.statistics import FEW, Estimate, plus_minus, too_few
 from ..options import by_default
+from ..play.browser.film import Shown
+from ..play.session import seated
 from ..progress_bar import progress_bar
-from ..terminal.session import seated
 from ..text import count
 from .common import OK, CommandError, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until

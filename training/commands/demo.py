@@ -26,9 +26,9 @@ from ..learn.best_response import gain_alone
 from ..learn.config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..learn.log import read_log
 from ..options import OFF, by_default
+from ..play.deal_text import deal_lines
+from ..play.narrate import narrate_deal
 from ..publish.plots import draw
-from ..terminal.deal_text import deal_lines
-from ..terminal.narrate import narrate_deal
 from . import train
 from .common import OK, file_errors, wrong_arguments
 

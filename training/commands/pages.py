@@ -13,11 +13,11 @@ from noms_env.record.replaying import replayed
 from noms_env.show.theme import Theme
 from noms_env.variants import game, make_rules
 
-from ..browser.film import Shown, film_of, tell_losses
-from ..browser.page import page_of
-from ..browser.pictures import drawings, picture
 from ..evaluation.mistakes import Loss
-from ..terminal.session import seated
+from ..play.browser.film import Shown, film_of, tell_losses
+from ..play.browser.page import page_of
+from ..play.browser.pictures import drawings, picture
+from ..play.session import seated
 from ..text import count
 from .common import OK, CommandError, file_errors, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until

@@ -18,11 +18,10 @@ from noms_env.show.view import View
 from ..agents.registry import compile_players
 from ..console import print_lines, table_lines, terminal
 from ..options import by_default, rules_of
-from ..terminal.help_text import help_lines, legend_lines, rules_lines
-from ..terminal.parse_action import UnclearError, parse_action
-from ..terminal.score_sheet import score_sheet
-from ..terminal.screen import advice_lines, prompt, screen_lines, tricks_lines
-from ..terminal.session import Session, random_seed, seated
+from ..play.score_sheet import score_sheet
+from ..play.session import Session, random_seed, seated
+from ..play.terminal.parse_action import UnclearError, parse_action
+from ..play.terminal.screen import advice_lines, help_lines, legend_lines, prompt, rules_lines, screen_lines, tricks_lines
 from ..text import count
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments

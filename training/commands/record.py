@@ -13,8 +13,8 @@ from noms_env.variants import game, make_rules
 
 from ..agents.registry import compile_players
 from ..options import parse_options
+from ..play.session import seated
 from ..progress_bar import progress_bar
-from ..terminal.session import seated
 from ..text import count
 from .arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit, names_of
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments

@@ -13,7 +13,7 @@ from noms_env.record import Record, RecordError, check_records
 
 from ..console import print_lines
 from ..options import by_default
-from ..terminal.deal_text import deal_lines
+from ..play.deal_text import deal_lines
 from ..text import count
 from .arguments import Flag
 from .common import FOUND, OK, CommandError

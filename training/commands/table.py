@@ -16,13 +16,13 @@ import tyro
 from noms_env._files import read_file, write_atomically
 
 from ..agents.registry import agent_spec
-from ..browser.connections import server_of
-from ..browser.hall import Hall
-from ..browser.lobby import Lobby
-from ..browser.messages import Limits
-from ..browser.server import LOOPBACK, application
 from ..extras import require
 from ..options import OFF, by_default
+from ..play.browser.connections import server_of
+from ..play.browser.hall import Hall
+from ..play.browser.lobby import Lobby
+from ..play.browser.messages import Limits
+from ..play.browser.server import LOOPBACK, application
 from .common import OK, CommandError, file_errors, wrong_arguments
 
 HOME = "127.0.0.1"

@@ -17,10 +17,10 @@ from noms_env.players import foreign_code
 from ..agents.registry import compile_players
 from ..console import print_lines
 from ..extras import require
+from ..learn import progress
 from ..learn.config import PRESETS, TrainConfig, differences, fitting
 from ..learn.log import Log, LogError, Several, Watcher
 from ..options import OFF, by_default
-from ..terminal import progress
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from rich.text import Text
 from ..agents.registry import compile_players
 from ..console import print_lines, say, terminal
 from ..options import by_default, rules_of
-from ..terminal.help_text import legend_lines
-from ..terminal.narrate import Narrator
-from ..terminal.session import Session, action_probabilities, random_seed, seated
+from ..play.narrate import Narrator
+from ..play.session import Session, action_probabilities, random_seed, seated
+from ..play.terminal.screen import legend_lines
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, CommandError, wrong_arguments
 

@@ -15,8 +15,8 @@ from noms_env._files import write_atomically
 from ..evaluation.behaviour_stats import MAIN, NUMBERS
 from ..extras import require
 from ..learn.log import Series
+from ..learn.progress import PHASES
 from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain, png
-from ..terminal.progress import PHASES
 from ..text import rules_text, short_names, short_number
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from noms_env.show.data import view_data
 from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
-from ..terminal.session import Advice, Seated, Session, seated
+from ..session import Advice, Seated, Session, seated
 from .film import points_of, results, said
 
 FORMAT = "noms-table/1"

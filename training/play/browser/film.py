@@ -24,10 +24,10 @@ from noms_env.show.picture import parts
 from noms_env.show.view import View, look
 from noms_env.table import Table
 
-from ..evaluation.mistakes import NOT_JUDGED, Loss, biggest
-from ..terminal.narrate import action_text
-from ..terminal.score_sheet import result_lines
-from ..terminal.session import action_probabilities, action_values
+from ...evaluation.mistakes import NOT_JUDGED, Loss, biggest
+from ..narrate import action_text
+from ..score_sheet import result_lines
+from ..session import action_probabilities, action_values
 
 ALL_HANDS = "all"
 """The view with all hands open; the others are named by their seats."""

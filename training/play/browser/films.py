@@ -14,8 +14,8 @@ from noms_env.record.replaying import replayed
 from noms_env.show.theme import Theme
 from noms_env.variants import Rules, game, make_rules
 
-from ..evaluation.mistakes import analysed
-from ..terminal.session import seated
+from ...evaluation.mistakes import analysed
+from ..session import seated
 from .film import ALL_HANDS, Film, Shown, film_of, tell_losses
 from .hall import Hall
 from .live import RefusedError

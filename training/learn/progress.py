@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from ..console import broken, colour, fitted, new_table, terminal
-from ..learn.log import Watcher
 from ..progress_bar import Rate, counts_text, make_bar
 from ..text import rules_text
+from .log import Watcher
 
 if TYPE_CHECKING:
     from rich.console import Console, Group

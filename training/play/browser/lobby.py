@@ -20,9 +20,9 @@ from noms_env.show.rules import rules_in_brief
 from noms_env.variants import GAMES, VARIANTS, Rules, Variant, game, make_rules
 from noms_env.variants.rulebook import Option, RulesError
 
-from ..evaluation.mistakes import search_of
-from ..options import parse_value
-from ..terminal.session import seated
+from ...evaluation.mistakes import search_of
+from ...options import parse_value
+from ..session import seated
 from .live import LiveTable, RefusedError, new_table, table_from
 from .messages import TableRequest
 

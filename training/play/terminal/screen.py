@@ -1,4 +1,4 @@
-"""The screen of `noms play`: table, tricks and advice, as lines with ANSI colours.
+"""The screen of `noms play`: table, tricks, advice, help and rules, as lines with ANSI colours.
 
 The table is drawn from a `View`, which holds only what the seat may see.
 """
@@ -26,14 +26,17 @@ from noms_env.show.lines import (
     status,
     trick_lines,
 )
+from noms_env.show.rules import legend, rules_in_brief
 from noms_env.show.view import View, call_said
 from noms_env.table import Table
+from noms_env.variants import Rules
+from noms_env.variants.families import PLAIN
 
-from ..text import LONGEST, cut_middle, short_names
-from . import deal_text
-from .narrate import LEAST, action_text, value_text
-from .score_sheet import result_lines
-from .session import Advice, RankedActions
+from ...text import LONGEST, cut_middle, short_names
+from .. import deal_text
+from ..narrate import LEAST, action_text, value_text
+from ..score_sheet import result_lines
+from ..session import Advice, RankedActions
 
 PROMPTS = {
     "call": "Your call",
@@ -169,3 +172,42 @@ def _bars(table: Table, ranked: RankedActions) -> Iterator[str]:
     left = ranked[len(shown) :]
     if left:
         yield f"    and {len(left)} more, together {sum(probability for _, probability in left):.0%}"
+
+
+# -------------------------------------------------------------------------------------------------- help and rules
+
+TYPED = {
+    "Enter": "the only legal action",
+    "?": "advice: what the players would do in your place",
+    "t": "the tricks of this deal",
+    "score": "the score sheet",
+    "rules": "the rules of the game, as it is played at this table",
+    "u": "take back your last decision",
+    "q": "end the game; finished deals are kept as records",
+    "help": "this page",
+}
+
+
+def help_lines(rules: Rules) -> Iterator[str]:
+    """What can be typed, and what the cards are called, as lines with ANSI colours."""
+    yield paint("What you can type, in capitals or small letters:", BOLD, True)
+    is_french = rules.variant.deck_kind == FRENCH
+    if rules.variant.family != PLAIN:
+        yield labelled("call", "as it is listed, such as a number or pass; its beginning is enough", True)
+    yield labelled("card", "QH, hq or 10s: rank and suit" if is_french else "2MK or km2: rank and suits", True)
+    yield labelled("suit", "H or hearts; nt for no trump" if is_french else "M or moons", True)
+    for word, does in TYPED.items():
+        yield labelled(word, does, True)
+    yield legend(rules.variant.deck_kind)
+
+
+def legend_lines(rules: Rules) -> list[str]:
+    """What the letters of the cards stand for, where the deck is not the usual one."""
+    return [] if rules.variant.deck_kind == FRENCH else [legend(rules.variant.deck_kind)]
+
+
+def rules_lines(rules: Rules) -> Iterator[str]:
+    """The rules on a page, as lines with ANSI colours."""
+    yield paint(f"{rules.variant.title}, {rules.seats} seats", BOLD, True)
+    yield from rules_in_brief(rules)
+    yield f"All options: noms list {rules.variant.name}"

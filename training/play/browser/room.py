@@ -15,8 +15,8 @@ from typing import Any
 from noms_env.record import Record
 from noms_env.record.replaying import replayed
 
-from ..evaluation.mistakes import analysed
-from ..terminal.session import Seated, seated
+from ...evaluation.mistakes import analysed
+from ..session import Seated, seated
 from .film import Film, Shown, tell_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page

@@ -1,0 +1,1 @@
+"""What a person sees and types on a terminal."""
