@@ -57,7 +57,8 @@ def test_a_preset_gives_the_defaults(run: Run, started: Started, preset: str) ->
         f"policy: runs/down_up-{preset}/policy.safetensors · learning curves: noms plot runs/down_up-{preset}\n",
     )
     ((config, folder, _),) = started
-    assert config == TrainConfig(variants=("down_up",), threads=os.cpu_count(), **PRESETS[preset][1])
+    usual = TrainConfig(variants=("down_up",), threads=os.cpu_count(), **PRESETS[preset][1])
+    assert config == usual.sized(config.device == "cuda")
     assert folder.path == Path(f"runs/down_up-{preset}")
     assert json.loads((folder.path / "config.json").read_text())["decisions"] == config.decisions
     assert "100 of" in err
@@ -99,7 +100,7 @@ def test_a_run_that_begins_with_a_policy_has_a_network_that_fits_it(
     rule_sets = (make_rules(game("down_up")),)
     actor = make_actor(rule_sets, SMALL, encoding=make_encoding(rule_sets, **more))
     save_policy("first.safetensors", tensors_of(actor), PolicyInfo(rule_sets, SMALL, **more))
-    own, usual = ActorConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1])
+    own, usual = ActorConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1]).sized(False)
     assert own != usual.network
     assert run("down_up", "--preset", preset, option, "first.safetensors")[0] == 0
     ((config, _, _),) = started
