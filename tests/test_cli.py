@@ -176,11 +176,6 @@ def test_demo_shows_one_deal_of_each_game_if_asked(run: Run) -> None:
     assert len(set(hands)) == len(hands)
 
 
-def test_demo_takes_the_last_seed_too(run: Run) -> None:
-    status, out, _ = run("demo", "--games", "--seed", 2**63 - 1)
-    assert (status, out.count("  points ")) == (0, len(VARIANTS))
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -91,12 +91,6 @@ def test_a_table_fits_also_where_its_signs_are_spelled(monkeypatch: pytest.Monke
         assert max(map(len, stream.buffer.getvalue().decode().splitlines())) <= width
 
 
-def test_where_it_is_narrow_heads_and_names_are_broken_before_figures() -> None:
-    assert all(figure in printed(64) for row in FIGURES for figure in row[1:])
-    assert all(name in printed(80) for name, *_ in FIGURES)
-    assert "points per deal above the others" in printed(200)
-
-
 def test_in_a_file_nothing_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)

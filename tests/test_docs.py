@@ -12,9 +12,6 @@ import noms_env
 from docs import make_pages
 from docs.make_pages import FOLDER, action_groups, all_pages
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.common import POSITION_KEYS
-from noms_env.envs.validation import REWARDS
-from noms_env.observation.layout import OBSERVATION, state_layout
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, make_rules
 from noms_env.variants.table_record import choice_bytes, choice_names
@@ -70,12 +67,6 @@ def test_tables_have_equal_rows_and_links_lead_somewhere(name: str) -> None:
         assert not section or section in [title.lower().replace(" ", "-") for title in titles], link
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_refers_to_the_rulebook_by_number(name: str) -> None:
-    text = re.sub(r"(?s)```.*?```", "", page(name))
-    assert not re.search(r"\brules \d|\(\d\.\d[,)]|\(8b|noms_deck|\(`tricks`\)", text)
-
-
 def test_what_env_refuses_is_named_as_an_argument_of_raw_env() -> None:
     def accepts(make: Any, name: str) -> bool:
         try:
@@ -116,26 +107,6 @@ def test_every_argument_has_one_row() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_option_has_one_row(variant: str) -> None:
-    own = part(f"{variant}.md", "Options")
-    common = part("common.md", "Options of the French deck") if "options-of-the-french-deck" in own else ""
-    assert first_cells(own) + first_cells(common) == [option.name for option in GAMES[variant].options]
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_details_are_of_options_and_say_what_each_word_means(variant: str) -> None:
-    game = GAMES[variant]
-    assert set(game.details) <= {option.name for option in game.options}
-    for option in game.options:
-        assert re.findall(r"`(\w+)`: ", game.details.get(option.name, "")) == list(option.words), option.name
-
-
-def test_every_section_is_listed_with_its_bytes() -> None:
-    for section in state_layout():
-        assert f"| {section.slice.start} to {section.slice.stop - 1} | `{section.name}` |" in page("common.md")
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
 def test_defaults_are_those_in_force(variant: str) -> None:
     block = python_blocks(page(f"{variant}.md"))[0]
     given: dict[str, Any] = {}
@@ -143,11 +114,6 @@ def test_defaults_are_those_in_force(variant: str) -> None:
     rules = make_rules(GAMES[variant], given["seats"])
     assert {name: given[name] for name in rules.options} == rules.options
     assert rules == make_rules(GAMES[variant])
-
-
-def test_reset_and_reward_arguments_are_those_of_the_environment() -> None:
-    assert tuple(first_cells(part("common.md", "Reset options"))) == POSITION_KEYS
-    assert tuple(re.findall(r'(?m)^\| `"(\w+)"` \|', part("common.md", "Rewards"))) == REWARDS
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -193,16 +159,6 @@ def test_the_bytes_of_words_are_those_of_the_list() -> None:
         listed = {entry: int(byte) for byte, entry in re.findall(r"(\d+) `(\w+)`", values)}
         found = choice_bytes(make_rules(GAMES[variant], None, {option: word} | WHERE_IT_ACTS.get(option, {})))
         assert found[choice_names().index(option)] == listed[word], (variant, option, word)
-
-
-def test_the_list_of_choices_has_every_byte_at_its_place() -> None:
-    start = next(section.start for section in OBSERVATION if section.name == "choices")
-    rows = re.findall(r"(?m)^\| (\d+)(?: to (\d+))? \| (\d+).* \| `(\w+)` \|", page("choices.md"))
-    listed = {}
-    for first, last, byte, name in rows:
-        assert int(byte) == start + int(first)
-        listed.update(dict.fromkeys(range(int(first), int(last or first) + 1), name))
-    assert listed == {place: name.partition("[")[0] for place, name in enumerate(choice_names()) if name}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -19,12 +19,10 @@ import noms_env.players
 import noms_env.record
 import noms_training
 from docs import sources
-from docs.make_pages import FOLDER, all_pages
 from noms_training import cli
 from tests.interop.learning import PAGE as LIBRARIES
 from tests.interop.learning import blocks_of_page
 from tests.policy.test_player import rules_of, save_small
-from tests.test_docs import python_blocks
 from tests.test_readme import commands
 
 ROOT = Path(__file__).parent.parent
@@ -91,17 +89,6 @@ def test_the_code_about_each_library_is_run_in_its_environment() -> None:
         assert tests.with_name(f"{title.lower()}.txt").is_file()
 
 
-def test_blocks_of_code_are_found() -> None:
-    """None hides behind indentation or options; the README's are run by its own test."""
-    for page in PAGES:
-        assert len(blocks_of(page)) == len(re.findall(r"```\s*(?:python|console|sh)\b", text_of(page))), page
-        assert [block for language, block in blocks_of(page) if language == "python"] == python_blocks(text_of(page))
-    assert {name_of(page) for page in pages_with("python")} >= {
-        *(f"tutorials/{name}.md" for name in ("evaluate", "opponents", "own_algorithm", "own_players")),
-        *(f"tutorials/{name}.md" for name in ("records", "reproducibility", "train")),
-    }
-
-
 def noms_lines() -> list[str]:
     """The lines of shell that give the command `noms`."""
     pages = [*PAGES, *(ROOT / name for name in ("README.md", "examples/README.md", "checkpoints/README.md"))]
@@ -151,14 +138,6 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     assert {page.with_suffix("") for page in PAGES} == {path for path in listed if path.parent.name != sources.POLICIES}
 
 
-def test_files_that_are_shown_whole_have_a_page() -> None:
-    shown = sources.pages_of_files()
-    for file in ("README.md", "CHANGELOG.md", "examples/README.md", "checkpoints/README.md"):
-        assert ROOT / file in shown
-    for name in all_pages():
-        assert FOLDER / name in PAGES
-
-
 def test_paths_that_a_page_names_are_there() -> None:
     for page in PAGES:
         for path in re.findall(r"`((?:noms_env|training|benchmarks|tests|docs|examples|checkpoints)/[\w/.]+)`", text_of(page)):
@@ -193,11 +172,3 @@ def test_every_public_name_is_in_the_reference() -> None:
     for name in named - {"noms_env"}:
         path, _, last = name.rpartition(".")
         assert hasattr(import_module(path or "noms_env"), last), name
-
-
-def test_links_of_included_text_lead_to_pages_or_files() -> None:
-    pages = {ROOT / "noms_env" / "text" / "noms.md": Path("environments/noms.md")}
-    text = "[a](text/noms.md#rewards) ![b](_jit.py) [c](https://x.org) [d](#e) [f](no.md)"
-    assert sources.with_links_of_the_site(text, ROOT / "noms_env" / "x.md", pages) == (
-        "[a](/environments/noms.md#rewards) ![b](/../noms_env/_jit.py) [c](https://x.org) [d](#e) [f](no.md)"
-    )

@@ -46,12 +46,6 @@ def commands(block: str) -> list[tuple[list[str], str]]:
     return [(shlex.split(first), said) for first, _, said in (part.partition("\n") for part in parts[1:])]
 
 
-def test_it_is_short() -> None:
-    assert len(TEXT.encode()) <= 8_000
-    assert len(blocks("python")) == 2
-    assert TEXT.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "sh", "text"))
-
-
 def test_the_deal_is_what_its_code_prints(capsys: pytest.CaptureFixture[str]) -> None:
     (said,) = blocks("text")
     exec(compile(blocks("python")[0], "README.md", "exec"), {})

@@ -27,7 +27,7 @@ from noms_training.play.session import Deal, Seated, Session, ranked, seated
 from noms_training.play.terminal.parse_action import UnclearError, parse_action
 from noms_training.play.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
 from tests.begun import begun
-from tests.commands import Run, assert_refused, plain
+from tests.commands import Run, plain
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
 from tests.policy.test_player import save_small
@@ -74,20 +74,6 @@ class Person:
 
 def first_legal(table: Table) -> str:
     return table.legal_words()[0]
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_match_is_played_to_its_end(variant: str) -> None:
-    kind = usual(variant)
-    person = Person(sitting_of(kind, kind.seats - 1, ("thumb",), seed=3), answer=first_legal).play()
-    records = person.session.records()
-    assert person.session.is_over
-    assert records[-1]["over"]
-    assert list(check_records(enumerate(records, 1))) == []
-    assert person.saved[-1] == records
-    assert [len(saved) for saved in person.saved] == list(range(1, len(records) + 1))
-    assert any(line.startswith("The match is over: Seat") for line in person.shown)
-    assert all(step["seat"] in range(kind.seats) for record in records for step in record["steps"])
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -180,7 +166,7 @@ def test_nothing_that_is_shown_depends_on_hidden_cards(name: str) -> None:
 
 def test_a_screen_that_shows_hidden_cards_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = show.look
-    monkeypatch.setattr(show, "look", lambda table, seat: honest(table, seat, True))
+    monkeypatch.setattr("noms_training.commands.play.look", lambda table, seat: honest(table, seat, True))
     for name in ("sniped whist", "small ships", "noms", "nonesuch", "up down, turn-up"):
         assert any(shown != other for shown, other, _ in screens(name))
 
@@ -213,25 +199,6 @@ def test_a_watcher_on_a_seat_is_told_what_the_seat_sees(name: str) -> None:
             differing += len({str(lines) for lines in stories(None, twin)}) > 1
         session.take(session.choose())
     assert differing > 10, "who sees all hands is told something else"
-
-
-def test_legal_cards_are_marked_under_the_hand() -> None:
-    for variant in ("small_ships", "nonesuch"):
-        marked = 0
-        session = sitting_of(usual(variant), None, ("random",), seed=9)
-        while not session.is_over:
-            if session.table.is_scored:
-                session.next_deal()
-            view = show.look(session.table, int(session.table.row.seat))
-            if view.phase == "play":
-                hand, marks = plain(own_lines(view))[:2]
-                words = {hand[place.start() : place.end()] for place in re.finditer(r"\^+", marks)}
-                letters = {word[0] if variant == "small_ships" else word for word in view.legal}
-                assert set("".join(words) if variant == "small_ships" else words) == letters
-                assert marks.count("^") == (len(view.legal) if variant == "small_ships" else sum(map(len, view.legal)))
-                marked += len(view.legal) < len(view.places[view.to_act or 0].hand or ())
-            session.take(session.choose())
-        assert marked > 10
 
 
 SCREEN = """
@@ -387,13 +354,6 @@ def test_a_refusal_changes_nothing_and_is_followed_by_the_same_question() -> Non
     assert [line for line in person.shown if "Legal: pass" in line][1].startswith("2 is not allowed now")
 
 
-def test_enter_takes_the_only_legal_action() -> None:
-    session = sitting_of(usual("up_down"), seed=5)
-    person = Person(session, ["0", "", "", "q"]).play()  # the first deal has one card
-    assert any(line.startswith("Your card, Enter for ") for line in person.shown)
-    assert (len(session.records()), len(session.deals)) == (1, 2)
-
-
 def test_ranks_in_capitals_come_before_commands_where_ranks_are_named() -> None:
     kind = usual("noms", implicit_announcements=True)
     for text, word in (("Q", "Q"), ("T", "T"), ("10", "T")):
@@ -434,17 +394,6 @@ def test_what_is_taken_back_and_done_again_goes_on_the_same_way(variant: str) ->
     words = iter([word for _, word in moments])
     Person(session, answer=lambda table: next(words)).play()
     assert session.records() == whole
-
-
-def test_take_back_in_the_dialogue() -> None:
-    session = sitting_of(usual("small_ships"), seed=5)
-    session.let_others_act()
-    before = session.table.get_state()
-    person = Person(session, ["u", "pass", "undo", "7", "U"]).play()
-    assert session.table.get_state() == before
-    assert person.shown.count("You have decided nothing yet that could be taken back.") == 1
-    screens = [line for line in person.shown if line.startswith("> ")]
-    assert len(screens) == 5
 
 
 def test_a_finished_deal_that_is_taken_back_is_not_kept(run: Run, typing: Callable[..., None]) -> None:
@@ -505,17 +454,6 @@ def test_advice_and_watching_tell_what_a_search_expects(policy: Path) -> None:
     assert values
     told_first = next(line for block in told(watched, None) for line in plain(block) if " calls " in line)
     assert f"{values[0].mean:+.2f}" in told_first
-
-
-def test_advice_for_a_nomination_lists_the_most_probable_cards(policy: Path) -> None:
-    session = sitting_of(usual("small_ships"), 0, (str(policy),), seed=5)
-    session.let_others_act()
-    for word in ("13", "NT"):
-        session.take(session.table.number(word))
-    lines = plain(advice_lines(session.table, session.advice()))
-    shown, left = lines[1:-1], lines[-1]
-    assert 13 <= len(shown) < 52
-    assert re.fullmatch(rf"    and {52 - len(shown)} more, together \d+%", left)
 
 
 def test_asking_for_advice_changes_nothing(policy: Path) -> None:
@@ -584,18 +522,6 @@ def test_the_finished_deals_are_kept_after_ctrl_c(run: Run, monkeypatch: pytest.
     assert run("check", "kept.jsonl")[0] == 0
 
 
-def test_the_same_seed_and_the_same_answers_give_the_same_file(run: Run, typing: Callable[..., None]) -> None:
-    words = ("play", "up_down", "--against", "random", "--deals", 1, "--option", "trump_mode=random")
-    for number in (1, 2):
-        typing("0", "", "")
-        status, out, _ = run(*words, "--seed", 4)
-        assert (status, out.splitlines()[-1]) == (0, f"1 deal written to played/up_down-{number}.jsonl")
-    one, other = (Path(f"played/up_down-{number}.jsonl").read_bytes() for number in (1, 2))
-    assert one == other
-    (record,) = [record for _, record in read_records("played/up_down-1.jsonl") if isinstance(record, dict)]
-    assert record["options"]["trump_mode"] == "random"
-
-
 def test_two_games_at_a_time_have_a_file_each(run: Run) -> None:
     records = list(islice(record_matches("up_down", seed=1), 2))
     one, other = RecordFile("up_down"), RecordFile("up_down")
@@ -622,18 +548,6 @@ def test_players_sit_clockwise_from_the_left_of_the_person(run: Run, typing: Cal
     _, out, _ = run("play", "small_ships", "--seat", 2, "--against", "thumb", "random", "greedy", "--seed", 1)
     seats = re.findall(r"(?m)^[ >] (\d)     (?:dealer, )?(\w+)", out)
     assert seats == [("0", "random"), ("1", "greedy"), ("2", "you"), ("3", "thumb")]
-
-
-def test_a_policy_sits_only_where_it_was_trained_for(run: Run, policy: Path) -> None:
-    for command in (["play", "noms", "--against"], ["watch", "noms"]):
-        assert_refused(run(*command, policy), f"{policy} was trained for small_ships with 4 seats, not for noms with 4 seats")
-
-
-def test_a_file_that_cannot_be_written_is_an_error(run: Run, typing: Callable[..., None]) -> None:
-    Path("played").write_text("no folder")
-    typing("0", "", "")
-    status, _, err = run("play", "up_down", "--against", "random", "--seed", 1)
-    assert (status, err) == (2, "noms: cannot write played: File exists\n")
 
 
 def test_watch_tells_every_decision_with_the_probabilities_of_policies(run: Run, policy: Path) -> None:
@@ -665,22 +579,6 @@ def test_watch_from_a_seat_shows_its_hand_and_probabilities_only(run: Run, polic
     assert shares == {"2"}
     assert "partner seat" not in out
     assert "stock" not in out
-
-
-def test_watch_shows_a_hand_that_lies_open() -> None:
-    kind = usual("noms")
-    session = sitting_of(kind, None, ("random",), seed=3)
-    while session.table.row.exposed < 0:
-        if session.table.is_scored:
-            session.next_deal()
-        session.take(session.choose())
-    open_seat = int(session.table.row.exposed)
-    narrator = Narrator(session.deals[-1], session.table, (open_seat + 1) % 4, hands=True)
-    list(narrator.decision(session.choose(), None))  # which comes with the contract
-    while session.table.row.trick_number == 1:
-        session.take(session.choose())
-    hands = [line.split()[1] for line in plain(narrator.decision(session.choose(), None)) if line.startswith("    seat")]
-    assert hands == sorted([str(open_seat), str((open_seat + 1) % 4)])
 
 
 def test_watch_waits_for_enter_or_for_a_while(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -717,3 +615,19 @@ def test_the_screen_in_the_tutorial_is_real(run: Run, typing: Callable[..., None
     typing("pass", "pass", "?", "q")
     _, out, _ = run(*command.removeprefix("$ noms ").split())
     assert "\n".join(screen) in out
+
+
+def test_watch_shows_a_hand_that_lies_open() -> None:
+    kind = usual("noms")
+    session = sitting_of(kind, None, ("random",), seed=3)
+    while session.table.row.exposed < 0:
+        if session.table.is_scored:
+            session.next_deal()
+        session.take(session.choose())
+    open_seat = int(session.table.row.exposed)
+    narrator = Narrator(session.deals[-1], session.table, (open_seat + 1) % 4, hands=True)
+    list(narrator.decision(session.choose(), None))  # which comes with the contract
+    while session.table.row.trick_number == 1:
+        session.take(session.choose())
+    hands = [line.split()[1] for line in plain(narrator.decision(session.choose(), None)) if line.startswith("    seat")]
+    assert hands == sorted([str(open_seat), str((open_seat + 1) % 4)])

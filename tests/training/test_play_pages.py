@@ -1,6 +1,5 @@
 """What `noms play` and `noms watch` say besides the table: results in words, the score sheet, help, rules."""
 
-import io
 import re
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from noms_training.play.score_sheet import result_lines, score_sheet
 from noms_training.play.session import Session, seated
 from noms_training.play.terminal.screen import help_lines, own_lines, prompt, rules_lines, screen_lines
 from tests.begun import begun
-from tests.commands import Run, plain
+from tests.commands import plain
 from tests.envs.play import KINDS
 from tests.training.test_play import Person, first_legal, sitting_of, usual
 
@@ -171,12 +170,6 @@ def test_what_is_typed_shows_a_page_and_changes_nothing(variant: str) -> None:
     assert "No deal is finished yet." in shown
 
 
-def test_the_score_sheet_comes_at_the_end_of_a_match() -> None:
-    shown = Person(sitting_of(usual("sniped_whist"), seed=2), answer=first_legal).play().shown
-    (sheet,) = [place for place, line in enumerate(shown) if line.startswith("Of each seat tricks")]
-    assert any(line.startswith("The match is over") for line in shown[:sheet])
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_a_narrow_terminal_shows_everything_within_its_width(name: str) -> None:
     variant, seats, options = KINDS[name]
@@ -211,12 +204,3 @@ def test_watch_names_the_winner_of_each_trick(variant: str) -> None:
     won = [int(seat) for line in lines for seat in re.findall(r"^  won by seat (\d) with \S+ · tricks so far ", line)]
     records = session.records()
     assert [won.count(seat) for seat in range(4)] == [sum(record["tricks"][seat] for record in records) for seat in range(4)]
-
-
-def test_where_the_deck_is_unusual_its_letters_are_explained(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    for words in (["play", "nonesuch"], ["watch", "nonesuch", "thumb", "--deals", "1"]):
-        monkeypatch.setattr("sys.stdin", io.StringIO(""))
-        assert "M Moons, S Suns, W Waves, L Leaves, Y Wyrms, K Knots" in run(*words)[1]
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert "clubs" not in run("play", "noms")[1]

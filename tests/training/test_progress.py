@@ -9,11 +9,10 @@ from unittest.mock import Mock, call
 import pytest
 from rich.console import Console
 
-from noms_training.learn import progress
 from noms_training.learn.log import Several, Watcher
-from noms_training.learn.progress import TREND, Figures, Lines, Points, Screen, watching
+from noms_training.learn.progress import TREND, Figures, Lines, Screen, watching
 from noms_training.progress_bar import Rate, progress_bar
-from noms_training.text import duration, rules_text
+from noms_training.text import duration
 
 ITERATION = {
     "losses/approx_kl": 0.0123,
@@ -52,15 +51,6 @@ def test_an_evaluation_is_taken_apart() -> None:
     assert figures.probes() == [("down_up_4", "bids hit exactly", "45.6%"), ("small_ships_4", "partner seen in trick", "3.44")]
 
 
-def test_the_trend_is_that_of_the_evaluations() -> None:
-    assert Points([0.0, 1.0, 0.5]).trend() == TREND[0] + TREND[-1] + TREND[4]
-    assert Points([3.0, 3.0]).trend() == TREND[0] * 2
-    many = Points([float(value) for value in range(100)])
-    assert many.trend()[0] == TREND[0]
-    assert many.trend()[-1] == TREND[-1]
-    assert len(many.trend()) == progress.TREND_LENGTH
-
-
 def test_the_rate_is_that_of_the_last_minute(clock: list[float]) -> None:
     rate = Rate(1000)
     assert rate.per_second() == 0
@@ -78,10 +68,6 @@ def test_the_rate_is_that_of_the_last_minute(clock: list[float]) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-
-
-def test_kinds_in_words() -> None:
-    assert rules_text("small_ships_4") == "small_ships, 4 seats"
 
 
 def test_a_job_without_a_terminal_has_a_line_now_and_then(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,14 +139,6 @@ def test_evaluations_and_notes_are_lines_of_their_own() -> None:
     ]
 
 
-def test_lines_are_written_at_once_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching("noms") as watcher:
-        watcher.started(0, 10)
-        watcher.iteration(5, {})
-        out, err = capsys.readouterr()
-    assert (out, err.startswith(" 50% · 5 of 10 decisions")) == ("", True)
-
-
 def drawn(width: int = 110) -> tuple[Screen, io.StringIO]:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=width, height=40, color_system=None, legacy_windows=False)
@@ -213,11 +191,16 @@ def test_the_picture_changes_in_place_and_notes_stand_above() -> None:
     assert "a note" not in last_picture(stream)
 
 
-def test_opponents_may_have_any_name() -> None:
-    screen, stream = drawn()
-    with screen:
-        screen.evaluation(1, {"eval/points/down_up_4/[red]x": 1.0})
-    assert "v [red]x" in last_picture(stream)
+def test_several_watchers_are_told_everything() -> None:
+    first, second = Mock(spec=Watcher), Mock(spec=Watcher)
+    told = [call.started(1, 2), call.iteration(3, {"losses/approx_kl": 1}), call.evaluation(4, {"x": 2}), call.note("text")]
+    for name, arguments, _ in told:
+        getattr(Several([first, Watcher(), second]), name)(*arguments)
+    assert first.method_calls == second.method_calls == told
+    first.ends_run.return_value = False
+    for answer in (False, True):
+        second.ends_run.return_value = answer
+        assert Several([first, Watcher(), second]).ends_run() == answer
 
 
 def test_a_terminal_gets_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,13 +212,8 @@ def test_a_terminal_gets_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "noms" in capsys.readouterr().err
 
 
-def test_several_watchers_are_told_everything() -> None:
-    first, second = Mock(spec=Watcher), Mock(spec=Watcher)
-    told = [call.started(1, 2), call.iteration(3, {"losses/approx_kl": 1}), call.evaluation(4, {"x": 2}), call.note("text")]
-    for name, arguments, _ in told:
-        getattr(Several([first, Watcher(), second]), name)(*arguments)
-    assert first.method_calls == second.method_calls == told
-    first.ends_run.return_value = False
-    for answer in (False, True):
-        second.ends_run.return_value = answer
-        assert Several([first, Watcher(), second]).ends_run() == answer
+def test_opponents_may_have_any_name() -> None:
+    screen, stream = drawn()
+    with screen:
+        screen.evaluation(1, {"eval/points/down_up_4/[red]x": 1.0})
+    assert "v [red]x" in last_picture(stream)

@@ -19,7 +19,7 @@ from noms_env.record.replaying import replayed
 from noms_env.show import picture
 from noms_env.show.notes import Notes
 from noms_env.show.view import look
-from noms_training.play.browser.film import Film, Shown, film_of, moments
+from noms_training.play.browser.film import Shown, film_of, moments
 from noms_training.play.browser.page import page_of
 from noms_training.play.browser.pictures import drawings
 from tests.commands import Run, assert_refused
@@ -119,18 +119,6 @@ def test_values_of_a_search_come_with_their_errors() -> None:
     assert all("e" in one for one in told if "v" in one)
 
 
-def test_a_player_that_tells_nothing_shows_nothing() -> None:
-    film = film_of(deals(KINDS["noms"], 1), Shown(players=[load_player("random")])).data()
-    assert film["deals"][0]["moments"]
-
-
-def test_a_text_is_in_a_film_once() -> None:
-    film = film_of(deals(KINDS["down up"], 3), Shown())
-    assert len(set(film.texts)) == len(film.texts)
-    used = {number for deal in film.deals for view in deal["views"].values() for frame in view["frames"] for number in frame}
-    assert used == set(range(len(film.texts)))
-
-
 class Checked(HTMLParser):
     """What a page would load, run and say."""
 
@@ -160,11 +148,6 @@ def test_a_page_loads_nothing_and_lets_nothing_foreign_run() -> None:
     for text in film_in(page)["texts"]:
         assert "<script" not in text
         ElementTree.fromstring(f"<g>{text}</g>")
-
-
-def test_the_page_without_records_is_small() -> None:
-    empty = Film(decks={0, 1})
-    assert len(page_of(empty, "none").encode()) <= MOST_WITHOUT_RECORDS
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from noms_training.play.browser.connections import Sparing, most_connections
+from noms_training.play.browser.connections import Sparing
 from noms_training.play.browser.hall import Hall
 from noms_training.play.browser.lobby import Lobby
 from noms_training.play.browser.messages import Limits
@@ -241,10 +241,3 @@ def test_standard_error_stays_short(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {(record.getMessage(), record.exc_info) for record in records} == {("Too many open files", None)}
     monkeypatch.setattr(time, "monotonic", lambda: 6060.0)
     assert lines.filter(records[0])
-
-
-def test_there_are_fewer_connections_than_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = pytest.importorskip("resource")
-    for descriptors, most in ((64, 8), (120, 56), (1024, 768), (1 << 20, 2000), (resource.RLIM_INFINITY, 2000)):
-        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=descriptors: (limit, limit))
-        assert most_connections() == most

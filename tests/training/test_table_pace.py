@@ -103,27 +103,6 @@ def test_a_decision_that_comes_after_an_undo_is_dropped_and_nobody_waits_for_it(
             assert room.table.session.table.get_state() == back
 
 
-def test_a_decision_for_a_seat_that_was_given_back_is_dropped(tmp_path: Path) -> None:
-    slow = slow_player(tmp_path, 0.6)
-    with server(tmp_path, Limits(rate=1e9, pace=0), players=(slow,)) as client:
-        told = opened(client, people=2, player="random")
-        room: Room = client.hall.rooms[told["table"]]  # type: ignore[attr-defined]
-        room.table.speed = 0
-        with connected(client) as one:
-            browser = Browser(one, told["table"], told["keys"]["0"])
-            browser.send(do="replace", seat=1, player=slow)
-            while int(room.table.session.table.row.seat) != 1 or len(room.table.session.table.legal_actions()) < 2:
-                until_it_thinks(browser, room)
-            with connected(client) as two:
-                Browser(two, told["table"], told["keys"]["1"]).send(do="sit")
-                while browser.until("table").get("people", [{}, {}])[1].get("sits") is not True:
-                    pass
-                before = room.table.session.table.get_state()
-                time.sleep(0.8)
-                assert room.table.session.table.get_state() == before
-                assert room.table.session.is_persons_turn
-
-
 def test_a_decision_at_a_table_where_nobody_is_any_more_is_dropped(tmp_path: Path) -> None:
     slow = slow_player(tmp_path, 0.6)
     with server(tmp_path, Limits(rate=1e9, pace=0), players=(slow,)) as client:

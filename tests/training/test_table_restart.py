@@ -91,14 +91,6 @@ def test_a_file_seats_whom_the_command_line_names(tmp_path: Path, monkeypatch: p
         assert Browser(socket, told["table"], told["keys"]["0"]).state["levels"][1] == "own.py:act"
 
 
-def test_a_pipe_in_the_folder_is_no_table(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "waits_for_you.json")
-    with server(tmp_path) as client, connected(client) as socket:
-        opened(client)
-        socket.send_text(json.dumps({"do": "hello", "table": "waits_for_you", "key": None, "token": None}))
-        assert json.loads(socket.receive_text()) == {"is": "refused", "text": "there is no such table"}
-
-
 def test_a_table_that_cannot_be_saved_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with server(tmp_path) as client:
         told = opened(client, people=2)

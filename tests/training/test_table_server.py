@@ -300,22 +300,6 @@ def test_a_player_of_the_command_line_may_be_chosen(tmp_path: Path) -> None:
         assert opened(client, player="pimc:3")
 
 
-def test_a_player_that_fails_is_told_of_and_ends_nothing(tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text("def act(observation, mask, rng):\n    return -1\n")
-    bad = f"{tmp_path / 'bad.py'}:act"
-    with server(tmp_path, players=(bad,)) as client:
-        told = opened(client, player=bad)
-        with connected(client) as socket:
-            browser = Browser(socket, told["table"], told["keys"]["0"])
-            browser.send(do="speed", seconds=0)
-            browser.until("table")
-            if browser.state["turn"] == 0:
-                browser.send(do="act", word=browser.words[0], moment=browser.state["moment"])
-            assert re.search(r"has failed: .*-1", browser.until("refused")["text"])
-            browser.send(do="records")
-            assert "when the match is over" in browser.until("refused")["text"]
-
-
 def test_a_player_that_fails_is_replaced_by_another(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("def act(observation, mask, rng):\n    raise RuntimeError('tired')\n")
     bad = f"{tmp_path / 'bad.py'}:act"
@@ -358,35 +342,6 @@ def test_a_player_that_fails_at_a_table_of_players_alone_is_replaced_by_whoever_
             browser.send(do="replace", seat=0, player="thumb")
             while not browser.state["scored"]:
                 browser.until("table")
-
-
-def test_thinking_is_part_of_the_pause_before_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "slow.py").write_text(
-        "import time\nimport numpy as np\n\n"
-        "def act(observation, mask, rng):\n"
-        "    legal = np.flatnonzero(mask)\n"
-        "    time.sleep(0.2 if len(legal) > 1 else 0)\n"
-        "    return int(legal[0])\n"
-    )
-    pauses, sleep = list[float](), asyncio.sleep
-
-    async def paused(seconds: float) -> None:
-        if seconds > 5:
-            await sleep(seconds)
-        pauses.append(seconds)
-        await sleep(0)
-
-    monkeypatch.setattr("noms_training.play.browser.room.asyncio.sleep", paused)
-    slow = f"{tmp_path / 'slow.py'}:act"
-    with server(tmp_path, players=(slow,)) as client:
-        told = opened(client, player=slow)
-        client.hall.rooms[told["table"]].table.speed = 4.0  # type: ignore[attr-defined]
-        with connected(client) as socket:
-            browser = Browser(socket, told["table"], told["keys"]["0"])
-            browser.play_a_deal(random.Random(1))
-    pauses = [pause for pause in pauses if 1 < pause <= 4]
-    assert sum(pause <= 3.8 for pause in pauses) >= 3, "what is left of the pause after a thought"
-    assert any(pause > 3.8 for pause in pauses), "nearly all of it where the card was forced"
 
 
 def test_a_table_of_players_alone_is_led_by_whoever_looks(tmp_path: Path) -> None:
