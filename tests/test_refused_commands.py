@@ -105,7 +105,7 @@ REFUSED = [
         ["train", "noms", "--initial-policy", "noms", "--network.width", "9"],
         "an initial policy must have the run's network size; noms has",
     ),
-    (["train", "noms", "--ppo.learning-rate", "-1"], "learning_rate must be from 0 to 1, not -1.0"),
+    (["train", "noms", "--ppo.learning-rate", "-1"], "--ppo.learning-rate must be from 0 to 1, not -1.0"),
     (["train", "noms", "--initial-policy", "nobody"], "there is no policy 'nobody'"),
     (["train"], "name at least one game to train on; `noms list` shows them"),
     (["train", "down_up", "down_up"], "a game is named twice"),

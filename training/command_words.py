@@ -114,5 +114,6 @@ def sentence(box: str) -> str:
     said = itertools.takewhile(lambda line: "──" not in line, inner)
     text = " ".join(line.strip() for line in said if not line.startswith(" " * 8))
     text = re.sub(r"^Error parsing (--\S+):", r"\1", text)
+    text = re.sub(r"^Error parsing config\.(\w+): (\w+)", lambda part: f"--{part[1]}.{part[2]}".replace("_", "-"), text)
     guess = re.search(r"Perhaps you meant:\W+(--[\w.-]+)", box)
     return text.rstrip(".") + (f" (did you mean {guess[1]}?)" if guess else "")

@@ -21,9 +21,9 @@ from noms_env.record import Record, check_records, read_records, record_matches
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.commands.play import RecordFile, converse
-from noms_training.commands.watch import told
+from noms_training.commands.watch import narrate_session
 from noms_training.play.narrate import Narrator
-from noms_training.play.session import Deal, Seated, Session, ranked, seated
+from noms_training.play.session import Deal, Seated, Session, rank_actions, seat_players
 from noms_training.play.terminal.parse_action import UnclearError, parse_action
 from noms_training.play.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
 from tests.begun import begun
@@ -39,7 +39,7 @@ Answer = Callable[[Table], str]
 
 
 def sitting_of(kind: Rules, seat: int | None = 0, names: tuple[str, ...] = ("random",), **arguments: Any) -> Session:
-    players: list[Seated | None] = list(seated(names, kind.seats, kind))
+    players: list[Seated | None] = list(seat_players(names, kind.seats, kind))
     if seat is not None:
         players[seat] = None
     return Session(kind, players, **arguments)
@@ -104,7 +104,7 @@ def test_deals_go_on_into_the_next_match() -> None:
 
 def test_a_sitting_refuses_what_makes_no_table() -> None:
     kind = usual("noms")
-    player = seated(["random"], 1, kind)[0]
+    player = seat_players(["random"], 1, kind)[0]
     with pytest.raises(ValueError, match=r"players must be 4, one for each seat, not 3"):
         Session(kind, [player] * 3)
     with pytest.raises(ValueError, match="deals must be 1 or more, not 0"):
@@ -183,7 +183,7 @@ def test_a_watcher_on_a_seat_is_told_what_the_seat_sees(name: str) -> None:
         """The decision at hand from the view of a seat, told of both tables."""
         action = session.choose()
         for table in (session.table, twin):
-            own = ranked(np.ones(150), table.view(int(table.row.seat))[1])
+            own = rank_actions(np.ones(150), table.view(int(table.row.seat))[1])
             narrator = Narrator(session.deals[-1], table, seat, hands=True)
             opening = Narrator(Deal(table), table, seat).opening() if not session.deals[-1].actions else iter(())
             yield [*opening, *narrator.decision(action, own)]
@@ -449,10 +449,10 @@ def test_advice_and_watching_tell_what_a_search_expects(policy: Path) -> None:
     best = advice.values[0]
     assert lines[0].strip().startswith(f"{session.table.word(best.action)}  {best.mean:+.2f}")
     assert len(lines) == min(len(advice.values), 13)
-    watched = Session(usual("small_ships"), seated((name,), 4, usual("small_ships")), seed=5, deals=1)
+    watched = Session(usual("small_ships"), seat_players((name,), 4, usual("small_ships")), seed=5, deals=1)
     values = watched.values()
     assert values
-    told_first = next(line for block in told(watched, None) for line in plain(block) if " calls " in line)
+    told_first = next(line for block in narrate_session(watched, None) for line in plain(block) if " calls " in line)
     assert f"{values[0].mean:+.2f}" in told_first
 
 
@@ -561,7 +561,7 @@ def test_watch_tells_every_decision_with_the_probabilities_of_policies(run: Run,
     steps = [line for line in lines[1:] if re.match(r"  seat \d (?!  )", line)]
     kind = usual("small_ships")
     session = sitting_of(kind, None, (str(policy), "thumb", str(policy), "thumb"), seed=3, deals=2)
-    assert sum(map(len, told(session, None))) == len(lines) - 1
+    assert sum(map(len, narrate_session(session, None))) == len(lines) - 1
     records = session.records()
     assert len(steps) == sum(len(record["steps"]) for record in records)
     for line in steps:

@@ -11,10 +11,10 @@ from noms_env import show
 from noms_env.show.view import View, look
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, game, make_rules
-from noms_training.commands.watch import told
+from noms_training.commands.watch import narrate_session
 from noms_training.console import broken
 from noms_training.play.score_sheet import result_lines, score_sheet
-from noms_training.play.session import Session, seated
+from noms_training.play.session import Session, seat_players
 from noms_training.play.terminal.screen import help_lines, own_lines, prompt, rules_lines, screen_lines
 from tests.begun import begun
 from tests.commands import plain
@@ -111,7 +111,7 @@ def test_after_a_deal_it_is_said_who_has_made_what(view: View, lines: list[str])
 
 def test_a_partner_who_never_played_the_nominated_card_is_named_when_the_deal_is_over() -> None:
     rules = make_rules(game("noms"), None, {"early_stop": True, "min_bid": 7})
-    session = Session(rules, seated(["thumb"], 4, rules), seed=64, deals=1)
+    session = Session(rules, seat_players(["thumb"], 4, rules), seed=64, deals=1)
     session.let_others_act()
     row = session.table.row
     assert (row.revealed, row.partner, row.declarer) == (-1, 2, 3), "a deal that ends before the card is played"
@@ -200,7 +200,7 @@ def test_a_narrow_terminal_shows_everything_within_its_width(name: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_watch_names_the_winner_of_each_trick(variant: str) -> None:
     session = sitting_of(usual(variant), None, ("thumb",), seed=3, deals=2)
-    lines = plain(line for block in told(session, None) for line in block)
+    lines = plain(line for block in narrate_session(session, None) for line in block)
     won = [int(seat) for line in lines for seat in re.findall(r"^  won by seat (\d) with \S+ · tricks so far ", line)]
     records = session.records()
     assert [won.count(seat) for seat in range(4)] == [sum(record["tricks"][seat] for record in records) for seat in range(4)]

@@ -19,7 +19,7 @@ from ..evaluation.mistakes import LEAST_WORLDS, NOT_JUDGED, Loss, analysed, bigg
 from ..evaluation.statistics import FEW, Estimate, plus_minus, too_few
 from ..options import by_default
 from ..play.browser.film import Shown
-from ..play.session import seated
+from ..play.session import seat_players
 from ..progress_bar import progress_bar
 from ..text import count
 from .common import OK, CommandError, wrong_arguments
@@ -102,7 +102,7 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
     with wrong_arguments():
         rules = make_rules(game(record["variant"]), record["seats"], record["options"])
         judge = name or f"search:{record['variant']}@0"
-        found = search_of(seated([judge], 1, rules)[0].player)
+        found = search_of(seat_players([judge], 1, rules)[0].player)
         compile_players([judge], batches=False)
         return found
 

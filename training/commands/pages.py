@@ -17,7 +17,7 @@ from ..evaluation.mistakes import Loss
 from ..play.browser.film import Shown, film_of, tell_losses
 from ..play.browser.page import page_of
 from ..play.browser.pictures import drawings, picture
-from ..play.session import seated
+from ..play.session import seat_players
 from ..text import count
 from .common import OK, CommandError, file_errors, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
@@ -72,7 +72,7 @@ def shown_of(request: Request, record: Record) -> Shown:
     if request.players:
         with wrong_arguments():
             rules = make_rules(game(record["variant"]), seats, record["options"])
-            players = [one.player for one in seated(request.players, seats, rules)]
+            players = [one.player for one in seat_players(request.players, seats, rules)]
     return Shown(request.seat, request.names, players)
 
 

@@ -19,7 +19,7 @@ from ..agents.registry import compile_players
 from ..console import print_lines, table_lines, terminal
 from ..options import by_default, rules_of
 from ..play.score_sheet import score_sheet
-from ..play.session import Session, random_seed, seated
+from ..play.session import Session, random_seed, seat_players
 from ..play.terminal.parse_action import UnclearError, parse_action
 from ..play.terminal.screen import advice_lines, help_lines, legend_lines, prompt, rules_lines, screen_lines, tricks_lines
 from ..text import count
@@ -69,7 +69,7 @@ def play(
         rules = rules_of(variant, seats, option)
         if not 0 <= seat < rules.seats:
             raise ValueError(f"--seat must be a seat from 0 to {rules.seats - 1}, not {seat}")
-        others = seated(against, rules.seats - 1, rules)
+        others = seat_players(against, rules.seats - 1, rules)
         compile_players(against, batches=False)
         seed = random_seed() if seed is None else seed
         players = [None if place == seat else others[(place - seat - 1) % rules.seats] for place in range(rules.seats)]
@@ -77,7 +77,7 @@ def play(
     print(f"{rules.variant.title}, --seed {seed}: you are seat {seat}")
     print_lines(["Type help for what you can type, and rules for the rules.", *legend_lines(rules)])
     try:
-        converse(session, asked, print_lines, file.write)
+        converse(session, ask_at_terminal, print_lines, file.write)
     except KeyboardInterrupt as stop:
         print()
         raise CommandError(f"stopped by Ctrl-C; {file.sentence(session)}", STOPPED) from stop
@@ -107,10 +107,10 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
             tell(screen_lines(view, names, terminal().width))
             if view.over:
                 tell(["", *score_lines(session)])
-            goes_on = answered(session, view, ask, tell)
+            goes_on = answer(session, view, ask, tell)
 
 
-def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
+def answer(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
     """Ask the person until something is done.
 
     Returns:
@@ -160,7 +160,7 @@ def score_lines(session: Session) -> Iterable[str]:
     return table_lines(score_sheet(records, session.table.rules.variant, names))
 
 
-def asked(prompt: str) -> str:
+def ask_at_terminal(prompt: str) -> str:
     """Ask at the terminal, where lines can be edited.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -126,7 +125,7 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
 def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:
     """What may be wrong with the runs of a policy."""
     run = policy.runs[-1]
-    for word in shlex.split(run.command):
+    for word in run.command.split():
         if Path(word).is_absolute():
             yield f"the run names {word}, a path of this machine: the card and the policy's file name it too"
     if not run.command:

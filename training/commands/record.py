@@ -13,7 +13,7 @@ from noms_env.variants import game, make_rules
 
 from ..agents.registry import compile_players
 from ..options import parse_options
-from ..play.session import seated
+from ..play.session import seat_players
 from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit, names_of
@@ -56,7 +56,7 @@ def record(
     with wrong_arguments():
         options = parse_options(option)
         rules = make_rules(game(variant), seats, options)
-        players = [one.player for one in seated(names, rules.seats, rules, limit)]
+        players = [one.player for one in seat_players(names, rules.seats, rules, limit)]
         compile_players(names, batches=False)
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     tally = {"deals": 0, "matches": 0}

@@ -73,7 +73,7 @@ def solve(
     began = time.monotonic()
     try:
         with wrong_arguments():
-            tree = explored(game, setup)
+            tree = explore(game, setup)
         print_lines(
             [
                 f"{game}: {len(tree.chance):,} layouts, {len(tree.seat):,} nodes, {len(tree.owner):,} information sets with a "
@@ -81,29 +81,29 @@ def solve(
             ]
         )
         path = Path(out) if out else file_of(game, seats, option, hand_size)
-        info = solved(tree, path, percent / 100, iterations, reward, threads or os.cpu_count() or 1)
+        info = solve_with_bar(tree, path, percent / 100, iterations, reward, threads or os.cpu_count() or 1)
     except KeyboardInterrupt as error:
         raise CommandError("stopped by Ctrl-C; the same command goes on from the state kept every minute", STOPPED) from error
     except MemoryError as error:
         raise CommandError(f"{game} does not fit into the memory: make its deck or its hands smaller") from error
-    print_lines(told(game, path, info, time.monotonic() - began))
+    print_lines(solution_lines(game, path, info, time.monotonic() - began))
     return OK
 
 
-def explored(name: str, setup: DealSetup) -> Tree:
+def explore(name: str, setup: DealSetup) -> Tree:
     """The tree of a deal; see `noms_env.micro.tree.build_tree` for what is raised."""
     before = 0
     with progress_bar(f"{name}: explore", "layouts", None) as tick:
 
-        def told(done: int, total: int) -> None:
+        def note_progress(done: int, total: int) -> None:
             nonlocal before
             tick(done - before)
             before = done
 
-        return build_tree(setup, told)
+        return build_tree(setup, note_progress)
 
 
-def solved(tree: Tree, path: Path, share: float, iterations: int, reward: str, threads: int) -> SolutionInfo:
+def solve_with_bar(tree: Tree, path: Path, share: float, iterations: int, reward: str, threads: int) -> SolutionInfo:
     """Solve a deal with a progress bar, and write the solution."""
     before = -1.0
     with wrong_arguments(), file_errors(f"cannot write {path}"), progress_bar("solve", "iterations", None) as tick:
@@ -128,7 +128,7 @@ def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: in
     return Path(MICRO) / f"{as_file_name('-'.join([game, *settings, *sorted(option)]))}.safetensors"
 
 
-def told(name: str, path: Path, info: SolutionInfo, seconds: float) -> list[str]:
+def solution_lines(name: str, path: Path, info: SolutionInfo, seconds: float) -> list[str]:
     """What is printed of a solution."""
     share = info.nash_conv / info.uniform_nash_conv if info.uniform_nash_conv > 0 else 0.0
     unit = "points" if info.reward == "points" else "relative points"

@@ -14,7 +14,7 @@ from ..agents.registry import compile_players
 from ..console import print_lines, say, terminal
 from ..options import by_default, rules_of
 from ..play.narrate import Narrator
-from ..play.session import Session, action_probabilities, random_seed, seated
+from ..play.session import Session, action_probabilities, random_seed, seat_players
 from ..play.terminal.screen import legend_lines
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, CommandError, wrong_arguments
@@ -57,18 +57,18 @@ def watch(
         if from_seat is not None and not 0 <= from_seat < rules.seats:
             raise ValueError(f"--from-seat must be a seat from 0 to {rules.seats - 1}, not {from_seat}")
         seed = random_seed() if seed is None else seed
-        players = seated(player, rules.seats, rules)
+        players = seat_players(player, rules.seats, rules)
         compile_players(player, batches=False)
         session = Session(rules, players, seed=seed, deals=deals)
     names = [f"seat {place} {one.name}" for place, one in enumerate(session.players) if one is not None]
     print_lines([f"{' · '.join(names)} · --seed {seed}", *legend_lines(rules)])
     if delay is None and sys.stdin.isatty():
         print_lines(["Enter shows the next decision, Ctrl-D quits; --delay SECONDS goes on by itself."])
-    show(told(session, from_seat), delay)
+    show(narrate_session(session, from_seat), delay)
     return OK
 
 
-def told(session: Session, seat: int | None) -> Iterator[list[str]]:
+def narrate_session(session: Session, seat: int | None) -> Iterator[list[str]]:
     """Play on, and tell each decision, the beginning and the end of each deal, as lines with ANSI colours.
 
     Args:

@@ -13,7 +13,7 @@ from noms_env.show import call_text, card_text, hand_text, look, suit_text
 from noms_env.table import Table
 
 from .deal_text import contract_parts, head_lines, numbers, result_lines
-from .session import Deal, RankedActions, ranked
+from .session import Deal, RankedActions, rank_actions
 
 SHOWN = 4
 """The most probable actions that are shown."""
@@ -50,7 +50,7 @@ def decide(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -
     probabilities = policy.probabilities(observation, mask)
     legal = np.flatnonzero(mask)
     weights = probabilities[legal].astype(np.float64)
-    return int(rng.choice(legal, p=weights / weights.sum())), ranked(probabilities, mask)
+    return int(rng.choice(legal, p=weights / weights.sum())), rank_actions(probabilities, mask)
 
 
 class Narrator:

@@ -37,7 +37,7 @@ def random_seed() -> int:
     return secrets.randbits(31)
 
 
-def ranked(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
+def rank_actions(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
     """The legal actions with their probabilities, the most probable first, the lowest number first among equals.
 
     Args:
@@ -54,7 +54,7 @@ def action_probabilities(player: Player, table: Table) -> RankedActions | None:
     if not isinstance(player, TellsProbabilities):
         return None
     observation, mask = table.view(int(table.row.seat))
-    return ranked(player.probabilities(observation, mask), mask)
+    return rank_actions(player.probabilities(observation, mask), mask)
 
 
 def action_values(player: Player, table: Table, rng: np.random.Generator) -> list[ActionValue]:
@@ -72,7 +72,7 @@ class Seated(NamedTuple):
     player: Player
 
 
-def seated(names: Sequence[str], places: int, rules: Rules, limit: float | None = None) -> list[Seated]:
+def seat_players(names: Sequence[str], places: int, rules: Rules, limit: float | None = None) -> list[Seated]:
     """The players of some seats.
 
     Args:

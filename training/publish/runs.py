@@ -24,6 +24,7 @@ from noms_env.policy.player import POLICY_NAME
 from ..learn.config import TrainConfig
 from ..learn.data.shards import read_shards, shard_folders
 from ..learn.log import HEADER, SECONDS, Series, as_csv, read_log
+from ..text import printable
 from .plots import smoothed
 
 CONFIG, COMMAND = "config.json", "command.txt"
@@ -170,7 +171,7 @@ def _read_run(path: Path) -> Trained:
         raise RunError(f"{file} is not of the run in {path}: it was trained with another configuration than {CONFIG}")
     log = read_log(path)
     run = Run(
-        command=read_file(path / COMMAND).decode(errors="replace").strip() if (path / COMMAND).exists() else "",
+        command=printable(read_file(path / COMMAND).decode(errors="replace").strip()) if (path / COMMAND).exists() else "",
         folder=str(path),
         source=_source(own),
         kept=info.decisions,

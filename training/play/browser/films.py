@@ -15,7 +15,7 @@ from noms_env.show.theme import Theme
 from noms_env.variants import Rules, game, make_rules
 
 from ...evaluation.mistakes import analysed
-from ..session import seated
+from ..session import seat_players
 from .film import ALL_HANDS, Film, Shown, film_of, tell_losses
 from .hall import Hall
 from .live import RefusedError
@@ -114,7 +114,7 @@ def thinkers(hall: Hall, request: Request, record: Record) -> list[Player]:
     if not name:
         return []
     hall.lobby.check(record["variant"], [name])
-    return [seated([name], 1, rules_of(record))[0].player]
+    return [seat_players([name], 1, rules_of(record))[0].player]
 
 
 def rules_of(record: Record) -> Rules:

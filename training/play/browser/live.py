@@ -21,7 +21,7 @@ from noms_env.show.data import view_data
 from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
-from ..session import Advice, Seated, Session, seated
+from ..session import Advice, Seated, Session, seat_players
 from .film import points_of, results, said
 
 FORMAT = "noms-table/1"
@@ -283,13 +283,13 @@ def new_table(
 
 def players_of(names: Sequence[str | None], rules: Rules) -> list[Seated | None]:
     """The players of the seats, those of one name the same; None where a person sits."""
-    known = {name: seated([name], 1, rules)[0] for name in {*names} if name is not None}
+    known = {name: seat_players([name], 1, rules)[0] for name in {*names} if name is not None}
     return [None if name is None else known[name] for name in names]
 
 
 def adviser(name: str, rules: Rules) -> Seated:
     """Who is asked for hints: none of those that play, so that both may think at a time."""
-    return seated([name], 1, rules)[0]
+    return seat_players([name], 1, rules)[0]
 
 
 def same_secret(one: str, other: str) -> bool:

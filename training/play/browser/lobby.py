@@ -22,7 +22,7 @@ from noms_env.variants.rulebook import Option, RulesError
 
 from ...evaluation.mistakes import search_of
 from ...options import parse_value
-from ..session import seated
+from ..session import seat_players
 from .live import LiveTable, RefusedError, new_table, table_from
 from .messages import TableRequest
 
@@ -248,7 +248,7 @@ class Lobby:
         if not policies_of(rules.variant.name):
             raise RefusedError("no policy for this game comes with the package; use noms analyse --player")
         try:
-            return search_of(seated([f"search:{rules.variant.name}@0"], 1, rules)[0].player)
+            return search_of(seat_players([f"search:{rules.variant.name}@0"], 1, rules)[0].player)
         except ValueError as error:
             raise RefusedError(str(error)) from error
 

@@ -16,7 +16,7 @@ from noms_env.record import Record
 from noms_env.record.replaying import replayed
 
 from ...evaluation.mistakes import analysed
-from ..session import Seated, seated
+from ..session import Seated, seat_players
 from .film import Film, Shown, tell_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
@@ -132,7 +132,7 @@ class Room:
 
     def _new_player(self, name: str) -> Seated:
         try:
-            return seated([name], 1, self.table.rules)[0]
+            return seat_players([name], 1, self.table.rules)[0]
         except ValueError as error:
             raise RefusedError(str(error)) from error
 
