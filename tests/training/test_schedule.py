@@ -61,7 +61,7 @@ def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
     update(2.0)
     assert scale.scale.tolist() == pytest.approx([2, 3, 1])  # the first iteration counts in full
     rewards = torch.tensor([[4.0, -4.0], [3.0, -300.0]])
-    assert scale.normalised(rewards, torch.tensor([0, 1])).tolist() == [[2, -2], [1, -LARGEST_REWARD]]
+    assert scale.divide(rewards, torch.tensor([0, 1])).tolist() == [[2, -2], [1, -LARGEST_REWARD]]
     for _ in range(2000):
         update(10.0)
     assert scale.scale.tolist() == pytest.approx([10, 3, 1])

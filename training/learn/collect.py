@@ -82,7 +82,7 @@ class Rollout:
         return len(self.choice)
 
     def select(self, rows: Tensor, *names: str) -> Rollout:
-        """Some of the decisions, in the columns of these names; `rows`: int64, shape (k,)."""
+        """Some of the decisions, in these columns only, the others stay as they are; `rows`: int64, shape (k,)."""
         columns = {name: column.index_select(0, rows) for name in names if (column := getattr(self, name)) is not None}
         return replace(self, **columns)
 

@@ -86,7 +86,7 @@ class RewardScale:
         square = torch.where(self.weight > 0, self.mean_square / self.weight.clamp(min=1e-12), 1.0)
         return square.clamp(min=1e-6).sqrt()
 
-    def normalised(self, reward: Tensor, rule_set: Tensor) -> Tensor:
+    def divide(self, reward: Tensor, rule_set: Tensor) -> Tensor:
         """Rewards in units of their scale, within `LARGEST_REWARD`; float32, shape (tables, MAX_SEATS)."""
         scaled = reward.double() / self.scale[rule_set][:, None]
         return scaled.clamp(-LARGEST_REWARD, LARGEST_REWARD).float()
@@ -101,7 +101,7 @@ class RewardScale:
         self.mean_square, self.weight = (values.to(self.weight.device) for values in loaded)
 
 
-def normalised(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Callable[[Tensor], Tensor]) -> Tensor:
+def standardise(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Callable[[Tensor], Tensor]) -> Tensor:
     """Advantages with mean 0 and variance 1 under each of the rules, over all processes; float32, shape (n,)."""
     exact = advantage.double()
     sums = [torch.bincount(rule_set, exact**power, rule_sets) for power in range(3)]

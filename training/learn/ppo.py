@@ -35,7 +35,6 @@ CHUNK, GPU_CHUNK = 2048, 1 << 16
 """Rows that go through a network at once where no gradients are needed."""
 ACTOR_COLUMNS = ("features", "mask", "choice", "log_prob", "phase", "advantage", "expert_probs")
 ACTOR_FIGURES = ("losses/policy_loss", "losses/approx_kl", "losses/clipfrac")
-KL = ACTOR_FIGURES.index("losses/approx_kl")
 
 
 @dataclass(frozen=True)
@@ -154,35 +153,32 @@ def update_actor(
         Means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and how many
         `losses/minibatches` there were. The policy loss is the cross entropy while an expert is imitated.
     """
-    parts, distances, is_near = list[Tensor](), list[Tensor](), True
-    for epoch in range(settings.update_epochs):
-        for rows in shuffle.minibatches(epoch) if is_near else ():
-            part = batch.select(rows, *ACTOR_COLUMNS)
-            others = next(recorded) if recorded else None
-            seen, legal = part.features, part.mask
-            if others is not None:
-                seen, legal = torch.cat([seen, others.features]), torch.cat([legal, others.mask])
-            logits = actor.module(seen, legal, actor.dtype)
-            losses, figures = policy_losses(logits[: len(rows)], part, settings)
-            loss = shuffle.loss(losses)
-            if others is not None:
-                distance = distance_from(others, logits[len(rows) :])
-                distances.append(distance.detach())
-                loss = loss + others.coef * distance
-            actor.step(loss, settings)
-            parts.append(torch.cat([figures, figures.new_tensor([len(rows)])]))
-            if settings.target_kl > 0 and _mean(actor.summed(parts[-1]))[KL] > settings.target_kl:
-                is_near = False
-                break
-    means = _mean(actor.summed(torch.stack(parts).sum(0)))
-    metrics = dict(zip(ACTOR_FIGURES, means, strict=True)) | {"losses/minibatches": float(len(parts))}
+    parts, distances = list[Tensor](), list[Tensor]()
+    for rows in (rows for epoch in range(settings.update_epochs) for rows in shuffle.minibatches(epoch)):
+        part = batch.select(rows, *ACTOR_COLUMNS)
+        others = next(recorded) if recorded else None
+        seen, legal = part.features, part.mask
+        if others is not None:
+            seen, legal = torch.cat([seen, others.features]), torch.cat([legal, others.mask])
+        logits = actor.module(seen, legal, actor.dtype)
+        losses, figures = policy_losses(logits[: len(rows)], part, settings)
+        loss = shuffle.loss(losses)
+        if others is not None:
+            distance = distance_from(others, logits[len(rows) :])
+            distances.append(distance.detach())
+            loss = loss + others.coef * distance
+        actor.step(loss, settings)
+        parts.append(torch.cat([figures, figures.new_tensor([len(rows)])]))
+        if settings.target_kl > 0 and figure_means(actor.summed(parts[-1]))["losses/approx_kl"] > settings.target_kl:
+            break
+    metrics = figure_means(actor.summed(torch.stack(parts).sum(0))) | {"losses/minibatches": float(len(parts))}
     return metrics | ({"losses/distillation_kl": float(torch.stack(distances).mean())} if distances else {})
 
 
-def _mean(figures: Tensor) -> list[float]:
-    """Sums, and behind them of how many, as means."""
-    *sums, count = figures.tolist()
-    return [total / max(1.0, count) for total in sums]
+def figure_means(sums: Tensor) -> dict[str, float]:
+    """`ACTOR_FIGURES` as means, from their sums and, behind them, the number of decisions."""
+    *totals, count = sums.tolist()
+    return {name: total / max(1.0, count) for name, total in zip(ACTOR_FIGURES, totals, strict=True)}
 
 
 def policy_losses(logits: Tensor, batch: Rollout, settings: PPOConfig) -> tuple[Tensor, Tensor]:
@@ -256,7 +252,8 @@ def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings:
             losses = error.square() / 2  # whose minimum is the mean, however skewed
             critic.step(shuffle.loss(losses), settings)
             total += torch.stack([losses.detach().double().sum(), total.new_tensor(len(rows))])
-    return {"losses/value_loss": _mean(critic.summed(total))[0]}
+    loss, count = critic.summed(total).tolist()
+    return {"losses/value_loss": loss / max(1.0, count)}
 
 
 def critic_values(critic: Critic, seen: Tensor, dtype: torch.dtype, threads: ThreadPool) -> Tensor:

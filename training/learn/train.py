@@ -45,7 +45,7 @@ from .collect import (
 )
 from .config import SIZES, TrainConfig
 from .distributed import SIMULATED, Processes, compiled, device_of, precision_of
-from .gae import RewardScale, critic_figures, gae, normalised
+from .gae import RewardScale, critic_figures, gae, standardise
 from .imitation import SHARE, ImitatedExpert, Recorded, RecordedDecisions
 from .log import Profile
 from .network import GRAIN, Actor, Critic, encoding_of, initial_parameters
@@ -104,7 +104,6 @@ class Trainer:
         scale = torch.cat([torch.from_numpy(self.encoding.scale), hidden])
         self.critic = Critic(scale, config.critic).to(self.device)
         self.trainable = self._trainable(self.actor, 0), self._trainable(self.critic, 1)
-        self.actor_optimizer, self.critic_optimizer = (network.optimizer for network in self.trainable)
         tables = config.tables or self._tables_of_a_batch()
         threads, rank = self.threads.threads, self.processes.rank
         self.workers = list(make_workers(self.rule_sets, tables, threads, config, rank, self.tables_on))
@@ -201,11 +200,11 @@ class Trainer:
             batch = joined(played, self.rule_set, self.encoding, self.config.privileged_critic, self.device)
         with profile("learn"):
             self.reward_scale.update(batch.reward, self.rule_set, self.seats, summed)
-            batch.reward = self.reward_scale.normalised(batch.reward, self.rule_set)
+            batch.reward = self.reward_scale.divide(batch.reward, self.rule_set)
             batch.value = critic_values(self.critic, batch.seen, self.dtype, self.threads)
             batch.advantage = gae(batch.table, batch.seat, batch.value, batch.reward, self.config.ppo.gae_lambda)
             batch.target = batch.value + batch.advantage
-            batch.advantage = normalised(batch.advantage, batch.rule_set, len(self.rule_sets), summed)
+            batch.advantage = standardise(batch.advantage, batch.rule_set, len(self.rule_sets), summed)
             done = int(summed(torch.tensor(len(batch))))
             seed = int(self._stream(LEARNING, self.processes.rank).integers(2**62))
             shuffle = Shuffle(len(batch), done, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)
@@ -254,14 +253,13 @@ class Trainer:
 
     # --------------------------------------------------------------------------------------------------- the state
 
+    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        actor, critic = self.trainable
+        return {"actor_optimizer": actor.optimizer, "critic_optimizer": critic.optimizer}
+
     def _parts(self) -> dict[str, Any]:
-        return {
-            "actor": self.actor,
-            "critic": self.critic,
-            "actor_optimizer": self.actor_optimizer,
-            "critic_optimizer": self.critic_optimizer,
-            "reward_scale": self.reward_scale,
-        }
+        networks = {"actor": self.actor, "critic": self.critic}
+        return {**networks, **self._optimizers(), "reward_scale": self.reward_scale}
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs: tensors and plain values."""
@@ -282,7 +280,7 @@ class Trainer:
         self.iteration, self.decisions = int(state["iteration"]), int(state["decisions"])
         if min(self.iteration, self.decisions) < 0:
             raise ValueError("counts must not be negative")
-        for optimizer, name in ((self.actor_optimizer, "actor_optimizer"), (self.critic_optimizer, "critic_optimizer")):
+        for name, optimizer in self._optimizers().items():
             check_optimizer_state(optimizer, state[name])
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
