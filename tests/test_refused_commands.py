@@ -110,7 +110,10 @@ REFUSED = [
     (["train"], "name at least one game to train on; `noms list` shows them"),
     (["train", "down_up", "down_up"], "a game is named twice"),
     (["train", "down_up", "--panel", "thumb", "thumb"], "a player of the panel is named twice"),
-    (["train", "down_up", "--preset", "quick"], "'quick' for argument '--preset'. Expected one of ('smoke', 'fast', 'standard', 'long')"),
+    (
+        ["train", "down_up", "--preset", "quick"],
+        "'quick' for argument '--preset'. Expected one of ('smoke',",
+    ),
     (["train", "down_up", "--out", "/dev/null"], "/dev/null cannot be written: it is no folder"),
     (["train", "bridge"], "there is no variant 'bridge'; the variants are sniped_whist"),
     (["train", "down_up", "--seats", "9"], "no game of this run is played with 9 seats: down_up 3 to 6"),
