@@ -40,7 +40,7 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.search.candidates import forced_action
 from noms_env.search.endgame.moves import new_frames
 from noms_env.search.endgame.position import new_positions, value_to
-from noms_env.search.endgame.solver import is_solvable, kind_to_solve, position_value
+from noms_env.search.endgame.solver import NEVER, is_solvable, kind_to_solve, position_value
 from noms_env.search.worlds import Worlds, copy_rows
 from noms_env.variants.families import PLAIN
 from noms_env.variants.families.exact_bid import AT_LEAST
@@ -55,10 +55,10 @@ STRIDE = 0x9E3779B97F4A7C
 """Between the random numbers of two decisions of a rollout: 56 bits, so that those of a deal are below 2**62."""
 
 
-@jit
+@jit_inline
 def is_ended(t, fewer):
     """Whether a rollout is over: the deal is, or few enough cards are left to solve it (see `solver.is_solvable`)."""
-    return t.phase == SCORED or is_solvable(t, fewer)
+    return t.phase == SCORED or (fewer != NEVER and is_solvable(t, fewer))
 
 
 @jit_inline
