@@ -34,10 +34,12 @@ START = perf_counter()
 GAME = "small_ships"
 WARM = ("first", "features", "play", "next match", "next deal", "processor")
 """What is compiled in a process each, side by side; players are compiled beside them."""
-PARTS = ("compiling", "agreement", "graph", "speed", "players", "layout", "peers")
+PARTS = ("compiling", "agreement", "graph", "learn", "speed", "players", "layout", "peers")
 """In order of what is most worth knowing, since time may run out."""
 BROKEN = 3
 """The status of a process that can use the GPU no more: after some errors nothing runs in it."""
+LEFT_TO_COMPILE = 120.0
+"""Seconds that must be left where torch is to compile the networks."""
 STUCK, LATE = 120.0, 12.0
 """Seconds after which a part is taken to hang, and after the end of all time is ended."""
 
@@ -47,7 +49,7 @@ class Settings:
     """How much is compared and measured."""
 
     seconds: float = 225.0  # of everything; no part begins later
-    agreement_seconds: float = 55.0  # after one plan of each game no other begins later
+    agreement_seconds: float = 40.0  # after one plan of each game no other begins later
     agreement_tables: int = 65_536
     agreement_steps: int = 160
     every: int = 20
@@ -258,6 +260,8 @@ def run_step(results: Results, step: str) -> Any:
         return agreement(results)
     if step == "graph":
         return captured(results.settings)
+    if step == "learn":
+        return measure_learner(results)
     if step == "speed":
         return measure(results)
     if step == "layout":
@@ -362,6 +366,25 @@ def captured(settings: Settings) -> dict[str, Any]:
     if same is False:
         raise AssertionError("replays of a captured step lead to other tables than calls")
     return {"same": same}
+
+
+def measure_learner(results: Results) -> dict[str, Any]:
+    """How fast policies learn, by game, and when one is above `thumb`."""
+    if find_spec("torch") is None:
+        return {"not run": "torch is not installed"}
+    from benchmarks.cuda import learner
+
+    amount, found = learner.TINY if config.ENABLE_CUDASIM else learner.Amount(), dict[str, Any]()
+    results.found["learn"] = found
+    for game in amount.games:
+        found[game] = learner.measured(game, amount, is_compiled=False)
+        gc.collect()
+        results.write()
+    found["above thumb"] = {"game": game, **learner.time_above(game, amount)}
+    if results.left() > LEFT_TO_COMPILE:
+        results.write()
+        found[f"{game}, compiled"] = learner.measured(game, amount, is_compiled=True)
+    return found
 
 
 def measure(results: Results) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 
 MILLION = 1e6
 STEP_TARGET, TIMES_TARGET, DECISIONS_TARGET, PEERS_TARGET = 200e6, 20.0, 10**7, 10.0
+LEARNER_TARGET, PRODUCTS_TARGET, ABOVE_TARGET = 2.0, 60.0, 60.0
+"""Millions of the learner's decisions a second, per cent, and seconds."""
 PLAYER_TARGETS = {"thumb": 50e6, "pimc": 10_000.0, "search": 10_000.0}
 """Decisions a second that are to be reached."""
 FIRST_TARGET, DISK_TARGET = 60.0, 3.0
@@ -20,6 +22,7 @@ def show(found: dict[str, Any]) -> None:
         if name in found:
             print(f"{name}: {found[name]}")
     show_targets(found)
+    show_learner(found.get("learn", {}))
     speed = found.get("speed", {})
     if "by tables" in speed:
         show_speed(speed)
@@ -41,6 +44,23 @@ def show_targets(found: dict[str, Any]) -> None:
         print(reached("the same from disk", compiling["from disk"], DISK_TARGET, most=True))
     if decisions:
         print(reached("decisions compared, of the game with the fewest", min(decisions.values()), DECISIONS_TARGET))
+
+
+def show_learner(learn: dict[str, Any]) -> None:
+    """Print how fast policies learn."""
+    for game, part in learn.items():
+        if isinstance(part, str):
+            print(f"learner: {game}: {part}")
+        elif game == "above thumb":
+            print(f"learner: above thumb in {part['game']}, seconds, decisions and points: {part['curve']}")
+            if part["seconds"] is not None:
+                print(reached("seconds to be above thumb", part["seconds"], ABOVE_TARGET, most=True))
+        else:
+            said = f"{part['tables']:,} tables on {part['on']}, first iteration {part['first']:.1f} s, play {part['play']:.0%}"
+            print(f"learner: {game}: {said}" + "".join(f"; {note}" for note in part["notes"]))
+            print(reached(f"M decisions/s of the learner in {game}", part["rate"] / MILLION, LEARNER_TARGET))
+            if part["products"] is not None:
+                print(reached("its matrix products, % of the time", 100 * part["products"], PRODUCTS_TARGET))
 
 
 def reached(what: str, figure: float, target: float, most: bool = False) -> str:

@@ -113,6 +113,9 @@ def test_what_is_to_run_on_a_gpu_runs_in_the_simulator(tmp_path: Path) -> None:
     assert {row["name"] for row in found["layout"]["rates"]} == {
         f"{layout}, {order}" for layout in ("rows", "neighbours") for order in ("mixed", "alike")
     }
+    assert found["learn"]["big_ships"]["on"] == "cuda"
+    assert found["learn"]["big_ships"]["rate"] > 0
+    assert len(found["learn"]["above thumb"]["curve"]) > 0
     assert "words read" in done.stdout
     assert "under way" not in found
 

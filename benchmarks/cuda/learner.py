@@ -1,0 +1,103 @@
+"""How fast a policy learns on a GPU, the share of matrix products in that, and the time until it is above `thumb`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+
+from benchmarks.cuda.speed import torch_on_gpu
+from noms_training.config import ActorConfig, NetworkConfig, TrainConfig
+from noms_training.evaluation.comparison import figures, points_figure
+from noms_training.learn.train import COMPILED_FROM, Trainer
+
+PRODUCTS = ("gemm", "nvjet", "cutlass", "xmma")
+"""Parts of the names of kernels that multiply matrices."""
+PANEL = "thumb"
+
+
+class Amount(NamedTuple):
+    """How much is measured.
+
+    Attributes:
+        games: that are learnt; in the last one the time until the policy is above `thumb` is measured.
+        seconds: of each rate.
+        above: seconds after which the policy is above `thumb`, or it is given up.
+        every: iterations between two looks at that.
+        changes: of the runs' settings.
+    """
+
+    games: tuple[str, ...] = ("nonesuch", "small_ships")
+    seconds: float = 5.0
+    above: float = 25.0
+    every: int = 10
+    changes: Mapping[str, Any] = MappingProxyType({})
+
+
+TINY = Amount(
+    ("big_ships",),
+    seconds=0.0,
+    above=0.0,
+    every=1,
+    changes={
+        **{"seats": (3,), "option": ("ranks=6", "suits=2", "start_cards=2"), "tables": 3, "evaluation_deals": 2},
+        **{"network": ActorConfig(width=8, blocks=1), "critic": NetworkConfig(width=8, blocks=1)},
+    },
+)
+
+
+def settings_of(game: str, decisions: int, amount: Amount) -> TrainConfig:
+    """A run with 256 units and three blocks, and a critic that sees the hidden cards."""
+    sizes = {"network": ActorConfig(width=256), "critic": NetworkConfig(width=256)}
+    usual: dict[str, Any] = {"device": "cuda", "decisions": decisions, "panel": (PANEL,), **sizes}
+    return TrainConfig((game,), **{**usual, **amount.changes})
+
+
+def measured(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
+    """The rate of a game's iterations, and what share of the GPU's time matrix products take; compiled by torch or not."""
+    run = Trainer(settings_of(game, COMPILED_FROM if is_compiled else COMPILED_FROM - 1, amount))
+    start = perf_counter()
+    run.iterate()  # captures the graphs
+    found: dict[str, Any] = {"first": perf_counter() - start, "tables": len(run.rule_set), "on": run.tables_on}
+    parts, before, start = [run.iterate()], run.decisions, perf_counter()
+    while perf_counter() - start < amount.seconds:
+        parts.append(run.iterate())
+    taken = perf_counter() - start
+    found["rate"] = (run.decisions - before) / taken if len(parts) > 1 else parts[0]["charts/SPS"]
+    found["play"] = sum(part["charts/seconds/play"] for part in parts) / sum(
+        part["charts/seconds/play"] + part["charts/seconds/learn"] for part in parts
+    )
+    found["products"] = share_of_products(run) if torch_on_gpu() is not None else None
+    found["notes"] = run.notes
+    return found
+
+
+def share_of_products(run: Trainer) -> float:
+    """The share of one iteration's time on the GPU in which it multiplies matrices."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run.iterate()
+    products = everything = 0.0
+    for event in profile.key_averages():
+        time = float(event.self_device_time_total)
+        everything += time
+        products += time if any(word in event.key for word in PRODUCTS) else 0.0
+    return products / everything if everything > 0 else 0.0
+
+
+def time_above(game: str, amount: Amount) -> dict[str, Any]:
+    """Seconds of training and evaluating until a policy is surely above `thumb`; None if it was not by the end."""
+    run, start = Trainer(settings_of(game, 200_000_000, amount)), perf_counter()
+    panel, deals = run.panel(), run.config.evaluation_deals
+    name, points = points_figure(run.rule_sets[0], panel[0]), list[tuple[float, int, float]]()
+    above: float | None = None
+    while above is None and (not points or perf_counter() - start < amount.above):
+        for _ in range(amount.every):
+            run.iterate()
+        found = figures(run.rule_sets, run.hero(panel[0].device, False), panel, deals, probes=False)
+        points.append((round(perf_counter() - start, 2), run.decisions, round(found[name], 3)))
+        if found[f"{name}/low"] > 0:
+            above = points[-1][0]
+    return {"seconds": above, "curve": points}
