@@ -42,7 +42,7 @@ BATCHES = " ".join(["off all", BATCH, *(f"--deselect={BATCH}::test_{name}" for n
 SPIEL = (
     "tests/interop/test_open_spiel.py tests/interop/test_micro.py tests/interop/test_oh_hell.py tests/interop/test_cleanrl.py"
 )
-NAMES = "statistics deal_sets figures probes matches comparison tournament evaluate_command"
+NAMES = "statistics deal_sets block_store figures probes matches comparison tournament evaluate_command"
 EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in NAMES.split())])
 # Per room the globs of its sources, and the runs of pytest, quickest first: compiler off or on, marked tests, files.
 ROOMS: dict[str, tuple[str, ...]] = {

@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import noms_env
-from benchmarks.speed import clock, ours, peers, plot, report, start
-from benchmarks.speed.__main__ import main, measure, quick_settings, show
+from benchmarks.speed import clock, ours, peers, plot, start
+from benchmarks.speed.__main__ import main, measure, quick_settings
 from benchmarks.speed.clock import MICROSECONDS, RATE, Case, Measured, by_turns
 from benchmarks.speed.peers import peer_case
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
-from noms_env.table import Table
 from noms_env.variants.table_record import TABLE
 from tests.begun import begun
 
@@ -74,20 +72,6 @@ def test_a_rate_is_decisions_by_seconds(monkeypatch: pytest.MonkeyPatch) -> None
     assert next(pieces) == 1000
 
 
-def test_a_time_is_the_inverse_and_one_piece_is_always_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticking_clock(monkeypatch)
-    assert clock.time_of_each(lambda: 4, 1e-6)(0) == pytest.approx(250_000)
-
-
-@pytest.mark.parametrize("look", [False, True])
-def test_a_deal_of_ten_cards_is_44_decisions(look: bool) -> None:
-    table = Table(**ours.LIKE_OH_HELL, deal_size=ours.OH_HELL_CARDS)
-    assert ours.table_alone(table, look, Random(0)) == 44
-    env = noms_env.down_up_v0.raw_env(seats=4, episode="deal", hand_size=10)
-    assert ours.random_aec(env, Random(0)) == 44
-    assert ours.prepared_aec(env, ours.scripts_of(env)) == 44 * ours.EPISODES
-
-
 @pytest.mark.parametrize("calls", [1, 2])
 def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over(calls: int) -> None:
     ground = ours.Playground(4, cards=ours.OH_HELL_CARDS, **ours.LIKE_OH_HELL)
@@ -101,18 +85,6 @@ def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over(calls:
             ground.batch.observe()
             assert np.array_equal(written, ground.batch.observation)
     assert (ground.batch.tables.match > 0).all()
-
-
-def test_compiled_play_counts_what_it_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    ground = ours.Playground(3)
-    played = 0
-
-    def count(_: Any, first: int, last: int, steps: int, *rest: Any) -> None:
-        nonlocal played
-        played += (last - first) * steps
-
-    monkeypatch.setattr(batch_kernels, "play_random", count)
-    assert ground.compiled(ours.VIEW) == played > 0
 
 
 def test_decisions_of_learners_count_and_not_the_beginnings_of_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,28 +107,6 @@ def test_deals_of_openspiel_are_not_counted(name: str, decisions: int) -> None:
     assert peers.spiel_play(pyspiel.load_game(name), random=Random(0)) == decisions
     games = round(1000 / decisions)
     assert peers.spiel_bots(pyspiel, pyspiel.load_game(name))() == games * decisions
-
-
-class Finishing:
-    """An AEC environment of one decision for each of two agents, who then take None."""
-
-    def reset(self) -> None:
-        self.agents, self.turn, self.taken = ["a", "b"], 0, list[int | None]()
-
-    def last(self) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
-        return {"action_mask": np.array([0, 0, 1])}, 0.0, self.turn >= 2, False, {}
-
-    def step(self, action: int | None) -> None:
-        self.taken.append(action)
-        self.turn += 1
-        if self.turn > 2:
-            self.agents.pop()
-
-
-def test_steps_of_finished_agents_are_not_counted() -> None:
-    env = Finishing()
-    assert list(ours.aec_episode(env, Random(0))) == [2, 2]
-    assert env.taken == [2, 2, None, None]
 
 
 def test_the_cases_take_turns_with_the_control_before_each() -> None:
@@ -203,11 +153,6 @@ def test_a_peer_that_fails_is_left_out_and_named(runs: int) -> None:
     assert failed == {"peer/x": "RuntimeError: broken"}
 
 
-def test_a_failure_of_ours_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="broken"):
-        by_turns([Case("ours/x", "", failing_after(1))], 2, 0.0, lambda: 1.0)
-
-
 @pytest.mark.parametrize(("unit", "times"), [(RATE, 5.0), (MICROSECONDS, 0.2)])
 def test_faster_is_more_of_a_rate_and_less_of_a_time(unit: str, times: float) -> None:
     slow = Measured(Case("a", "", lambda _: 0.0, unit), [1.0, 2.0, 9.0])
@@ -243,17 +188,6 @@ def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Pat
     assert found["settings"]["repetitions"] == 2
 
 
-def test_every_figure_is_there_and_positive(run: tuple[dict[str, Any], Path]) -> None:
-    for key, case in run[0]["cases"].items():
-        assert len(case["values"]) == len(case["control"]) == 2, key
-        assert 0 < case["min"] <= case["median"] <= case["max"], key
-        assert case["min"] == min(case["values"]), key
-        assert all(ratio > 0 for ratio in case["faster"].values()), key
-        assert case["text"], key
-    control = run[0]["control"]
-    assert 0 < control["min"] <= control["median"] <= control["max"]
-
-
 def test_every_comparison_is_with_a_case_of_ours(run: tuple[dict[str, Any], Path]) -> None:
     cases = run[0]["cases"]
     for key, case in cases.items():
@@ -269,15 +203,6 @@ def test_openspiel_is_measured_where_it_is_installed(run: tuple[dict[str, Any], 
     cases = [key for key, case in run[0]["cases"].items() if case["peer"]]
     for game in ("oh_hell", "spades", "hearts", "bridge"):
         assert {f"open_spiel/{game}/{way}" for way in ("python", "observer", "compiled")} <= set(cases)
-
-
-def test_the_picture_is_a_png_with_something_in_it(run: tuple[dict[str, Any], Path]) -> None:
-    with Image.open(run[1]) as picture:
-        assert picture.format == "PNG"
-        colours = picture.convert("RGB").getcolors(1 << 24)
-    assert colours is not None
-    greens = [number for number, colour in colours if colour == tuple(bytes.fromhex(plot.OURS[1:]))]
-    assert sum(greens) > 1000
 
 
 def one_peer(tables: int) -> list[Case]:
@@ -300,15 +225,6 @@ def test_only_the_peers_and_what_is_compared_with_them(monkeypatch: pytest.Monke
     assert [one.case.key for one in plot.bars_of(results)] == ["engine/mask", "fake/x"]
 
 
-def test_only_the_growth_draws_only_the_curve(tmp_path: Path) -> None:
-    results = measure(quick_settings(1), "growth")
-    assert list(results.measured) == [f"growth/{way}/{size}" for size in (8, 16) for way in ("compiled", "batch")]
-    assert plot.bars_of(results) == []
-    plot.draw(results, tmp_path / "growth.png")
-    with Image.open(tmp_path / "growth.png") as picture:
-        assert picture.format == "PNG"
-
-
 def test_peers_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for module in ALL_PEERS:
         monkeypatch.setitem(sys.modules, module, None)
@@ -318,30 +234,6 @@ def test_peers_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch,
     assert all(".[bench]" in reason for reason in missing.values())
     assert main(["--only", "peers", "--quick"]) == 2
     assert "benchmarks.speed: nothing could be measured; " in capsys.readouterr().err
-
-
-def test_missing_peers_and_a_busy_machine_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    one = Measured(Case("engine/alone", "nothing written", lambda _: 0.0), [1e6, 2e6, 4e6], [0.01, 0.01, 0.02])
-    show(report.Results({"engine/alone": one}, {}, {"pgx": "not installed: pip install '.[bench]'"}, {"all": 2696}))
-    out = capsys.readouterr().out
-    assert "missing: pgx: not installed: pip install '.[bench]'" in out
-    assert ["engine/alone", "2M/s", "1M", "to", "4M", "nothing", "written"] in map(str.split, out.splitlines())
-    assert "2,696 bytes" in out
-    assert "10.0 ms at least, 10.0 median, 20.0 at most: the machine was not quiet" in out
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (25_321_000, RATE, "25.3M"),
-        (467_300, RATE, "467k"),
-        (3293.4, RATE, "3,293"),
-        (19.46, MICROSECONDS, "19.5"),
-        (0.384, "s", "0.38"),
-    ],
-)
-def test_figures_are_short(value: float, unit: str, text: str) -> None:
-    assert report.figure(value, unit) == text
 
 
 @pytest.mark.parametrize(
@@ -357,14 +249,6 @@ def test_a_wrong_request_is_refused_before_anything_is_measured(
 ) -> None:
     assert main([*words]) == 2
     assert capsys.readouterr() == ("", f"benchmarks.speed: {sentence}\n")
-
-
-def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["--plot", "b.png"]) == 2
-    assert (
-        capsys.readouterr().err == "benchmarks.speed: --plot needs matplotlib, which is not installed: pip install '.[plot]'\n"
-    )
 
 
 @pytest.mark.soak

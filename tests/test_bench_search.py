@@ -76,17 +76,3 @@ def test_heroes_are_compared_on_the_same_deals() -> None:
     assert results.above("pimc:8", "pimc:800") is None
     (row,) = (row for row in strength.rows([results]) if row["player"].startswith("search:"))
     assert (row["policy"].mean, row["pimc"].mean) == (3.8, 1)
-
-
-def test_each_model_of_the_others_has_a_column_of_its_own() -> None:
-    heroes = {f"search:nonesuch@0{model},worlds=8": {"ms": 1.0, "values": [1, 0]} for model in ("", ",opponents=uniform")}
-    points, times = strength.tables([strength.Results("nonesuch", "policy", "nonesuch@0", heroes)]).split("\n\n")
-    assert points.splitlines()[0] == "| game | field | search 8 | search uniform 8 |"
-    assert times.splitlines()[0] == "| game | search 8 | search uniform 8 |"
-
-
-def test_a_picture_is_drawn_also_where_only_the_policy_is_measured() -> None:
-    full = {"pimc:8": {"ms": 1.0, "values": [1, 0]}, "search:nonesuch@0,worlds=8": {"ms": 2.5, "values": [3, 2]}}
-    bare = {"nonesuch@0": {"ms": 0.01, "values": [1, 2]}}
-    measured = [strength.Results("nonesuch", *one) for one in (("policy", "nonesuch@0", full), ("thumb", "nonesuch@0", bare))]
-    assert len(strength.draw(measured)) > 10_000

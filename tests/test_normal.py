@@ -1,12 +1,10 @@
 """The page on what is normal: its figures are those of the entries and of the rewards that were measured."""
 
-import numpy as np
 import pytest
 
 from benchmarks import normal
 from benchmarks.publish import ROOT
-from noms_training.benchmark.figures import curves_of
-from noms_training.benchmark.protocol import GAMES, ONE, references
+from noms_training.benchmark.protocol import GAMES
 
 
 def table_of(title: str) -> list[list[str]]:
@@ -19,22 +17,6 @@ def test_the_page_is_what_the_entries_and_the_rewards_say() -> None:
     again = f"run `{normal.COMMAND}`"
     assert (ROOT / normal.PAGE).read_text(encoding="utf-8") == normal.page(ROOT), again
     assert (ROOT / normal.PICTURE).read_bytes().startswith(b"\x89PNG"), again
-
-
-def test_a_figure_of_the_page_is_read_off_the_curves() -> None:
-    (ppo,) = (one for one in normal.learners(ROOT) if one.name == "ppo")
-    at_500_k = []
-    for run in curves_of(ppo.entry, ppo.folder)["small_ships"]:
-        before, after = run[run[:, 0] <= 500_000][-1], run[run[:, 0] > 500_000][0]
-        share = (500_000 - before[0]) / (after[0] - before[0])
-        at_500_k.append(before[3] + share * (after[3] - before[3]))
-    rows = {row[0]: row for row in table_of("Small Ships")}
-    assert float(rows["PPO, self-play"][2]) == pytest.approx(np.mean(at_500_k), abs=0.03), (
-        "the mean is of seeds at other places"
-    )
-    assert float(rows["`random`"][5]) == pytest.approx(references()["small_ships"][ONE].zero, abs=0.005)
-    cells = ppo.scores["cells"]["small_ships"]
-    assert rows["PPO, self-play"][5].startswith(f"{np.mean([cells[seed][ONE]['points'] for seed in '123']):+.2f} (")
 
 
 def test_every_game_has_a_divisor_that_brings_its_rewards_to_the_size_of_one() -> None:

@@ -73,15 +73,10 @@ def test_budgets_are_read_and_written(text: str, decisions: int | None, hours: f
     assert str(budget_of(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "10 M", "-1", "0", "10M,20M", "1h,2h", "many"])
+@pytest.mark.parametrize("text", ["", "10 M", "-1", "0", "0.4", "10M,20M", "1h,2h", "many"])
 def test_what_is_no_budget_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="a budget is such as"):
+    with pytest.raises(ValueError, match=r"a budget is such as|one decision or more"):
         budget_of(text)
-
-
-def test_a_budget_of_less_than_a_decision_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"one decision or more, not '0\.4'"):
-        budget_of("0.4")
 
 
 def test_a_budget_ends_with_whichever_comes_first() -> None:

@@ -103,14 +103,6 @@ def test_a_figure_over_all_games_follows_from_the_points_where_the_deals_are_not
     assert complaints(complete) == ["the figures over all games (core) do not follow from their points"]
 
 
-def test_intervals_may_be_rounded_otherwise(complete: Path) -> None:
-    """By another library of linear algebra."""
-    scores = json.loads((complete / "scores.json").read_text())
-    scores["core"]["all"]["score"]["low"] += 1e-15
-    (complete / "scores.json").write_text(json.dumps(scores))
-    assert complaints(complete) == []
-
-
 def test_scores_that_cannot_be_played_again_are_refused(complete: Path) -> None:
     """Points that were made better everywhere, in the scores and in what they follow from."""
     entry = read_entry(complete)

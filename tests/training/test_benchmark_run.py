@@ -4,24 +4,20 @@ import csv
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Literal
 
-import numpy as np
 import pytest
 
 from noms_env._files import lock
 from noms_env.players import load_player
 from noms_training.agents.registry import agent_spec
-from noms_training.benchmark import figures, running, task
+from noms_training.benchmark import running, task
 from noms_training.benchmark.checking import complaints
 from noms_training.benchmark.entry import Entry, EntryError, read_entry, write_entry
-from noms_training.benchmark.protocol import CURVE_AT, GAMES, Budget, budget_of
-from noms_training.benchmark.report import write_report
+from noms_training.benchmark.protocol import CURVE_AT, Budget, budget_of
 from noms_training.benchmark.running import algorithm_file, baselines, begin, runs_left, train_all
 from noms_training.benchmark.task import Task, load_algorithm, train_run
 from tests.commands import Run, assert_refused
@@ -249,20 +245,6 @@ def test_baselines_have_names_and_files_are_taken_by_their_path(tmp_path: Path) 
 # ------------------------------------------------------------------------------------------------------- the report
 
 
-def single_game(folder: Path, game: str) -> Path:
-    """The published entry `ppo` with one of its games."""
-    shutil.copytree(Path("benchmarks/entries/ppo"), folder)
-    for name in ("entry.json", "scores.json"):
-        document = json.loads((folder / name).read_text())
-        if name == "entry.json":
-            document["games"] = [game]
-        else:
-            document["core"]["games"] = {game: document["core"]["games"][game]}
-            document["cross_play"] = {game: document["cross_play"][game]}
-        (folder / name).write_text(json.dumps(document))
-    return folder
-
-
 def test_a_report_has_tables_curves_profiles_and_cross_play(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 2)
     other = tmp_path / "thumb"
@@ -288,31 +270,3 @@ def test_a_report_has_tables_curves_profiles_and_cross_play(run: Run, algorithm:
     assert head == "| entry | track | budget | seeds | nonesuch | down_up |", "some games are not all games"
     assert_refused(run("benchmark", "report", folder, folder, "--out", report), "two entries have the name 'highest'")
     assert any("trial" in sentence for sentence in complaints(folder))
-
-
-def test_a_report_on_a_single_game_has_no_columns_and_no_profile_that_say_nothing(tmp_path: Path) -> None:
-    folder = single_game(tmp_path / "ppo", "small_ships")
-    write_report([folder], tmp_path / "report")
-    assert sorted(path.name for path in (tmp_path / "report").glob("*.png")) == ["cross-play-ppo.png", "curves.png"]
-    text = (tmp_path / "report" / "report.md").read_text()
-    assert "Over all games" not in text
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
-    assert ["entry", "track", "budget", "seeds", "small_ships"] in rows
-    assert ["entry", "small_ships"] in rows
-    assert all(all(cells) for cells in rows if cells[0] != "these games")
-
-
-@pytest.mark.parametrize("column", ["score", "points"])
-@pytest.mark.parametrize("games", [1, 7])
-def test_what_is_written_beside_curves_fits_the_picture(
-    games: int, column: Literal["score", "points"], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[Any] = []
-    monkeypatch.setattr(figures, "png", made.append)
-    curve = np.array([[0.0, 0, 0, -4, -5, -3, 0], [10.0, 0, 0, -1, -2, 0, 0.5]])
-    figures.draw_curves({"ppo": {name: [curve] for name in list(GAMES)[:games]}}, column)
-    (picture,) = made
-    picture.canvas.draw()
-    low, high = (picture.get_size_inches()[1] * picture.dpi * share for share in (0.0, 1.0))
-    extent = picture._supylabel.get_window_extent()
-    assert low <= extent.y0 < extent.y1 <= high

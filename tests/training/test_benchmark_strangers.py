@@ -5,14 +5,11 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from noms_training.benchmark.entry import read_entry
-from noms_training.progress_bar import make_bar
 from noms_training.text import markdown_text
 from tests.commands import Run, assert_refused
 
@@ -179,16 +176,3 @@ def test_plain_texts_stay_as_they_are_in_markdown(text: str) -> None:
 @pytest.mark.parametrize("text", ["# a", "- a", "* a", "1. a", "2) a", "---", "===", "~~~", "```sh", "> a", "    a", "a\\<b"])
 def test_no_block_begins_with_the_text_of_somebody_else(text: str) -> None:
     assert re.match(r"&#\d+;|a", markdown_text(text))
-
-
-def test_a_title_is_no_markup() -> None:
-    from rich.console import Console
-
-    console = Console(width=200, record=True, file=StringIO(), force_terminal=True)
-    with make_bar(console, "deals") as bar:
-        bar.add_task("[/] [bold]entry", total=1)
-    assert "[/] [bold]entry" in console.export_text()
-
-
-def test_the_published_entries_are_as_an_entry_must_be() -> None:
-    assert all(read_entry(file.parent).name for file in ENTRIES.glob("*/entry.json"))

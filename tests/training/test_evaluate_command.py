@@ -28,7 +28,7 @@ from noms_training.benchmark.protocol import (
 from noms_training.evaluation import comparison
 from noms_training.evaluation.block_store import NothingPlayedError
 from noms_training.thread_pool import Done, run_jobs
-from tests.commands import Run, assert_refused, is_one_sentence, lacking
+from tests.commands import Run, assert_refused, is_one_sentence
 from tests.policy.test_player import save_small
 
 
@@ -145,11 +145,6 @@ def test_a_judge_has_deals_of_its_own(run: Run, tmp_path: Path) -> None:
     tournament = ["tournament", "thumb", "random", "--variant", "nonesuch", "--deals", 4, "--out", tmp_path / "t"]
     assert run(*tournament, "--salt", tmp_path / "salt")[0] == 0
     assert_refused(run(*tournament, "--resume"), "was begun with set 'dev, salted', not 'dev'")
-
-
-def test_names_of_players_are_printed_as_they_are(run: Run) -> None:
-    words = ["--variant", "big_ships", "--option", "start_cards=1", "--deals", 2, "--matches", 0]
-    assert "pimc:100: games" in run("evaluate", "pimc:100", "random", *words)[1], "and not a picture of a hundred"
 
 
 def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
@@ -303,12 +298,3 @@ def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
     assert_refused(run(*words), "there is a tournament in")
     assert run(*words, "--resume")[0] == 0
     assert {name: (folder / name).read_bytes() for name in first} == first
-
-
-def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.pictures.require", lacking("matplotlib.figure"))
-    folder = tmp_path / "cup"
-    status, out, _ = run("tournament", "random", "greedy", "--variant", "nonesuch", "--deals", 4, "--out", folder)
-    assert status == 0
-    assert "no picture: the heat map of a tournament needs matplotlib" in out
-    assert (folder / "results.json").exists()
