@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 
 from benchmarks.cuda.speed import torch_on_gpu
-from noms_training.config import ActorConfig, NetworkConfig, TrainConfig
 from noms_training.evaluation.comparison import figures, points_figure
+from noms_training.learn.config import ActorConfig, NetworkConfig, TrainConfig
 from noms_training.learn.train import COMPILED_FROM, Trainer
 
 PRODUCTS = ("gemm", "nvjet", "cutlass", "xmma")

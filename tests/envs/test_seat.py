@@ -51,12 +51,9 @@ def test_the_ids_are_there_once_the_package_is_imported() -> None:
     assert done.returncode == 0, done.stderr
     names = sorted(f"noms/{variant}-v{noms_env.ENV_VERSION}" for variant in VARIANTS)
     assert done.stdout == f"{{'seat': 2}} noms/up_down-v0 {names}\n"
-
-
-def test_registering_twice_is_harmless() -> None:
     before = dict(gymnasium.registry)
     noms_env.register_seats()
-    assert dict(gymnasium.registry) == before
+    assert dict(gymnasium.registry) == before, "a second time is harmless"
 
 
 def test_the_mask_is_where_it_is_wanted() -> None:
@@ -229,22 +226,19 @@ def test_nothing_goes_on_before_the_first_reset() -> None:
             call()
 
 
-def test_an_answer_that_is_no_number_of_an_action_is_named() -> None:
-    class Between(Picker):
-        def act(self, observation: Any, mask: Any, seeds: Any, *, tables: Any = None) -> Any:
-            return 76.7
-
-    env = SeatEnv("down_up", opponents=Between(), seat=1)
-    with pytest.raises(TypeError, match=r"a player must answer with the number of an action, not 76\.7"):
-        env.reset(seed=0, options={"dealer": 1})
-
-
-def test_an_illegal_answer_of_a_player_is_named() -> None:
+@pytest.mark.parametrize(
+    ("answer", "error", "said"),
+    [
+        (76.7, TypeError, r"a player must answer with the number of an action, not 76\.7"),
+        (3, IllegalActionError, r"seat [123] may not take action 3"),
+    ],
+)
+def test_answers_of_players_are_checked(answer: Any, error: type[Exception], said: str) -> None:
     class Wrong(Picker):
         def act(self, observation: Any, mask: Any, seeds: Any, *, tables: Any = None) -> Any:
-            return 3
+            return answer
 
-    with pytest.raises(IllegalActionError, match=r"seat [123] may not take action 3"):
+    with pytest.raises(error, match=said):
         play_episode(SeatEnv("down_up", opponents=Wrong(), illegal_action="terminate"), seed=0)
 
 

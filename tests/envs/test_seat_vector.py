@@ -2,7 +2,7 @@
 
 import random
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,6 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import noms_env
 from noms_env import IllegalActionError, SeatEnv, SeatVectorEnv, show
-from noms_env.policy.file import PolicyInfo
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.begun import begun
@@ -43,80 +42,62 @@ def flat(seen: Any, infos: dict[str, Any]) -> list[np.ndarray]:
     return [seen["observation"], seen["action_mask"], infos["seat"]]
 
 
-def step_both(one: SyncVectorEnv[Any, Any], two: SeatVectorEnv, step: int) -> np.ndarray:
-    """A step of both, which must give the same; which rows ended an episode."""
-    actions = choose_in_rows(two.action_masks(), step)
-    first, second = one.step(actions), two.step(actions)
-    assert data_equivalence(first, second, exact=True), step
-    return np.asarray(second[2] | second[3])
+class Case(NamedTuple):
+    """Environments of one seat that are compared with as many rows, how many steps, and at every which one two are illegal."""
+
+    variant: str
+    arguments: dict[str, Any]
+    steps: int = 30
+    illegal: int = 0
 
 
 MASKS = dict(zip(WAYS, ("observation", "both", "observation", "info"), strict=True))
 """Where the mask is given."""
+PLAIN = {
+    f"{variant}, {way}": Case(variant, {**WAYS[way], "mask_in": MASKS[way]}, 60 if way == "a match" else 30)
+    for way in WAYS
+    for variant in VARIANTS
+}
+MORE = {
+    "noms, matches to the end": Case("noms", {"episode": "match"}, 400),
+    "nonesuch, matches to the end": Case("nonesuch", {"episode": "match"}, 400),
+    "big_ships, matches to the end": Case("big_ships", {"episode": "match"}, 400),
+    "a policy and a search": Case("small_ships", {"opponents": ("policy", "pimc:2", "policy")}, 25),
+    "illegal actions": Case("nonesuch", {"illegal_action": "terminate", "mask_in": "both"}, illegal=5),
+}
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("variant", some(VARIANTS, 2))
-def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str, mode: AutoresetMode) -> None:
-    arguments = {**WAYS[way], "mask_in": MASKS[way]}
+@pytest.mark.parametrize("name", [*some(PLAIN, 2), *MORE])
+def test_row_i_is_the_environment_of_one_seat_with_seed_plus_i(name: str, mode: AutoresetMode) -> None:
+    variant, arguments, steps, illegal = {**PLAIN, **MORE}[name]
+    if mode is not AutoresetMode.NEXT_STEP and (steps == 400 or name == "a policy and a search"):
+        return  # these take long, and end as others do
+    if name == "a policy and a search":
+        policy = made_player(rules_of(variant), SMALL)[1]
+        arguments = {"opponents": tuple(policy if word == "policy" else word for word in arguments["opponents"])}
     one = SyncVectorEnv([lambda: SeatEnv(variant, **arguments)] * ROWS, autoreset_mode=mode)
     two = SeatVectorEnv(ROWS, variant, autoreset_mode=mode, **arguments)
-    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space", "num_envs"):
-        assert getattr(one, name) == getattr(two, name)
-    assert two.metadata["autoreset_mode"] is one.metadata["autoreset_mode"] is mode
-    assert two.autoreset_mode is one.autoreset_mode is mode
-    first = one.reset(seed=3)
+    for part in ("observation_space", "action_space", "single_observation_space", "single_action_space", "num_envs"):
+        assert getattr(one, part) == getattr(two, part)
+    assert two.metadata["autoreset_mode"] is two.autoreset_mode is mode
+    first: Any = one.reset(seed=3)
     assert data_equivalence(first, two.reset(seed=3), exact=True)
     ended = 0
-    for step in range(30 if way != "a match" else 60):
-        over = step_both(one, two, step)
+    for step in range(steps):
+        actions = choose_in_rows(two.action_masks(), step)
+        if illegal and step % illegal == 2:
+            actions[[0, 3]] = 149, -7
+        first, second = one.step(actions), two.step(actions)
+        assert data_equivalence(first, second, exact=True), step
+        if illegal and step in (2, 12):
+            assert (second[1] == [-1, 0, 0, -1]).all()
+        over = second[2] | second[3]
         ended += over.sum()
         if mode is AutoresetMode.DISABLED and over.any():
             first = one.reset(options={"reset_mask": over.copy()})
             assert data_equivalence(first, two.reset(options={"reset_mask": over}), exact=True)
-    assert ended > 0 or way == "a match"
-
-
-def test_matches_end_as_they_do_in_environments_of_one_seat() -> None:
-    for variant in ("noms", "nonesuch", "big_ships"):
-        one = SyncVectorEnv([lambda v=variant: SeatEnv(v, episode="match")] * 2)  # type: ignore[misc]  # a default
-        two = SeatVectorEnv(2, variant, episode="match")
-        assert data_equivalence(one.reset(seed=5), two.reset(seed=5), exact=True)
-        ended = sum(step_both(one, two, step).sum() for step in range(400))
-        assert ended > 0
-
-
-def test_policies_and_searchers_answer_each_row_as_if_it_were_alone() -> None:
-    rule_sets = rules_of("small_ships")
-    policy = made_player(rule_sets, SMALL)[1]
-    assert isinstance(policy.info, PolicyInfo)
-    opponents = (policy, "pimc:2", policy)
-    one = SyncVectorEnv([lambda: SeatEnv("small_ships", opponents=opponents)] * ROWS)
-    two = SeatVectorEnv(ROWS, "small_ships", opponents=opponents)
-    assert data_equivalence(one.reset(seed=1), two.reset(seed=1), exact=True)
-    for step in range(25):
-        step_both(one, two, step)
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_illegal_actions_end_the_episodes_of_their_rows(mode: AutoresetMode) -> None:
-    arguments: dict[str, Any] = {"illegal_action": "terminate", "mask_in": "both"}
-    one = SyncVectorEnv([lambda: SeatEnv("nonesuch", **arguments)] * ROWS, autoreset_mode=mode)
-    two = SeatVectorEnv(ROWS, "nonesuch", autoreset_mode=mode, **arguments)
-    assert data_equivalence(one.reset(seed=3), two.reset(seed=3), exact=True)
-    for step in range(30):
-        actions = choose_in_rows(two.action_masks(), step)
-        if step % 5 == 2:
-            actions[[0, 3]] = 149, -7
-        first, second = one.step(actions), two.step(actions)
-        assert data_equivalence(first, second, exact=True), step
-        over = second[2] | second[3]
-        if step in (2, 12):
-            assert (second[1] == [-1, 0, 0, -1]).all()
-        if mode is AutoresetMode.DISABLED and over.any():
-            first = one.reset(options={"reset_mask": over.copy()})  # type: ignore[assignment]  # of another length
-            assert data_equivalence(first, two.reset(options={"reset_mask": over}), exact=True)
+    assert ended > 0 or arguments.get("episode") == "match" or steps == 25
 
 
 @pytest.mark.parametrize("opponents", ["random", "thumb", ("random", "flat_mc:1", "random")])
@@ -127,11 +108,6 @@ def test_rows_do_not_depend_on_their_number_nor_on_threads(opponents: Any) -> No
     for threads in (1, 2):
         rows = play(SeatVectorEnv(many, "up_down", threads=threads, **arguments), 30, rows=slice(3))
         assert data_equivalence(few, rows, exact=True)
-
-
-def test_all_rows_are_the_same_with_two_threads() -> None:
-    one, two = (play(SeatVectorEnv(2500, "down_up", threads=threads, autoreset_mode="SameStep"), 25) for threads in (1, 2))
-    assert data_equivalence(one, two, exact=True)
 
 
 def test_the_same_seed_gives_the_same_bytes_even_where_a_player_draws_as_it_likes() -> None:
