@@ -1,32 +1,26 @@
-"""How numba compiles a function: in full where Python calls it, and as a part where only compiled code does.
+"""A faster compiler than numba's own, for the first start: `_jit` does without where it does not fit numba's version.
 
-Numba makes every function fit for a call from Python: two wrappers, machine code, and a file in the cache. Most functions of
-the engine are only ever linked into those that call them, and then optimised with them. A part is compiled without all this.
-What it becomes in its caller is the same code.
+Numba makes every function callable from Python: two wrappers, machine code, and a file in the cache. Most functions of the
+engine are only called by compiled code. These are compiled as parts, without all this; the inlined code is identical.
 
-Most of the time of a first start is numba's own Python. So a part is compiled once for all integers of one type, where numba
-would compile it anew for each constant; it is linked only where a whole function wants it; functions that make no arrays
-go through those passes of numba's alone that do anything to them; a built-in function is typed once for each types of its
-arguments, not at each call; and Python does not look for garbage meanwhile.
+Most of the time of a first start is numba's own Python. So a part is compiled once for all integers of one type, not for each
+constant; it is linked only into functions that Python calls; functions that make no arrays use a reduced list of passes; and a
+built-in function is typed once for the types of its arguments, not at each call.
 """
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Callable, Mapping
-from types import CodeType, ModuleType, SimpleNamespace
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from llvmlite.binding import Linkage
-from numba.core import event, typed_passes, types, untyped_passes
+from numba.core import typed_passes, types, untyped_passes
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, PassManager
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher, cpu_target
-
-MANY = 20
-"""So many functions take more than a second, and are announced."""
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -150,7 +144,7 @@ class _Part(CPUDispatcher):  # type: ignore[misc]
         return super().get_call_template(general, kws)
 
 
-class Compiled(CPUDispatcher):  # type: ignore[misc]
+class FastCompiled(CPUDispatcher):  # type: ignore[misc]
     """A compiled function; compiled code that calls it gets a part."""
 
     def __init__(self, py_func: Callable[..., Any], **arguments: Any) -> None:
@@ -162,81 +156,29 @@ class Compiled(CPUDispatcher):  # type: ignore[misc]
     def _numba_type_(self) -> Any:
         return types.Dispatcher(self.part)
 
-    def compile(self, sig: Any) -> Any:
-        """Compile without looking for garbage in between: there is hardly any."""
-        was_on = gc.isenabled()
-        gc.disable()
-        try:
-            return super().compile(sig)
-        finally:
-            if was_on:
-                gc.enable()
 
+def check() -> None:
+    """Compile a function that calls parts with constants, arrays, tuples and defaults.
 
-def called(function: Compiled) -> set[Compiled]:
-    """The functions that a function calls, it itself, and those that they call in their turn."""
-    found, left = set(), [function]
-    while left:
-        if (one := left.pop()) not in found:
-            found.add(one)
-            left += _called_by(one.py_func.__code__, one.py_func.__globals__)
-    return found
-
-
-def _called_by(code: CodeType, names: dict[str, Any]) -> list[Compiled]:
-    own = [names.get(name) for name in code.co_names]
-    of_modules = [getattr(one, name, None) for one in own if isinstance(one, ModuleType) for name in code.co_names]
-    return [one for one in own + of_modules if isinstance(one, Compiled)]
-
-
-class Progress(event.Listener):  # type: ignore[misc]
-    """Says on standard error that functions are compiled, and how many are left.
-
-    On a terminal a line counts; elsewhere one sentence is written in a process.
+    Raises:
+        Exception: of whatever kind, if numba's insides have changed; RuntimeError if the result is wrong.
     """
+    options = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", "_nrt": False}
 
-    def __init__(self, kept: bool) -> None:
-        """Listen to nothing yet; `kept`: whether the result is kept for the next time."""
-        self.kept = "the result is kept for the next time" if kept else "no folder can be written to keep the result in"
-        self.depth = 0
-        self.left: set[Any] = set()
-        self.compiled: set[Any] = set()
-        self.is_said = False
-        self.what, self.part, self.width = "a part of the engine for its first use", "", 0  # width of the line that is shown
+    def sum_row(row, factors, more=None):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
+        total = np.int64(0)
+        for k in range(len(row)):
+            total += row[k] * factors[k % 2]
+        return total if more is None else total + more
 
-    def use(self, parts: Mapping[str, Callable[[], object]]) -> int:
-        """Use all that compiled code is needed for, part after part; the sentence and the line name the parts.
+    def sum_rows(rows, out):  # type: ignore[no-untyped-def]
+        for i in range(len(rows)):
+            out[i] = inner(rows[i], (1, 3)) + inner(rows[i], (i, 2), 5) - inner(rows[i], (7, 2), 6)
 
-        Returns:
-            How many functions were compiled.
-        """
-        before, usual = len(self.compiled), self.what
-        self.what = f"{', '.join(parts)} for the first use, which takes a minute or two at most"
-        try:
-            for number, (name, use) in enumerate(parts.items(), 1):
-                self.part = f"{name} ({number} of {len(parts)}), "
-                use()
-        finally:
-            self.what, self.part = usual, ""
-        return len(self.compiled) - before
-
-    def on_start(self, event: Any) -> None:
-        """A function begins; the first one is the one that Python calls."""
-        function = event.data["dispatcher"]
-        if self.depth == 0 and isinstance(function, Compiled):
-            self.left = {one.py_func for one in called(function)} - self.compiled
-            if len(self.left) >= MANY and not self.is_said:
-                self.is_said = True
-                print(f"noms_env: compiling {self.what}; {self.kept}", file=sys.stderr, flush=True)
-        self.depth += 1
-
-    def on_end(self, event: Any) -> None:
-        """A function is compiled."""
-        self.depth -= 1
-        function = event.data["dispatcher"].py_func
-        self.compiled.add(function)
-        self.left.discard(function)
-        if self.is_said and sys.stderr is not None and sys.stderr.isatty():
-            line = f"  {self.part}functions left: {len(self.left)}" if self.left else ""
-            print(f"\r{line:{self.width}}\r", end="", file=sys.stderr, flush=True)
-            self.width = len(line)
+    inner: Any = FastCompiled(sum_row, targetoptions=options | {"forceinline": True})
+    rows, expected, out = np.arange(12).reshape(3, 4), np.zeros(3, np.int64), np.zeros(3, np.int64)
+    FastCompiled(sum_rows, targetoptions=options)(rows, out)
+    inner = sum_row
+    sum_rows(rows, expected)  # type: ignore[no-untyped-call]  # as said above
+    if not np.array_equal(out, expected):
+        raise RuntimeError("a compiled sum is wrong")

@@ -2,9 +2,9 @@
 
 Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function calls.
 The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an edit in any of
-them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory where the package is
-read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. Of other versions the two used last are kept. A damaged file is
-compiled anew; a full disk or a folder that cannot be written costs one sentence on standard error.
+them, or another version of numba, starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache
+directory where the package is read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. Of other versions the two used last
+are kept. A damaged file is compiled anew; a full disk or a folder that cannot be written costs one sentence on standard error.
 
 With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, and gives the same bytes.
 """
@@ -16,10 +16,11 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -27,24 +28,29 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
-
-from noms_env._compiler import Compiled, Progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
 KEPT_OLD_CACHES = 2
-OURS, IN_USE = re.compile("numba-[0-9a-f]{16}"), "in-use"  # the caches; in each the file whose time is that of the last use
+OURS = re.compile("numba-[0-9a-f]{16}")
+IN_USE, CHECKED = "in-use", "checked"
+"""Files in each cache: the time of the first is that of the last use; the second is there if `_compiler` has been checked."""
 NEVER_COMPILED = ("__init__.py", "_files.py", "_json.py", "_npz.py", "version.py", "table", "record", "show", "envs", "interop")
 """Top-level modules above the compiled floors: nothing in them is compiled, or used by what is."""
 COMPILED = not numba.config.DISABLE_JIT
+TRIED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
+"""The versions of numba whose insides `_compiler` is known to fit; with another it is checked once."""
+MANY = 20
+"""Print a notice from this many functions on: they take more than a second."""
 
 
 def source_hash() -> str:
-    """Hash of the Python sources that matter to compiled code, 16 hexadecimal digits."""
-    digest = hashlib.sha256()
+    """Hash of numba's version and of the Python sources that matter to compiled code, 16 hexadecimal digits."""
+    digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE)
         if place.parts[0] not in NEVER_COMPILED:
@@ -87,12 +93,43 @@ def _remove_old(parent: Path, keep: Path) -> None:
 
 
 CACHE_FOLDER = _cache_folder() if COMPILED else ""
-PROGRESS = Progress(kept=bool(CACHE_FOLDER))
-event.register("numba:compile", PROGRESS)
 
 
-class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
-    """Numba's locator, but for a folder that need not be writable."""
+class PlainCompiled(CPUDispatcher):  # type: ignore[misc]
+    """A compiled function, as numba compiles it; the first start takes longer than with `_compiler`."""
+
+
+def choose_compiler(version: str = numba.__version__) -> type[CPUDispatcher]:
+    """The faster compiler if it works with this version of numba, else numba's own."""
+    checked = Path(CACHE_FOLDER, CHECKED) if CACHE_FOLDER else None
+    try:
+        from noms_env import _compiler
+
+        if version.rpartition(".")[0] not in TRIED and not (checked and checked.exists()):
+            _compiler.check()
+            if checked:
+                with suppress(OSError):
+                    checked.touch()
+    except Exception as error:  # whatever another version of numba leads to
+        _say_once(f"functions are compiled more slowly with numba {version} ({type(error).__name__}: {error})")
+        return PlainCompiled
+    return _compiler.FastCompiled
+
+
+@lru_cache
+def _say_once(sentence: str) -> None:
+    print(f"noms_env: {sentence}", file=sys.stderr, flush=True)
+
+
+Compiled = choose_compiler() if COMPILED else PlainCompiled
+"""The class of compiled functions."""
+
+
+class _Locator(InTreeCacheLocator):  # type: ignore[misc]
+    """Numba's locator, but for our folder, which need not be writable."""
+
+    def get_cache_path(self) -> str:
+        return str(Path(CACHE_FOLDER, self.get_suitable_cache_subpath(self._py_file)))
 
     def ensure_cache_path(self) -> None:
         with suppress(OSError):
@@ -122,11 +159,6 @@ class _Cache(FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
         except Exception as error:
             _say_once(f"compiled code cannot be kept in {CACHE_FOLDER} ({error}); it is compiled anew at each start")
-
-
-@lru_cache
-def _say_once(sentence: str) -> None:
-    print(f"noms_env: {sentence}", file=sys.stderr, flush=True)
 
 
 def jit(function: Function) -> Function:
@@ -159,17 +191,84 @@ def jit_sums(function: Function) -> Function:
 def _compile(function: Function, **flags: Any) -> Function:
     if not COMPILED:
         return function
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = CACHE_FOLDER or before
-    try:
-        options = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy"}
-        compiled: Any = Compiled(function, targetoptions=options | flags)
-        if CACHE_FOLDER:
-            compiled._cache = _Cache(function)
-        return compiled  # type: ignore[no-any-return]
-    finally:
-        numba.config.CACHE_DIR = before
+    options = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy"}
+    compiled: Any = Compiled(function, targetoptions=options | flags)
+    if CACHE_FOLDER:
+        compiled._cache = _Cache(function)
+    return compiled  # type: ignore[no-any-return]
 
+
+def called(function: Any) -> set[Any]:
+    """A function, and all compiled functions that it calls, directly or through others."""
+    functions, left = set(), [function]
+    while left:
+        if (callee := left.pop()) not in functions:
+            functions.add(callee)
+            left += _called_by(callee.py_func.__code__, callee.py_func.__globals__)
+    return functions
+
+
+def _called_by(code: CodeType, names: dict[str, Any]) -> list[Any]:
+    values = [names.get(name) for name in code.co_names]
+    values += [getattr(module, name, None) for module in values if isinstance(module, ModuleType) for name in code.co_names]
+    return [value for value in values if isinstance(value, Compiled)]
+
+
+class Progress(event.Listener):  # type: ignore[misc]
+    """Says on standard error that functions are compiled, and how many are left.
+
+    On a terminal a line counts; elsewhere one sentence is written in a process.
+    """
+
+    def __init__(self, kept: bool) -> None:
+        """Listen to nothing yet; `kept`: whether the result is kept for the next time."""
+        self.kept = "the result is kept for the next time" if kept else "no folder can be written to keep the result in"
+        self.depth = 0
+        self.left: set[Any] = set()
+        self.compiled: set[Any] = set()
+        self.is_said = False
+        self.what, self.part, self.width = "a part of the engine for its first use", "", 0  # width of the line that is shown
+
+    def use(self, parts: Mapping[str, Callable[[], object]]) -> int:
+        """Use all that compiled code is needed for, part after part; the sentence and the line name the parts.
+
+        Returns:
+            How many functions were compiled.
+        """
+        before, usual = len(self.compiled), self.what
+        self.what = f"{', '.join(parts)} for the first use, which takes a minute or two at most"
+        try:
+            for number, (name, use) in enumerate(parts.items(), 1):
+                self.part = f"{name} ({number} of {len(parts)}), "
+                use()
+        finally:
+            self.what, self.part = usual, ""
+        return len(self.compiled) - before
+
+    def on_start(self, event: Any) -> None:
+        """A function begins; the first one is the one that Python calls."""
+        function = event.data["dispatcher"]
+        if self.depth == 0 and isinstance(function, Compiled):
+            self.left = {callee.py_func for callee in called(function)} - self.compiled
+            if len(self.left) >= MANY and not self.is_said:
+                self.is_said = True
+                print(f"noms_env: compiling {self.what}; {self.kept}", file=sys.stderr, flush=True)
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """A function is compiled."""
+        self.depth -= 1
+        function = event.data["dispatcher"].py_func
+        self.compiled.add(function)
+        self.left.discard(function)
+        if self.is_said and sys.stderr is not None and sys.stderr.isatty():
+            line = f"  {self.part}functions left: {len(self.left)}" if self.left else ""
+            print(f"\r{line:{self.width}}\r", end="", file=sys.stderr, flush=True)
+            self.width = len(line)
+
+
+PROGRESS = Progress(kept=bool(CACHE_FOLDER))
+event.register("numba:compile", PROGRESS)
 
 MOVED = 32
 """Bytes that `move` copies at once."""

@@ -15,7 +15,7 @@ import pytest
 
 import noms_env
 import noms_training
-from noms_env._compiler import Compiled, Progress
+from noms_env._jit import Compiled, Progress
 from noms_env.engine import batch_kernels
 from tests.commands import Run, is_one_sentence
 
@@ -23,7 +23,7 @@ ADAPTERS = ("noms_env.interop.", "noms_env.cuda.", "noms_training.interop.", "no
 """They need libraries that are not here, are compiled for a GPU, or run by being imported."""
 OVERLOADS = """
 import gc, json, sys
-from noms_env._compiler import Compiled
+from noms_env._jit import Compiled
 
 def overloads():
     found = (one for one in gc.get_objects() if isinstance(one, Compiled))

@@ -14,7 +14,7 @@ import torch
 from numba import types
 from numba.extending import intrinsic
 
-from noms_env import _jit
+from noms_env import _compiler, _jit
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import new_tables
 
@@ -110,6 +110,56 @@ def test_a_damaged_file_is_compiled_anew_once(kind: str, length: int, tmp_path: 
     assert said.count("\n") == 1
     assert len(file.read_bytes()) > length
     assert compile_in(tmp_path) == ("2", "")
+
+
+WITHOUT_FAST = "import sys; sys.modules['noms_env._compiler'] = None"
+
+
+def test_without_the_faster_compiler_numbas_own_is_used(tmp_path: Path) -> None:
+    (tmp_path / "adding.py").write_text(ADD_ONE.replace("number + 1", "number + int(max(number, 0) > -1)"))
+    code = f"{WITHOUT_FAST}\nfrom noms_env import _jit\nfrom adding import add_one\nprint(add_one(1), _jit.Compiled.__name__)"
+    variables = {"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": f"{Path.cwd()}:{tmp_path}"}
+    for _ in range(2):
+        assert run_in(tmp_path, code, **variables) == "2 PlainCompiled"
+    assert len(list((tmp_path / "kept").rglob("adding*.nbi"))) == 1
+
+
+@pytest.mark.soak
+def test_both_compilers_give_the_same_bytes(tmp_path: Path) -> None:
+    code = """
+import hashlib, noms_env
+env, digest = noms_env.BatchEnv("nonesuch", 16), hashlib.sha256()
+env.reset(seed=1)
+env.observe()
+for _ in range(200):
+    env.step(env.mask.argmax(1), observe=True)
+    digest.update(env.observation.tobytes() + env.points.tobytes())
+print(digest.hexdigest())
+"""
+    slow = run_in(Path.cwd(), WITHOUT_FAST + code, NUMBA_CACHE_DIR=str(tmp_path))
+    assert slow == run_in(Path.cwd(), code, NUMBA_CACHE_DIR=os.environ.get("NUMBA_CACHE_DIR", ""))
+
+
+def test_a_strange_version_of_numba_is_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[bool] = []
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    monkeypatch.setattr(_compiler, "check", lambda: calls.append(True))
+    assert _jit.choose_compiler("0.99.0") is _jit.choose_compiler("0.99.0") is _compiler.FastCompiled
+    assert len(calls) == 1
+
+
+def test_where_the_check_fails_numbas_own_compiler_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    monkeypatch.setattr(_compiler, "_Part", lambda *_, **__: None)  # as if numba's dispatchers were made in another way
+    assert _jit.choose_compiler("0.99.1") is _jit.PlainCompiled
+    assert "compiled more slowly with numba 0.99.1" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_check_finds_nothing_with_this_version_of_numba() -> None:
+    _compiler.check()
 
 
 def test_a_full_disk_costs_a_sentence(tmp_path: Path) -> None:
