@@ -143,6 +143,8 @@ def start(
     if saved is not None:
         config = resumed_config(config, saved, "decisions" in named)
         check_budget(config.decisions, saved.decisions, folder)
+    elif preset != "smoke":
+        config = without_sizes(config, named)
     return run(config, folder, goes_on, minutes)
 
 
@@ -160,6 +162,19 @@ def merged(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConf
         return dataclasses.replace(base, **values)
 
     config: TrainConfig = changes(base, parsed, "")
+    return config
+
+
+def without_sizes(config: TrainConfig, named: set[str]) -> TrainConfig:
+    """The configuration without the sizes of a preset where there is a GPU: they are for processors."""
+    import torch
+
+    if config.device == "cpu" or not torch.cuda.is_available():
+        return config
+    if "batch_size" not in named:
+        config = dataclasses.replace(config, batch_size=None)
+    if "ppo.minibatch_size" not in named:
+        config = dataclasses.replace(config, ppo=dataclasses.replace(config.ppo, minibatch_size=None))
     return config
 
 
