@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["load_player"]
+
 if __name__ == "training":  # a second copy of each module, whose classes are not those of the first
     raise ImportError("the package in the folder `training` is imported as `noms_training`")
 
