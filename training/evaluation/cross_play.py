@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from threading import Event
 from typing import Any
@@ -25,17 +26,17 @@ from typing import Any
 import numpy as np
 
 from noms_env.players.registry import NEWEST
-from noms_env.variants import Rules, given_options
+from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 
 from ..agents.guarded import seated
 from ..agents.registry import hashes
 from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, named_in_file, threads_of
-from ..agents.table_pool import TablePool, play_deal_by_deal
+from ..agents.table_pool import play_deal_by_deal
 from ..thread_pool import Ending
 from .block_store import Blocks, play_left
-from .deal_sets import described
-from .duplicate import ALONE, LEAST_MIXED, MIXED, dealt, line_ups, played_alone, seating_of, unit_of
+from .deal_sets import describe_tables
+from .duplicate import AGAINST, ALONE, dealt, line_ups, played_alone, seating_of
 from .statistics import Estimate, estimate
 
 FORMAT = "noms-crossplay/1"
@@ -86,12 +87,8 @@ class CrossPlay:
             "thumb_version": NEWEST,
             "policies": dict(hashes(players)),
             **named_in_file(device_of(players)),
-            "variant": self.rules.variant.name,
-            "seats": self.rules.seats,
-            "options": given_options(self.rules),
+            **describe_tables(self.rules, self.deal_set),
             "deals": self.deals,
-            **described(self.rules, self.deal_set),
-            **unit_of(self.rules),
             "tables": {
                 kind: {
                     "points": {
@@ -137,63 +134,34 @@ def cross_play(
     if not 2 <= deals <= MOST_DEALS:
         raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals:,}")
     check_together(players, rules)
-    tables = _Tables(rules, players, seed, deal_set)
-    games = sum(len(line_up.seatings) for line_up in line_ups(rules.seats))
-    blocks = Blocks[np.ndarray](deals, deals_at_once(players, games))
-    ending = play_left([(blocks, tables.play)], threads_of(players, threads), tick=tick)
-    points = dict(zip(tables.kinds, np.concatenate(blocks.joined(ending), axis=-1), strict=True))
+    seatings = line_ups(rules.seats)
+    blocks = Blocks[np.ndarray](deals, deals_at_once(players, sum(len(line_up.seatings) for line_up in seatings)))
+    play = partial(play_block, rules, players, seed, deal_set)
+    ending = play_left([(blocks, play)], threads_of(players, threads), tick=tick)
+    kinds = [line_up.name for line_up in seatings if line_up.name != AGAINST]
+    points = dict(zip(kinds, np.concatenate(blocks.joined(ending), axis=-1), strict=True))
     return CrossPlay(names, rules, points, deal_set, ending)
 
 
-@dataclass(frozen=True)
-class _Tables:
-    """The tables of some policies."""
-
-    rules: Rules
-    players: Sequence[AgentSpec]
-    seed: int
-    deal_set: str
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds of tables that there are with so many seats."""
-        return (ALONE, MIXED) if self.rules.seats >= LEAST_MIXED else (ALONE,)
-
-    def play(self, first: int, count: int, stop: Event) -> np.ndarray:
-        """Points of a block of deals, float64, shape (kinds, policies, policies, count)."""
-        number = len(self.players)
-        found = np.zeros((len(self.kinds), number, number, count))
-        for a, player in enumerate(self.players):
-            pool = played_alone(self.rules, player, first + np.arange(count), (self.seed, first), self.deal_set, stop)
-            found[:, a, a] = self._points(pool).mean(axis=1)
-        for a, b in combinations(range(number), 2):
-            found[:, a, b], found[:, b, a] = self._pair(a, b, first, count, stop)
-        return found
-
-    def _pair(self, a: int, b: int, first: int, count: int, stop: Event) -> tuple[np.ndarray, np.ndarray]:
-        """Points of A's and of B's seats at each kind of table, float64, shape (kinds, count)."""
-        seats = self.rules.seats
-        seatings = np.concatenate([line_up.seatings for line_up in line_ups(seats)])
-        games = len(seatings)
-        pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set, device_of(self.players))
-        pair = self.players[a], self.players[b]
-        with seated(pair, (self.seed, first), stop, strict=True) as guards:
+def play_block(
+    rules: Rules, players: Sequence[AgentSpec], seed: int, deal_set: str, first: int, count: int, stop: Event
+) -> np.ndarray:
+    """Points of a block of deals, float64, shape (kinds, policies, policies, count): see `CrossPlay`."""
+    seats, number = rules.seats, len(players)
+    kinds = line_ups(seats)
+    seatings = np.concatenate([line_up.seatings for line_up in kinds])
+    games = len(seatings)
+    points = np.zeros((len(kinds) - 1, number, number, count))
+    for a, player in enumerate(players):
+        pool = played_alone(rules, player, first + np.arange(count), (seed, first), deal_set, stop)
+        points[:, a, a] = pool.tables.points[:, :seats].mean(axis=1)
+    for a, b in combinations(range(number), 2):
+        pool = dealt(rules, first + np.arange(count * games) // games, deal_set, device_of(players))
+        with seated((players[a], players[b]), (seed, first), stop, strict=True) as guards:
             deque(play_deal_by_deal(pool, guards, seating_of(np.tile(seatings, (count, 1)))), 0)
-        points = self._points(pool).reshape(count, games, seats)
-        of_a, of_b = _own_points(points, seatings), _own_points(points, ~seatings)
-        alone = of_a[:, :seats].mean(axis=1), of_b[:, seats : 2 * seats].mean(axis=1)
-        if MIXED not in self.kinds:
-            return alone[0][np.newaxis], alone[1][np.newaxis]
-        mixed = of_a[:, 2 * seats :].mean(axis=1), of_b[:, 2 * seats :].mean(axis=1)
-        return np.stack([alone[0], mixed[0]]), np.stack([alone[1], mixed[1]])
-
-    def _points(self, pool: TablePool) -> np.ndarray:
-        """Points of each seat, float64, shape (tables, seats)."""
-        points: np.ndarray = pool.tables.points[:, : self.rules.seats].astype(np.float64)
-        return points
-
-
-def _own_points(points: np.ndarray, seatings: np.ndarray) -> np.ndarray:
-    """The mean points of some seats, float64, shape (deals, games), from shape (deals, games, seats) and (games, seats)."""
-    found: np.ndarray = np.where(seatings, points, 0.0).sum(axis=2) / seatings.sum(axis=1)
-    return found
+        of_seats = pool.tables.points[:, :seats].reshape(count, games, seats)
+        of_a, of_b = (np.where(own, of_seats, 0.0).sum(axis=2) / own.sum(axis=1) for own in (seatings, ~seatings))
+        points[0, a, b], points[0, b, a] = of_a[:, :seats].mean(axis=1), of_b[:, seats : 2 * seats].mean(axis=1)
+        if len(points) > 1:
+            points[1, a, b], points[1, b, a] = (own[:, 2 * seats :].mean(axis=1) for own in (of_a, of_b))
+    return points

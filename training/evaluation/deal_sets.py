@@ -11,12 +11,14 @@ can look the deals up. For players that are not trusted a judge takes a salted s
 from __future__ import annotations
 
 import hashlib
+import json
+from typing import Any
 
 import numpy as np
 
-from noms_env.variants import Rules
+from noms_env.variants import Rules, given_options
 
-from .duplicate import SaltedSet, dealt
+from .duplicate import SaltedSet, dealt, unit_of
 
 HASHED = 64
 """Deals that go into a hash."""
@@ -53,7 +55,18 @@ def digest(rules: Rules, deal_set: str) -> str:
     return sha.hexdigest()
 
 
-def described(rules: Rules, deal_set: str) -> dict[str, str]:
-    """What files of results say of a set: its name, its `digest`, and the SHA-256 of its salt, which proves it later."""
+def describe_tables(rules: Rules, deal_set: str) -> dict[str, Any]:
+    """What files of results say of their tables: the rules, and the name and `digest` of the set of deals.
+
+    The SHA-256 of a set's salt proves the salt later.
+    """
     salt = {"salt_sha256": hashlib.sha256(deal_set.salt).hexdigest()} if isinstance(deal_set, SaltedSet) else {}
-    return {"set": str(deal_set), "set_sha256": digest(rules, deal_set), **salt}
+    return {
+        "variant": rules.variant.name,
+        "seats": rules.seats,
+        "options": json.loads(json.dumps(given_options(rules))),
+        "set": str(deal_set),
+        "set_sha256": digest(rules, deal_set),
+        **salt,
+        **unit_of(rules),
+    }

@@ -28,9 +28,11 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import reduce
+from operator import add
 from threading import Event
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,9 +57,9 @@ class SaltedSet(str):
     salt: bytes
 
     def __new__(cls, name: str, salt: bytes) -> SaltedSet:
-        made = super().__new__(cls, f"{name}, salted")
-        made.salt = salt
-        return made
+        salted = super().__new__(cls, f"{name}, salted")
+        salted.salt = salt
+        return salted
 
 
 ALONE, AGAINST, MIXED = LINE_UPS = ("alone", "against", "mixed")
@@ -106,16 +108,16 @@ def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
     unknown = [name for name in names if name not in LINE_UPS]
     if unknown:
         raise ValueError(f"there is no line-up {unknown[0]!r}; they are {', '.join(LINE_UPS)}")
-    one = np.eye(seats, dtype=np.bool_)
-    found = [LineUp(name, seatings) for name, seatings in ((ALONE, one), (AGAINST, ~one)) if name in names]
+    alone = np.eye(seats, dtype=np.bool_)
+    chosen = [LineUp(name, seatings) for name, seatings in ((ALONE, alone), (AGAINST, ~alone)) if name in names]
     if MIXED in names and seats >= LEAST_MIXED:
         half = np.arange(seats) < seats // 2
         together = np.array([np.roll(half, turn) for turn in range(seats)])
         other = ~together if seats % 2 else np.array([np.arange(seats) % 2 == parity for parity in (0, 1)])
-        found.append(LineUp(MIXED, np.concatenate([together, other])))
-    if not found:
+        chosen.append(LineUp(MIXED, np.concatenate([together, other])))
+    if not chosen:
         raise ValueError(f"with {seats} seats there are only the line-ups {ALONE} and {AGAINST}")
-    return found
+    return chosen
 
 
 def seating_of(is_a: np.ndarray) -> np.ndarray:
@@ -172,26 +174,14 @@ class Block:
     @classmethod
     def joined(cls, blocks: Sequence[Block]) -> Block:
         """All together."""
-        return cls(
-            values=np.concatenate([block.values for block in blocks]),
-            first=np.concatenate([block.first for block in blocks]),
-            sizes=np.concatenate([block.sizes for block in blocks]),
-            groups=_summed([block.groups for block in blocks], Groups()),
-            probes=_summed([block.probes for block in blocks], Tally()),
-            lost=_summed([block.lost for block in blocks], Lost()),
-            features=np.concatenate([block.features for block in blocks]),
-            others=np.concatenate([block.others for block in blocks]),
-        )
-
-
-Sum = TypeVar("Sum", Groups, Tally, Lost)
-
-
-def _summed(pairs: Sequence[tuple[Sum, Sum]], nothing: Sum) -> tuple[Sum, Sum]:
-    both = (nothing, nothing)
-    for a, b in pairs:
-        both = (both[0] + a, both[1] + b)
-    return both
+        joined = dict[str, Any]()
+        for column in fields(cls):
+            parts = [getattr(block, column.name) for block in blocks]
+            is_pair = isinstance(parts[0], tuple)
+            joined[column.name] = (
+                tuple(reduce(add, side) for side in zip(*parts, strict=True)) if is_pair else np.concatenate(parts)
+            )
+        return cls(**joined)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from noms_env.players.registry import NEWEST
-from noms_env.variants import given_options
 from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.spec import named_in_file
@@ -19,10 +18,10 @@ from ..console import colour, fitted, new_table, say
 from ..text import short_names
 from .behaviour_stats import MAIN, as_read
 from .comparison import Comparison
-from .deal_sets import described
-from .duplicate import AGAINST, ALONE, MIXED, unit_of
+from .deal_sets import describe_tables
+from .duplicate import AGAINST, ALONE, MIXED
 from .matches import Matches
-from .statistics import FEW, LEAST, Estimate, Groups, percent, plus_minus, too_few
+from .statistics import FEW, LEAST, Estimate, percent, plus_minus, too_few
 
 FORMAT = "noms-evaluate/1"
 EXPLOIT = "noms-exploit/1"
@@ -170,11 +169,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
     names = [line_up.name for line_up in comparison.line_ups]
     first = {name: asdict(comparison.estimate(name, first=True)) for name in names}
     return {
-        "variant": rules.variant.name,
-        "seats": rules.seats,
-        "options": given_options(rules),
-        **described(rules, comparison.deal_set),
-        **unit_of(rules),
+        **describe_tables(rules, comparison.deal_set),
         "seed": comparison.seed,
         **named_in_file(comparison.device),
         "deals": comparison.deals,
@@ -185,23 +180,21 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
             "all": asdict(comparison.estimate()),
             "all_with_control_variate": None if controlled is None else asdict(controlled),
         },
-        **({"first_deals": first | {"all": asdict(comparison.estimate(first=True))}} if unit_of(rules) else {}),
+        **({"first_deals": first | {"all": asdict(comparison.estimate(first=True))}} if rules.variant.passes_out else {}),
         "p_value": comparison.estimate().p_value,
         "found_difference": comparison.found,
         "deals_needed": {"difference": tell, "deals": comparison.needed(tell)},
         "variance_ratio": {"deals": comparison.variance_ratio, "games": comparison.game_ratio},
         "matches": None if matches is None else matches_json(matches),
-        "groups": {side: groups_json(groups) for side, groups in zip("ab", comparison.played.groups, strict=True)},
+        "groups": {
+            side: {
+                grouping: {name: asdict(points) for name in names if (points := groups.estimate(grouping, name)) is not None}
+                for grouping, names in groups.names().items()
+            }
+            for side, groups in zip("ab", comparison.played.groups, strict=True)
+        },
         "probes": {side: tally.means() for side, tally in zip("ab", comparison.played.probes, strict=True)},
         "lost": {side: asdict(lost) for side, lost in zip("ab", comparison.played.lost, strict=True)},
-    }
-
-
-def groups_json(groups: Groups) -> dict[str, Any]:
-    """Points of each group of games."""
-    return {
-        grouping: {name: asdict(one) for name in names if (one := groups.estimate(grouping, name)) is not None}
-        for grouping, names in groups.names().items()
     }
 
 

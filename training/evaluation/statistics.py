@@ -60,25 +60,25 @@ class Estimate:
         return float(2 * stdtr(self.deals - 1, -abs(self.mean / self.standard_error)))
 
 
-def plus_minus(one: Estimate, digits: int = 3) -> str:
+def plus_minus(points: Estimate, digits: int = 3) -> str:
     """`+0.123 ±0.045`."""
-    return f"{one.mean:+z.{digits}f} ±{(one.high - one.low) / 2:.{digits}f}"
+    return f"{points.mean:+z.{digits}f} ±{(points.high - points.low) / 2:.{digits}f}"
 
 
-def percent(one: Estimate) -> str:
+def percent(share: Estimate) -> str:
     """`31.2 % ±1.4`, and `0.0 % (0.0 to 16.8)` where one end is nearer than the other.
 
-    Of fewer values than `LEAST` only an exact interval is given: another would reach below 0 % or above 100 %.
+    With fewer values than `LEAST` only an exact interval is printed: another would reach below 0 % or above 100 %.
     """
-    if abs(one.low + one.high - 2 * one.mean) > NOTHING:
-        return f"{100 * one.mean:.1f} % ({100 * one.low:.1f} to {100 * one.high:.1f})"
-    if one.deals < LEAST:
-        return f"{100 * one.mean:.1f} %"
-    return f"{100 * one.mean:.1f} % ±{50 * (one.high - one.low):.1f}"
+    if abs(share.low + share.high - 2 * share.mean) > NOTHING:
+        return f"{100 * share.mean:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
+    if share.deals < LEAST:
+        return f"{100 * share.mean:.1f} %"
+    return f"{100 * share.mean:.1f} % ±{50 * (share.high - share.low):.1f}"
 
 
 def too_few(deals: int) -> str:
-    """What is to be said of fewer deals than `FEW`."""
+    """The warning about fewer deals than `FEW`."""
     return f"{deals} deals are few: where rare deals decide, the intervals miss the mean more often than in 5 % of cases."
 
 
@@ -109,12 +109,10 @@ def deals_needed(deviation: float, difference: float) -> int:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values of tests made together (Holm 1979): below 0.05, no more than 5 % of such panels err anywhere."""
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    adjusted, highest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
-    return adjusted
+    order = np.argsort(p_values, kind="stable")
+    adjusted = np.minimum(1.0, np.arange(len(order), 0, -1) * np.array(p_values)[order])
+    unsorted: list[float] = np.maximum.accumulate(adjusted)[np.argsort(order)].tolist()
+    return unsorted
 
 
 @dataclass(frozen=True)
@@ -156,7 +154,8 @@ def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
     coefficients = np.zeros(features.shape[1])
     for fold in range(FOLDS):
         here = np.arange(n) % FOLDS == fold
-        slope = _slope(features[~here], values[~here])
+        centred = features[~here] - features[~here].mean(axis=0)  # a feature that never varies gets a slope of 0
+        slope = np.linalg.lstsq(centred, values[~here] - values[~here].mean(), rcond=None)[0]
         corrected[here] = values[here] - features[here] @ slope
         coefficients += slope / FOLDS
     variance = float(corrected.var(ddof=1)) / n
@@ -167,13 +166,6 @@ def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
     if variance > WORTHWHILE * float(values.var(ddof=1)) / n:
         return None
     return t_estimate(float(corrected.mean()), math.sqrt(variance), n)
-
-
-def _slope(features: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Coefficients of least squares, with a constant that is dropped; of features that never vary they are 0."""
-    centred = features - features.mean(axis=0)
-    slope: np.ndarray = np.linalg.lstsq(centred, values - values.mean(), rcond=None)[0]
-    return slope
 
 
 class Groups:
@@ -201,9 +193,7 @@ class Groups:
         self.sums[key] = self.sums.get(key, np.zeros(6)) + np.array([games.sum(), total.sum(), *squares, (games > 0).sum()])
 
     def __add__(self, other: Groups) -> Groups:
-        keys = dict.fromkeys([*self.sums, *other.sums])
-        nothing = np.zeros(6)
-        return Groups({key: self.sums.get(key, nothing) + other.sums.get(key, nothing) for key in keys})
+        return Groups(self.sums | {key: self.sums.get(key, 0) + sums for key, sums in other.sums.items()})
 
     def games(self, grouping: str, group: str) -> int:
         """Games of a group."""
@@ -220,8 +210,8 @@ class Groups:
 
     def names(self) -> dict[str, list[str]]:
         """The groups that have games, by grouping."""
-        found: dict[str, list[str]] = {}
-        for (grouping, group), sums in self.sums.items():
-            if sums[0] > 0:
-                found.setdefault(grouping, []).append(group)
-        return found
+        names: dict[str, list[str]] = {}
+        for grouping, group in self.sums:
+            if self.games(grouping, group) > 0:
+                names.setdefault(grouping, []).append(group)
+        return names

@@ -26,15 +26,15 @@ from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.envs.validation import Device
 from noms_env.players.registry import FIRST, NEWEST, versioned
-from noms_env.variants import Rules, given_options
+from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 
 from ..agents.spec import AgentSpec, check_together, device_of, named_in_file, threads_of
 from ..text import markdown_table
 from ..thread_pool import Ending
 from .block_store import Blocks, Play, play_left, points_of, read_results, write_results
-from .deal_sets import described
-from .duplicate import AGAINST, ALONE, Lost, Pairing, line_ups, unit_of
+from .deal_sets import describe_tables
+from .duplicate import AGAINST, ALONE, Lost, Pairing, line_ups
 from .statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
 
 FORMAT = "noms-tournament/1"
@@ -98,15 +98,11 @@ class Plan:
             "environment": ENV_VERSION,
             "players": list(self.players),
             "thumb_version": NEWEST,
-            "variant": self.rules.variant.name,
-            "seats": self.rules.seats,
-            "options": json.loads(json.dumps(given_options(self.rules))),
+            **describe_tables(self.rules, self.deal_set),
             "deals": self.deals,
             "seed": self.seed,
-            **described(self.rules, self.deal_set),
             "limit": self.limit,
             "policies": dict(self.policies),
-            **unit_of(self.rules),
             **named_in_file(self.device),
         }
 
