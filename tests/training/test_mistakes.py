@@ -15,7 +15,16 @@ from noms_env.players import load_player, recalled, with_memory
 from noms_env.record import Record, record_matches, write_records
 from noms_env.record.replaying import replayed
 from noms_env.table import Table
-from noms_training.evaluation.mistakes import Loss, analysed, biggest, by_seat_and_phase, loss_of, losses, search_of, with_taken
+from noms_training.evaluation.mistakes import (
+    Loss,
+    biggest,
+    by_seat_and_phase,
+    find_losses,
+    loss_of,
+    losses,
+    search_of,
+    with_taken,
+)
 from tests.commands import Run, assert_refused
 
 JUDGE = "search:up_down@0"
@@ -52,7 +61,7 @@ def test_the_loss_of_what_is_best_in_both_halves_is_0() -> None:
 def test_the_search_remembers_the_deals_before_of_the_same_match() -> None:
     judge = search_of(load_player(JUDGE))
     records = deals(5, "thumb")
-    told = dict(enumerate(found for _, found in analysed(records, judge, 16)))
+    told = dict(enumerate(found for _, found in find_losses(records, judge, 16)))
     memory = None
     for number, (record, before) in enumerate(replayed(records)):
         if before is not None:
@@ -61,10 +70,10 @@ def test_the_search_remembers_the_deals_before_of_the_same_match() -> None:
     assert memory is not None
     assert memory.any()
     assert told[4] != [*losses(records[4], judge, 16)], "what was remembered matters"
-    alone = [found for _, found in analysed(records, judge, 16, wanted=lambda record: record["deal"] == 4)]
+    alone = [found for _, found in find_losses(records, judge, 16, wanted=lambda record: record["deal"] == 4)]
     assert alone == [told[4]]
     apart = [{**records[3], "match": 0}, {**records[4], "match": 1}]
-    assert [found for _, found in analysed(apart, judge, 16)][1] == [*losses(apart[1], judge, 16)], "another match"
+    assert [found for _, found in find_losses(apart, judge, 16)][1] == [*losses(apart[1], judge, 16)], "another match"
 
 
 def test_the_deal_after_a_pass_out_is_not_judged(tmp_path: Path, run: Run) -> None:
@@ -74,7 +83,7 @@ def test_the_deal_after_a_pass_out_is_not_judged(tmp_path: Path, run: Run) -> No
     assert set(doubled) == {True, False}
     first = doubled.index(True)
     wanted = [first - 1, first]
-    told = [found for _, found in analysed(records, judge, 8, wanted=lambda record: record["deal"] in wanted)]
+    told = [found for _, found in find_losses(records, judge, 8, wanted=lambda record: record["deal"] in wanted)]
     assert [found is None for found in told] == [False, True]
     write_records(tmp_path / "noms.jsonl", records)
     page = tmp_path / "page.html"

@@ -67,6 +67,11 @@ class Cell:
     lost: dict[int, Lost] = dataclasses.field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        """As messages say it."""
+        return f"{self.game}, seed {self.seed}, field {self.field.name}"
+
+    @property
     def deals(self) -> int:
         """How many are played."""
         return sum(map(len, self.blocks.values()))
@@ -90,6 +95,19 @@ class Cell:
     def sha256(self) -> str:
         """Of all points: two cells with the same hash are the same to the last digit."""
         return hashlib.sha256(self.numbers.astype("<i8").tobytes()).hexdigest()
+
+    def figures(self) -> dict[str, Any]:
+        """What `scores.json` says of it."""
+        values, lost = self.values, sum(one.tables for one in self.lost.values())
+        return {
+            "points": float(values.mean()),
+            "error": float(values.std(ddof=1) / len(values) ** 0.5),
+            "deals": self.deals,
+            "sha256": self.sha256,
+            "player_sha256": self.player_sha256,
+            "field_sha256": self.field_sha256,
+            **({"lost": lost} if lost else {}),
+        }
 
     def add(self, first: int, points: list[int], lost: Lost) -> None:
         """Take what was played of a block, in place of what there was of it."""
@@ -118,9 +136,9 @@ class Cell:
     def load(self, folder: Path) -> None:
         """Take over the blocks that its file has, if it is of the same players; a damaged file is reported."""
         kept = read_results(self.path(folder), read_cell)
-        if kept is None or (kept.player_sha256, kept.field_sha256) != (self.player_sha256, self.field_sha256):
+        if kept is None or kept.deals > self.field.deals:
             return
-        if kept.deals <= self.field.deals:
+        if (kept.player_sha256, kept.field_sha256) == (self.player_sha256, self.field_sha256):
             self.blocks, self.lost = kept.blocks, kept.lost
 
 
@@ -141,11 +159,6 @@ class Playing:
     cell: Cell
     pairing: Pairing
     names: tuple[str, str]
-
-    @property
-    def by_name(self) -> tuple[str, tuple[str, str], tuple[str | None, str | None]]:
-        """What `play_by_name` needs: the game, the names of the players, and what their files must be."""
-        return self.cell.game, self.names, (self.cell.player_sha256, self.cell.field_sha256)
 
     @property
     def blocks(self) -> Blocks[Played]:
@@ -183,28 +196,27 @@ def cells_of_entry(
         EntryError: a player of the entry cannot be had.
         ValueError: a published policy is not that of the protocol.
     """
-    here = {game: tuple(seed for seed in entry.seeds if (game, seed) not in without) for game in entry.games}
-    names = {(game, seed): entry.player_name(folder.resolve(), game, seed) for game in here for seed in here[game]}
-    specs = {(game, seed): spec for game in here for seed, spec in entry.specs(folder, game, here[game]).items()}
-    shas = {run: player_sha256(spec, names[run]) for run, spec in specs.items()}
-    fields, found = dict[tuple[str, str], AgentSpec](), list[Playing]()
-    for game, seed, against in cells_of(entry.games, entry.seeds, tuple(parts)):
-        own, other = (game, seed), (game, against.seed)
-        if own not in specs or (against.seed is not None and other not in specs):
+    players = dict[tuple[str, str], tuple[AgentSpec, str, str | None]]()
+    for game in entry.games:
+        here = [seed for seed in entry.seeds if (game, seed) not in without]
+        for seed, spec in entry.specs(folder, game, here).items():
+            name = entry.player_name(folder.resolve(), game, seed)
+            players[game, f"seed-{seed}"] = spec, name, player_sha256(spec, name)
+    cells = list[Playing]()
+    for game, seed, field in cells_of(entry.games, entry.seeds, tuple(parts)):
+        own = players.get((game, f"seed-{seed}"))
+        if own and field.part != "cross" and (game, field.name) not in players:
+            spec = field_spec(field, game)
+            players[game, field.name] = spec, field_player(field, game), spec.sha256
+        other = players.get((game, field.name))
+        if own is None or other is None:
             continue
-        if against.seed is None:
-            if (game, against.name) not in fields:
-                fields[game, against.name] = field_spec(against, game)
-            opponent = fields[game, against.name]
-            name, sha256 = field_player(against, game), opponent.sha256
-        else:
-            opponent, name, sha256 = specs[game, against.seed], names[game, against.seed], shas[game, against.seed]
-        sized = against if most is None else replace(against, deals=min(against.deals, most))
-        cell = Cell(game, seed, sized, shas[own], sha256)
+        deals = field.deals if most is None else min(field.deals, most)
+        cell = Cell(game, seed, replace(field, deals=deals), own[2], other[2])
         if kept is not None:
             cell.load(kept)
-        found.append(Playing(cell, pairing_of(game, specs[own], opponent), (names[own], name)))
-    return found
+        cells.append(Playing(cell, pairing_of(game, own[0], other[0]), (own[1], other[1])))
+    return cells
 
 
 def pairing_of(game: str, player: AgentSpec, opponent: AgentSpec) -> Pairing:
@@ -233,10 +245,10 @@ def play_cells(
     on_ray: bool = False,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> tuple[Ending, float]:
-    """Play what is missing, block by block.
+    """Play what is missing of some cells, block by block, and add it to them; for the rest see `play_left`.
 
     Args:
-        playing: the cells; what is played is added to them.
+        playing: the cells.
         folder: of the entry, where each block is saved once it is done; None to save nothing.
         threads: that share the blocks; they change no result.
         on_ray: the machines of a Ray cluster share them instead (`data.workers.in_ray`), which changes no result either.
@@ -263,10 +275,13 @@ def play_cells(
             cell.save(folder)
 
     if on_ray:
-        left = [(number, *block) for number, one in enumerate(playing) for block in one.blocks.left]
+        left, jobs = list[tuple[int, int, int]](), list[tuple[Any, ...]]()
+        for number, one in enumerate(playing):
+            for first, count in one.blocks.left:
+                left.append((number, first, count))
+                jobs.append((one.cell.game, one.names, (one.cell.player_sha256, one.cell.field_sha256), first, count))
         tick(sum(one.cell.deals for one in playing))
         try:
-            jobs = ((*playing[number].by_name, first, count) for number, first, count in left)
             for (number, first, count), played in zip(left, in_ray(play_by_name, jobs) if left else (), strict=True):
                 keep(number, first, played)
                 tick(count)
@@ -320,19 +335,9 @@ def as_documents(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, Any]]]:
     Raises:
         EntryError: a cell is not complete.
     """
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    figures: dict[str, dict[str, dict[str, Any]]] = {}
     for cell in cells:
         if not cell.is_complete:
-            missing = f"{cell.deals} of {cell.field.deals} deals"
-            raise EntryError(f"{cell.game}, seed {cell.seed}, field {cell.field.name}: {missing} are played")
-        values = cell.values
-        found.setdefault(cell.game, {}).setdefault(str(cell.seed), {})[cell.field.name] = {
-            "points": float(values.mean()),
-            "error": float(values.std(ddof=1) / len(values) ** 0.5),
-            "deals": cell.deals,
-            "sha256": cell.sha256,
-            "player_sha256": cell.player_sha256,
-            "field_sha256": cell.field_sha256,
-            **({"lost": lost} if (lost := sum(one.tables for one in cell.lost.values())) else {}),
-        }
-    return found
+            raise EntryError(f"{cell.name}: {cell.deals} of {cell.field.deals} deals are played")
+        figures.setdefault(cell.game, {}).setdefault(str(cell.seed), {})[cell.field.name] = cell.figures()
+    return figures

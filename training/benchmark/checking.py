@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..agents.registry import agent_spec, file_sha256, is_program
 from ..evaluation.deal_sets import FROZEN
 from ..text import count
-from .cells import CELLS, Cell, Playing, Run, as_documents, cells_of_entry, play_cells
+from .cells import CELLS, Cell, Playing, Run, cells_of_entry, play_cells
 from .entry import (
     ALGORITHM,
     CURVE,
@@ -69,21 +71,20 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
         EntryError: there is no entry, or it has no scores.
     """
     entry, document, found = read_entry(folder), read_scores(folder), list[str]()
+    cells, others = len(_all_cells(entry, document)), _count_others(document, played)
     runs, absent = len(entry.games) * len(entry.seeds), len(runs_absent(entry, folder))
     if absent:
         whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
         found.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
     if entry.source and not (folder / ALGORITHM).is_file():
         found.append(f"{ALGORITHM} is not here: it is {entry.source} in the repository of noms-env, SHA-256 {entry.algorithm}")
-    if not (folder / CELLS).is_dir() and not _are_all(entry, document, played):
+    if not (folder / CELLS).is_dir() and (others or len(played) < cells):
         found.append("the points of the deals are not here: the intervals cannot be worked out again")
-    others = sum(_said(document, one.cell)["sha256"] != one.cell.sha256 for one in played)
     if others:
         found.append(
             f"{others} of {count(len(played), 'cell')} came to other points here, within the interval of what was played: "
             "another processor or version may decide a few deals otherwise, and whether it did cannot be told"
         )
-    cells = len(list(cells_of(entry.games, entry.seeds, tuple(document["parts"]))))
     if not played and not found:
         found.append("no cell was played again: the points are those that the files say")
     elif 0 < len(played) < cells:
@@ -91,35 +92,38 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     return found
 
 
-def _said(document: Mapping[str, Any], cell: Cell) -> Mapping[str, Any]:
+def _published(document: Mapping[str, Any], game: str, seed: int, field: Field) -> Mapping[str, Any]:
     """What the scores say of a cell."""
-    said: Mapping[str, Any] = document["cells"][cell.game][str(cell.seed)][cell.field.name]
-    return said
+    figures: Mapping[str, Any] = document["cells"][game][str(seed)][field.name]
+    return figures
 
 
-def _are_all(entry: Entry, document: Mapping[str, Any], played: Sequence[Playing]) -> bool:
-    """Whether all cells were played again, and came to the published points."""
-    cells = list(cells_of(entry.games, entry.seeds, tuple(document["parts"])))
-    return len(played) == len(cells) and all(_said(document, one.cell)["sha256"] == one.cell.sha256 for one in played)
+def _count_others(document: Mapping[str, Any], played: Sequence[Playing]) -> int:
+    """How many cells came to other points than those published."""
+    cells = (one.cell for one in played)
+    return sum(_published(document, cell.game, cell.seed, cell.field)["sha256"] != cell.sha256 for cell in cells)
+
+
+def _all_cells(entry: Entry, document: Mapping[str, Any]) -> list[tuple[str, int, Field]]:
+    """The cells of an entry that are scored."""
+    return list(cells_of(entry.games, entry.seeds, tuple(document["parts"])))
 
 
 def runs_absent(entry: Entry, folder: Path) -> set[Run]:
     """The runs whose players are not here, as far as that can be told without running somebody's code."""
-    return {(game, seed) for game in entry.games for seed in entry.seeds if not _is_here(entry, folder, game, seed)}
 
-
-def _is_here(entry: Entry, folder: Path, game: str, seed: int) -> bool:
-    name = entry.player_name(folder, game, seed)
-    if is_program(name):
+    def is_here(name: str) -> bool:
         file = Path(name.rpartition(":")[0])
-        if file.suffix != ".py":
-            return True
-        return file.is_file() and (entry.player != OF_A_RUN or bool(run_files(file.parent)))
-    try:
-        agent_spec(name)
-    except ValueError:
-        return False
-    return True
+        if is_program(name):
+            return file.suffix != ".py" or (file.is_file() and (entry.player != OF_A_RUN or bool(run_files(file.parent))))
+        try:
+            agent_spec(name)
+        except ValueError:
+            return False
+        return True
+
+    runs = ((game, seed) for game in entry.games for seed in entry.seeds)
+    return {run for run in runs if not is_here(entry.player_name(folder, *run))}
 
 
 def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
@@ -170,7 +174,7 @@ def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     for part in needed_parts(entry):
         if part not in document["parts"]:
             yield f"the part {part} is not scored"
-    for name, seed, field in cells_of(entry.games, entry.seeds, tuple(document["parts"])):
+    for name, seed, field in _all_cells(entry, document):
         cell = document["cells"].get(name, {}).get(str(seed), {}).get(field.name)
         if cell is None or cell["deals"] != field.deals:
             yield f"{name}, seed {seed}, field {field.name} is not scored on {field.deals} deals"
@@ -185,35 +189,31 @@ def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     """Whether the scores follow from the points of the cells; intervals need the points of the deals."""
     anchors = references()
     for part in document["parts"]:
-        points = {cell: _points_of(document, *cell) for cell in cells_of(entry.games, entry.seeds, (part,))}
+        cells = cells_of(entry.games, entry.seeds, (part,))
+        points = [(game, seed, field, _published(document, game, seed, field)["points"]) for game, seed, field in cells]
         if part == "cross":
-            tables = cross_play(((name, seed, field.seed, one) for (name, seed, field), one in points.items()), entry.seeds)
-            said, found = {"games": document.get("cross_play")}, {"games": tables}
-        elif all(field.name in anchors[name] for name, _, field in points):
-            values: dict[str, dict[str, list[list[float]]]] = {}
-            for (name, _, field), one in points.items():
-                values.setdefault(name, {}).setdefault(field.name, []).append([one])
-            arrays = {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in values.items()}
-            said, found = document.get(part) or {}, summary(arrays, anchors, 1)
+            tables = cross_play(((game, seed, field.seed, mean) for game, seed, field, mean in points), entry.seeds)
+            said, sums = {"games": document.get("cross_play")}, {"games": tables}
+        elif all(field.name in anchors[game] for game, _, field, _ in points):
+            values: dict[str, dict[str, np.ndarray]] = {game: {} for game in entry.games}
+            for game, _, field, mean in points:
+                values[game][field.name] = np.append(values[game].get(field.name, np.empty((0, 1))), [[mean]], axis=0)
+            said, sums = document.get(part) or {}, summary(values, anchors, 1)
         else:
             continue
-        of_games, over_all = said.get("games") or {}, "all" in found
-        for name, game in found["games"].items():
-            if not _agree(_figures(of_games.get(name)), _figures(game)):
+        of_games = said.get("games") or {}
+        for name, game_sums in sums["games"].items():
+            if not _agree(_without_intervals(of_games.get(name)), _without_intervals(game_sums)):
                 yield f"the figures of {name} ({part}) do not follow from their points"
-        if over_all and not _agree(_figures(said.get("all")), _figures(found["all"])):
+        if "all" in sums and not _agree(_without_intervals(said.get("all")), _without_intervals(sums["all"])):
             yield f"the figures over all games ({part}) do not follow from their points"
 
 
-def _points_of(document: Mapping[str, Any], name: str, seed: int, field: Field) -> float:
-    return float(document["cells"][name][str(seed)][field.name]["points"])
-
-
-def _figures(said: Any) -> Any:
+def _without_intervals(figures: Any) -> Any:
     """A JSON value without the ends of its intervals."""
-    if isinstance(said, Mapping):
-        return {name: _figures(value) for name, value in said.items() if name not in ("low", "high")}
-    return said
+    if isinstance(figures, Mapping):
+        return {name: _without_intervals(value) for name, value in figures.items() if name not in ("low", "high")}
+    return figures
 
 
 def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
@@ -235,8 +235,8 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
     if not (folder / CELLS).is_dir():
         return
     cells = list[Cell]()
-    for game, seed, field in cells_of(entry.games, entry.seeds, tuple(document["parts"])):
-        said = document["cells"][game][str(seed)][field.name]
+    for game, seed, field in _all_cells(entry, document):
+        said = _published(document, game, seed, field)
         cells.append(Cell(game, seed, field, said["player_sha256"], said["field_sha256"]))
         cells[-1].load(folder)
     try:
@@ -272,13 +272,12 @@ def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
     playing = cells_of_entry(entry, folder, document["parts"], without=runs_absent(entry, folder))
     if number is None:
         return playing
-    order = np.random.default_rng(seed).permutation(len(playing))
-    ranks, seen = {}, dict[str, int]()
-    for place in order.tolist():
-        game = playing[place].cell.game
-        seen[game] = seen.get(game, 0) + 1
-        ranks[place] = seen[game]
-    return [playing[place] for place in sorted(order.tolist(), key=lambda place: ranks[place])[:number]]
+    drawn = [playing[place] for place in np.random.default_rng(seed).permutation(len(playing))]
+    ranks, seen = list[int](), Counter[str]()
+    for one in drawn:
+        seen[one.cell.game] += 1
+        ranks.append(seen[one.cell.game])
+    return [drawn[place] for place in np.argsort(ranks, kind="stable")[:number]]
 
 
 def replayed(
@@ -301,16 +300,23 @@ def replayed(
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
     cells = [one.cell for one in playing]
-    kept = {id(cell): _kept(folder, cell, _said(document, cell)) for cell in cells}
-    found = list[str]()
-    for one in playing:
-        said, exact = _said(document, one.cell), here or not any(map(_is_network, one.names))
-        sentence = _difference(one.cell, said, exact, kept[id(one.cell)])
-        found += [sentence] if sentence else []
-    if found or not _are_all(entry, document, playing):
-        return found or _shift(document, cells) or _one_sided(document, cells, [kept[id(cell)] for cell in cells])
+    again = [
+        Again(cell, _published(document, cell.game, cell.seed, cell.field), _kept(folder, document, cell)) for cell in cells
+    ]
+    exact = (here or not any(map(_is_network, one.names)) for one in playing)
+    differences = [*filter(None, map(_difference, again, exact))]
+    if differences or _count_others(document, playing) or len(playing) < len(_all_cells(entry, document)):
+        return differences or _shift(again) or _one_sided(again)
     wrong = [key for key, value in scored(entry, cells).items() if not _agree(document.get(key), value)]
     return [f"{key} in the scores is not what the deals say that were played again" for key in wrong]
+
+
+class Again(NamedTuple):
+    """A cell as it was played here, what the scores say of it, and its published points, float64, shape (deals,), if kept."""
+
+    cell: Cell
+    published: Mapping[str, Any]
+    kept: np.ndarray | None
 
 
 def _is_network(name: str) -> bool:
@@ -318,65 +324,60 @@ def _is_network(name: str) -> bool:
     return is_program(name) or file_sha256(name) is not None
 
 
-def _kept(folder: Path, cell: Cell, published: Mapping[str, Any]) -> np.ndarray | None:
+def _kept(folder: Path, document: Mapping[str, Any], cell: Cell) -> np.ndarray | None:
     """The published points of each deal, float64, shape (deals,); None where they are not kept."""
-    kept = Cell(cell.game, cell.seed, cell.field, cell.player_sha256, cell.field_sha256)
+    kept, published = replace(cell, blocks={}, lost={}), _published(document, cell.game, cell.seed, cell.field)
     kept.load(folder)
     return kept.values if kept.deals == cell.deals and kept.sha256 == published["sha256"] else None
 
 
-def _difference(cell: Cell, published: Mapping[str, Any], exact: bool, kept: np.ndarray | None) -> str:
-    """What of a cell was not found again; "" for nothing.
-
-    Args:
-        cell: as it was played here.
-        published: what the scores say of it.
-        exact: whether every deal must come to the same points.
-        kept: the published points of the deals, if they are there.
-    """
-    name = f"{cell.game}, seed {cell.seed}, field {cell.field.name}"
+def _difference(again: Again, exact: bool) -> str:
+    """What of a cell was not found again; "" for nothing. If `exact`, every deal must come to the same points."""
+    cell, published = again.cell, again.published
     if (cell.player_sha256, cell.field_sha256) != (published["player_sha256"], published["field_sha256"]):
-        return f"{name}: the policy is not the one that was scored"
-    again = as_documents([cell])[cell.game][str(cell.seed)][cell.field.name]
-    if _agree(published, again):
+        return f"{cell.name}: the policy is not the one that was scored"
+    here = cell.figures()
+    if _agree(published, here):
         return ""
-    width, same = 1.96 * again["error"], cell.sha256 == published["sha256"]
-    if not exact and not same and all(abs(again[figure] - published[figure]) <= width for figure in ("points", "error")):
-        others = 0 if kept is None else int((kept != cell.values).sum())
+    width, same = 1.96 * here["error"], cell.sha256 == published["sha256"]
+    if not exact and not same and all(abs(here[figure] - published[figure]) <= width for figure in ("points", "error")):
+        others = 0 if again.kept is None else int((again.kept != cell.values).sum())
         if others <= MOST_OTHER * cell.deals:
             return ""
-        return f"{name}: {others:,} of {cell.deals:,} deals came to other points when played again, more than rounding changes"
-    figures = [f"{one['points']:+.6f} (error {one['error']:.6f})" for one in (again, published)]
-    return f"{name}: {figures[0]} points a deal when played again, {figures[1]} published"
+        share = f"{others:,} of {cell.deals:,} deals"
+        return f"{cell.name}: {share} came to other points when played again, more than rounding changes"
+    texts = [f"{figures['points']:+.6f} (error {figures['error']:.6f})" for figures in (here, published)]
+    return f"{cell.name}: {texts[0]} points a deal when played again, {texts[1]} published"
 
 
-def _shift(document: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
+def _shift(again: Sequence[Again]) -> list[str]:
     """Whether the points published of the cells that differ lie on one side of those played here, further than chance leads.
 
     The fields of a game and a seed share deals and player, so their errors add up; those of different ones are independent.
     """
-    shift, errors = 0.0, dict[Run, float]()
-    for cell in cells:
-        published = _said(document, cell)
-        if cell.sha256 != published["sha256"]:
-            again = as_documents([cell])[cell.game][str(cell.seed)][cell.field.name]
-            shift += published["points"] - again["points"]
-            errors[cell.game, cell.seed] = errors.get((cell.game, cell.seed), 0.0) + again["error"]
+    shift, errors = 0.0, defaultdict[Run, float](float)
+    for one in again:
+        if one.cell.sha256 != one.published["sha256"]:
+            here = one.cell.figures()
+            shift += one.published["points"] - here["points"]
+            errors[one.cell.game, one.cell.seed] += here["error"]
     if abs(shift) <= 1.96 * math.hypot(*errors.values()):
         return []
     better = "better" if shift > 0 else "worse"
     return [f"the published points are {better} than those played again, over all cells by more than chance allows"]
 
 
-def _one_sided(document: Mapping[str, Any], cells: Sequence[Cell], kept: Sequence[np.ndarray | None]) -> list[str]:
+def _one_sided(again: Sequence[Again]) -> list[str]:
     """Whether what differs leads to one side more often than chance: of deals where they are kept, otherwise of cells."""
     parts = [
-        [_said(document, cell)["points"] - cell.values.mean()] if points is None else (points - cell.values) / cell.deals
-        for cell, points in zip(cells, kept, strict=True)
+        [one.published["points"] - one.cell.values.mean()]
+        if one.kept is None
+        else (one.kept - one.cell.values) / one.cell.deals
+        for one in again
     ]
     differences = np.concatenate(parts) if parts else np.zeros(0)
     if abs(differences.sum()) <= ONE_SIDED * math.hypot(*differences) + DIGITS:
         return []
     better = "better" if differences.sum() > 0 else "worse"
-    what = "deals" if all(points is not None for points in kept) else "cells"
+    what = "deals" if all(one.kept is not None for one in again) else "cells"
     return [f"the published points are {better} than those played again in more {what} than chance allows"]

@@ -34,9 +34,8 @@ from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
 from .protocol import FROZEN, GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, budget_of, rules_of_game
 
 FORMAT = "noms-benchmark-entry/1"
-ENTRY, SCORES, ALGORITHM, RUNS, RUN, CURVE, PLAYER = (
-    *("entry.json", "scores.json", "algorithm.py", "trained", "run.json", "curve.csv", "player.py"),
-)
+ENTRY, SCORES, ALGORITHM, PLAYER = "entry.json", "scores.json", "algorithm.py", "player.py"
+RUNS, RUN, CURVE = "trained", "run.json", "curve.csv"
 RUN_PATTERN = {
     **{"game": str, "seed": int, "budget": str, "decisions": int, "decisions_per_second": int},
     **{"wall_seconds": float, "cpu_seconds": float, "files": [str], "files_sha256": str, "versions": dict},
@@ -91,8 +90,7 @@ class Entry:
         Raises:
             EntryError: it cannot be scored by this protocol.
         """
-        own = self.name, self.track, self.player, self.budget, self.algorithm, self.description
-        texts = *own, self.protocol, self.source
+        texts = [value for name, value in vars(self).items() if name not in ("games", "seeds")]
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
             raise EntryError("all of an entry must be text, but its seeds, which must be whole numbers")
         if not all(text.isprintable() for text in texts):
@@ -123,11 +121,8 @@ class Entry:
 
     def player_name(self, folder: Path, game: str, seed: int) -> str:
         """The name of a player, as for `noms evaluate`; `thumb` is the one that the protocol means (`FROZEN`)."""
-        places = {"{entry}": str(folder), "{game}": game, "{seed}": str(seed)}
         name = FROZEN.get(self.player, self.player)
-        for place, value in places.items():
-            name = name.replace(place, value)
-        return name
+        return name.replace("{entry}", str(folder)).replace("{game}", game).replace("{seed}", str(seed))
 
     def specs(self, folder: Path, game: str, seeds: Sequence[int] | None = None) -> dict[int, AgentSpec]:
         """The players of a game, by seed; `seeds` says of which, all if it is None.
@@ -135,14 +130,14 @@ class Entry:
         Raises:
             EntryError: there is no such player, or it cannot sit at the tables of the game.
         """
-        wanted = self.seeds if seeds is None else seeds
         try:
-            found = {seed: entry_player(self.player_name(folder, game, seed)) for seed in wanted}
-            for spec in found.values():
+            names = {seed: self.player_name(folder, game, seed) for seed in (self.seeds if seeds is None else seeds)}
+            specs = {seed: entry_player(name) for seed, name in names.items()}
+            for spec in specs.values():
                 spec.check(rules_of_game(game))
         except ValueError as error:
             raise EntryError(f"game {game}: {error}") from error
-        return found
+        return specs
 
 
 def entry_player(name: str) -> AgentSpec:
@@ -178,26 +173,19 @@ def write_entry(folder: Path, entry: Entry) -> None:
     write_json(folder / ENTRY, {"format": FORMAT, **document})
 
 
-def read_json(path: Path, otherwise: str, pattern: Any = None) -> dict[str, Any]:
-    """An object in a file, whose numbers are finite and whole ones fit into 64 bits.
-
-    Args:
-        path: of the file.
-        otherwise: how the sentence begins if there is none.
-        pattern: what it must be like (`fits`); None for any object.
+def read_json(path: Path, otherwise: str, pattern: Any = dict) -> dict[str, Any]:
+    """An object in a file that `fits` a pattern; its numbers are finite, and whole ones fit into 64 bits.
 
     Raises:
-        EntryError: there is no such object.
+        EntryError: there is none; the message begins with `otherwise`.
     """
     if not path.is_file():  # a pipe would be waited for
         raise EntryError(f"{otherwise}: {path.name} is not there")
     try:
-        document = parse_json(read_file(path), bits=64)
+        document: dict[str, Any] = parse_json(read_file(path), bits=64)
     except (OSError, ValueError) as error:
         raise EntryError(f"{otherwise}: {path.name} is damaged") from error
-    if not isinstance(document, dict):
-        raise EntryError(f"{otherwise}: {path.name} holds no object")
-    if pattern is not None and not fits(document, pattern):
+    if not fits(document, pattern):
         raise EntryError(f"{otherwise}: {path.name} is damaged")
     return document
 

@@ -133,15 +133,18 @@ class SelfPlay:
 def next_of_same(keys: np.ndarray) -> np.ndarray:
     """For each place the next one with the same key, -1 where there is none: int64, shape (n,)."""
     order = np.argsort(keys, kind="stable")
-    found = np.full(len(keys), -1)
+    following = np.full(len(keys), -1)
     same = keys[order[1:]] == keys[order[:-1]]
-    found[order[:-1][same]] = order[1:][same]
-    return found
+    following[order[:-1][same]] = order[1:][same]
+    return following
 
 
-def two_hidden_layers(inputs: int, outputs: int, width: int = 128, gain: float = 1.0) -> nn.Sequential:
-    """A network: orthogonal weights, those of the last layer by `gain`, and biases 0."""
-    layers = [nn.Linear(inputs, width), nn.Linear(width, width), nn.Linear(width, outputs)]
+def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 1.0) -> nn.Sequential:
+    """The network of the baselines: two hidden layers of 128 units on the features.
+
+    Weights are orthogonal, those of the last layer scaled by `gain`, and biases 0.
+    """
+    layers = [nn.Linear(layout.n_features, 128), nn.Linear(128, 128), nn.Linear(128, outputs)]
     for layer, size in zip(layers, (math.sqrt(2), math.sqrt(2), gain), strict=True):
         nn.init.orthogonal_(layer.weight, size)
         nn.init.zeros_(layer.bias)
@@ -156,9 +159,9 @@ def masked(scores: Tensor, legal: Tensor) -> Tensor:
 def drawn(logits: Tensor, legal: Tensor, chance: np.ndarray) -> np.ndarray:
     """Actions with the probabilities of logits, from one number from 0 to 1 for each row: int64, shape (n,)."""
     sums = masked(logits, legal).double().softmax(dim=1).cumsum(dim=1)
-    found = torch.searchsorted(sums, torch.from_numpy(chance)[:, None] * sums[:, -1:])[:, 0]
+    action = torch.searchsorted(sums, torch.from_numpy(chance)[:, None] * sums[:, -1:])[:, 0]
     last = legal.shape[1] - 1 - legal.int().flip(1).argmax(dim=1)  # where rounding leads behind the last that is legal
-    return np.asarray(torch.minimum(found, last).numpy())
+    return np.asarray(torch.minimum(action, last).numpy())
 
 
 def save_network(task: Task, network: nn.Module) -> None:
@@ -207,8 +210,3 @@ class NetworkPlayer:
         else:
             actions = masked(scores, legal).argmax(dim=1).numpy()
         return np.asarray(self.suits.meant(actions, orders))
-
-
-def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 1.0) -> nn.Sequential:
-    """The network of the baselines: two hidden layers of 128 units on the features."""
-    return two_hidden_layers(layout.n_features, outputs, gain=gain)

@@ -107,6 +107,8 @@ PointsT = TypeVar("PointsT", float, np.ndarray)
 
 REPLICATES = 2000
 """Of the bootstrap."""
+UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+"""Of the decisions of a budget."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,11 @@ class Budget:
         return max([*parts, *([cpu_seconds / 3600 / self.cpu_hours] if self.cpu_hours else [])])
 
     def __str__(self) -> str:
-        parts = [] if self.decisions is None else [count_text(self.decisions)]
-        return ",".join([*parts, *([] if self.cpu_hours is None else [f"{self.cpu_hours:g}h"])])
+        parts = [] if self.cpu_hours is None else [f"{self.cpu_hours:g}h"]
+        if (decisions := self.decisions) is not None:
+            size, letter = max((size, letter) for letter, size in UNITS.items() if decisions % size == 0)
+            parts.insert(0, f"{decisions // size}{letter}")
+        return ",".join(parts)
 
 
 def budget_of(text: str) -> Budget:
@@ -139,25 +144,17 @@ def budget_of(text: str) -> Budget:
     """
     decisions, hours = None, None
     for word in text.split(","):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([kMGh]?)", word.strip())
-        value = float(found[1]) if found else 0.0
-        if found is None or not 0 < value < math.inf or (found[2] == "h" and hours) or (found[2] != "h" and decisions):
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMGh]?)", word.strip())
+        value = float(match[1]) if match else 0.0
+        if match is None or not 0 < value < math.inf or (hours if match[2] == "h" else decisions):
             raise ValueError(f"a budget is such as 10M, 500k, 0.5h or 10M,0.5h, not {text!r}")
-        if found[2] == "h":
+        if match[2] == "h":
             hours = value
         else:
-            decisions = round(value * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[found[2]])
+            decisions = round(value * UNITS[match[2]])
     if decisions == 0:
         raise ValueError(f"a budget has one decision or more, not {text!r}")
     return Budget(decisions, hours)
-
-
-def count_text(decisions: int) -> str:
-    """`10M`, `500k` or `1234`."""
-    for letter, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if decisions % size == 0:
-            return f"{decisions // size}{letter}"
-    return str(decisions)
 
 
 @cache

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
@@ -68,8 +69,8 @@ def begin(folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[in
         for what, was, now in (("algorithm", before.algorithm, sha256), ("budget", before.budget, text)):
             if was != now:
                 raise EntryError(f"the entry in {folder} was begun with another {what}: {was}, not {now}; take another --out")
-        together = tuple(entry_order(before.games, games)), tuple(sorted({*before.seeds, *seeds}))
-        entry = Entry(before.name, entry.track, OF_A_RUN, *together, text, sha256, about)
+        games = tuple(name for name in GAMES if name in (*before.games, *games))
+        entry = replace(entry, name=before.name, games=games, seeds=tuple(sorted({*before.seeds, *seeds})))
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / ALGORITHM
     if not copy.exists():
@@ -78,11 +79,6 @@ def begin(folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[in
         raise EntryError(f"{copy} is another algorithm than {algorithm}: take another --out, or remove that file")
     write_entry(folder, entry)
     return entry
-
-
-def entry_order(before: Sequence[str], more: Sequence[str]) -> list[str]:
-    """Games in the order of the protocol."""
-    return [name for name in GAMES if name in before or name in more]
 
 
 def runs_left(entry: Entry, folder: Path) -> Runs:
@@ -110,49 +106,38 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
         KeyboardInterrupt: after Ctrl-C; the runs that are done stay.
         Exception: what the algorithm raised; the runs that other workers were at are done first.
     """
+    budget, algorithm = budget_of(entry.budget), folder / ALGORITHM
     with (folder / "lock").open("a") as file:
         if not lock(file):
             raise EntryError(f"another process trains in {folder}; wait for it, or name another folder by --out")
-        _train_all(entry, folder, workers, tick)
+        left = runs_left(entry, folder)
+        if workers == 1:
+            for run in left:
+                train_run(algorithm, *run, budget, run_folder(folder, *run), tick)
+            return
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
+            try:
+                _train_in(pool, algorithm, left, budget, workers, tick)
+            except KeyboardInterrupt:
+                for child in active_children():
+                    child.terminate()
+                raise
+            except BrokenProcessPool as error:
+                raise EntryError(
+                    "a process that trained has ended itself or was killed; the same words do the runs left"
+                ) from error
 
 
-def _train_all(entry: Entry, folder: Path, workers: int, tick: Callable[[int], None]) -> None:
-    left, budget = runs_left(entry, folder), budget_of(entry.budget)
-    if workers == 1:
-        for game, seed in left:
-            train_run(folder / ALGORITHM, game, seed, budget, run_folder(folder, game, seed), tick)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
-
-        def begin_run(run: tuple[str, int]) -> Future[int]:
-            return pool.submit(_in_worker, str(folder / ALGORITHM), *run, budget, str(run_folder(folder, *run)))
-
-        try:
-            _do_all(begin_run, left, folder, workers, tick)
-        except KeyboardInterrupt:
-            for child in active_children():
-                child.terminate()
-            raise
-        except BrokenProcessPool as error:
-            raise EntryError(
-                "a process that trained has ended itself or was killed; the same words do the runs left"
-            ) from error
-
-
-def _do_all(
-    begin_run: Callable[[tuple[str, int]], Future[int]],
-    left: Runs,
-    folder: Path,
-    workers: int,
-    tick: Callable[[int], None],
+def _train_in(
+    pool: ProcessPoolExecutor, algorithm: Path, left: Runs, budget: Budget, workers: int, tick: Callable[[int], None]
 ) -> None:
     """Do runs in other processes, and tell of their progress. Once one fails no other is begun, and those at work are done."""
-    waiting, running = deque(left), dict[Future[int], tuple[str, int]]()
+    folder, waiting, running = algorithm.parent, deque(left), dict[Future[int], tuple[str, int]]()
     told, failed = Counter[Future[int]](), list[Future[int]]()
     while running or (waiting and not failed):
         while waiting and not failed and len(running) < workers:
             run = waiting.popleft()
-            running[begin_run(run)] = run
+            running[pool.submit(_in_worker, algorithm, *run, budget, run_folder(folder, *run))] = run
         ended = [(future, running.pop(future)) for future in wait(running, LOOK, FIRST_COMPLETED).done]
         for future, (game, seed) in ended:
             if future.exception() is None:
@@ -171,8 +156,7 @@ def _do_all(
         future.result()
 
 
-def _in_worker(algorithm: str, game: str, seed: int, budget: Budget, folder: str) -> int:
+def _in_worker(algorithm: Path, game: str, seed: int, budget: Budget, folder: Path) -> int:
     """A run in a process of its own; the number of its decisions."""
-    path = Path(folder)
-    train_run(Path(algorithm), game, seed, budget, path, told_by_file(path))
-    return int(parse_json(read_file(path / RUN))["decisions"])
+    train_run(algorithm, game, seed, budget, folder, told_by_file(folder))
+    return int(parse_json(read_file(folder / RUN))["decisions"])

@@ -9,7 +9,6 @@ all seeds and fields of a game, since they had the same cards. With three seeds 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,30 +40,15 @@ Values = Mapping[str, Mapping[str, np.ndarray]]
 """Points by game and field: float64, shape (seeds, deals). The first deals of a field are those of all others."""
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A figure and the 95 % interval of the bootstrap."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, value: float, replicates: np.ndarray) -> Interval:
-        """A figure, and those of the replicates, float64, shape (n,)."""
-        low, high = np.quantile(replicates, (0.025, 0.975))
-        return cls(float(value), float(low), float(high))
+def interval(value: Any, replicates: np.ndarray) -> dict[str, float]:
+    """A figure and its 95 % interval, from those of the replicates of the bootstrap, float64, shape (n,)."""
+    low, high = np.quantile(replicates, (0.025, 0.975))
+    return {"value": float(value), "low": float(low), "high": float(high)}
 
 
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     """Of scores, float64, shape (..., games, seeds), without the lowest and the highest quarter: shape (...)."""
-    found: np.ndarray = np.asarray(trim_mean(scores.reshape(*scores.shape[:-2], -1), CUT, axis=-1))
-    return found
-
-
-def normalised(values: Mapping[str, np.ndarray], of_game: Mapping[str, References]) -> np.ndarray:
-    """The score of each field and seed of a game, float64, shape (fields, seeds)."""
-    return np.array([of_game[field].score(points.mean(axis=1)) for field, points in values.items()])
+    return np.asarray(trim_mean(scores.reshape(*scores.shape[:-2], -1), CUT, axis=-1))
 
 
 def replicates_of(
@@ -95,40 +79,37 @@ def summary(values: Values, of_games: Mapping[str, Mapping[str, References]], co
         interquartile mean, `mean`, `median`, and `robustness`, the mean of the games'. Robustness is the score of the field
         in which the mean of the seeds is the least.
     """
-    rng, games, drawn, least = np.random.default_rng(0), dict[str, Any](), [], []
-    scores = []
-    for name, of_game in values.items():
-        by_field = normalised(of_game, of_games[name])
-        of_draws, least_of_draws = replicates_of(of_game, of_games[name], count, rng)
-        weakest = by_field.mean(axis=1)
+    rng, games, all_drawn, all_least = np.random.default_rng(0), dict[str, Any](), [], []
+    for name, by_field in values.items():
+        scores = np.array([of_games[name][field].score(points.mean(axis=1)) for field, points in by_field.items()])
+        drawn, least = replicates_of(by_field, of_games[name], count, rng)
+        weakest = scores.mean(axis=1)
         games[name] = {
-            "score": asdict(Interval.of(by_field.mean(), of_draws.mean(axis=1))),
-            "robustness": asdict(Interval.of(weakest.min(), least_of_draws)),
-            "fields": dict(zip(of_game, weakest.tolist(), strict=True)),
-            "seeds": by_field.mean(axis=0).tolist(),
+            "score": interval(scores.mean(), drawn.mean(axis=1)),
+            "robustness": interval(weakest.min(), least),
+            "fields": dict(zip(by_field, weakest.tolist(), strict=True)),
+            "seeds": scores.mean(axis=0).tolist(),
         }
-        scores.append(by_field.mean(axis=0))
-        drawn.append(of_draws)
-        least.append(least_of_draws)
-    all_scores, all_drawn = np.array(scores), np.array(drawn).swapaxes(0, 1)
-    overall = {
-        "score": Interval.of(float(interquartile_mean(all_scores)), interquartile_mean(all_drawn)),
-        "mean": Interval.of(all_scores.mean(), all_drawn.mean(axis=(1, 2))),
-        "median": Interval.of(float(np.median(all_scores.mean(axis=1))), np.median(all_drawn.mean(axis=2), axis=1)),
-        "robustness": Interval.of(
-            float(np.mean([one["robustness"]["value"] for one in games.values()])), np.array(least).mean(axis=0)
-        ),
+        all_drawn.append(drawn)
+        all_least.append(least)
+    seeds, draws = np.array([game["seeds"] for game in games.values()]), np.array(all_drawn).swapaxes(0, 1)
+    robustness = np.mean([game["robustness"]["value"] for game in games.values()])
+    over_all = {
+        "score": interval(interquartile_mean(seeds), interquartile_mean(draws)),
+        "mean": interval(seeds.mean(), draws.mean(axis=(1, 2))),
+        "median": interval(np.median(seeds.mean(axis=1)), np.median(draws.mean(axis=2), axis=1)),
+        "robustness": interval(robustness, np.mean(all_least, axis=0)),
     }
-    return {"games": games, "all": {name: asdict(one) for name, one in overall.items()}}
+    return {"games": games, "all": over_all}
 
 
 def values_of(cells: Sequence[Cell], part: str) -> dict[str, dict[str, np.ndarray]]:
     """The points of the cells of a part; see `Values`."""
-    found: dict[str, dict[str, list[np.ndarray]]] = {}
+    values: dict[str, dict[str, list[np.ndarray]]] = {}
     for cell in cells:
         if cell.field.part == part:
-            found.setdefault(cell.game, {}).setdefault(cell.field.name, []).append(cell.values)
-    return {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in found.items()}
+            values.setdefault(cell.game, {}).setdefault(cell.field.name, []).append(cell.values)
+    return {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in values.items()}
 
 
 def cross_play(points: Iterable[tuple[str, int, int | None, float]], seeds: Sequence[int]) -> dict[str, Any]:
@@ -187,19 +168,18 @@ def read_scores(folder: Path) -> dict[str, Any]:
     if not (folder / SCORES).exists() and (folder / TRIAL / SCORES).exists():
         only = "only a trial with fewer deals was; noms benchmark score without --deals plays them all"
         raise EntryError(f"{folder} is not scored: {only}")
-    otherwise = f"{folder} is not scored"
-    document = read_json(folder / SCORES, otherwise)
+    document = read_json(folder / SCORES, f"{folder} is not scored")
     if document.get("format") != FORMAT or document.get("protocol") != PROTOCOL:
         raise EntryError(f"{folder / SCORES} is not of the format {FORMAT!r} and the protocol {PROTOCOL!r}")
-    if not fits(document, _pattern()) or not _hangs_together(document):
-        raise EntryError(f"{otherwise}: {SCORES} is damaged")
+    if not fits(document, _pattern()) or not _is_consistent(document):
+        raise EntryError(f"{folder} is not scored: {SCORES} is damaged")
     return document
 
 
 def _pattern() -> dict[str, Any]:
     """What `scores.json` is like (`entry.fits`)."""
-    interval = {"value": float, "low": float, "high": float}
-    over_all = dict.fromkeys(("score", "mean", "median", "robustness"), interval)
+    figure = {"value": float, "low": float, "high": float}
+    over_all = dict.fromkeys(("score", "mean", "median", "robustness"), figure)
     cell = {
         **{"points": float, "error": float, "deals": int, "sha256": str},
         **{"player_sha256": (str, None), "field_sha256": (str, None), "lost?": int},
@@ -210,7 +190,7 @@ def _pattern() -> dict[str, Any]:
 
     def summary_of(part: Part) -> Any:
         fields = {field.name: float for field in fields_of(part)}
-        of_game = {"score": interval, "robustness": interval, "fields": fields, "seeds": [float]}
+        of_game = {"score": figure, "robustness": figure, "fields": fields, "seeds": [float]}
         return {"games": by_game(of_game), "all": over_all}, None
 
     return {
@@ -221,11 +201,11 @@ def _pattern() -> dict[str, Any]:
     }
 
 
-def _hangs_together(document: Mapping[str, Any]) -> bool:
+def _is_consistent(document: Mapping[str, Any]) -> bool:
     """Whether the lists of scores that fit the pattern are as long as there are seeds, and the parts are of the protocol."""
     parts, seeds = document["parts"], len(document["seeds"])
     summaries = [document[part] for part in ("core", "search") if document.get(part)]
-    lists = [game["seeds"] for one in summaries for game in one["games"].values()]
+    lists = [game["seeds"] for summary in summaries for game in summary["games"].values()]
     for table in document.get("cross_play", {}).values():
         lists += [table["points"], *table["points"]]
-    return set(parts) <= {*PARTS} and len(set(parts)) == len(parts) and all(len(one) == seeds for one in lists)
+    return set(parts) <= {*PARTS} and len(set(parts)) == len(parts) and all(len(scores) == seeds for scores in lists)

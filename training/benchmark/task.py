@@ -128,8 +128,8 @@ class Task:
 
         Forced moves are not asked for, since they are no decisions. The arguments are those of `noms_env.make_batch`.
         """
-        way: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "seed": self.seed} | arguments
-        return noms_env.make_batch(self.game, tables, seats=self.seats, **way)
+        usual: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "seed": self.seed}
+        return noms_env.make_batch(self.game, tables, seats=self.seats, **usual | arguments)
 
     @property
     def layout(self) -> noms_env.FeatureLayout:
@@ -160,14 +160,9 @@ class Task:
         share = self.count(decisions)
         if any(self._last_share() < at <= share for at in CURVE_AT):
             seconds, before = self.seconds, clocks()
-            one = alone_in_field(
-                rules_of_game(self.game),
-                AgentSpec("learner", player),
-                agent_spec(CURVE_FIELD),
-                CURVE_DEALS,
-                seed=PLAYER_SEED,
-            )
-            self._add(decisions, seconds, (one.mean, one.low, one.high))
+            players = AgentSpec("learner", player), agent_spec(CURVE_FIELD)
+            points = alone_in_field(rules_of_game(self.game), *players, CURVE_DEALS, seed=PLAYER_SEED)
+            self._add(decisions, seconds, (points.mean, points.low, points.high))
             after = clocks()
             self._paused = (self._paused[0] + after[0] - before[0], self._paused[1] + after[1] - before[1])
         return share

@@ -23,25 +23,17 @@ def read_times(folder: Path) -> dict[str, Any]:
 
 
 def add_times(folder: Path, part: str, *, before: int, deals: int, wall: float, cpu: float) -> None:
-    """Add what some deals of a part took.
+    """Add the wall seconds and processor seconds, of all threads and machines, that some deals of a part took.
 
-    Args:
-        folder: of the entry.
-        part: of the protocol.
-        before: deals of it that were played already; with none, what was kept is of deals that are no more.
-        deals: that were played now.
-        wall: seconds that it took.
-        cpu: processor seconds of all threads and machines, but for programs that play (`cmd:`).
-
-    Raises:
-        OSError: the file cannot be written.
+    The processor seconds are without those of programs that play (`cmd:`). If no deals were played `before`, the times in the
+    file are of deals that are no more. OSError if the file cannot be written.
     """
     if deals:
         times = read_times(folder)
-        kept = times.get(part, {}) if before else {}
-        sums = {"deals": deals, "wall_seconds": round(wall, 2), "cpu_seconds": round(cpu, 2)}
-        added = {name: round(kept.get(name, 0) + value, 2) for name, value in sums.items()}
-        write_json(folder / TIMES, {**times, part: {**added, "processor": machine()["processor"]}})
+        sums = times.get(part, {}) if before else {}
+        for name, value in (("deals", deals), ("wall_seconds", wall), ("cpu_seconds", cpu)):
+            sums[name] = round(sums.get(name, 0) + value, 2)
+        write_json(folder / TIMES, {**times, part: {**sums, "processor": machine()["processor"]}})
 
 
 def times_text(times: dict[str, Any], part: str) -> str:

@@ -15,7 +15,7 @@ from noms_env.variants import game, make_rules
 
 from ..agents.registry import compile_players
 from ..console import new_table, print_lines, table_lines
-from ..evaluation.mistakes import LEAST_WORLDS, NOT_JUDGED, Loss, analysed, biggest, by_seat_and_phase, search_of
+from ..evaluation.mistakes import LEAST_WORLDS, NOT_JUDGED, Loss, biggest, by_seat_and_phase, find_losses, search_of
 from ..evaluation.statistics import FEW, Estimate, plus_minus, too_few
 from ..options import by_default
 from ..play.browser.film import Shown
@@ -74,7 +74,7 @@ def analyse(
     judge = judge_of(player, records[0])
     found: list[list[Loss] | None] = []
     with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
-        for _, told in analysed(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
+        for _, told in find_losses(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
             found.append(None if told is None else [one for one in told if seat in (None, one.seat)])
             advance(1)
     print_lines(all_lines(records, found, most, seat))

@@ -90,8 +90,8 @@ class Comparison:
     @cached_property
     def variance_ratio(self) -> float:
         """Variance over that of as many independent deals, each played once, in one of the same seatings; 0 if none varies."""
-        weights = np.repeat([1 / len(one.seatings) for one in self.line_ups], [len(one.seatings) for one in self.line_ups])
-        weights /= weights.sum()
+        sizes = np.array([len(line_up.seatings) for line_up in self.line_ups])
+        weights = np.repeat(1 / sizes, sizes) / len(sizes)
         alone = float((self.played.values**2).mean(axis=0) @ weights - (self.played.values.mean(axis=0) @ weights) ** 2)
         return float(self.per_deal().var()) / alone if alone > 0 else 0.0
 
@@ -133,22 +133,19 @@ def compare(
     until: float | None = None,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Comparison:
-    """Play duplicate deals between two players.
+    """Play the first deals of a set, in several seatings, between two players of one device.
 
     Args:
         rules: of the tables.
         a: the first player.
-        b: the second, of the same device.
+        b: the second.
         deals: how many; at least 2.
         seed: of what is random in the players, 0 to 2**63 - 1.
-        deal_set: the first deals of this set are played.
-        names: the line-ups that are played; those that need more seats than there are are left out.
-        threads: that share the blocks; the result is the same. On a GPU it is one.
+        deal_set: name of the set.
+        names: the line-ups; those that need more seats than there are are left out.
+        threads: that share the blocks, on a GPU one; they change no result.
         until: when to stop, on the clock of `time.monotonic`.
         tick: is told how many more deals are done.
-
-    Returns:
-        The comparison; `ending` says whether all deals were played.
 
     Raises:
         ValueError: a number is out of range, no line-up is left, one of the players cannot sit at such a table, or they are
@@ -187,29 +184,22 @@ def figures(
 ) -> dict[str, float]:
     """What the log of a training run says of its policy, on deals of the set `dev`. Failures of players are raised.
 
-    Args:
-        rule_sets: the rules of the run.
-        hero: the policy.
-        panel: opponents.
-        deals: duplicate deals with the hero alone against each opponent, and deals of self-play, for each of the rule sets.
-        seed: of what is random in the players.
-        probes: play against itself too, and tell what it does there.
-        runner: does the blocks, side by side if it likes: the result is the same.
+    Under each of the rules the hero plays `deals` duplicate deals alone against each opponent of the panel, and for the probes
+    as many against itself. The runner may do the blocks side by side: the result is the same.
 
     Returns:
         `points/<rules>/<opponent>` with `.../low` and `.../high`, and `probe/<rules>/<probe>` of self-play. A slash in the
         name of an opponent becomes a colon.
     """
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for rules in rule_sets:
         for opponent in panel:
-            one = alone_in_field(rules, hero, opponent, deals, seed=seed, runner=runner)
-            key = points_figure(rules, opponent)
-            found |= {key: one.mean, f"{key}/low": one.low, f"{key}/high": one.high}
+            points, key = alone_in_field(rules, hero, opponent, deals, seed=seed, runner=runner), points_figure(rules, opponent)
+            figures |= {key: points.mean, f"{key}/low": points.low, f"{key}/high": points.high}
         if probes:
-            alone = self_play(rules, hero, deals, seed=seed, runner=runner)
-            found |= {f"probe/{label(rules)}/{probe}": value for probe, value in alone.means().items()}
-    return found
+            means = self_play(rules, hero, deals, seed=seed, runner=runner).means()
+            figures |= {f"probe/{label(rules)}/{probe}": mean for probe, mean in means.items()}
+    return figures
 
 
 def points_figure(rules: Rules, opponent: AgentSpec) -> str:

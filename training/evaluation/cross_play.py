@@ -112,18 +112,10 @@ def cross_play(
     threads: int = 1,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> CrossPlay:
-    """Play the first deals of a set at all kinds of tables. Failures of players are raised.
-
-    Args:
-        rules: of the tables.
-        players: two or more, of one device.
-        deals: how many, from 2.
-        seed: of the players' random numbers.
-        deal_set: name of the set of deals.
-        threads: that share the deals; they change no result. On a GPU it is one.
-        tick: is told how many more deals are done.
+    """Play the first deals of a set at all kinds of tables; the arguments are those of `comparison.compare`.
 
     Raises:
+        Exception: what a player raised.
         ValueError: a number is out of range, two players have one name, they are of two devices, or one cannot sit at such
             tables.
         NothingPlayedError: Ctrl-C came before two deals were done.

@@ -33,18 +33,10 @@ PHASES = ("call", "trump", "nominate", "play", "suit")
 
 @dataclass(frozen=True)
 class Loss:
-    """What a decision lost.
+    """What a decision lost, in points, with the standard error.
 
-    Attributes:
-        match: of the record.
-        deal: of the record.
-        step: number of the decision in the deal, from 0.
-        seat: whose decision it was.
-        phase: in which it was taken.
-        taken: word of the action.
-        best: word of the action with the best mean in all worlds; the taken one where it has that.
-        points: the loss.
-        error: its standard error.
+    `step` is the number of the decision in the deal, from 0. `taken` and `best` are words of actions; `best` has the best mean
+    in all worlds, and is the taken one where that has it.
     """
 
     match: int
@@ -64,12 +56,7 @@ class Loss:
 
 
 def loss_of(values: np.ndarray, taken: int) -> tuple[float, float]:
-    """A loss and its standard error; see the module.
-
-    Args:
-        values: points, float64, shape (worlds, actions), with four worlds at least.
-        taken: number of the action that was taken.
-    """
+    """The loss of action number `taken`, and its standard error, from points, float64, shape (4 or more worlds, actions)."""
     halves = values[::2], values[1::2]
     means, variances = [], []
     for choosing, judging in (halves, halves[::-1]):
@@ -84,14 +71,7 @@ def loss_of(values: np.ndarray, taken: int) -> tuple[float, float]:
 def losses(
     record: Record, player: SearchPlayer, worlds: int = USUAL_WORLDS, seed: int = 0, before: Table | None = None
 ) -> Iterator[Loss]:
-    """The losses of the decisions of a deal at which there was a choice, in order.
-
-    Args:
-        record: of the deal.
-        player: the search; its policy is for this game.
-        worlds: in which actions are compared, `LEAST_WORLDS` at least.
-        seed: of all that is random.
-        before: see `noms_env.record.replay`.
+    """The losses of the decisions of a deal at which there was a choice, in order; for `before` see `noms_env.record.replay`.
 
     Raises:
         ValueError: too few worlds, or a policy for another game.
@@ -122,28 +102,20 @@ def losses(
         yield Loss(record["match"], record["deal"], number, step["seat"], step["phase"], *words, points, error)
 
 
-def analysed(
+def find_losses(
     records: Iterable[Record],
     player: SearchPlayer,
     worlds: int = USUAL_WORLDS,
     seed: int = 0,
     wanted: Callable[[Record], bool] = lambda record: True,
 ) -> Iterator[tuple[Record, list[Loss] | None]]:
-    """The losses of deals; the search knows what the seats did in the deals before of the same match.
-
-    Args:
-        records: in the order in which they were played.
-        player: see `losses`.
-        worlds: see `losses`.
-        seed: see `losses`.
-        wanted: whether a deal is analysed; of others it is learnt.
+    """The losses of the deals that are `wanted`, in the order of play; the search remembers the deals before of the same match.
 
     Yields:
         A record and its losses; None for those of a deal that the search does not judge (`is_judged`).
 
     Raises:
-        ValueError: too few worlds, or a policy for another game.
-        RecordError: a record cannot be played.
+        ValueError, RecordError: as `losses`.
     """
     memory = None
     for record, before in replayed(records):
@@ -173,26 +145,21 @@ def with_taken(tried: np.ndarray, members: np.ndarray, taken: int) -> tuple[np.n
     return np.append(tried, taken), len(tried)
 
 
-def biggest(found: Iterable[Loss], most: int) -> list[Loss]:
+def biggest(losses: Iterable[Loss], most: int) -> list[Loss]:
     """The biggest losses, the biggest first, without those that are no loss."""
-    return sorted((one for one in found if one.points > 0 and one.taken != one.best), key=lambda one: -one.points)[:most]
+    real = (loss for loss in losses if loss.points > 0 and loss.taken != loss.best)
+    return sorted(real, key=lambda loss: -loss.points)[:most]
 
 
-def by_seat_and_phase(found: Sequence[list[Loss]], seats: int) -> dict[tuple[int, str], Estimate]:
-    """What a seat lost in a deal on the mean, in each phase and in all (`""`); a deal is the unit of the interval.
+def by_seat_and_phase(deals: Sequence[list[Loss]], seats: int) -> dict[tuple[int, str], Estimate]:
+    """What a seat lost in a deal on the mean, in each phase and in all (`""`); a deal is the unit of the interval."""
 
-    Args:
-        found: the losses of each deal.
-        seats: at the table.
-    """
-    told = {one.phase for deal in found for one in deal}
-    phases = ["", *(phase for phase in PHASES if phase in told)]
-    summed: dict[tuple[int, str], Estimate] = {}
-    for seat in range(seats):
-        for phase in phases:
-            sums = [sum(one.points for one in deal if one.seat == seat and phase in ("", one.phase)) for deal in found]
-            summed[seat, phase] = estimate(np.array(sums))
-    return summed
+    def mean_of(seat: int, phase: str) -> Estimate:
+        mine = ([loss.points for loss in deal if loss.seat == seat and phase in ("", loss.phase)] for deal in deals)
+        return estimate(np.array([sum(points) for points in mine]))
+
+    phases = ["", *(phase for phase in PHASES if any(loss.phase == phase for deal in deals for loss in deal))]
+    return {(seat, phase): mean_of(seat, phase) for seat in range(seats) for phase in phases}
 
 
 def search_of(player: Player) -> SearchPlayer:

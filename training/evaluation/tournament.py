@@ -76,11 +76,7 @@ class Plan:
     device: Device = "cpu"
 
     def __post_init__(self) -> None:
-        """Check it.
-
-        Raises:
-            ValueError: it cannot be played.
-        """
+        """Refuse a plan that cannot be played, by a ValueError."""
         if len(self.players) < 2 or len(set(self.players)) < len(self.players):
             raise ValueError(f"a tournament needs two or more different players, not {', '.join(self.players) or 'none'}")
         if not 2 <= self.deals <= MOST_DEALS:
@@ -202,12 +198,7 @@ def play_tournament(
     threads: int = 1,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Ending:
-    """Play the blocks that are not yet in the folder, for which `begin` or `go_on` was called.
-
-    The threads share the blocks and change no result; `tick` is told how many more deals are done.
-
-    Returns:
-        `all`, or `ctrl-c`.
+    """Play the blocks that are not yet in the folder, for which `begin` or `go_on` was called; for the rest see `play_left`.
 
     Raises:
         ValueError: a player cannot sit at such tables, or is of another device than the plan's.
@@ -216,12 +207,12 @@ def play_tournament(
     check_together(players, plan.rules)
     if device_of(players) != plan.device:
         raise ValueError(f"the players of this plan are of {plan.device}, not of {device_of(players)}")
-    series = load_series(plan, players, folder)
-
-    def keep(number: int, first: int, saved: Saved) -> None:
-        folder.save(plan.pairs[number], first, saved)
-
-    return play_left(series, threads_of(players, threads), keep=keep, tick=tick)
+    return play_left(
+        load_series(plan, players, folder),
+        threads_of(players, threads),
+        keep=lambda number, first, saved: folder.save(plan.pairs[number], first, saved),
+        tick=tick,
+    )
 
 
 def load_series(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> list[tuple[Blocks[Saved], Play[Saved]]]:
@@ -276,28 +267,28 @@ class Results:
 
     def ratings(self) -> list[Estimate]:
         """The rating of each player."""
-        return [estimate(one) for one in self.differences.mean(axis=1)]
+        return [estimate(differences) for differences in self.differences.mean(axis=1)]
 
     def order(self) -> list[int]:
         """The players, the best first."""
-        ratings = self.ratings()
-        return sorted(range(len(ratings)), key=lambda player: -ratings[player].mean)
+        means = [rating.mean for rating in self.ratings()]
+        return sorted(range(len(means)), key=lambda player: -means[player])
 
     def as_json(self) -> dict[str, Any]:
         """All figures as plain values."""
         names, pairs = self.plan.players, self.plan.pairs
         differences = [self.difference(a, b) for a, b in pairs]
-        adjusted = holm([one.p_value for one in differences])
+        adjusted = holm([difference.p_value for difference in differences])
         return {
             **self.plan.as_json(),
             "deals": self.deals,
             "table": {a: {b: asdict(self.alone(i, j)) for j, b in enumerate(names) if i != j} for i, a in enumerate(names)},
             "pairs": [
-                {"a": names[a], "b": names[b], **asdict(one), "p_value": one.p_value, "p_value_holm": together}
-                for (a, b), one, together in zip(pairs, differences, adjusted, strict=True)
+                {"a": names[a], "b": names[b], **asdict(points), "p_value": points.p_value, "p_value_holm": p_value}
+                for (a, b), points, p_value in zip(pairs, differences, adjusted, strict=True)
             ],
-            "ratings": {name: asdict(one) for name, one in zip(names, self.ratings(), strict=True)},
-            "lost": {name: asdict(one) for name, one in zip(names, self.lost, strict=True)},
+            "ratings": {name: asdict(rating) for name, rating in zip(names, self.ratings(), strict=True)},
+            "lost": {name: asdict(lost) for name, lost in zip(names, self.lost, strict=True)},
         }
 
 
@@ -324,13 +315,13 @@ def markdown(document: Mapping[str, Any]) -> str:
     return (
         f"{document['variant']}, {document['seats']} seats, {document['deals']:,} deals of the set `{document['set']}` for "
         "each pair. Points per deal of the player of the row, alone, above the mean of the others, all of them the player of "
-        "the column, with the 95 % interval; rating with standard error.\n\n"
-    ) + crosstable(document)
+        f"the column, with the 95 % interval; rating with standard error.\n\n{crosstable(document)}"
+    )
 
 
 def crosstable(document: Mapping[str, Any]) -> str:
     """The payoff table of such a document alone, and which pairs it does not tell apart."""
-    ratings = {name: Estimate(**one) for name, one in document["ratings"].items()}
+    ratings = {name: Estimate(**rating) for name, rating in document["ratings"].items()}
     order = sorted(ratings, key=lambda name: -ratings[name].mean)
     rows = []
     for name in order:

@@ -14,7 +14,7 @@ from noms_env.record.replaying import replayed
 from noms_env.show.theme import Theme
 from noms_env.variants import Rules, game, make_rules
 
-from ...evaluation.mistakes import analysed
+from ...evaluation.mistakes import find_losses
 from ..session import seat_players
 from .film import ALL_HANDS, Film, Shown, film_of, tell_losses
 from .hall import Hall
@@ -128,7 +128,7 @@ def add_losses(hall: Hall, film: Film, records: list[Record]) -> None:
         raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
     if any(rules_of(record) != rules_of(records[0]) for record in records):
         raise RefusedError("deals of one game are analysed together; use noms analyse")
-    told = analysed(records, hall.lobby.judge(rules_of(records[0])))
+    told = find_losses(records, hall.lobby.judge(rules_of(records[0])))
     for deal, (_, found) in zip(film.deals, told, strict=True):
         tell_losses(deal, found)
 

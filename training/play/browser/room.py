@@ -15,7 +15,7 @@ from typing import Any
 from noms_env.record import Record
 from noms_env.record.replaying import replayed
 
-from ...evaluation.mistakes import analysed
+from ...evaluation.mistakes import find_losses
 from ..session import Seated, seat_players
 from .film import Film, Shown, tell_losses
 from .live import LiveTable, RefusedError
@@ -325,7 +325,7 @@ class Room:
             film.add(record, shown, before)
             film.deals[0]["title"] = f"Deal {len(records)}"
             if analyse:
-                ((_, found),) = analysed(records, self.lobby.judge(rules), wanted=lambda one: one is record)
+                ((_, found),) = find_losses(records, self.lobby.judge(rules), wanted=lambda one: one is record)
                 own = None if found is None else [one for one in found if shown.seat in (None, one.seat)]
                 tell_losses(film.deals[0], own)
             return encoded({"is": "film", "film": {**film.data(), "deal": len(records) - 1}})
