@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from noms_env.core.actions import PASS, action_number
 from noms_env.core.cards import CARD_WORDS
-from noms_env.core.partners import ROLES, role_known_to
-from noms_env.observation.layout import SEAT_BYTES, START
+from noms_env.core.partners import role_known_to
 from noms_env.table import Table
 from noms_env.variants import Rules, dispatch, game, make_rules
 from tests import referee
-from tests.agreement import check_end, deck_words, referee_at, same_numbers
+from tests.agreement import check_end, deck_words, public_place, referee_at, same_numbers
+from tests.observation.expected import Sight
 
 Options = Mapping[str, Any]
 Words = str | Sequence[str]
@@ -33,16 +33,23 @@ class WatchedTable(Table):
 
     def watch(self) -> None:
         """The referee at the start of the deal, who must deal the same hands."""
-        self.deal = referee_at(self, deck_words(self))
-        assert [set(hand) for hand in self.deal.hands] == dealt(self)
+        self.deal = deal = referee_at(self, deck_words(self))
+        assert [set(hand) for hand in deal.hands] == dealt(self)
+        assert set(self.card_words(self.row.stock)) == set(deal.stock if deal.variant != "nonesuch" else [])
+        assert (self.trump_word(), self.row.seat) == (deal.trump, deal.seat)
 
     def step(self, action: int) -> int:
         deal = self.deal
         where = (self.rules.variant.name, self.rules.options, deal.steps)
         assert (self.phase, self.row.seat if self.phase else deal.seat) == (deal.phase, deal.seat), where
         assert sorted(self.legal_words()) == sorted(deal.legal()), where
+        assert public_place(self) == deal.public_place(), where
+        assert (self.row.exposed == deal.declarer) == (deal.contract == "mis_a_vis" and len(deal.trick_history) > 0), where
+        for seat in range(self.seats):
+            assert Sight(None, deal, seat).role().index(1) == role_known_to(self.row, seat), where
         status = super().step(action)
         deal.act(self.word(action))
+        assert self.is_scored == deal.over, where
         if deal.over:
             check_end(self, deal, where)
         return status
@@ -179,36 +186,6 @@ def play_out(table: Table, rng: random.Random) -> list[str]:
         taken.append(table.word(action))
         table.step(action)
     return taken
-
-
-def roles(table: Table) -> list[str]:
-    return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
-
-
-class Sides(NamedTuple):
-    """What the observation of a seat says of the sides; seats are those of the table."""
-
-    role: str
-    alone: bool
-    shown: list[int]
-    """The seats that are marked as the holder of the nominated card."""
-    wanted: dict[int, int]
-    """The tricks still wanted, of the seats that are on the declarer's side for all that is known."""
-
-
-def sides_seen_by(table: Table, seat: int) -> Sides:
-    """Read what a seat is shown of the sides."""
-    seen = [int(byte) for byte in table.view(seat)[0]]
-    role = seen[START["role"] : START["role"] + SEAT_BYTES]
-    shown, wanted = [], {}
-    for other in range(table.seats):
-        row = SEAT_BYTES * ((other - seat) % table.seats)
-        if seen[START["seats"] + row + 6]:
-            shown.append(other)
-        if seen[START["tricks"] + row + 7]:
-            wanted[other] = seen[START["tricks"] + row + 7] - 64
-    assert role[6] == bool(shown)
-    return Sides(ROLES[role.index(1)], bool(role[5]), shown, wanted)
 
 
 class Played(NamedTuple):

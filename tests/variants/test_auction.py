@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from noms_env.table import IllegalActionError
 from tests.variants.table_help import legal, play, started
 
 pytestmark = pytest.mark.uncompiled
@@ -91,17 +90,6 @@ def test_0_3_ends_of_the_auction(
     assert table.word(74 + int(table.row.contract)) == contract
 
 
-def test_3_1_a_forced_dealer_may_not_pass() -> None:
-    with pytest.raises(IllegalActionError, match=r"Legal in the phase call are 7, 8, 9, 10, 11, 12, 13$"):
-        started(SHIPS, calls="pass pass pass").act("pass")
-
-
-def test_0_3_an_equal_or_lower_bid_is_illegal() -> None:
-    for bid in ("8", "7"):
-        with pytest.raises(IllegalActionError, match=rf"\({bid}\): the rules do not allow it now"):
-            started(SHIPS, calls="8").act(bid)
-
-
 MIS = "mis mis_a_vis"
 
 
@@ -149,25 +137,3 @@ def test_3_3_4_4_ladders(variant: str, seats: int, options: dict[str, Any], ladd
     for place, bid in enumerate(bids[:-1]):
         assert legal(started(variant, seats, bid, **options)) == {*bids[place + 1 :], "pass"}
     assert started(variant, seats, bids[-1], **options).phase in ("trump", "play"), "the top bid ends the auction"
-
-
-@pytest.mark.parametrize(
-    ("variant", "seats", "options", "ladder", "turns"),
-    [
-        (SHIPS, 3, {}, "12 13 14 mis 15 16 17", 15),
-        (SHIPS, 4, {}, "7 8 9 10 mis 11 12 13", 25),
-        (SHIPS, 5, {}, "5 6 7 mis 8 9 10", 29),
-        (SHIPS, 6, {}, "3 4 5 mis 6 7 8", 36),
-        (NOMS, 4, {}, f"10 11 12 13 {MIS}", 19),
-        (NOMS, 4, {"min_bid": 7}, f"7 8 9 10 11 12 13 {MIS}", 28),
-    ],
-)
-def test_3_3_4_5_longest_auction(variant: str, seats: int, options: dict[str, Any], ladder: str, turns: int) -> None:
-    """The dealer makes the lowest bid behind passes; then each bid has n - 2 passes before it."""
-    lowest, *raises = ladder.split()
-    table = started(variant, seats, "pass " * (seats - 1) + lowest, **options)
-    for bid in raises:
-        assert table.phase == "call"
-        play(table, "pass " * (seats - 2) + bid)
-    assert table.phase != "call"
-    assert table.row.n_calls == turns

@@ -18,14 +18,6 @@ pytestmark = pytest.mark.uncompiled
 GAME = "noms"
 PASSED = "pass pass pass pass"
 
-# Rules 4.3: the places of the deck that each seat gets, from eldest to the dealer.
-PACKETS = [
-    [0, 1, 2, 3, 13, 14, 15, 26, 27, 28, 39, 40, 41],
-    [4, 5, 6, 16, 17, 18, 19, 29, 30, 31, 42, 43, 44],
-    [7, 8, 9, 20, 21, 22, 32, 33, 34, 35, 45, 46, 47],
-    [10, 11, 12, 23, 24, 25, 36, 37, 38, 48, 49, 50, 51],
-]
-
 # The golden deal gathered by seat 1, the next dealer: the piles of seats 2 (empty), 3, 0 and 1, newest trick on top.
 GATHERED = """
 QH TD 7S 5S  QC JC 5C 8C  KC TC 4C 7C  AC 9C 3C 6C  8S 4S TH JS  QS 6S 3S KS  KH 6H 9H 3H  AH 5H 8H 2H  9S 2S AS TS
@@ -92,21 +84,6 @@ def gathered(tricks: list[tuple[int, list[str]]], held: list[list[str]], new_dea
     return [card for step in (*others, 0) for packet in piles[(new_dealer + step) % 4] for card in packet]
 
 
-@pytest.mark.parametrize("dealer", range(4))
-@pytest.mark.parametrize("mode", ["packets", "packets_shuffled"])
-def test_4_3_the_places_of_each_seat_in_the_deck(dealer: int, mode: str) -> None:
-    table = begun(WatchedTable(GAME, 4, {"deal_mode": mode}, seed=dealer), dealer=dealer)
-    deck = deck_of(table)
-    for turn, places in enumerate(PACKETS):
-        assert dealt(table)[(dealer + 1 + turn) % 4] == {deck[place] for place in places}
-
-
-def test_4_3_single_deal_is_one_card_at_a_time() -> None:
-    table = begun(WatchedTable(GAME, 4, {"deal_mode": "single_shuffled"}), dealer=2)
-    deck = deck_of(table)
-    assert [dealt(table)[(3 + turn) % 4] for turn in range(4)] == [set(deck[turn::4]) for turn in range(4)]
-
-
 def test_4_3_fixture_of_cut_and_deal() -> None:
     # Deck 0..51 from the top, cut 17, dealer 3. All tricks are of one seat and lie with the oldest on top, so that the
     # deck before the cut is the order of play.
@@ -153,19 +130,6 @@ def test_4_3_fixture_of_four_passes() -> None:
     assert deck_of(table) == deck[5:] + deck[:5]
     assert (table.row.dealer, table.row.multiplier) == (0, 2)
     assert dealt(table) == [set(hand.split()) for hand in DOUBLE_HAND]
-
-
-def test_4_3_the_packets_of_four_passes_begin_left_of_the_old_dealer() -> None:
-    table = table_with(GAME, SORTED, dealer=1, options={"cut": 0})
-    play(table, PASSED).next_deal()
-    assert deck_of(table) == " ".join([SORTED[2], SORTED[3], SORTED[0], SORTED[1]]).split()
-
-
-def test_4_3_passed_hands_are_sorted_however_the_piles_would_be_gathered() -> None:
-    for options in ({"trick_order": "reverse"}, {"trick_stack": "underneath"}, {"pile_order": "right_first"}):
-        table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, **options})
-        play(table, PASSED).next_deal()
-        assert deck_of(table) == " ".join(SORTED).split()
 
 
 def test_4_3_fixture_of_a_played_deal() -> None:
@@ -314,9 +278,3 @@ def test_8b_the_previous_hand_with_cards_held_and_cards_undealt() -> None:
     assert [kept[card] for card in ("AC", "JC", "QH", "QS")] == [1, 2, 3, 4]
     assert [kept[card] for card in ("KC", "QC", "KH", "KS")] == [HELD, HELD + 1, HELD + 2, HELD + 3]
     assert [kept[card] for card in ("JD", "KD", "JH", "JS", "2C")] == [0, 0, 0, 0, 0]
-
-
-def test_8b_without_the_option_nothing_is_kept() -> None:
-    table = golden()
-    table.next_deal()
-    assert not table.row.previous.any()

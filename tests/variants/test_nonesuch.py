@@ -1,15 +1,14 @@
 """Nonesuch, rules 5."""
 
-from collections import Counter
+import random
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from noms_env.core.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
-from noms_env.table import IllegalActionError, Table
+from noms_env.core.cards import CARD_RANK, CARD_WORDS, DECKTET, SUIT_CARDS, cards_in
+from noms_env.table import Table
 from noms_env.variants import RulesError, game, make_rules
-from noms_env.variants.table_record import choice_bytes
 from tests.agreement import play_together
 from tests.begun import begun
 from tests.variants.table_help import (
@@ -17,6 +16,7 @@ from tests.variants.table_help import (
     dealt,
     legal,
     play,
+    play_out,
     points,
     set_tricks_and_settle,
     table_with,
@@ -133,42 +133,19 @@ def test_5_2_golden_deal_of_three_with_a_crown_turned_up() -> None:
     assert points(table) == THREE_POINTS
 
 
-def test_5_1_deck_of_36_basic_cards_and_the_excuse() -> None:
-    assert len(set(CARDS)) == 37
-    assert Counter(card[0] for card in BASIC) == {"A": 6, "C": 6, **dict.fromkeys("23456789", 3)}
-    assert CARDS[36] == "EX"
-    assert CARD_SUITS[DECKTET, 36] == 0
-    assert SUIT_LETTERS[DECKTET] == "MSWLYK"
-
-
-@pytest.mark.parametrize("suit", range(6))
-def test_5_1_each_suit_has_one_card_of_each_rank_two_of_them_alone(suit: int) -> None:
-    cards = cards_in(SUIT_CARDS[DECKTET, suit])
-    assert [int(CARD_RANK[DECKTET, card]) for card in cards] == list(range(10)), "ascending card numbers, ascending ranks"
-    alone = [CARDS[card][0] for card in cards if len(CARDS[card]) == 2]
-    assert alone == ["A", "C"]
-    assert RANK_LETTERS[DECKTET] == "A23456789C"
-
-
 PAIRS = {
     **{"MS": "489", "MW": "36", "ML": "57", "MK": "2", "SW": "5", "SY": "26", "SK": "37"},
     **{"WL": "248", "WY": "79", "LY": "3", "LK": "69", "YK": "458"},
 }
 
 
-def test_5_1_pairs_of_suits() -> None:
+def test_5_1_the_deck() -> None:
+    for suit in range(6):
+        cards = cards_in(SUIT_CARDS[DECKTET, suit])
+        assert [int(CARD_RANK[DECKTET, card]) for card in cards] == list(range(10)), "ascending card numbers, ascending ranks"
+        assert [CARDS[card][0] for card in cards if len(CARDS[card]) == 2] == ["A", "C"]
     found = {pair: "".join(card[0] for card in BASIC if card[1:] == pair) for pair in map("".join, combinations("MSWLYK", 2))}
     assert found == {**PAIRS, "MY": "", "SL": "", "WK": ""}
-
-
-@pytest.mark.parametrize(("seats", "cards"), [(3, 12), (4, 9)])
-def test_5_2_deal(seats: int, cards: int) -> None:
-    table = begun(WatchedTable(GAME, seats), dealer=1)
-    deck = [table.word(card) for card in table.row.deck[:37]]
-    assert [dealt(table)[(2 + turn) % seats] for turn in range(seats)] == [set(deck[:36][turn::seats]) for turn in range(seats)]
-    assert [len(hand) for hand in dealt(table)] == [cards] * seats
-    assert table.word(table.row.turn_up) == deck[36], "the last card is turned up"
-    assert (table.row.deal_size, table.row.seat) == (cards, 2)
 
 
 SHORT_DECKS = [
@@ -185,18 +162,6 @@ SHORT_DECKS = [
     (4, 3, 6, "8MS 8WL 8YK 9MS 9WY 9LK CM CS CW CL CY CK EX"),
 ]
 """Seats, ranks, suits, and the cards of the deck."""
-
-
-@pytest.mark.parametrize(("seats", "ranks", "suits", "cards"), SHORT_DECKS)
-def test_short_decks_by_hand(seats: int, ranks: int, suits: int, cards: str) -> None:
-    options = {"ranks": ranks, "suits": suits}
-    table = begun(WatchedTable(GAME, seats, options, seed=1))
-    deck = [table.word(card) for card in table.row.deck[: len(cards.split())]]
-    assert table.card_words(table.row.cards) == [CARDS[card] for card in table.rules.deck] == cards.split()
-    assert sorted(deck) == sorted(cards.split())
-    assert [len(hand) for hand in dealt(table)] == [len(deck) // seats] * seats
-    assert table.word(table.row.turn_up) == deck[-1], "all are dealt but the last"
-    assert set.union(*dealt(table), {deck[-1]}) == set(deck)
 
 
 ALLOWED = {
@@ -219,116 +184,43 @@ def test_decks_that_leave_more_than_one_card_are_refused(seats: int, suits: int)
             make_rules(game(GAME), seats, options)
 
 
-@pytest.mark.parametrize("seats", [2, 5])
-def test_a_short_deck_is_for_three_or_four_too(seats: int) -> None:
-    with pytest.raises(RulesError, match="nonesuch is played with 3 to 4 seats, not"):
-        make_rules(game(GAME), seats, {"ranks": 3})
-
-
-def test_the_whole_deck_is_as_it_was_before_there_were_short_ones() -> None:
-    row = begun(Table(GAME)).row
-    assert (row.ranks, row.suits) == (0, 0)
-    assert choice_bytes(make_rules(game(GAME), 4, {"ranks": 10, "suits": 6}))[:2].tolist() == [0, 0]
-    assert choice_bytes(make_rules(game(GAME), 3, {"ranks": 5, "suits": 3}))[:2].tolist() == [6, 4]
-    assert choice_bytes(make_rules(game(GAME), 4, {"ranks": 7}))[:2].tolist() == [8, 0]
-    assert choice_bytes(make_rules(game(GAME), 3, {"suits": 3}))[:2].tolist() == [0, 4]
-
-
 @pytest.mark.parametrize(("seats", "ranks", "suits", "cards"), SHORT_DECKS)
 def test_the_referee_agrees_at_short_decks(seats: int, ranks: int, suits: int, cards: str) -> None:
+    assert [CARDS[card] for card in make_rules(game(GAME), seats, {"ranks": ranks, "suits": suits}).deck] == cards.split()
     for seed, half in enumerate(("ceil", "exact", "floor")):
         options = {"ranks": ranks, "suits": suits, "half": half, "target": None}
         assert play_together(GAME, seats, options, seed, most_deals=12) == 12
-    assert len(cards.split()) % seats == 1
-
-
-@pytest.mark.parametrize("half", ["ceil", "exact", "floor"])
-def test_5_3_half_of_a_single_trick(half: str) -> None:
-    """Whatever is said to be half of it, the one trick makes a Most, and without it the bid fails."""
-    found = settled([1, 0, 0], ["most", "most", "none"], half=half, ranks=2, suits=2)
-    assert found == [2, {"ceil": -1, "exact": -0.5, "floor": 0}[half], 1]
 
 
 @pytest.mark.parametrize("up", CARDS)
 @pytest.mark.parametrize("seats", [3, 4])
 def test_5_2_the_up_card_the_choice_of_trump_and_the_swap(seats: int, up: str) -> None:
     table = table_with(GAME, [], seats=seats, dealer=seats - 1, stock=up)
-    holder = next((seat for seat, hand in enumerate(dealt(table)) if "EX" in hand), -1)
-    before = dealt(table)
     known = {"A": up[1], "C": up[1], "E": "NT"}.get(up[0])
     assert table.trump_word() == known
-    play(table, "none " * seats)
-    assert dealt(table) == before or known is not None, "nothing is swapped before trump is chosen"
-    if known is None:
-        assert (table.phase, table.row.seat) == ("trump", holder)
-        assert legal(table) == set(up[1:])
-        play(table, up[2])
-        assert table.trump_word() == up[2]
-    if up == "EX":
-        assert holder == -1
-        assert dealt(table) == before
-    else:
-        before[holder] = before[holder] - {"EX"} | {up}
-        assert dealt(table) == before, "compulsory, and nothing else changes"
+    play(table, "none " * seats + ("" if known else up[2]))
     assert (table.phase, table.row.seat, table.trump_word()) == ("play", 0, known or up[2])
     assert set.union(*dealt(table)) == set(BASIC)
-
-
-@pytest.mark.parametrize("seat", range(4))
-def test_5_2_any_seat_may_hold_the_excuse(seat: int) -> None:
-    hands = [["EX"] if other == seat else [] for other in range(4)]
-    table = table_with(GAME, hands, dealer=3, stock="2MK")
-    play(table, "some none most none")
-    assert table.row.seat == seat
-    play(table, "M")
-    assert (table.row.seat, table.row.excuse) == (0, seat), "eldest leads"
-    assert "2MK" in dealt(table)[seat]
-
-
-def test_5_2_bids_are_one_round_and_free() -> None:
-    table = golden()
-    for seat, call in enumerate(["most", "most", "none", "most"]):
-        assert (table.phase, table.row.seat) == ("call", seat)
-        assert legal(table) == {"none", "some", "most"}
-        play(table, call)
-    assert table.phase == "trump"
-
-
-def test_5_3_decisions_of_a_deal() -> None:
-    table = golden()
-    asked: Counter[str | None] = Counter()
-    for word in f"{GOLDEN_CALLS} {GOLDEN_PLAY}".split():
-        asked[table.phase] += 1
-        table.act(word)
-    # Six of the nine cards led were two-suited.
-    assert (table.is_scored, asked) == (True, {"call": 4, "trump": 1, "play": 36, "suit": 6})
+    for _ in range(seats + 2):  # the referee watches what each hand has now
+        table.step(table.legal_actions()[0])
 
 
 TRUMPS = "AK 2MK 3SK 4YK 5YK 6LK 7SK 8YK 9LK"
 
 
-def test_5_2_e_only_the_card_without_trump_may_be_led() -> None:
-    table = at_play([TRUMPS[3:] + " CW", "EX"], "CK", seats=4)
-    assert legal(table) == {"CW"}
-    with pytest.raises(IllegalActionError, match=r"\(2MK\): 2MK may not be led now"):
-        table.act("2MK")
-
-
-def test_5_2_e_a_hand_of_trumps_may_lead_any_of_them_under_either_suit() -> None:
-    table = at_play([TRUMPS, "EX"], "CK", seats=4)
-    assert legal(table) == set(TRUMPS.split())
-    assert legal(play(table.copy(), "2MK")) == {"M", "K"}
-    assert legal(play(table.copy(), "3SK")) == {"S", "K"}
-
-
-def test_5_2_a_forced_lead_lifts_the_ban() -> None:
-    table = at_play([TRUMPS, "EX CM AM", "CS", "CW"], "CK", seats=4)
-    play(table, "2MK M CM")
-    play(table, min(legal(table)))
-    play(table, min(legal(table)))
-    assert (table.row.seat, table.row.trick_number) == (0, 1)
-    assert legal(table) == set(TRUMPS.split()) - {"2MK"}
-    assert table.row.broken == 1
+@pytest.mark.parametrize(
+    ("hands", "words", "expected"),
+    [
+        ([TRUMPS[3:] + " CW", "EX"], "", "CW"),  # (e) only the card without trump may be led
+        ([TRUMPS, "EX"], "", TRUMPS),  # a hand of trumps: any of them, under either suit; a forced lead lifts the ban
+        ([TRUMPS, "EX"], "2MK", "M K"),
+        ([TRUMPS, "EX", "CS"], "AK", "CK"),  # the card that was turned up must follow
+    ],
+)
+def test_5_2_leads_of_a_seat_with_nine_trumps(hands: list[str], words: str, expected: str) -> None:
+    table = play(at_play(hands, "CK", seats=4), words)
+    assert legal(table) == set(expected.split())
+    play_out(table, random.Random(1))
 
 
 # Knots are trumps, seat 1 has the Excuse and gets CK.
@@ -357,66 +249,12 @@ def test_5_2_trump_may_be_led_when_one_has_been_played(trick: str, lifted: bool)
     assert legal(table) == set(BAN_HANDS[0].split()) - trumps
     play(table, trick)
     assert table.row.broken == int(lifted)
-    leader = int(table.row.seat)
-    hand = dealt(table)[leader]
+    hand = dealt(table)[table.row.seat]
     assert legal(table) == (hand if lifted else {card for card in hand if "K" not in card[1:]})
-    assert lifted or leader == 0
-
-
-def test_5_2_a_trump_that_is_thrown_away_lifts_the_ban() -> None:
-    # Seat 2 has no Moons and throws 3SK on CM; it is a ruff, and seat 2 may lead AK.
-    hands = ["CM", "EX AM 2MK 3MW 4MS 5ML 6MW 7ML 8MS 9MS", "3SK AK CS AS"]
-    table = play(at_play(hands, "CK"), "CM AM 3SK")
-    assert (table.row.seat, table.row.broken) == (2, 1)
-    assert legal(table) == dealt(table)[2]
-
-
-def test_5_2_no_ban_without_trumps() -> None:
-    table = at_play([], "EX")
-    assert legal(table) == dealt(table)[0]
-
-
-def test_5_2_the_ban_binds_leaders_only() -> None:
-    table = play(at_play(BAN_HANDS, "CK"), "CY")
-    assert legal(table) == {"7WY", "2SY"}
-    assert legal(play(table, "7WY")) == {"3LY", "9WY", "6SY", "5YK"}, "trumps that follow are free"
-
-
-def test_5_2_the_ban_is_back_in_the_next_deal() -> None:
-    table = finished()
+    play_out(table, random.Random(1))
     assert table.row.broken == 1
     table.next_deal()
     assert table.row.broken == 0
-
-
-def test_5_2_the_leader_of_a_two_suited_card_names_the_suit() -> None:
-    table = play(at_play(BAN_HANDS, "CK"), "8WL")
-    assert (table.phase, table.row.seat) == ("suit", 0)
-    assert legal(table) == {"W", "L"}
-    waves, leaves = play(table.copy(), "W"), play(table.copy(), "L")
-    assert (waves.phase, waves.row.seat) == (leaves.phase, leaves.row.seat) == ("play", 1)
-    assert legal(waves) == {"7WY", "5SW", "3MW", "6MW"}
-    assert legal(leaves) == {"6LK", "7ML"}
-    with pytest.raises(IllegalActionError, match="it must follow L"):
-        leaves.act("7WY")
-
-
-def test_5_2_a_one_suited_card_names_its_suit_by_itself() -> None:
-    table = play(at_play(BAN_HANDS, "CK"), "CL")
-    assert (table.phase, table.row.seat) == ("play", 1)
-
-
-def test_5_2_the_trump_suit_may_be_named_once_it_may_be_led() -> None:
-    table = play(at_play(BAN_HANDS, "CK"), "CL 6LK AL")
-    assert table.row.seat == 1
-    assert legal(play(table, "2MK")) == {"M", "K"}
-    assert legal(play(table, "K")) == {"AK", "3SK", "5YK"}
-
-
-def test_5_2_who_cannot_follow_plays_any_card() -> None:
-    table = play(at_play([TRUMPS, "EX", "CS"], "CK", seats=4), "AK")
-    assert legal(table) == {"CK"}, "the card that was turned up must follow"
-    assert legal(play(table, "CK")) == dealt(table)[2]
 
 
 NO_WAVES = "2MK AM AS AL AY AK 2SY 3SK 3LY 4MS 5ML EX"
@@ -487,33 +325,25 @@ def test_5_2_scoring_examples(seats: int, call: str, taken: int, expected: float
 
 
 @pytest.mark.parametrize(
-    ("half", "seats", "taken", "expected"),
+    ("options", "taken", "expected"),
     [
-        ("ceil", 4, 4, -1),
-        ("exact", 4, 4, -0.5),
-        ("floor", 4, 4, 0),
-        ("exact", 4, 0, -4.5),
-        ("floor", 4, 0, -4),
-        ("exact", 4, 5, 10),
-        ("floor", 4, 5, 10),
-        ("exact", 3, 5, -1),
-        ("floor", 3, 5, -1),
-        ("exact", 3, 6, 12),
+        ({"half": "ceil"}, [4, 5, 0, 0], -1),
+        ({"half": "exact"}, [4, 5, 0, 0], -0.5),
+        ({"half": "floor"}, [4, 5, 0, 0], 0),
+        ({"half": "exact"}, [0, 9, 0, 0], -4.5),
+        ({"half": "floor"}, [0, 9, 0, 0], -4),
+        ({"half": "exact"}, [5, 4, 0, 0], 10),
+        ({"half": "exact"}, [5, 7, 0], -1),
+        ({"half": "exact"}, [6, 6, 0], 12),
+        # Of a single trick.
+        *(({"half": half, "ranks": 2, "suits": 2}, [1, 0, 0], 2) for half in ("ceil", "exact", "floor")),
+        ({"half": "exact", "ranks": 2, "suits": 2}, [0, 1, 0], -0.5),
     ],
 )
-def test_5_3_half_of_nine_tricks(half: str, seats: int, taken: int, expected: float) -> None:
-    others = [36 // seats - taken] + [0] * (seats - 2)
-    assert settled([taken, *others], ["most", *["some"] * (seats - 1)], half=half)[0] == expected
+def test_5_3_half_of_the_tricks(options: dict[str, Any], taken: list[int], expected: float) -> None:
+    assert settled(taken, ["most", *["some"] * (len(taken) - 1)], **options)[0] == expected
 
 
 def test_5_3_two_most_bids_can_both_succeed_at_six_each() -> None:
     assert settled([6, 6, 0], ["most", "most", "none"]) == [12, 12, 12]
     assert settled([9, 0, 0, 0], ["none", "none", "none", "none"]) == [-9, 9, 9, 9]
-
-
-def test_5_2_the_deal_moves_left() -> None:
-    table = finished()
-    table.next_deal()
-    assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 0, 1, "call")
-    assert totals(table) == GOLDEN_POINTS
-    assert (tricks(table), points(table)) == ([0] * 4, [0] * 4)

@@ -1,23 +1,19 @@
 """Small Ships, rules 3 (with the auction of 0.3 and the short decks of 8b)."""
 
+import random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from noms_env import show
 from noms_env.table import IllegalActionError, Table
-from noms_env.variants import game, make_rules
-from noms_env.variants.table_record import choice_bytes
 from tests.agreement import play_together
 from tests.variants.table_help import (
-    dealt,
     legal,
     play,
+    play_out,
     points,
-    roles,
     set_tricks_and_settle,
-    sides_seen_by,
     table_with,
     totals,
     tricks,
@@ -110,70 +106,6 @@ def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int],
     assert points(table) == expected
 
 
-@pytest.mark.parametrize(("seats", "cards", "stock"), [(3, 17, 1), (4, 13, 0), (5, 10, 2), (6, 8, 4)])
-def test_3_3_deal_and_stock(seats: int, cards: int, stock: int) -> None:
-    table = started(seats, dealer=1)
-    assert [len(hand) for hand in dealt(table)] == [cards] * seats
-    assert len(table.card_words(table.row.stock)) == stock
-    # One at a time from eldest.
-    deck = [table.word(card) for card in table.row.deck[: seats * cards]]
-    assert dealt(table)[2] == set(deck[::seats])
-
-
-def test_3_1_declarer_names_any_trump_then_any_card_and_eldest_leads() -> None:
-    table = golden(GOLDEN_AUCTION)
-    assert legal(table) == {"C", "D", "H", "S", "NT"}
-    play(table, "NT")
-    assert (table.phase, table.row.seat, table.trump_word()) == ("nominate", 1, "NT")
-    assert len(legal(table)) == 52, "cards of his own too"
-    play(table, "AS")
-    assert (table.phase, table.row.seat) == ("play", 0)
-
-
-@pytest.mark.parametrize("trump", ["C", "D", "H", "NT"])
-def test_0_the_trump_named_wins_tricks(trump: str) -> None:
-    # Trick 1 of hearts, seat 3 void: JD takes it as a trump, and as a discard it does not.
-    hands = ["QH KH", "AH TH", "JH KD", "AD JD"]
-    table = table_with(GAME, hands, dealer=3, options={"ranks": 5, "suits": 3, "hand_size": 2, "min_bid": 1})
-    play(table, f"pass pass pass 1 pass pass pass {trump} JD  QH AH JH JD")
-    assert table.row.trick_winners[0] == {"D": 3}.get(trump, 1)
-
-
-@pytest.mark.parametrize("dealer", range(4))
-def test_3_1_eldest_leads_whoever_declares(dealer: int) -> None:
-    table = started(dealer=dealer, calls="pass pass 13 NT 2C")
-    assert table.row.declarer == (dealer + 3) % 4
-    assert table.row.seat == (dealer + 1) % 4
-
-
-def test_3_2_roles_and_the_reveal_at_the_very_play() -> None:
-    table = golden(GOLDEN_AUCTION)
-    assert roles(table) == ["none", "declarer", "none", "none"]
-    play(table, GOLDEN_ANNOUNCED)
-    assert roles(table) == ["opponent", "declarer", "opponent", "partner"]
-    before, after = GOLDEN_PLAY.split("AS")
-    play(table, before)
-    assert table.row.revealed == -1
-    table.act("AS")
-    assert (table.row.revealed, table.row.n_table) == (3, 3), "in the middle of the trick"
-    play(table, after)
-    assert roles(table) == ["opponent", "declarer", "opponent", "partner"]
-
-
-def test_3_1_own_card_nominated_means_alone_in_secret() -> None:
-    table = golden(GOLDEN_AUCTION + " S KS")
-    assert roles(table) == ["opponent", "declarer_alone", "opponent", "opponent"]
-    assert (table.row.partner, table.row.revealed) == (-1, -1)
-    before, after = GOLDEN_PLAY.split("KS")
-    play(table, before)
-    assert table.row.revealed == -1
-    play(table, "KS")
-    assert table.row.revealed == 1, "the declarer held it himself"
-    play(table, after)
-    # 10 tricks of his own make 9; seat 3 is an opponent now and has one trick.
-    assert points(table) == [1, 9, 1, 1]
-
-
 STOCK_HANDS = ["AC KC", "AD KD", "AH KH", "AS KS", "QC QD"]
 
 
@@ -182,36 +114,59 @@ def with_stock(words: str = "", **options: Any) -> Table:
     return play(table_with(GAME, STOCK_HANDS, dealer=4, stock="3S 2S", options=options), words)
 
 
-def test_3_3_card_in_the_stock_leaves_the_declarer_alone_without_knowing() -> None:
-    table = with_stock("10 S")
-    assert {"2S", "3S"} <= legal(table)
-    play(table, "2S")
-    assert roles(table) == ["declarer", *["opponent"] * 4]
-    assert (table.row.partner, table.row.revealed) == (-1, -1)
-    while not table.is_scored:
-        table.step(table.legal_actions()[0])
-    assert table.row.revealed == -1
-    taken = tricks(table)
-    assert points(table) == [10 if taken[0] == 10 else 0, *taken[1:]]
+OPEN: dict[str, Any] = {"open_partner": True}
 
 
-def test_3_3_stock_nomination_illegal() -> None:
-    table = with_stock("10 S", stock_nomination="illegal")
-    assert len(legal(table)) == 50
-    assert not {"2S", "3S"} & legal(table)
-    with pytest.raises(IllegalActionError, match="may not take action"):
-        table.act("2S")
+@pytest.mark.parametrize(
+    ("words", "options", "partner", "alone"),
+    [
+        ("10 S 2S", {}, -1, 0),
+        ("10 S 2S", OPEN, -1, 1),
+        ("10 S KH", {"stock_nomination": "illegal"}, 2, 0),
+        ("10 S KH", {"stock_nomination": "illegal", **OPEN}, 2, 0),
+        ("10 S 2S 3S KH", {"stock_nomination": "redraw"}, 2, 0),
+        ("10 S 2S KH", {"stock_nomination": "redraw", **OPEN}, 2, 0),
+    ],
+)
+def test_3_3_cards_in_the_stock(words: str, options: dict[str, Any], partner: int, alone: int) -> None:
+    table = with_stock(words, **options)
+    assert (table.phase, table.row.partner, table.row.alone) == ("play", partner, alone)
+    play_out(table, random.Random(1))
+    table.next_deal()
+    assert (table.row.revealed, table.row.alone) == (-1, 0)
 
 
-def test_3_3_stock_nomination_redraw() -> None:
-    table = with_stock("10 S 2S", stock_nomination="redraw")
-    assert (table.phase, table.row.seat, table.row.nominated) == ("nominate", 0, -1)
-    assert len(legal(table)) == 51
-    assert "2S" not in legal(table)
-    play(table, "3S")
-    assert len(legal(table)) == 50
-    play(table, "KH")
-    assert (table.phase, table.row.partner) == ("play", 2)
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ("S KS", {}),  # a card of his own
+        ("S AS", OPEN),
+        ("S KS", OPEN),
+        ("NT AS", {}),
+        ("S KS", {"indication": True}),
+    ],
+)
+def test_3_1_announcements_of_the_golden_deal(words: str, options: dict[str, Any]) -> None:
+    alone = "KS" in words
+    table = play(golden(f"{GOLDEN_AUCTION} {words}", **options), "" if "NT" in words else GOLDEN_PLAY)
+    if "NT" in words:
+        play_out(table, random.Random(1))
+    else:
+        assert points(table) == ([1, 9, 1, 1] if alone else GOLDEN_POINTS)
+
+
+@pytest.mark.parametrize("eldest", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"misere_trump": "none"}, {"misere_nominates": False}, {"misere_trump": "none", "misere_nominates": False}, OPEN],
+)
+def test_3_1_announcements_of_a_misere(options: dict[str, Any], eldest: bool) -> None:
+    table = misere("mis pass pass" if eldest else "pass mis pass pass", **options)
+    for phase, word in (("trump", "H"), ("nominate", "AC")):
+        if table.phase == phase:
+            table.act(word)
+    assert (table.phase, table.row.seat) == ("play", 0)
+    play_out(table, random.Random(1))
 
 
 def one_card_deal(nominations: str = "AC", **options: Any) -> Table:
@@ -282,45 +237,6 @@ def test_3_1_first_trick_restriction_leaves_everything_if_it_would_leave_nothing
 
 
 @pytest.mark.parametrize(
-    ("options", "phases", "trump", "declarer_role"),
-    [
-        ({}, ["trump", "nominate"], "H", "declarer"),
-        ({"misere_trump": "none"}, ["nominate"], "NT", "declarer"),
-        ({"misere_nominates": False}, ["trump"], "H", "declarer_alone"),
-        ({"misere_trump": "none", "misere_nominates": False}, [], "NT", "declarer_alone"),
-    ],
-)
-def test_3_1_misere_announcements(options: dict[str, Any], phases: list[str], trump: str, declarer_role: str) -> None:
-    table = misere("mis pass pass", **options)
-    asked = []
-    while table.phase != "play":
-        assert table.phase is not None
-        asked.append(table.phase)
-        table.act({"trump": "H", "nominate": "AC"}[table.phase])
-    assert asked == phases
-    assert table.trump_word() == trump
-    partner = "partner" if "nominate" in phases else "opponent"
-    assert roles(table) == [declarer_role, partner, "opponent"]
-    assert (table.row.seat, table.row.leader) == (0, 0)
-    # Without a nomination there is nothing to bar on the first lead.
-    assert ("QC" in legal(table)) == ("nominate" not in phases)
-
-
-@pytest.mark.parametrize("options", [{}, {"misere_nominates": False}])
-def test_3_1_eldest_leads_in_misere_too(options: dict[str, Any]) -> None:
-    table = misere("pass mis pass pass H", **options)
-    if table.phase == "nominate":
-        play(table, "AC")
-    assert (table.row.declarer, table.phase, table.row.seat) == (1, "play", 0)
-
-
-def test_3_1_numbers_are_announced_whatever_misere_does() -> None:
-    table = misere("5", misere_trump="none", misere_nominates=False)
-    assert table.phase == "trump"
-    assert play(table, "H").phase == "nominate"
-
-
-@pytest.mark.parametrize(
     ("contract", "declarer", "partner", "taken", "expected", "options"),
     [
         # The examples of 3.1, in its order.
@@ -381,114 +297,6 @@ def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
     assert points(table) == [1, 9, 1, 9 - 18]
 
 
-def test_3_4_the_holder_may_indicate_until_he_has_played_the_card() -> None:
-    table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}", indication=True)
-    before, after = GOLDEN_PLAY.split("AS")
-    play(table, before)
-    assert "indicate" in legal(table), "also in the trick in which he plays it"
-    play(table, "AS")
-    for card in after.split():
-        assert "indicate" not in legal(table)
-        table.act(card)
-    assert points(table) == GOLDEN_POINTS
-
-
-@pytest.mark.parametrize(("nominated", "options"), [("AS", {}), ("KS", {"indication": True})])
-def test_3_4_no_indication_without_the_option_or_by_a_lone_declarer(nominated: str, options: dict[str, Any]) -> None:
-    table = golden(f"{GOLDEN_AUCTION} S {nominated}", **options)
-    for card in GOLDEN_PLAY.split():
-        assert "indicate" not in legal(table)
-        table.act(card)
-
-
-OPEN: dict[str, Any] = {"open_partner": True}
-
-
-def test_open_partner_shows_all_seats_the_holder_at_the_nomination() -> None:
-    table = golden(GOLDEN_AUCTION + " S", **OPEN)
-    assert [sides_seen_by(table, seat) for seat in range(4)] == [
-        ("none", False, [], {1: 9}),
-        ("declarer", False, [], {1: 9}),
-        ("none", False, [], {1: 9}),
-        ("none", False, [], {1: 9}),
-    ]
-    play(table, "AS")
-    assert (table.row.partner, table.row.revealed, table.row.alone, table.row.indicated) == (3, 3, 0, -1)
-    assert [sides_seen_by(table, seat) for seat in range(4)] == [
-        (role, False, [3], {1: 9, 3: 9}) for role in ("opponent", "declarer", "opponent", "partner")
-    ]
-    assert all("partner seat 3" in show.text(table, seat) for seat in (None, 0, 1, 2, 3))
-    cards = GOLDEN_PLAY.split()
-    play(table, cards[:16])  # seats 1, 1 and 3 take a trick each
-    assert [sides_seen_by(table, seat)[1:] for seat in range(4)] == [(False, [3], {1: 6, 3: 6})] * 4
-    play(table, cards[16:])
-    assert table.row.revealed == 3
-    assert points(table) == GOLDEN_POINTS
-
-
-def test_without_open_partner_each_seat_knows_its_own_role_alone() -> None:
-    table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}")
-    assert [sides_seen_by(table, seat) for seat in range(4)] == [
-        ("opponent", False, [], {1: 9}),
-        ("declarer", False, [], {1: 9}),
-        ("opponent", False, [], {1: 9}),
-        ("partner", False, [], {1: 9, 3: 9}),
-    ]
-
-
-def test_open_partner_a_card_of_the_declarer() -> None:
-    table = golden(f"{GOLDEN_AUCTION} S KS", **OPEN)
-    assert (table.row.partner, table.row.revealed, table.row.alone) == (-1, 1, 0), "as when he plays it"
-    assert [sides_seen_by(table, seat) for seat in range(4)] == [
-        (role, True, [1], {1: 9}) for role in ("opponent", "declarer_alone", "opponent", "opponent")
-    ]
-    assert "· alone" in show.text(table, 0)
-    play(table, GOLDEN_PLAY)
-    assert points(table) == [1, 9, 1, 1]
-
-
-def test_open_partner_a_card_in_the_stock() -> None:
-    table = with_stock("10 S 2S", **OPEN)
-    assert (table.row.partner, table.row.revealed, table.row.alone) == (-1, -1, 1)
-    assert [sides_seen_by(table, seat) for seat in range(5)] == [
-        (role, True, [], {0: 10}) for role in ("declarer_alone", *["opponent"] * 4)
-    ]
-    assert all("· alone" in show.text(table, seat) for seat in (None, 1))
-    for seat in range(5):
-        twin = table.sample_hidden(seat, np.random.default_rng(seat))
-        assert "2S" in twin.card_words(twin.row.stock)
-        assert (twin.row.partner, twin.row.alone) == (-1, 1)
-    while not table.is_scored:
-        table.step(table.legal_actions()[0])
-    taken = tricks(table)
-    assert points(table) == [10 if taken[0] == 10 else 0, *taken[1:]]
-    table.next_deal()
-    assert (table.row.revealed, table.row.alone) == (-1, 0)
-
-
-def test_open_partner_a_refused_card_shows_nobody() -> None:
-    table = with_stock("10 S 2S", stock_nomination="redraw", **OPEN)
-    assert (table.phase, table.row.revealed, table.row.alone) == ("nominate", -1, 0)
-    assert sides_seen_by(table, 2) == ("none", False, [], {0: 10})
-    play(table, "KH")
-    assert (table.row.partner, table.row.revealed, table.row.alone) == (2, 2, 0)
-    assert sides_seen_by(table, 4) == ("opponent", False, [2], {0: 10, 2: 10})
-
-
-def test_open_partner_with_no_nomination_from_the_stock() -> None:
-    table = with_stock("10 S", stock_nomination="illegal", **OPEN)
-    assert not {"2S", "3S"} & legal(table)
-    assert sides_seen_by(play(table, "AC"), 3) == ("opponent", True, [0], {0: 10})
-
-
-def test_open_partner_in_misere() -> None:
-    table = misere(MISERE_DECLARED, **OPEN)
-    assert [sides_seen_by(table, seat) for seat in range(3)] == [
-        (role, False, [1], {0: 0, 1: 0}) for role in ("declarer", "partner", "opponent")
-    ]
-    assert points(play(table, MISERE_MADE)) == [4, 4, 5]
-
-
 def test_open_partner_changes_nothing_in_a_misere_without_nomination() -> None:
     tables = [misere("mis pass pass H", misere_nominates=False, **given) for given in ({}, OPEN)]
     for table in tables:
@@ -496,12 +304,6 @@ def test_open_partner_changes_nothing_in_a_misere_without_nomination() -> None:
     for seat in range(3):
         seen, open_seen = (table.view(seat)[0].astype(int) for table in tables)
         assert np.flatnonzero(seen != open_seen).tolist() == [976 + 57], "the byte of the option"
-
-
-def test_open_partner_is_a_late_option_with_byte_57() -> None:
-    choices = [choice_bytes(make_rules(game(GAME), 4, given)) for given in ({}, {"open_partner": False}, OPEN)]
-    assert [found[57] for found in choices] == [0, 0, 2]
-    assert golden().row.open_partner == 0
 
 
 @pytest.mark.parametrize("stock_nomination", ["alone", "illegal", "redraw"])
@@ -516,16 +318,6 @@ def ended(**start: Any) -> Table:
     options = {**SMALL, **start.pop("options", {})}
     table = table_with(GAME, MISERE_HANDS, dealer=2, options=options, **start)
     return play(table, f"{MISERE_DECLARED} {MISERE_MADE}")
-
-
-def test_3_1_the_deal_moves_left_and_the_totals_stay() -> None:
-    table = ended(totals=[1, 2, 3], deal=3)
-    table.next_deal()
-    assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (4, 0, 1, "call")
-    assert totals(table) == [5, 6, 8]
-    assert points(table) == [0, 0, 0]
-    assert (table.row.partner, table.row.revealed, table.row.nominated, table.row.contract) == (-1, -1, -1, -1)
-    assert dealt(table) != [set(hand.split()) for hand in MISERE_HANDS], "shuffled anew"
 
 
 def test_3_1_a_match_that_is_over_stays_so() -> None:
