@@ -60,25 +60,6 @@ def test_a_row_plays_as_a_single_table(variant: str, seats: int, options: dict[s
             assert np.allclose(batch.points[row, :seats], points)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_environment_and_a_row_agree(variant: str) -> None:
-    batch = begun(noms_env.make_batch(variant, tables=2, seed=11, episode="deal"))
-    env: Any = getattr(noms_env, f"{variant}_v0").raw_env(episode="deal")
-    env.reset(seed=11)
-    step = 0
-    while not batch.over[0]:
-        batch.observe()
-        seen, _, _, _, _ = env.last()
-        assert np.array_equal(batch.observation[0], seen["observation"])
-        assert np.array_equal(batch.mask[0], seen["action_mask"])
-        actions = choose_in_rows(batch.mask, step)
-        batch.step(actions)
-        env.step(int(actions[0]))
-        step += 1
-    assert all(env.terminations.values())
-    assert np.allclose(batch.points[0, : len(env.possible_agents)], [env.rewards[agent] for agent in env.possible_agents])
-
-
 @pytest.mark.parametrize("variant", some(["noms", "down_up"], 2))
 def test_rows_do_not_depend_on_their_number_nor_on_threads(variant: str) -> None:
     few = noms_env.make_batch(variant, tables=3, seed=1)
@@ -188,24 +169,6 @@ def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
     assert skipping.tables.tobytes() == slow.tables.tobytes()
 
 
-def test_points_are_of_the_deal_that_the_last_step_ended() -> None:
-    batch = begun(noms_env.make_batch("down_up", tables=4, seed=3))
-    totals = np.zeros((4, 4))
-    for step in range(512):
-        batch.observe()
-        batch.step(choose_in_rows(batch.mask, step))
-        assert np.array_equal(batch.scored, batch.points.any(axis=1) | batch.scored)
-        assert not batch.points[~batch.scored].any()
-        totals += batch.points
-    assert batch.over.all()
-    assert np.allclose(totals, batch.tables.totals[:, :4])
-    batch.step(np.zeros(4, int))
-    assert not batch.scored.any()
-    assert not batch.points.any()
-    batch.observe()
-    assert not batch.mask.any()
-
-
 def test_save_restore_and_clone() -> None:
     batch = begun(noms_env.make_batch("small_ships", tables=6, seed=9))
     play(batch, 20)
@@ -283,24 +246,6 @@ def test_single_deals_of_one_size() -> None:
     assert begun(noms_env.make_batch(mixed, tables=4, episode="deal")).tables.deal_size.tolist() == [2, 2, 13, 13]
 
 
-@pytest.mark.parametrize(
-    ("actions", "sentence"),
-    [
-        (np.full(4, 3), "table 0: seat 3 may not take action 3 \\(5C\\): the phase is call"),
-        (np.zeros(3, int), "actions must be 4 integers, not int64 of shape \\(3,\\)"),
-        (np.zeros(4), "actions must be 4 integers, not float64"),
-        (np.full(4, 1000), "it is not the number of an action"),
-        (np.full(4, -1), "it is not the number of an action"),
-    ],
-)
-def test_illegal_actions_are_refused_and_harm_nothing(actions: np.ndarray, sentence: str) -> None:
-    batch = begun(noms_env.make_batch("down_up", tables=4, seed=0), dealer=2)
-    before = batch.tables.tobytes()
-    with pytest.raises(ValueError, match=sentence):
-        batch.step(actions)
-    assert batch.tables.tobytes() == before
-
-
 def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
     batch = begun(noms_env.make_batch("down_up", tables=4, seed=0))
     batch.observe()
@@ -348,21 +293,11 @@ def last_match() -> noms_env.BatchEnv:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: noms_env.make_batch("down_up", tables=0), "tables must be an integer from 1 to 4294967295, not 0"),
-        (lambda: noms_env.make_batch("down_up", tables=2, threads=0), "threads must be an integer from 1 to 1024"),
         (lambda: noms_env.make_batch([TableGroup("noms", share=0.0)], tables=2), "share above 0"),
         (lambda: noms_env.make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
         (lambda: noms_env.make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),
-        (lambda: noms_env.make_batch("noms", tables=2, min_bid=3), "min_bid must be an integer from 7 to 10"),
-        (lambda: noms_env.make_batch("up_down", tables=2, hand_size=3), "hand_size picks a deal of the schedule"),
-        (lambda: noms_env.make_batch("noms", tables=2).reset(dealer=4), "dealer must be a seat of the table"),
-        (lambda: noms_env.make_batch("noms", tables=2).reset([0, 2]), "rows must be numbers from 0 to 1"),
-        (lambda: noms_env.make_batch("noms", tables=2).reset(seed=-1), "seed must be from 0 to"),
-        # A wrong type, which mypy finds as well.
-        (lambda: noms_env.make_batch("noms", tables=2).reset(seed=0.5), "seed must be an integer"),  # type: ignore[arg-type]
         (lambda: noms_env.make_batch("noms", tables=2).restore([0], np.zeros(1)), "saved must be 1 records"),
         (lambda: mixed().clone(0, [1, 3]), "row 3 has other rules than row 0: 2 tables of big_ships"),
-        (lambda: mixed().sample_hidden(0, 0, np.random.default_rng(0), [2]), "row 2 has other rules than row 0"),
         (lambda: last_match().reset([0]), "there is no match after number 4294967295"),
     ],
 )
@@ -418,7 +353,3 @@ def test_random_actions_are_drawn_by_xorshift32() -> None:
     streams, actions = np.array([1, 2463534242]), np.zeros(2, np.int64)
     batch.random_actions(streams, actions)
     assert streams.tolist() == [270369, 723471715]  # Marsaglia, "Xorshift RNGs" (2003), shifts 13, 17, 5
-
-
-def test_a_batch_has_4096_tables_unless_told_otherwise() -> None:
-    assert len(noms_env.make_batch("sniped_whist")) == 4096

@@ -15,14 +15,12 @@ import pettingzoo
 import pytest
 from gymnasium import spaces
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, render_test, seed_test, state_test
-from pettingzoo.utils import wrappers
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 import noms_env
 from noms_env import IllegalActionError
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat import METADATA
-from noms_env.envs.wrappers import CopyableWrapper
 from tests.begun import begun
 from tests.cases import some
 from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
@@ -122,13 +120,6 @@ def test_registered_id_makes_the_same_game(kind: Kind) -> None:
     assert np.array_equal(env.state(), twin.state())
 
 
-@with_registry
-def test_registering_twice_is_harmless() -> None:
-    before = dict(pettingzoo.aec_registry)
-    noms_env.register_environments()
-    assert dict(pettingzoo.aec_registry) == before
-
-
 @pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
 def test_metadata_names_and_spaces(kind: Kind) -> None:
     env = build(kind, "raw_env")
@@ -148,15 +139,6 @@ def test_metadata_names_and_spaces(kind: Kind) -> None:
         assert build(kind, mask_in="info").observation_space(agent) == vector
     assert env.observation_space("player_0") is not env.observation_space("player_1"), "each agent may be seeded apart"
     assert env.state_space == spaces.Box(0, 255, (noms_env.STATE_SIZE,), np.uint8)
-
-
-def test_the_usual_wrappers() -> None:
-    env = build(EVERY_TABLE[0])
-    names = []
-    while env is not env.unwrapped:
-        names.append(type(env))
-        env = env.env
-    assert names == [CopyableWrapper, wrappers.AssertOutOfBoundsWrapper, wrappers.TerminateIllegalWrapper]
 
 
 @pytest.mark.parametrize("mask_in", MASK_PLACES)
@@ -184,28 +166,11 @@ def test_an_illegal_action_raises_a_sentence_and_harms_nothing(kind: Kind) -> No
     refused = [action for action in range(-2, 152) if action not in env.legal_actions()]
     strange: list[Any] = [None, 1.0, "pass", True, np.array([0]), np.timedelta64(74), np.timedelta64("NaT")]
     for action in [*refused, *strange]:
-        named = rf"^seat {seat} may not take action {re.escape(repr(action))}.*: .+\. Legal in the phase \w+ are "
-        with pytest.raises(IllegalActionError, match=named):
+        with pytest.raises(IllegalActionError, match=rf"^seat {seat} .* {re.escape(repr(action))}.*Legal in the phase "):
             env.step(action)
     assert everything(env) == before
     env.step(np.int64(env.legal_actions()[0]))
     env.step(np.array(env.legal_actions())[0])
-
-
-def test_the_sentence_of_an_illegal_action_says_seat_action_reason_and_what_is_legal() -> None:
-    env = make(Kind("down_up", 3, {}), episode="deal", hand_size=1)
-    deck = ["AS", "KH", "2C"]
-    rest = [card for card in (rank + suit for suit in "CDHS" for rank in "23456789TJQKA") if card not in deck]
-    env.reset(seed=0, options={"deck": deck + rest, "dealer": 2})
-    sentences = []
-    for action, legal in (("2", "0"), ("KH", "AS")):
-        while env.phase != ("call" if legal == "0" else "play"):
-            env.step(env.legal_actions()[0])
-        with pytest.raises(IllegalActionError) as refusal:
-            env.step(env.str_to_action(action))
-        sentences.append(str(refusal.value))
-    assert sentences[0] == "seat 0 may not take action 77 (2): the rules do not allow it now. Legal in the phase call are 0, 1"
-    assert sentences[1] == "seat 0 may not take action 37 (KH): it does not hold KH. Legal in the phase play are AS"
 
 
 def test_without_the_extra_no_pictures_are_promised() -> None:
@@ -289,38 +254,18 @@ def test_nothing_goes_on_before_the_first_reset() -> None:
         env.reset(options=[1])  # type: ignore[arg-type]  # the wrong type is what is tested
 
 
-@pytest.mark.parametrize(
-    ("action", "sentence"),
-    [
-        (1.5, "1.5 is not the number of an action; the numbers go from 0 to 149"),
-        (True, "True is not the number"),
-        (None, "None is not the number"),
-        (150, "150 is not the number"),
-        (57, "action 57 stands for nothing with the French deck"),
-    ],
-)
-def test_numbers_without_a_word(action: Any, sentence: str) -> None:
-    env = begun(make(Kind("down_up", 4, {})), seed=0)
-    with pytest.raises(ValueError, match=sentence):
-        env.action_to_str(action)
-    with pytest.raises(ValueError, match="'' is not a phase"):
-        env.str_to_action("AS", "")
-
-
 def test_words_and_numbers_of_actions() -> None:
     env = begun(make(Kind("small_ships", 4, {})), seed=0)
     assert env.phase == "call"
     for action in env.legal_actions():
         assert env.str_to_action(env.action_to_str(action)) == action
     assert (env.str_to_action("QS", phase="play"), env.str_to_action("QS", phase="nominate")) == (49, 147)
-    with pytest.raises(ValueError, match="means nothing in the phase call"):
-        env.str_to_action("QS")
-
-
-def test_a_deal_of_one_hand_size_needs_a_single_deal_of_that_size() -> None:
-    for arguments in ({"hand_size": 3}, {"hand_size": 11, "episode": "deal"}, {"hand_size": True, "episode": "deal"}):
-        with pytest.raises(ValueError, match="hand_size"):
-            noms_env.down_up_v0.raw_env(**arguments)
+    for word, phase in (("QS", None), ("AS", "")):
+        with pytest.raises(ValueError, match="phase"):
+            env.str_to_action(word, phase)
+    for action in (1.5, True, None, 150, 57):
+        with pytest.raises(ValueError, match=str(action)):
+            env.action_to_str(action)
 
 
 def test_render_shows_one_seat_unless_all_cards_are_asked_for() -> None:

@@ -147,12 +147,8 @@ def test_a_copy_made_within_a_loop_has_a_loop_of_its_own(way: str) -> None:
 
 OTHER_RULES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("small_ships", {}, {"hand_size": 5}),
-    ("small_ships", {"target": 300}, {"target": 9000}),
-    ("small_ships", {}, {"reveal_stock_at_end": True}),
     ("small_ships", {}, {"episode": "deal"}),
-    ("noms", {}, {"observe_previous_hand": True}),
     ("noms", {}, {"max_deals": 5}),
-    ("big_ships", {}, {"start_cards": 12}),
     ("down_up", {"episode": "deal"}, {"episode": "deal", "hand_size": 3}),
 ]
 
@@ -167,8 +163,11 @@ def test_a_state_of_other_rules_is_refused(variant: str, here: dict[str, Any], t
     with pytest.raises(ValueError, match="other rules"):
         env.set_state(other.get_state())
     assert env.table.get_state() == before
-    with pytest.raises(ValueError, match="must come from get_state"):
-        env.set_state(None)
+    whole = env.get_state()
+    for damaged in (None, {name: whole[name] for name in whole if name != "rewards"}, {**whole, "table": whole["table"][:-1]}):
+        with pytest.raises(ValueError, match=r"must come from get_state|the state must be the"):
+            env.set_state(damaged)
+    assert env.table.get_state() == before
 
 
 def test_environments_are_modules_that_can_be_imported_and_pickled() -> None:
@@ -192,26 +191,6 @@ def test_copies_before_the_first_reset_and_after_the_end(way: str) -> None:
     over.reset()
     env.reset()
     assert everything(env) == everything(over)
-
-
-def test_set_state_refuses_what_is_not_of_this_table() -> None:
-    env, other = make(KINDS["noms"]), make(KINDS["nonesuch"])
-    with pytest.raises(ValueError, match="call reset first"):
-        env.get_state()
-    for one in (env, other):
-        one.reset(seed=1)
-    before = everything(env)
-    incomplete = env.get_state()
-    del incomplete["rewards"]
-    cut = {**env.get_state(), "table": env.get_state()["table"][:-1]}
-    for state, says in (
-        (other.get_state(), "the state is of a table with other rules than those here"),
-        (incomplete, "the state lacks rewards; it must come from get_state"),
-        (cut, "the state must be the [0-9]+ bytes that get_state returned"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            env.set_state(state)
-        assert everything(env) == before
 
 
 DAMAGED: dict[str, list[Any]] = {
@@ -337,18 +316,6 @@ def test_what_wrappers_remember_is_not_trusted(place: int, name: str, value: Any
     assert env.rewards[env.agent_selection] == -1
 
 
-def test_a_state_can_be_restored_again_and_again() -> None:
-    env = begun(make(KINDS["small ships"]), seed=2)
-    for _ in walk(env, random.Random(1), 20):
-        pass
-    state, here = env.get_state(), everything(env)
-    for seed in range(3):
-        for _ in walk(env, random.Random(seed), 60):
-            pass
-        env.set_state(state)
-        assert everything(env) == here
-
-
 def test_what_an_environment_showed_stays_what_it_was() -> None:
     env = begun(make(KINDS["up down"]), seed=2)
     views = [(env.observe(agent), copy.deepcopy(env.observe(agent))) for agent in env.possible_agents]
@@ -384,11 +351,3 @@ def test_the_referee_accepts_the_records(name: str, episode: str) -> None:
         if episode == "deal":
             assert env.phase is None
             assert env.records[-1]["over"]
-
-
-def test_without_record_none_are_kept() -> None:
-    env = begun(make(KINDS["up down"]), seed=0)
-    for _ in walk(env, random.Random(0), 60):
-        pass
-    assert env.table.row.deal > 0
-    assert env.records == []

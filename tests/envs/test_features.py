@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -133,15 +132,6 @@ def test_the_totals_are_features_of_a_match_only() -> None:
     single = SeatEnv("noms", observation="features").feature_layout
     assert single is not None
     assert single.sections == feature_layout("noms", episode="deal").sections
-
-
-@pytest.mark.parametrize(
-    "maker",
-    [noms_env.down_up_v0.env, lambda **given: SeatEnv("down_up", **given), lambda **given: make_batch("down_up", 4, **given)],
-)
-def test_another_word_is_refused(maker: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=re.escape("observation must be 'bytes' or 'features', not 'pixels'")):
-        maker(observation="pixels")
 
 
 @pytest.mark.parametrize("name", KINDS)

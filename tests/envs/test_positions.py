@@ -54,16 +54,6 @@ def test_what_is_not_given_is_drawn_from_the_seed(kind: Kind) -> None:
     assert everything(asked) == everything(plain), "None changes nothing, nor does the key of PettingZoo's tests"
 
 
-def test_small_ships_position_of_rules_3() -> None:
-    """3.1: the declarer on lead to trick 1 may not lead the suit of the nominated card."""
-    env = at(Kind("small_ships", 4, {}), ["AS KS QS 2D"], dealer=3)
-    play(env, "7 pass pass pass S AD")
-    assert (env.phase, env.agent_selection) == ("play", "player_0")
-    words = [env.action_to_str(action) for action in env.legal_actions()]
-    assert "2D" not in words
-    assert "AS" in words
-
-
 def test_noms_double_hand_and_end_at_the_target() -> None:
     """4.1: twice the points in a double hand; the match ends with the deal in which a total reaches 101."""
     env = at(Kind("noms", 4, {}), ["AS KS QS JS TS 9S 8S 7S 6S 5S 4S 3S 2S"], 3, multiplier=2, totals=[80, 0, 0, 0], deal=9)
@@ -86,14 +76,6 @@ def test_the_running_number_of_a_deal_fixes_its_size_and_trump() -> None:
     assert env.table.row.deal == 18, "the last deal of the schedule"
 
 
-def test_a_nonesuch_up_card() -> None:
-    """5.2: a number card turned up leaves the choice between its suits to the holder of the Excuse."""
-    env = at(Kind("nonesuch", 3, {}), ["", "EX"], 0, stock="2MK")
-    play(env, "some none most")
-    assert (env.phase, env.agent_selection) == ("trump", "player_1")
-    assert [env.action_to_str(action) for action in env.legal_actions()] == ["M", "K"]
-
-
 def test_a_position_may_be_of_any_deal_and_hand_size_asked_for() -> None:
     env = begun(make(Kind("up_down", 4, {}), episode="deal", hand_size=3), seed=0, options={"deal": 22})
     assert (env.table.row.deal, env.table.row.deal_size) == (22, 3)
@@ -107,35 +89,17 @@ FULL = [rank + suit for suit in "CDHS" for rank in "23456789TJQKA"]
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("small ships", {"deck": ["2C", *FULL[:51]]}, "deck holds 2C more than once; every card must be there once"),
     ("small ships", {"deck": FULL[:50]}, "deck lacks KS AS; all 52 cards must be there, dealt or not"),
-    ("small ships", {"deck": [*FULL, "AS"]}, "deck holds AS more than once"),
     ("small ships", {"deck": [*FULL[:51], "10S"]}, "deck holds '10S', which is not a card of this deck"),
-    ("small ships", {"deck": [*FULL[:51], 7]}, "deck holds 7, which is not a card of this deck"),
     ("small ships", {"deck": " ".join(FULL)}, "deck must be a list of cards in dealing order"),
-    ("small ships", {"deck": 52}, "deck must be a list of cards in dealing order, not 52"),
-    ("small ships", {"deck": []}, "deck lacks 2C 3C"),
     ("nonesuch", {"deck": FULL[:37]}, r"deck holds '2C', which is not a card of this deck \(Decktet: AM AS "),
     ("big ships", {"dealer": 4}, "dealer must be a seat from 0 to 3, not 4"),
-    ("big ships", {"dealer": -1}, "dealer must be a seat from 0 to 3, not -1"),
-    ("big ships", {"dealer": "player_0"}, "dealer must be a seat from 0 to 3, not 'player_0'"),
-    ("big ships", {"dealer": True}, "dealer must be a seat from 0 to 3, not True"),
     ("big ships", {"totals": [0, 0, 0]}, "totals must be 4 numbers from -1e\\+306 to 1e\\+306, one for each seat"),
-    ("big ships", {"totals": [0, 0, 0, "x"]}, "totals must be 4 numbers"),
     ("big ships", {"totals": [0, 0, 0, float("nan")]}, "totals must be 4 numbers"),
-    ("big ships", {"totals": 7}, "totals must be 4 numbers from -1e\\+306 to 1e\\+306, one for each seat, not 7"),
     ("small ships", {"totals": [0, 0, 0, 100]}, "totals must be below the target of 100, or the match would be over"),
-    ("noms", {"totals": [101, 101, 0, 0]}, "totals must be below the target of 101"),
-    ("nonesuch", {"totals": [31, 0, 0, 0]}, "totals must be below the target of 31"),
     ("up down", {"deal": 25}, "deal must be an integer from 0 to 24, not 25"),
-    ("up down", {"deal": -1}, "deal must be an integer from 0 to 24, not -1"),
     ("up down", {"deal": 1.0}, "deal must be an integer from 0 to 24, not 1.0"),
-    ("sniped whist", {"deal": 1}, "deal must be an integer from 0 to 0, not 1"),
-    ("small ships", {"deal": 20}, "deal must be an integer from 0 to 19, not 20"),
-    ("nonesuch", {"deal": 100}, "deal must be an integer from 0 to 99, not 100"),
-    ("noms", {"deal": 200}, "deal must be an integer from 0 to 199, not 200"),
-    ("nonesuch", {"deck": [*DECKTET[:36], "CK"]}, "deck holds CK more than once"),
     ("nonesuch", {"deck": DECKTET[:36]}, "deck lacks EX; all 37 cards must be there, dealt or not"),
     ("noms", {"multiplier": 4}, "multiplier must be 1 or 2 here, not 4"),
-    ("noms", {"multiplier": 0}, "multiplier must be 1 or 2 here, not 0"),
     ("noms, previous deal shown", {"multiplier": 3}, "multiplier must be a power of 2 from 1 to 2\\*\\*199 here, not 3"),
     ("nonesuch", {"multiplier": 2}, "multiplier must be 1 here, not 2"),
 ]

@@ -14,14 +14,11 @@ import pytest
 
 import noms_env
 from noms_env import make_batch
-from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import brief
 from noms_env.envs.gym.seat import SeatEnv
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
-from noms_env.players import make_player
-from noms_env.show import text
 from noms_env.table import IllegalActionError, Table
-from noms_env.variants import VARIANTS, RulesError
+from noms_env.variants import VARIANTS
 from tests.begun import begun
 from tests.envs.play import everything, module_of
 
@@ -136,15 +133,11 @@ def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> N
 @pytest.mark.parametrize(
     ("makers", "options", "says"),
     [
-        ("seats", {"mask": np.ones(2, np.bool_)}, "reset has no option 'mask'; the options are reset_mask, seat"),
         ("seats", {"seats": 1}, "reset has no option 'seats'; did you mean seat? The options are reset_mask, seat"),
         ("seats", {"dealer": 1}, "dealer sets up a position: use SeatEnv"),
-        ("seat", {"seats": 1}, "reset has no option 'seats'; did you mean seat? The options are seat, deck, dealer"),
         ("seat", {"reset_mask": np.ones(1, np.bool_)}, "reset has no option 'reset_mask'; the options are seat, deck"),
-        ("table", {"seat": 1}, "reset has no option 'seat'; the options are deck, dealer, totals, deal, multiplier"),
         ("table", {"deler": 1}, "reset has no option 'deler'; did you mean dealer? The options are deck"),
         ("table seat seats", {7: 1}, "reset has no option 7; the options are"),
-        ("table seat seats", {"dealers": None}, "dealers"),
     ],
 )
 def test_an_option_of_a_reset_that_means_nothing_is_refused(makers: str, options: dict[Any, Any], says: str) -> None:
@@ -171,30 +164,14 @@ MAKERS: dict[str, Callable[..., object]] = {
     [
         ("table seat seats", {"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
         ("table seat seats", {"reward": "score"}, "reward must be 'points' or 'relative' or 'outcome', not 'score'"),
-        ("table seat seats", {"reward": np.zeros(2)}, "reward must be 'points' or 'relative' or 'outcome'"),
-        ("table seat seats", {"illegal_action": "ignore"}, "illegal_action must be 'raise' or 'terminate', not 'ignore'"),
-        ("table seat seats", {"mask_in": "nowhere"}, "mask_in must be 'observation' or 'info' or 'both', not 'nowhere'"),
         ("table seat seats", {"seats": 7}, "small_ships is played with 3 to 6 seats"),
-        ("table seat seats", {"n_hands": 2}, "small_ships has no option 'n_hands'"),
         ("table seat", {"render_mode": "svg"}, "render_mode must be 'ansi' or 'human' or 'rgb_array', not 'svg'"),
         ("table", {"render_seat": 4}, "render_seat must be a seat from 0 to 3, or None, not 4"),
-        ("table", {"render_seat": 1.0}, "render_seat must be a seat from 0 to 3, or None, not 1.0"),
-        ("table", {"render_seat": True}, "render_seat must be a seat"),
         ("table", {"render_full": "yes"}, "render_full must be True or False, not 'yes'"),
-        ("table", {"record": 1}, "record must be True or False, not 1"),
         ("seat seats", {"opponents": "thumbs"}, "no player 'thumbs'; did you mean thumb? The players are random, greedy"),
-        ("seat seats", {"opponents": "pimc:x"}, "worlds of the player pimc must be a whole number, not 'x'"),
         ("seat seats", {"opponents": ["thumb"]}, "opponents must be one player for all 3 seats, or 3 of them, clockwise"),
-        ("seat seats", {"opponents": 7}, "a player must be a name, a path, or have act and wants_tables"),
-        ("seat seats", {"opponents": type(make_player("thumb"))}, "a player must be an object, not the class"),
-        ("seat seats", {"opponents": "no/such.safetensors"}, "no/such.safetensors"),
         ("seat seats", {"seat": 4}, "seat must be a seat from 0 to 3, 'rotate' or 'random', not 4"),
-        ("seat seats", {"seat": "left"}, "not 'left'"),
-        ("seat seats", {"seat": True}, "not True"),
-        ("seat seats", {"skip_forced": 1}, "skip_forced must be True or False, not 1"),
-        ("seats", {"render_mode": "human"}, "render_mode must be 'ansi' or 'rgb_array', not 'human'"),
         ("seats", {"autoreset_mode": "never"}, "autoreset_mode must be 'NextStep' or 'SameStep' or 'Disabled', not 'never'"),
-        ("seats", {"copy": 1}, "copy must be True or False, not 1"),
         ("seats", {"threads": 0}, "threads must be an integer from 1 to 1024"),
     ],
 )
@@ -215,28 +192,6 @@ def test_a_batch_deals_before_it_plays() -> None:
     batch.step(batch.mask.argmax(axis=1))
 
 
-@odd
-def test_odd_arguments_of_a_batch(value: Any) -> None:
-    flags = ("skip_forced", "pause_after_deal", "hidden_state", "check_actions")
-    given = [*([] if isinstance(value, bool | np.bool_) else flags), *([] if value is None else ["threads"]), "tables", "seed"]
-    for name in given:
-        refused(lambda name=name: noms_env.make_batch("up_down", **{"tables": 2, name: value}))  # type: ignore[misc]
-    refused(lambda: noms_env.make_batch(value, 2), ValueError)
-    refused(lambda: noms_env.make_batch("up_down", 2, episode=value))
-    batch = begun(noms_env.make_batch("up_down", 2))
-    before = batch.tables.tobytes()
-    if value is not None and brief(value) not in ("()", "[]", "[1]", brief(np.zeros(0))):
-        for call in (batch.observe, batch.reset, batch.save):
-            refused(lambda call=call: call(value))  # type: ignore[misc]
-        refused(lambda: sampled_tables(batch.tables, value, np.random.default_rng(0)))
-        refused(lambda: batch.restore(value, batch.save()))
-    refused(lambda: batch.clone(value, [1]))
-    refused(lambda: batch.sample_hidden(value, 0, np.random.default_rng(0)))
-    refused(lambda: batch.sample_hidden(0, value, np.random.default_rng(0)))
-    refused(lambda: batch.restore(None, value))
-    assert batch.tables.tobytes() == before
-
-
 @pytest.mark.parametrize("rows", [[], (), np.zeros(0), np.zeros(0, np.int64), [False, False]], ids=repr)
 def test_no_rows_are_no_rows(rows: Any) -> None:
     batch = begun(noms_env.make_batch("up_down", 2))
@@ -255,28 +210,6 @@ def test_no_rows_are_no_rows(rows: Any) -> None:
 def test_rows_are_numbers_or_booleans(rows: Any) -> None:
     batch = noms_env.make_batch("up_down", 2)
     refused(lambda: batch.reset(rows))
-
-
-@odd
-def test_odd_arguments_of_a_table(value: Any) -> None:
-    table = begun(Table("small_ships"))
-    before = table.get_state()
-    for call in (table.step, table.state, table.view, table.word, table.set_state):
-        refused(lambda call=call: call(value))  # type: ignore[misc]
-    if not isinstance(value, str) or value != "1":  # a call
-        refused(lambda: table.act(value))
-        refused(lambda: table.number(value))
-    refused(lambda: table.sample_hidden(value, np.random.default_rng(0)))
-    refused(lambda: table.sample_hidden(0, value))
-    if value is not None:
-        refused(lambda: table.start(value))
-        refused(lambda: text(table, value))
-        refused(lambda: table.start(seed=value))
-    assert table.get_state() == before
-    for name in ("seed", "table", "episode"):
-        refused(lambda name=name: Table("small_ships", **{name: value}))  # type: ignore[misc]
-    refused(lambda: Table("up_down", episode="deal", deal_size=value if value is not None else 99), RulesError)
-    refused(lambda: Table(value))
 
 
 @pytest.mark.parametrize(
