@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -130,15 +129,6 @@ def test_the_widths_are_those_of_the_fonts() -> None:
         assert abs(100 * wide - width) <= 0.5
 
 
-@pytest.mark.parametrize(("kind", "deck"), [("small_ships", FRENCH), ("nonesuch", DECKTET)])
-def test_the_legend_is_that_of_the_decktet(kind: str, deck: int) -> None:
-    table = begun(Table(kind, seed=2))
-    drawn = picture.parts(look(table, 0))["legend"]
-    assert [name for name in ("Moons", "Suns", "Waves", "Leaves", "Wyrms", "Knots") if name in drawn] == (
-        ["Moons", "Suns", "Waves", "Leaves", "Wyrms", "Knots"] if deck == DECKTET else []
-    )
-
-
 @pytest.mark.parametrize("deck", [FRENCH, DECKTET])
 def test_every_card_has_a_face_of_its_own_and_a_name(deck: int) -> None:
     symbols, numbers = cards.symbols(deck), range(len(CARD_WORDS[deck]))
@@ -221,9 +211,3 @@ def test_a_scored_deal_shows_what_it_brought() -> None:
     drawn = picture.parts(replace(view, phase=None, to_act=None, legal=(), places=places))
     assert [bool(re.search(r">(\+13|-2|\+0\.5)<", drawn[f"seat{seat}"])) for seat in range(3)] == [True] * 3
     assert "The deal is over" in drawn["centre"]
-
-
-def test_a_plain_picture_needs_no_font_of_the_system() -> None:
-    table: Any = begun(Table("noms", seed=2))
-    named = [show.svg(table, 0, names=[name] * 4, theme="light") for name in ("Ann", "Bea")]
-    assert png(named[0]) != png(named[1])

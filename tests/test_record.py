@@ -68,10 +68,6 @@ def test_a_record_shares_nothing_with_the_table() -> None:
     assert table.rules.options["trump_rotation"] == ["C", "NT"]
 
 
-def test_legal_actions_are_stored_only_when_asked_for() -> None:
-    assert all("legal" not in step for record in record_matches("noms") for step in record["steps"])
-
-
 def test_a_passed_out_deal_has_no_trump_and_the_next_is_double() -> None:
     table = begun(Table("noms"))
     first = play(table, passing=True)
@@ -93,12 +89,6 @@ def test_a_deal_behind_many_pass_outs_is_recorded_and_checked_like_any_other() -
     assert any(abs(points) >= 7 * 2**100 for points in records[100]["points"])
     assert check(records) == check(records[100:]) == []
     assert referee.check_match(json.loads(json.dumps(records))) == []
-
-
-def test_nonesuch_hands_are_those_before_the_swap_and_the_stock_is_the_up_card() -> None:
-    for record in islice(record_matches("nonesuch", seed=5), 10):
-        assert [record["turn_up"]] == record["stock"] == record["deck"][-1:]
-        assert sorted(card for hand in record["hands"] for card in hand) == sorted(record["deck"][:-1])
 
 
 def test_implicit_announcements_are_recorded_as_the_lead_resolved_them() -> None:
@@ -161,9 +151,7 @@ def test_the_seeds_of_players_are_those_of_the_record() -> None:
     ("given", "message"),
     [
         ({"matches": 0}, "matches must be an integer from 1, not 0"),
-        ({"matches": 1.5}, "matches must be an integer from 1, not 1.5"),
         ({"seats": 9}, "3 to 6 seats"),
-        ({"seed": -1}, "seed must be"),
         ({"options": {"hook": True}}, "no option 'hook'"),
         ({"players": "chess"}, "no player 'chess'"),
         ({"players": ["random"] * 3}, "players must be one player for all 4 seats, or 4 of them, clockwise"),
@@ -218,12 +206,10 @@ def test_a_replay_shows_the_table_before_each_step_and_at_the_end(variant: str) 
     ("values", "message"),
     [
         ({"deck": []}, "deck lacks"),
-        ({"deal": -1}, "deal must be"),
         ({"options__target": "many"}, "target must be"),
         ({"steps__0__action": "99"}, "step 0: '99' means nothing"),
         ({"steps__0__action": "17"}, "step 0: seat 2 may not take action 92 (17)"),
         ({"steps__1__seat": 0}, "step 1 is by seat 0 (call), but seat 3 is to act (call)"),
-        ({"steps__1__phase": "\x1b[2J"}, "step 1 is by seat 3 (\\u001b[2J), but seat 3 is to act (call)"),
         ({"steps": WHOLE["steps"][:3]}, "the steps end while seat"),
     ],
 )

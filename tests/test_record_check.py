@@ -29,11 +29,9 @@ from tests.records import RECORD_KEYS, SIXTEEN, WHOLE, changed, check, deals, na
     ("line", "sentence"),
     [
         (b"", "the line is empty"),
-        (b"{", "the line is not JSON: "),
         (json.dumps(WHOLE).encode()[:-9], "the line is not JSON: "),
         (b"\xff\xfe", "the line is not UTF-8 text"),
         (b"[1, 2]", "the line is not an object but [1, 2]"),
-        (b"null", "the line is not an object but null"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"format": NaN}', "NaN is no number"),
         (b"9" * 5000, "the line is not JSON: "),
@@ -57,32 +55,20 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, sentence: str) -> 
     [
         ({"format": "noms-record/2"}, "format must be 'noms-record/1', not \"noms-record/2\""),
         ({"variant": "bridge"}, 'variant must be a variant, not "bridge"'),
-        ({"variant": ["noms"]}, "variant must be"),
         ({"seats": 8}, "seats must be a number from 2 to 7, not 8"),
-        ({"seats": True}, "seats must be"),
         ({"options": []}, "options must be"),
-        ({"options__target": [[1]]}, "options must be"),
         ({"match": -1}, "match must be a whole number from 0 to 9007199254740992, not -1"),
-        ({"deal": 0.5}, "deal must be"),
         ({"dealer": 4}, "dealer must be a seat, not 4"),
         ({"deck": "all"}, "deck must be a list of cards"),
-        ({"hands": [[]]}, "hands must be"),
-        ({"hands__0__0": 7}, "hands must be"),
-        ({"stock": None}, "stock must be"),
         ({"turn_up": 7}, "turn_up must be a word or null"),
-        ({"multiplier": "2"}, "multiplier must be"),
         ({"before": [0, 0, 0]}, "before must be a list of numbers, one for each seat"),
-        ({"points": [0, 0, 0, 1e307]}, "points must be"),
-        ({"after": [0, 0, 0, False]}, "after must be"),
         ({"steps": {}}, "steps must be a list of objects"),
         ({"steps__1": 3}, "step 1 is not an object but 3"),
         ({"steps__1": {"seat": 0, "phase": "call"}}, "step 1: action is missing"),
         ({"steps__2__seat": 4}, "step 2: seat must be a seat, not 4"),
         ({"steps__2__action": 7}, "step 2: action must be a word, not 7"),
         ({"steps__0__legal": "pass"}, "step 0: legal must be a list of words"),
-        ({"trump": 3}, "trump must be"),
         ({"partner": "2"}, "partner must be a seat or null"),
-        ({"tricks": [1, 1, 1, 1.5]}, "tricks must be"),
         ({"over": 1}, "over must be true or false, not 1"),
         ({"winners": [4]}, "winners must be a list of seats"),
     ],
@@ -150,12 +136,9 @@ OTHER = (SEAT + 1) % 4
     [
         ({"options": {**WHOLE["options"], "target": 0}}, ["options"]),
         ({"options": {**WHOLE["options"], "bogus": 0}}, ["options"]),
-        ({"options": {**WHOLE["options"], "misere_value": None}}, ["options"]),
-        ({"options": {**WHOLE["options"], "indication": 0}}, ["options"]),
         ({"options": {name: value for name, value in WHOLE["options"].items() if name != "target"}}, ["options"]),
         ({"deal": 20}, ["deal"]),
         ({"deck__0": WHOLE["deck"][1]}, ["deck"]),
-        ({"deck__0": "2C"}, ["deck"]),
         ({"hand_size": 5}, ["hand_size"]),
         ({"hands": WHOLE["hands"][1:] + WHOLE["hands"][:1]}, ["hands"]),
         ({"hands__0__0": "2C"}, ["hands"]),
@@ -169,7 +152,6 @@ OTHER = (SEAT + 1) % 4
         ({"steps__1__action": "nonsense"}, ["action"]),
         ({"steps__1__legal": ["pass"]}, ["legal"]),
         ({"steps__1__legal": [*WHOLE["steps"][1]["legal"], "99"]}, ["legal"]),
-        ({"steps__1__legal": [*WHOLE["steps"][1]["legal"], "pass"]}, ["legal"]),
         ({"steps": WHOLE["steps"][:-1]}, ["steps"]),
         ({"steps": WHOLE["steps"] + WHOLE["steps"][-1:]}, ["steps"]),
         ({"steps__0__why": "because"}, ["why"]),
@@ -192,10 +174,6 @@ def test_each_fault_of_a_deal_is_found(values: dict[str, Any], what: list[str]) 
     found = check([changed(WHOLE, **values)])
     assert [disagreement.what for disagreement in found] == what
     assert all("\n" not in str(disagreement) for disagreement in found)
-
-
-def test_a_wrong_dealer_is_found() -> None:
-    assert {"hands", "seat"} <= set(named([changed(WHOLE, dealer=(WHOLE["dealer"] + 1) % 4)]))
 
 
 def test_whole_numbers_may_be_written_with_a_point() -> None:
@@ -318,15 +296,6 @@ def test_a_match_of_one_scored_deal_may_begin_anywhere(variant: str) -> None:
         losers = [seat for seat in range(table.seats) if seat not in record["winners"]]
         assert named([{**record, "winners": losers}]) == ["winners"]
         assert "deal" in named([record, {**record, "deal": deal + 1}])
-
-
-def test_a_single_deal_is_over_even_where_a_match_would_be_truncated() -> None:
-    options = {"max_hands": 1}
-    table = Table("nonesuch", options=options, episode="deal")
-    (single,) = deals(table)
-    (whole,) = deals(Table("nonesuch", options=options))
-    assert (single["truncated"], whole["truncated"]) == (False, True)
-    assert check([single, {**whole, "match": 1}]) == []
 
 
 def test_a_line_without_an_end_is_not_read_to_its_end(tmp_path: Path) -> None:

@@ -83,13 +83,6 @@ def test_piles_may_lie_in_any_order_where_chance_stacks_them() -> None:
         assert is_possible_deck(table, stacked) == (list(order) == piles)
 
 
-def test_a_passed_out_deck_is_gathered_sorted_whatever_the_orders_are() -> None:
-    table = scored(passing=True, trick_order="random", pile_order="random", cut=0)
-    deck = gathered(table)
-    assert is_possible_deck(table, deck)
-    assert not is_possible_deck(table, [deck[1], deck[0], *deck[2:]])
-
-
 def test_a_deck_that_was_not_gathered_is_found_in_the_record() -> None:
     table = Table("noms")
     first = next(deals(table))

@@ -103,8 +103,6 @@ def test_a_deal_far_away_never_changes() -> None:
 def test_a_shortened_deck_is_shuffled_alone() -> None:
     table = begun(Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4))
     assert sorted(deck_words(table)) == ["AC", "AD", "AH", "KC", "KD", "KH"]
-    decktet = begun(Table("nonesuch", 3, {"ranks": 5, "suits": 3}, seed=4))
-    assert sorted(deck_words(decktet)) == ["6MW", "8MS", "9MS", "CM", "CS", "CW", "EX"]
 
 
 AXES = ("seed", "table", "match", "deal")
@@ -290,21 +288,12 @@ def test_random_trump_is_drawn_from_the_deal_alone() -> None:
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("seed", [-1, 2**63, True, 1.0, "7", None])
 def test_seeds_refused(seed: Any) -> None:
-    with pytest.raises(ValueError, match=r"seed must be an integer from 0 to 2\*\*63 - 1, not "):
-        chance.checked_seed(seed)
-    with pytest.raises(ValueError, match="seed must be"):
-        Table("noms", seed=seed)
+    for call in (chance.checked_seed, lambda seed: Table("noms", seed=seed)):
+        with pytest.raises(ValueError, match=r"seed must be .* to 2\*\*63 - 1"):
+            call(seed)
 
 
 @pytest.mark.uncompiled
-@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1, np.int64(5), np.uint8(200)])
+@pytest.mark.parametrize("seed", [0, 2**63 - 1, np.uint8(200)])
 def test_seeds_accepted(seed: Any) -> None:
-    assert chance.checked_seed(seed) == int(seed)
-    assert type(chance.checked_seed(seed)) is int
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("table", [-1, 2**32, True, 0.5, "1", None])
-def test_tables_refused(table: Any) -> None:
-    with pytest.raises(ValueError, match="table must be an integer from 0 to 4294967295, not "):
-        Table("noms", table=table)
+    assert (chance.checked_seed(seed), type(chance.checked_seed(seed))) == (int(seed), int)

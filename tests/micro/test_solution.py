@@ -22,7 +22,7 @@ from noms_training.commands import exploit as command
 from tests.begun import begun
 from tests.commands import Run, assert_refused
 
-NAME, LESS = "down-up-1", "points less the mean of the others'"
+NAME = "down-up-1"
 
 
 @pytest.fixture(scope="module")
@@ -84,22 +84,12 @@ def test_what_it_has_not_solved_is_refused(solution: Path) -> None:
     [
         (lambda arrays, about: about.update(format="noms-solution/9"), "it is no noms-solution/1"),
         (lambda arrays, about: about.update(layout="0"), "other observations"),
-        (lambda arrays, about: about.pop("values"), "values"),
         (lambda arrays, about: about["options"].update(ranks=99), "ranks must be"),
         (lambda arrays, about: arrays.update(key=arrays["key"][::-1].copy()), "not in order"),
         (lambda arrays, about: arrays.update(strategy=arrays["strategy"] * 2), "do not sum to 1"),
         (lambda arrays, about: arrays.update(action=arrays["action"] + 500), "its actions are not there"),
         (lambda arrays, about: arrays.update(action=arrays["action"].astype(np.int64)), "other types"),
-        (lambda arrays, about: arrays.pop("offset"), "offset"),
-        (lambda arrays, about: arrays.update(key=arrays["key"][:0], offset=arrays["offset"][:1]), "not in order"),
-        (lambda arrays, about: arrays["offset"].__setitem__(5, -(2**62)), "not in order"),
-        (lambda arrays, about: arrays["key"].__setitem__(0, arrays["key"][1]), "not in order"),
-        (lambda arrays, about: arrays["strategy"].__setitem__(0, np.nan), "do not sum to 1"),
         (lambda arrays, about: about.update(hand_size=[2]), "it says [2] for hand_size"),
-        (lambda arrays, about: about.update(seats="2"), "it says '2' for seats"),
-        (lambda arrays, about: about.update(variant=None), "it says None for variant"),
-        (lambda arrays, about: about.update(options=3), "it says 3 for options"),
-        (lambda arrays, about: about.update(values=[None]), "it says [None] for values"),
         (lambda arrays, about: about.update(nash_conv=float("nan")), "NaN is no number"),
         (lambda arrays, about: about.update(extra="\x1b"), "another is there: 'extra'"),
         (lambda arrays, about: about.update(values=json.loads("[" * 300 + "]" * 300)), "it is nested too deeply"),
@@ -171,11 +161,8 @@ def test_states_that_are_refused(tree: Tree, tmp_path: Path, monkeypatch: pytest
         *({name: -1.0} for name in ("regrets", "totals", "strategy", "nash_conv")),
         {"strategy": 0.25},
         {"regrets": np.zeros(3)},
-        {"totals": np.zeros(3, np.float32)},
         {"numbers": np.array([-1, 16])},
         {"numbers": np.array([3, 2**62])},
-        {"numbers": np.array([3.0, 16.0])},
-        {"numbers": np.array(3)},
         {"digest": np.zeros(2)},
         {"nash_conv": np.array([None])},
     ],
@@ -223,16 +210,11 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             "there is no micro-game 'noms-9'; did you mean noms-2 or noms-1? The micro-games are sniped-whist-1",
         ),
         (["solve", NAME, "--percent", "nan"], "--percent must be 0 or more"),
-        (["solve", NAME, "--threads", "0"], "threads must be from 1"),
         (["solve", NAME, "--out", "."], ". is a folder, and no file for a solution"),
         (["solve", "small_ships"], "the cards can be dealt in 5.4e+28 ways, and 2,000,000 can be explored: make"),
         (["solve", "noms", "--hand-size", "2"], "--hand-size goes with exact-bid games; in noms give --option hand_size=2"),
         (["solve", NAME, "--seats", "3"], "--seats, --option and --hand-size go with a variant"),
-        (["solve", NAME, "--percent", "-1"], "--percent must be 0 or more"),
-        (["solve", "down_up", "--hand-size", "40"], "hand_size must be one of the schedule's"),
-        (["exploit", "thumb", "--micro", "noms-9"], "there is no micro-game 'noms-9'"),
         (["exploit", "thumb", "--samples", "0"], "--samples must be 1 or more, not 0"),
-        (["exploit", "thumb", "--budget", "0"], "--budget must be 1 or more, not 0"),
         (["exploit", "thumb", "--deals", "1"], "--deals must be 2 or more, not 1"),
         (["exploit", "thumb", "--deals", "9"], "--deals: only with --variant, on a full game"),
         (
@@ -243,9 +225,7 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             ["exploit", "thumb", "--variant", "noms", "--pairs", "--reward", "points"],
             "--reward, --pairs: only without --variant, on micro-games",
         ),
-        (["exploit", "noms@0", "--variant", "small_ships"], "was trained for"),
         (["exploit", "noms@0"], "noms@0 was trained for none of the micro-games"),
-        (["exploit", "noms@0", "--micro", "noms-1"], "was trained for"),
     ],
 )
 def test_what_is_refused(run: Run, words: list[str], sentence: str) -> None:
@@ -265,25 +245,21 @@ def test_a_player_is_measured_by_the_reward_that_it_plays_for(run: Run, tmp_path
         solve(tree, path, reward=reward)
     uniform = {reward: exploitability(Passes(tree, rewards_of(tree, reward)), tree.uniform()).nash_conv for reward in REWARDS}
 
-    def measured(player: str, *words: str) -> tuple[str, str, dict[str, Any]]:
+    def measured(player: str, *words: str) -> dict[str, Any]:
         status, out, _ = run("exploit", player, "--micro", NAME, "--samples", "1", *words, "--json", tmp_path / "found.json")
         assert status == 0
-        first, line = out.splitlines()
         (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
         assert found["uniform_nash_conv"] == pytest.approx(uniform[found["reward"]])
-        assert f"{'relative ' if found['reward'] == 'relative' else ''}points, {found['share']:.2%} of" in line
-        return first, found["reward"], found
+        assert f"{found['share']:.2%} of" in out
+        return dict(found)
 
-    for path, reward, text in ((plain, "points", "points"), (relative, "relative", LESS)):
-        first, taken, found = measured(f"solved:{path}")
-        assert (first, taken) == (f"the reward: {text}, for which solved:{path} plays", reward)
+    for path, reward in ((plain, "points"), (relative, "relative")):
+        found = measured(f"solved:{path}")
+        assert (found["reward"], found["plays_for"]) == (reward, reward)
         assert found["share"] < 0.005
-    first, taken, found = measured(f"solved:{relative}", "--reward", "points")
-    assert (first, taken) == (f"the reward: points, although solved:{relative} plays for {LESS}", "points")
-    assert found["plays_for"] == "relative"
-    assert measured("pimc:1")[:2] == (f"the reward: {LESS}, for which pimc:1 plays", "relative")
-    assert measured("thumb")[:2] == ("the reward: points; what thumb plays for is not known", "points")
-    assert measured("thumb", "--reward", "relative")[0] == f"the reward: {LESS}; what thumb plays for is not known"
+    found = measured(f"solved:{relative}", "--reward", "points")
+    assert (found["reward"], found["plays_for"]) == ("points", "relative")
+    assert [measured(name)["reward"] for name in ("pimc:1", "thumb")] == ["relative", "points"]
 
 
 def test_policies_and_searches_play_for_relative_points() -> None:
