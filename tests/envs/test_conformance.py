@@ -263,9 +263,10 @@ def test_words_and_numbers_of_actions() -> None:
     for word, phase in (("QS", None), ("AS", "")):
         with pytest.raises(ValueError, match="phase"):
             env.str_to_action(word, phase)
-    for action in (1.5, True, None, 150, 57):
-        with pytest.raises(ValueError, match=str(action)):
-            env.action_to_str(action)
+    odd: tuple[Any, ...] = (1.5, True, None, 150, 57)
+    for number in odd:
+        with pytest.raises(ValueError, match=str(number)):
+            env.action_to_str(number)
 
 
 def test_render_shows_one_seat_unless_all_cards_are_asked_for() -> None:

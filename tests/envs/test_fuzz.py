@@ -41,7 +41,7 @@ def tables_in_play(name: str) -> list[Table]:
     return [*(env.table.copy() for _ in walk(env, random.Random(1), 100)), env.table]
 
 
-@fuzzed(150, 15_000)
+@fuzzed(300, 15_000)
 def test_calls_of_a_table(data: st.DataObject) -> None:
     draw: Draw = data.draw
     table = draw(st.sampled_from(tables_in_play(draw(st.sampled_from(sorted(KINDS)))))).copy()
@@ -129,7 +129,7 @@ def rows(*values: Any) -> st.SearchStrategy[Any]:
     return near(*good, np.zeros((1, 3), int), *values)
 
 
-@fuzzed(150, 10_000)
+@fuzzed(300, 10_000)
 def test_calls_of_a_batch(data: st.DataObject) -> None:
     draw: Draw = data.draw
     name = draw(st.sampled_from(sorted(KINDS)))

@@ -12,10 +12,9 @@ import pytest
 
 import noms_env
 from noms_env import BatchEnv, RulesError, SeatEnv, SeatVectorEnv, Table, TableGroup, show
-from noms_env.core.actions import perhaps
 from noms_env.envs.wrappers import wrapped_env
-from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS
+from tests.begun import begun
 
 MAKERS: dict[str, Callable[..., Any]] = {
     "env": lambda **given: wrapped_env("small_ships", **given),
@@ -56,12 +55,6 @@ def test_a_wrong_name_is_answered_with_the_nearest_argument_or_option(
     assert (f"unexpected keyword argument {wrong!r}" in str(caught.value)) == is_keyword
 
 
-def test_no_name_is_guessed_where_none_is_near_and_two_where_both_are_very_near() -> None:
-    assert perhaps("x", ["seats"]) == perhaps(5, ["seats"]) == "the"
-    assert perhaps("seatz", ["seats", "seat", "suits"]) == "did you mean seat or seats? The"
-    assert perhaps("sets", ["seats", "suits"]) == "did you mean seats? The"
-
-
 def test_objects_say_what_they_are() -> None:
     raw_env = noms_env.small_ships_v0.raw_env(episode="deal", target=None, first_trick_restriction="off")
     assert repr(raw_env) == '<small_ships_v0 raw_env: 4 seats, first_trick_restriction="off", target=None, episode="deal">'
@@ -83,19 +76,11 @@ def test_objects_say_what_they_are() -> None:
     assert repr(pickle.loads(pickle.dumps(raw_env))) == repr(raw_env)
 
 
-def test_names_say_what_is_not_as_by_default() -> None:
-    batch = BatchEnv("noms", 4, seed=7, observation="features", skip_forced=True, hidden_state=True, min_bid=7)
-    chosen = 'seed=7, observation="features", skip_forced=True, hidden_state=True'
-    assert repr(batch) == f'<BatchEnv: 4 tables of noms (4 seats, min_bid=7), episode="match", {chosen}>'
-    batch.reset([0], seed=5)
-    assert "seed=5..7" in repr(batch)
-    opponents: list[Any] = [noms_env.load_player("greedy"), "thumb", "pimc:5"]
-    seat = SeatEnv("noms", opponents=opponents, observation="bytes", reward="relative", skip_forced=True)
-    others = '[GreedyPlayer, "thumb", "pimc:5"]'
-    more = 'observation="bytes", reward="relative", skip_forced=True'
-    assert repr(seat) == f'<SeatEnv noms: 4 seats, seat=0, opponents={others}, episode="deal", {more}>'
-    exact_bid = "big_ships with 3 to 7 seats, down_up with 3 to 6 seats, up_down with 4 seats"
-    assert repr(noms_env.load_player("exact_bid")) == f"<PolicyPlayer: {exact_bid}; temperature=1>"
+def test_a_policy_says_that_it_has_no_value() -> None:
+    policy = noms_env.load_player("noms@0")
+    assert not hasattr(policy, "value")
+    with pytest.raises(AttributeError, match=r"no value.*search:POLICY"):
+        policy.value  # type: ignore[attr-defined]  # noqa: B018 - that is the test
 
 
 def rows_of(shown: dict[str, str]) -> dict[str, str]:
@@ -108,52 +93,15 @@ def test_a_notebook_shows_what_many_tables_and_policies_are() -> None:
     batch = BatchEnv("noms", 1024, seed=7, hidden_state=True)
     shown = batch._repr_mimebundle_(include=None, exclude=None)
     assert shown["text/plain"] == repr(batch)
-    assert rows_of(shown) == {
-        "tables": "1024 tables of noms (4 seats)",
-        "episode": "match",
-        "seed": "7",
-        "observation": "uint8 (1024, 1072)",
-        "mask": "int8 (1024, 150)",
-        "hidden_state": f"uint8 {batch.hidden_state.shape}" if batch.hidden_state is not None else "",
-        "episodes": "nothing dealt yet",
-    }
-    batch.reset()
-    assert rows_of(batch._repr_mimebundle_())["episodes"] == "0 of 1,024 over"
-    for kind in ({}, {"observation": "bytes", "mask_in": "info"}):
-        envs = SeatVectorEnv(8, "up_down", opponents="thumb", **kind)  # type: ignore[arg-type]  # one of two kinds
-        rows = rows_of(envs._repr_mimebundle_())
-        size = 1072 if kind else envs.feature_layout.n_features if envs.feature_layout else 0
-        assert rows["tables"] == "8 of up_down (4 seats)"
-        assert rows["opponents"] == '"thumb"'
-        assert rows["observation"].endswith(f"{'uint8' if kind else 'float32'} (8, {size})")
-    policy = noms_env.load_player("noms@0")
-    assert isinstance(policy, PolicyPlayer)
-    rows = rows_of(policy._repr_mimebundle_())
+    rows = rows_of(shown)
+    assert (rows["seed"], rows["observation"], rows["mask"]) == ("7", "uint8 (1024, 1072)", "int8 (1024, 150)")
+    assert rows["episodes"] != rows_of(begun(batch)._repr_mimebundle_())["episodes"] == "0 of 1,024 over"
+    envs = SeatVectorEnv(8, "up_down", opponents="thumb", observation="bytes", mask_in="info")
+    rows = rows_of(envs._repr_mimebundle_())
+    assert rows["opponents"] == '"thumb"'
+    assert rows["observation"].endswith("uint8 (8, 1072)")
+    rows = rows_of(noms_env.load_player("noms@0")._repr_mimebundle_())  # type: ignore[attr-defined]  # it is a policy
     assert (rows["plays"], rows["temperature"], rows["value"]) == ("noms with 4 seats", "0", "none")
-    assert rows["learnt from"].startswith(f"{policy.info.decisions:,} decisions")
-
-
-def test_a_policy_says_that_it_has_no_value() -> None:
-    policy = noms_env.load_player("noms@0")
-    assert not hasattr(policy, "value")
-    with pytest.raises(AttributeError, match=r"a policy file holds no value.*search:POLICY"):
-        policy.value  # type: ignore[attr-defined]  # noqa: B018 - that is the test
-
-
-def test_a_table_says_where_its_match_stands() -> None:
-    table = Table("down_up", 3, episode="deal", seed=4)
-    assert repr(table) == "<Table down_up: 3 seats; deal, not dealt yet>"
-    assert list(table._repr_mimebundle_()) == ["text/plain"]
-    table.start(dealer=2)
-    assert repr(table).endswith("; deal 0, deal 0, phase call, seat 0 to act>")
-    while table.phase is not None:
-        table.step(table.legal_actions()[0])
-    assert repr(table).endswith("; deal 0, deal 0, over>")
-    table = Table("up_down", seed=4)
-    table.start()
-    while table.phase is not None:
-        table.step(table.legal_actions()[0])
-    assert repr(table) == "<Table up_down: 4 seats; match 0, deal 0, scored>"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

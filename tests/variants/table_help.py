@@ -18,6 +18,10 @@ Words = str | Sequence[str]
 """Words separated by spaces, or a list of them."""
 
 
+NO_MATCH: Any = None
+"""What a seat knows of its role does not depend on the match."""
+
+
 class WatchedTable(Table):
     """A table that the referee watches: every example of the rule tests is one for both, and they must agree."""
 
@@ -46,7 +50,7 @@ class WatchedTable(Table):
         assert public_place(self) == deal.public_place(), where
         assert (self.row.exposed == deal.declarer) == (deal.contract == "mis_a_vis" and len(deal.trick_history) > 0), where
         for seat in range(self.seats):
-            assert Sight(None, deal, seat).role().index(1) == role_known_to(self.row, seat), where
+            assert Sight(NO_MATCH, deal, seat).role().index(1) == role_known_to(self.row, seat), where
         status = super().step(action)
         deal.act(self.word(action))
         assert self.is_scored == deal.over, where

@@ -3,7 +3,6 @@
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from noms_env.observation.layout import START
@@ -172,18 +171,6 @@ def test_4_2_the_trump_that_was_left_unsaid_wins_tricks() -> None:
     table = golden(f"{GOLDEN_AUCTION} unsaid AD {' '.join(order)}", **IMPLICIT)
     assert table.row.trick_winners[8] == 3
     assert points(table) == GOLDEN_POINTS
-
-
-OPEN: dict[str, Any] = {"open_partner": True}
-
-
-@pytest.mark.parametrize("bid", ["mis", "mis_a_vis"])
-def test_open_partner_changes_nothing_in_mis(bid: str) -> None:
-    calls = f"pass pass {bid}" + (" pass pass pass" if bid == "mis" else "")
-    tables = [mis(calls, **given) for given in ({}, OPEN)]
-    for seat in range(4):
-        seen, open_seen = (table.view(seat)[0].astype(int) for table in tables)
-        assert np.flatnonzero(seen != open_seen).tolist() == [START["choices"] + 57], "the byte of the option"
 
 
 @pytest.mark.parametrize("given", [{}, IMPLICIT, {"early_stop": True}, {"first_lead": "left_of_dealer"}])

@@ -99,29 +99,6 @@ def test_4_3_fixture_of_cut_and_deal() -> None:
     assert [int(hand) for hand in table.row.hands[:4]] == [sum(1 << card for card in hand) for hand in hands]
 
 
-@pytest.mark.parametrize("cut", [0, 1, 5, 51])
-def test_4_3_a_fixed_cut_is_that_of_every_deal(cut: int) -> None:
-    def decks(where: int) -> list[list[str]]:
-        table = begun(WatchedTable(GAME, 4, {"cut": where}, seed=3), dealer=0)
-        first = deck_of(table)
-        play(table, PASSED).next_deal()
-        return [first, deck_of(table)]
-
-    uncut = decks(0)[0]
-    first, second = decks(cut)
-    assert first == uncut[cut:] + uncut[:cut], "the shuffled deck of the first deal is cut too"
-    hands = [set(uncut)] * 4
-    table = begun(WatchedTable(GAME, 4, {"cut": cut}, seed=3), dealer=0)
-    hands = dealt(table)
-    expected = [card for turn in range(4) for card in sorted(hands[(1 + turn) % 4], key=in_hand_order)]
-    assert second == expected[cut:] + expected[:cut]
-
-
-def in_hand_order(card: str) -> tuple[int, int]:
-    """Hearts, clubs, diamonds, spades, each from high to low."""
-    return "HCDS".index(card[1]), -"23456789TJQKA".index(card[0])
-
-
 def test_4_3_fixture_of_four_passes() -> None:
     table = table_with(GAME, SORTED, dealer=3, options={"cut": 5})
     assert dealt(table) == [set(hand.split()) for hand in SORTED]
@@ -260,14 +237,6 @@ def test_8b_the_previous_hand_is_kept_card_by_card() -> None:
     assert remembered(table) == {card: 1 + 4 * trick_of[card] + by_seat[card] for card in by_seat}
     play(table, PASSED).next_deal()
     assert set(remembered(table).values()) == {HELD, HELD + 1, HELD + 2, HELD + 3}
-
-
-def test_8b_the_previous_hand_after_four_passes_and_in_a_new_match() -> None:
-    table = table_with(GAME, SORTED, dealer=3, options={"observe_previous_hand": True})
-    play(table, PASSED).next_deal()
-    assert remembered(table) == {card: HELD + seat for seat, hand in enumerate(SORTED) for card in hand.split()}
-    table.start(dealer=0)
-    assert not table.row.previous.any()
 
 
 def test_8b_the_previous_hand_with_cards_held_and_cards_undealt() -> None:

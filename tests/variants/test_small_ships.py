@@ -3,7 +3,6 @@
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from noms_env.table import IllegalActionError, Table
@@ -295,15 +294,6 @@ def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
         assert "indicate" not in legal(table)
         table.act(card)
     assert points(table) == [1, 9, 1, 9 - 18]
-
-
-def test_open_partner_changes_nothing_in_a_misere_without_nomination() -> None:
-    tables = [misere("mis pass pass H", misere_nominates=False, **given) for given in ({}, OPEN)]
-    for table in tables:
-        assert (table.phase, table.row.revealed, table.row.alone) == ("play", -1, 1)
-    for seat in range(3):
-        seen, open_seen = (table.view(seat)[0].astype(int) for table in tables)
-        assert np.flatnonzero(seen != open_seen).tolist() == [976 + 57], "the byte of the option"
 
 
 @pytest.mark.parametrize("stock_nomination", ["alone", "illegal", "redraw"])

@@ -84,20 +84,6 @@ def test_1_golden_deal_without_trumps() -> None:
     assert points(table) == [-1, 0, 0, 1]
 
 
-def test_1_golden_deal_options() -> None:
-    """What each scoring option makes of tricks 0 0 1 3."""
-    expected = {
-        (("scoring", "tricks"),): [0, 0, -1, -3],
-        (("scoring", "tricks"), ("snip_penalty", 5)): [0, 0, -1, -8],
-        (("scoring", "tricks"), ("objective", "most")): [0, 0, 1, 3],
-        (("objective", "most"),): [-0.5, -0.5, 0, 1],
-        (("objective", "most"), ("tie", "none")): [0, 0, 0, 1],
-        (("objective", "most"), ("tie", "share"), ("scoring", "tricks"), ("snip_penalty", 2)): [-2, -2, 1, 3],
-    }
-    for options, numbers in expected.items():
-        assert points(play(golden(**dict(options)), GOLDEN_PLAY)) == numbers, options
-
-
 @pytest.mark.parametrize("trump", ["none", "rotation"])
 def test_0_ranks_run_from_ace_down_to_two(trump: str) -> None:
     """Each rank beats the one below it, among trumps (hearts, deal 0 of the rotation) and without."""
@@ -314,17 +300,6 @@ def test_8b_accumulate() -> None:
     assert points(table) == totals(table) == pytest.approx(expected)
     assert points(table) != pytest.approx(settled(tricks(table)))  # the last deal alone would score otherwise
     assert table.is_over
-
-
-def test_8b_accumulate_with_tricks_scoring() -> None:
-    table = started(3, n_hands=3, accumulate=True, scoring="tricks", ranks=6, hand_size=4)
-    sums = [0, 0, 0]
-    for _ in range(3):
-        play_out(table, random.Random(5))
-        sums = [a + b for a, b in zip(sums, tricks(table), strict=True)]
-        assert totals(table) == ([-taken for taken in sums] if table.is_over else [0, 0, 0])
-        table.next_deal()
-    assert sum(sums) == 12
 
 
 def test_1_accumulate_is_refused_for_single_deals() -> None:
