@@ -3,7 +3,9 @@
 The page about them runs, what is shown is what the tables show, and learners learn by their seed alone.
 """
 
+import importlib.util
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,17 @@ import torch
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "other_libraries.md"
 LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
+
+
+def load_script(path: Path) -> Any:
+    """A script of the examples as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
 
 
 def blocks_of_page(title: str) -> list[str]:

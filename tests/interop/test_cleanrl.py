@@ -1,7 +1,5 @@
 """PPO in one file, `examples/cleanrl_ppo.py`: its parts are right, and it learns. It needs nothing but torch."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,14 @@ import torch
 import noms_env
 from noms_training.agents.table_pool import relative_points
 from noms_training.learn import gae
-from tests.interop.learning import assert_it_learns
+from tests.interop.learning import assert_it_learns, load_script
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cleanrl_ppo.py"
 
 
 @pytest.fixture(scope="module")
 def ppo() -> Any:
-    """The script as a module."""
-    spec = importlib.util.spec_from_file_location("cleanrl_ppo", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
-    spec.loader.exec_module(module)
-    return module
+    return load_script(EXAMPLE)
 
 
 def played(ppo: Any, variant: str, seats: int) -> tuple[Any, noms_env.BatchEnv, list[Any]]:

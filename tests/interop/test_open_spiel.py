@@ -11,7 +11,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pytest
 
-from noms_env.core.actions import NUMBER
 from noms_env.core.cards import CARD_WORDS, SUIT_LETTERS
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, RulesError, make_rules
@@ -325,18 +324,6 @@ def test_parameters() -> None:
         ExplicitChanceDeal(game.setup).apply_outcome(9)
 
 
-@pytest.mark.parametrize(
-    ("name", "distance", "rounds", "share"),
-    [(TINY, pyspiel.exploitability, 30, 0.01), (SMALL_TREES[0], pyspiel.nash_conv, 20, 0.1)],
-)
-def test_regrets_lead_to_an_equilibrium(name: str, distance: Any, rounds: int, share: float) -> None:
-    tree = pyspiel.convert_to_cached_tree(loaded(name))
-    solver = pyspiel.CFRPlusSolver(tree)
-    for _ in range(rounds):
-        solver.evaluate_and_update_policy()
-    assert distance(tree, solver.average_policy()) < share * distance(tree, pyspiel.UniformRandomPolicy(tree))
-
-
 def test_players_as_policies() -> None:
     game = loaded("noms_down_up(seats=2,ranks=2,suits=2,hand_size=1,reward=relative)")
     uniform = pyspiel.exploitability(game, pyspiel.UniformRandomPolicy(game))
@@ -399,16 +386,6 @@ def test_bots_of_openspiel_at_our_tables(variant: str) -> None:
     assert records[0] == records[1], "the same seed gives the same deal"
     seats_that_acted = {step["seat"] for step in records[0]["steps"]}
     assert seats_that_acted == set(range(seats))
-
-
-def test_the_search_finds_what_is_sure() -> None:
-    game = loaded("noms_down_up(seats=2,ranks=4,suits=1,hand_size=1,trump_rotation=C)")
-    for places, hand, call in (((2, 2, 1), "AC", 1), ((0, 2, 2), "JC", 0)):  # of the knave, the queen and the king
-        state = game.new_initial_state()
-        for place in places:
-            state.apply_action(place)
-        assert state.information_state_string(0) == f"seat 0 hand {hand} call 0"
-        assert ismcts_bot(game, 0, 1, simulations=40).step(state) == NUMBER + call
 
 
 def test_the_game_of_a_table_has_its_trump_and_hand() -> None:

@@ -1,7 +1,5 @@
 """The recurrent policy, `examples/recurrent_ppo.py`: its states are right in play and in learning, and it learns."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.interop.learning import assert_it_learns
+from tests.interop.learning import assert_it_learns, load_script
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "recurrent_ppo.py"
 TABLES, STEPS = 16, 40
@@ -17,14 +15,7 @@ TABLES, STEPS = 16, 40
 
 @pytest.fixture(scope="module")
 def example() -> Any:
-    """The script as a module."""
-    spec = importlib.util.spec_from_file_location("recurrent_ppo", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
-    spec.loader.exec_module(module)
-    return module
+    return load_script(EXAMPLE)
 
 
 @pytest.fixture(scope="module")

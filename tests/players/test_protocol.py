@@ -1,6 +1,5 @@
 """Players by name, and how they are asked: rows, one row, tables, chance."""
 
-import subprocess
 import sys
 from typing import Any, ClassVar
 
@@ -9,7 +8,6 @@ import pytest
 
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS, SCORED
-from noms_env.core.cards import cards_in
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
@@ -29,7 +27,6 @@ from noms_env.players.protocol import decision_seed
 from noms_env.players.registry import POLICY
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
-from noms_env.variants.table_record import TABLE
 from tests.begun import begun
 
 SEEN = np.zeros((3, OBSERVATION_SIZE), np.uint8)
@@ -112,25 +109,12 @@ def test_players_of_some_seats() -> None:
 
 
 def test_names_that_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"no player 'chess'; the players are random.*; the policies are .*; or give "):
-        load_player("chess")
-    for wrong, meant in (("thum", "thumb"), ("pimk:20", "pimc"), ("bigships", "big_ships"), ("nomms@0", "noms")):
-        with pytest.raises(ValueError, match=f"there is no player '{wrong}'; did you mean {meant}"):
+    names = {"chess": "random", "": "random", "x" * 5000: "xxx...", "random:5": "0 parameters"}
+    meant = {"thum": "thumb", "pimk:20": "pimc", "bigships": "big_ships", "nomms@0": "noms"}
+    for wrong, sentence in {**names, **{wrong: f"did you mean {name}" for wrong, name in meant.items()}}.items():
+        with pytest.raises(ValueError, match=sentence) as refusal:
             load_player(wrong)
-    with pytest.raises(ValueError, match=r"no player 'smal_ships'; did you mean small_ships\? The players"):
-        load_player("smal_ships")
-    with pytest.raises(ValueError, match=f"there is no player '{'x' * 116}\\.\\.\\."):
-        load_player("x" * 5000)
-    with pytest.raises(ValueError, match="there is no player ''"):
-        load_player("")
-    with pytest.raises(ValueError, match=r"random takes 0 parameters \(none\), not '5'"):
-        make_player("random:5")
-
-
-def test_importing_the_package_imports_no_player() -> None:
-    code = "import sys, noms_env.players; print([m for m in sys.modules if m.startswith('noms_env.players.')])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "['noms_env.players.protocol', 'noms_env.players.foreign_code', 'noms_env.players.registry']\n"
+        assert len(str(refusal.value)) < 1000
 
 
 def test_one_row_is_answered_with_a_number() -> None:
@@ -146,23 +130,13 @@ def test_one_row_is_answered_with_a_number() -> None:
         assert player.given == ((1, OBSERVATION_SIZE), (1, NUM_ACTIONS), (1,), 2)
 
 
-def test_a_player_that_wants_tables_says_how_to_get_them() -> None:
-    with pytest.raises(ValueError, match=r"Lowest looks at tables: .* tables=table.determinize\(rng\)"):
-        Lowest().act(SEEN, LEGAL, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(("seen", "tables"), [(SEEN[:2], 3), (SEEN, 2)])
-def test_unequal_numbers_of_rows_are_refused(seen: np.ndarray, tables: int) -> None:
-    with pytest.raises(ValueError, match=f"as many rows, not {len(seen)}, 3 and {tables} tables"):
-        Lowest().act(seen, LEGAL, np.random.default_rng(0), tables=some_tables(tables))
-
-
-def test_the_number_of_a_single_row_is_that_of_an_array_of_one() -> None:
-    rng, twin = np.random.default_rng(7), np.random.default_rng(7)
-    for rows in (1, 2, 1, 1):
-        drawn = draw_seeds(rng, rows)
-        assert drawn.dtype == np.int64
-        assert drawn.tolist() == twin.integers(2**63 - 1, endpoint=True, size=rows).tolist()
+@pytest.mark.parametrize(
+    ("seen", "tables", "sentence"),
+    [(SEEN, 0, "determinize"), (SEEN[:2], 3, "not 2, 3 and 3 tables"), (SEEN, 2, "not 3, 3 and 2 tables")],
+)
+def test_a_player_wants_tables_and_as_many_rows_of_each(seen: np.ndarray, tables: int, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        Lowest().act(seen, LEGAL, np.random.default_rng(0), tables=some_tables(tables) if tables else None)
 
 
 def test_a_row_takes_one_number_of_the_stream() -> None:
@@ -206,11 +180,6 @@ def test_random_is_uniform_and_legal() -> None:
     assert (np.abs(counts - 1000) < 4 * np.sqrt(rows * 2 / 9)).all()
 
 
-@pytest.mark.uncompiled
-def test_random_answers_nobody_where_nobody_is_to_act() -> None:
-    assert make_player("random").act(SEEN, LEGAL, np.random.default_rng(0)).tolist()[1:] == [0, NOBODY]
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> None:
     batch = begun(make_batch(variant, 12, seed=3))
@@ -230,16 +199,6 @@ def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> Non
         batch.step(actions)
         if batch.over.any():
             break
-
-
-def test_one_table_imagined() -> None:
-    table = begun(Table("nonesuch", seed=3))
-    table.act("some")
-    one = table.determinize(np.random.default_rng(8))
-    assert (one.shape, one.dtype) == ((1,), TABLE)
-    assert one.tobytes() == table.sample_hidden(int(table.row.seat), np.random.default_rng(8)).get_state()
-    held = [cards_in(table.row.hands[seat]) == cards_in(one[0].hands[seat]) for seat in range(4)]
-    assert held == [seat == table.row.seat for seat in range(4)]
 
 
 def test_all_rows_and_chosen_rows() -> None:
