@@ -154,18 +154,6 @@ def test_list_cuts_nothing_on_a_narrow_terminal(what: str, run: Run, monkeypatch
     assert (status, "…" in out) == (0, False)
 
 
-def test_list_of_one_game_shows_defaults_and_allowed_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    status, out, _ = run("list", "noms")
-    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
-    assert status == 0
-    assert "sniped_whist" not in out
-    assert "101" in lines["target"]
-    assert "10 *" in lines["min_bid"]
-    assert "1 to 10000, null" in lines["target"]
-    assert '"joint"' in lines["tie"]
-
-
 def test_demo_shows_one_deal_of_each_game_if_asked(run: Run) -> None:
     status, out, err = run("demo", "--games")
     assert (status, err) == (0, "")

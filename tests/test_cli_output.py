@@ -80,17 +80,6 @@ def test_no_width_cuts_a_figure(width: int) -> None:
     assert width < 60 or max(map(len, text.splitlines())) <= width
 
 
-def test_a_table_fits_also_where_its_signs_are_spelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
-    monkeypatch.setattr(sys, "stdout", stream)
-    never_fail_on_signs()
-    for width in (64, 70, 80):
-        stream.write(printed(width))
-        stream.flush()
-        assert isinstance(stream.buffer, io.BytesIO)
-        assert max(map(len, stream.buffer.getvalue().decode().splitlines())) <= width
-
-
 def test_in_a_file_nothing_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)

@@ -107,13 +107,6 @@ def test_nothing_in_a_record_reaches_the_terminal_as_it_is(run: Run, games: Path
         assert (out + err).replace("\n", "").isprintable(), command
 
 
-def test_record_prints_to_standard_output(run: Run) -> None:
-    status, out, err = run("record", "sniped_whist", "--seats", "5", "--player", "random", "--out", "-")
-    assert status == 0
-    assert json.loads(out)["seats"] == 5
-    assert err == "1 deal of 1 match written to -\n"
-
-
 def test_ctrl_c_leaves_nothing_behind(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*arguments: Any) -> Iterator[records.Record]:
         yield next(record_matches("noms"))
@@ -124,10 +117,6 @@ def test_ctrl_c_leaves_nothing_behind(run: Run, tmp_path: Path, monkeypatch: pyt
     status, out, err = run("record", "noms", "--out", path)
     assert (status, out, err) == (130, "", f"noms: stopped by Ctrl-C; {path} is not written\n")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_check_of_good_records(run: Run, games: Path) -> None:
-    assert run("check", games) == (0, f"{games}: 6 deals of 2 matches, 0 disagreements, 0 damaged lines\n", "")
 
 
 def test_check_prints_every_disagreement_and_goes_on(run: Run, games: Path) -> None:
@@ -182,15 +171,6 @@ def test_replay_from_a_seat_does_not_name_the_partner() -> None:
         if record["partner"] is not None:
             assert f"partner seat {record['partner']}" in "\n".join(deal_lines(record))
             assert "partner" not in "\n".join(deal_lines(record, seat=0))
-
-
-def test_replay_shows_what_is_not_cards(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "games.jsonl"
-    write_records(path, record_matches("nonesuch", seed=2))
-    _, out, _ = run("replay", path)
-    assert "  turn-up  " in out
-    assert "the Excuse with seat" in out
-    assert " leads as " in out
 
 
 def recorded(table: Table, words: str) -> records.Record:
