@@ -121,7 +121,7 @@ class FlatMC(RowsPlayer):
         self._search(tables, seeds, actions)
 
     def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
-        def search(first: int, end: int, _part: int) -> None:
+        def search_part(first: int, end: int, _part: int) -> None:
             try:
                 work = self._spare.pop()
             except IndexError:
@@ -129,7 +129,7 @@ class FlatMC(RowsPlayer):
             search_rows(tables, first, end, seeds, self.endings, work, actions)
             self._spare.append(work)
 
-        self._row_threads.run(len(tables), search)
+        self._row_threads.run(len(tables), search_part)
 
 
 class PIMC(FlatMC):

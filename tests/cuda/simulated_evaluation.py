@@ -134,12 +134,12 @@ def test_tournament(tmp_path: Path, run: Run) -> None:
 
 def test_the_commands(tmp_path: Path, run: Run) -> None:
     words = ["--variant", "big_ships", "--seats", 3, "--option", "start_cards=1", "--json", tmp_path / "found.json"]
-    for device, limit, where in (("cuda", [], "cuda"), ("auto", [], "cuda"), ("auto", ["--limit", 60], None)):
-        more = ["--device", device, *limit, "--deals", 2, "--matches", 2 * (device == "cuda")]
+    for device in ("cuda", "auto"):
+        more = ["--device", device, "--deals", 2, "--matches", 2 * (device == "cuda")]
         status, out, _ = run("evaluate", "random", "greedy", *words, *more)
         assert status == 0
-        assert ("games in" in out, " on a GPU" in out) == (True, where == "cuda")
-        assert json.loads((tmp_path / "found.json").read_text())["games"][0].get("device") == where
+        assert ("games in" in out, " on a GPU" in out) == (True, True)
+        assert json.loads((tmp_path / "found.json").read_text())["games"][0].get("device") == "cuda"
     assert run("crossplay", "greedy", "random", *words, "--deals", 2, "--device", "cuda")[0] == 0
     assert json.loads((tmp_path / "found.json").read_text())["device"] == "cuda"
 
@@ -157,7 +157,7 @@ def test_players_that_have_no_form_for_a_gpu(command: str, tmp_path: Path, run: 
     assert_refused(run(command, "chess", *game_words, "--device", "cuda"), "there is no player 'chess'")
     assert_refused(run(command, "chess", *game_words, "--device", "auto"), "there is no player 'chess'")
     if command != "crossplay":
-        assert_refused(run(command, "greedy", *game_words, "--limit", 1, "--device", "cuda"), "kept on the processor only")
+        assert_refused(run(command, "greedy", *game_words, "--limit", 1, "--device", "cuda"), "only programs")
 
 
 def test_what_does_not_go_together() -> None:
