@@ -35,29 +35,17 @@ def every_command(run: Run, folder: Path) -> list[tuple[int, str, str]]:
     return [run("benchmark", *words) for words in (check, report, ("score", folder))]
 
 
-NUMBERS = [
-    "1e999",
-    "-1e999",
-    "NaN",
-    "Infinity",
-    "1" + "0" * 400,
-    "-9223372036854775809",
-    '"x"',
-    "null",
-    "true",
-    "[" * 900 + "]" * 900,
-]
+NUMBERS = ["1e999", "NaN", "1" + "0" * 400, "-9223372036854775809", '"x"', "null", "[" * 900 + "]" * 900, "[" * 100_000]
 
 
-@pytest.mark.parametrize("number", [*NUMBERS, "[" * 100_000])
-@pytest.mark.parametrize("place", ["points", "error", "deals", "value", "low", "gap", "nonesuch", "player_sha256"])
+@pytest.mark.parametrize(
+    ("place", "number"),
+    [
+        *(("points", number) for number in NUMBERS),
+        *((place, "true") for place in ("error", "deals", "value", "low", "gap", "nonesuch", "player_sha256")),
+    ],
+)
 def test_damaged_scores_are_a_sentence(run: Run, entry: Path, place: str, number: str) -> None:
-    if (place, number) == ("player_sha256", '"x"'):
-        number = "5"
-    if (place, number) == ("player_sha256", "null"):
-        number = "{}"
-    if place == "nonesuch" and number == '"x"':
-        number = "[]"
     file = entry / "scores.json"
     text, made = re.subn(rf'"{place}": (?:[^,{{\[\n]+|(?=[{{\[]))', f'"{place}": {number}, "rest": ', file.read_text(), count=1)
     assert made

@@ -15,6 +15,7 @@ from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import BLOCK, AgentSpec
 from noms_training.agents.table_pool import AtTables, TablePool, play, play_deal_by_deal
 from noms_training.evaluation import duplicate as module
+from noms_training.evaluation.behaviour_stats import roles
 from noms_training.evaluation.block_store import NothingPlayedError
 from noms_training.evaluation.comparison import Comparison, compare, size_features
 from noms_training.evaluation.duplicate import (
@@ -28,7 +29,6 @@ from noms_training.evaluation.duplicate import (
     game_values,
     line_ups,
 )
-from noms_training.evaluation.roles import roles
 from noms_training.evaluation.statistics import estimate
 from tests.training.fakes import FIRST, STUBBORN, rules
 

@@ -28,13 +28,9 @@ Curve = np.ndarray
 
 def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
     """The learning curves of an entry, of each game those of all seeds that have one; EntryError if a file holds none."""
-    found: dict[str, list[Curve]] = {}
-    for name in entry.games:
-        for seed in entry.seeds:
-            path = folder / RUNS / name / str(seed) / CURVE
-            if path.is_file():
-                found.setdefault(name, []).append(read_curve(path))
-    return found
+    files = {name: [folder / RUNS / name / str(seed) / CURVE for seed in entry.seeds] for name in entry.games}
+    curves = {name: [read_curve(path) for path in paths if path.is_file()] for name, paths in files.items()}
+    return {name: runs for name, runs in curves.items() if runs}
 
 
 def read_curve(path: Path) -> Curve:
@@ -89,23 +85,23 @@ def mean_curve(runs: Sequence[Curve], column: str) -> tuple[np.ndarray, np.ndarr
 
 def _draw_runs(axes: Any, runs: Sequence[Curve], entry: str, number: int, column: str) -> None:
     at, values = mean_curve(runs, column)
+    _draw_line(axes, at, values.mean(axis=0), entry, number)
+    band(axes, at, values.min(axis=0), values.max(axis=0), COLOURS[number % len(COLOURS)])
+
+
+def _draw_line(axes: Any, at: np.ndarray, values: np.ndarray, entry: str, number: int, steps: str = "default") -> None:
+    """The line of the entry with this number, which has its colour and style in all pictures."""
     colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
-    axes.plot(at, values.mean(axis=0), style, color=colour, label=as_label(entry), linewidth=1.4)
-    band(axes, at, values.min(axis=0), values.max(axis=0), colour)
+    axes.plot(at, values, style, color=colour, label=as_label(entry), drawstyle=steps, linewidth=1.4)
 
 
 def draw_profiles(scores: Mapping[str, Sequence[float]]) -> bytes:
     """Performance profiles: the share of games and seeds in which an entry has more than a score."""
     picture, (axes,) = panels(1, COMMAND, (7.0, 3.5))
-    low = min(0.0, *(min(found) for found in scores.values())) - 0.05
-    high = max(1.0, *(max(found) for found in scores.values())) + 0.05
+    low, high = min(0.0, *map(min, scores.values())) - 0.05, max(1.0, *map(max, scores.values())) + 0.05
     at = np.linspace(low, high, PROFILE_STEPS)
-    for number, (entry, found) in enumerate(scores.items()):
-        share = (np.array(found)[:, None] > at).mean(axis=0)
-        style = STYLES[number // len(COLOURS) % len(STYLES)]
-        axes.plot(
-            at, share, style, color=COLOURS[number % len(COLOURS)], label=as_label(entry), drawstyle="steps-post", linewidth=1.4
-        )
+    for number, (entry, of_runs) in enumerate(scores.items()):
+        _draw_line(axes, at, (np.array(of_runs)[:, None] > at).mean(axis=0), entry, number, "steps-post")
     axes.set_xlabel(f"score (0: {ZERO}, 1: {ONE})")
     axes.set_ylabel("share of games and seeds above it")
     axes.legend(fontsize=8, frameon=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,8 @@ class Scored:
 
     def all(self, what: str = "score", part: str = "core") -> Mapping[str, float]:
         """A figure over all games."""
-        found: Mapping[str, float] = self.scores[part]["all"][what]
-        return found
+        figure: Mapping[str, float] = self.scores[part]["all"][what]
+        return figure
 
 
 def read_scored(folders: Sequence[Path]) -> list[Scored]:
@@ -57,17 +58,16 @@ def read_scored(folders: Sequence[Path]) -> list[Scored]:
     Raises:
         EntryError: one is not, or two have the same name.
     """
-    found = [Scored(folder, read_entry(folder), read_scores(folder)) for folder in folders]
-    for one in found:
-        if not one.scores.get("core"):
-            raise EntryError(f"the part core of {one.folder} is not scored")
-        if tuple(one.scores["core"]["games"]) != one.entry.games or one.scores["seeds"] != [*one.entry.seeds]:
-            raise EntryError(f"the scores in {one.folder} are not of all its games and seeds: score it again")
-    names = [one.name for one in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise EntryError(f"two entries have the name {twice[0]!r}")
-    return sorted(found, key=lambda one: (one.entry.games != tuple(GAMES), -one.all()["value"]))
+    entries = [Scored(folder, read_entry(folder), read_scores(folder)) for folder in folders]
+    for entry in entries:
+        if not entry.scores.get("core"):
+            raise EntryError(f"the part core of {entry.folder} is not scored")
+        if tuple(entry.scores["core"]["games"]) != entry.entry.games or entry.scores["seeds"] != [*entry.entry.seeds]:
+            raise EntryError(f"the scores in {entry.folder} are not of all its games and seeds: score it again")
+    for name, times in Counter(entry.name for entry in entries).items():
+        if times > 1:
+            raise EntryError(f"two entries have the name {name!r}")
+    return sorted(entries, key=lambda entry: (entry.entry.games != tuple(GAMES), -entry.all()["value"]))
 
 
 def interval(figure: Mapping[str, float]) -> str:
@@ -140,10 +140,11 @@ def speed_table(entries: Sequence[Scored]) -> Table:
 
 def cross_table(entries: Sequence[Scored]) -> Table:
     """The mean points of a seed alone among another, of each entry and game."""
-    found = [(one.name, one.scores["cross_play"]) for one in entries if one.scores.get("cross_play")]
-    played = games_of(entries)
-    rows = [(name, *(f"{games[game]['gap']:+z.2f}" if game in games else "" for game in played)) for name, games in found]
-    return ("entry", *played), rows
+    games, rows = games_of(entries), list[Row]()
+    for one in entries:
+        if tables := one.scores.get("cross_play"):
+            rows.append((one.name, *(f"{tables[game]['gap']:+z.2f}" if game in tables else "" for game in games)))
+    return ("entry", *games), rows
 
 
 def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None, dict[str, bytes]]]:
@@ -161,9 +162,8 @@ def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None
         yield "Scores in fields that search", "The same in the fields that search.", score_table(entries, "search"), {}
     whole = [one for one in entries if len(one.entry.games) > 1]
     if whole:
-        by_run = {
-            one.name: [score for game in one.scores["core"]["games"].values() for score in game["seeds"]] for one in whole
-        }
+        games = {one.name: one.scores["core"]["games"].values() for one in whole}
+        by_run = {name: [score for game in of_entry for score in game["seeds"]] for name, of_entry in games.items()}
         says = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
         yield "Performance profiles", says, None, {"profiles": draw_profiles(by_run)}
     curves = {one.name: curves_of(one.entry, one.folder) for one in entries}
@@ -171,11 +171,10 @@ def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None
     if curves:
         says = "The mean of the seeds, and from the lowest to the highest of them."
         yield "Learning curves", says, speed_table(entries), {"curves": draw_curves(curves)}
-    if any(one.scores.get("cross_play") for one in entries):
+    if crossed := [one for one in entries if one.scores.get("cross_play")]:
         pictures = {
             f"cross-play-{file_name(one.name)}": draw_cross_play(one.name, one.scores["cross_play"], one.entry.seeds)
-            for one in entries
-            if one.scores.get("cross_play")
+            for one in crossed
         }
         says = "Points a deal of a seed alone among another; the mean is below 0 where seeds have found different conventions."
         yield "Cross-play", says, cross_table(entries), pictures
@@ -202,10 +201,8 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     entries = read_scored(folders)
     out.mkdir(parents=True, exist_ok=True)
     title = "Noms benchmark"
-    page = [
-        f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style><h1>{title}</h1>"
-    ]
-    text = [f"# {title}\n"]
+    top = f"<meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
+    page, text = [f"<!DOCTYPE html><html lang='en'>{top}<h1>{title}</h1>"], [f"# {title}\n"]
     for head, says, table, pictures in sections(entries):
         page.append(f"<h2>{html.escape(head)}</h2><p>{html.escape(says)}</p>")
         text.append(f"## {markdown_text(head)}\n\n{markdown_text(says)}\n")

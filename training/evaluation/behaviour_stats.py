@@ -1,4 +1,4 @@
-"""Behaviour of players: rates and means that people can read ("probes"), from tables at the end of a deal.
+"""Behaviour of players: rates and means that people can read ("probes"), and roles, from tables at the end of a deal.
 
 | games | probe | mean over | of |
 |---|---|---|---|
@@ -44,9 +44,10 @@ from noms_env.core.cards import SUIT_CARDS, has, suit_of
 from noms_env.core.state import MAX_SEATS, SINGLE_DEAL
 from noms_env.core.tricks import beats, follow
 from noms_env.variants import Rules
-from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
+from noms_env.variants.families import AUCTION, EXACT_BID, PLAIN, SHARES
 
 SEATS = np.arange(MAX_SEATS)
+PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 PARTNER, DEFENDER = range(2)
 COULD, DID = range(2)
 
@@ -273,3 +274,24 @@ def count_overtakes(order, hands, suits, trump_cards, seats, tricks, declarer, p
             gone |= 1 << card
             if card == nominated:
                 return
+
+
+def roles(rules: Rules, tables: np.recarray, hero: np.ndarray) -> list[tuple[str, list[str], np.ndarray]]:
+    """Groupings of games: what each is called, the names of its groups, and the number of each game's group, shape (n,)."""
+    family = rules.variant.family
+    place = (hero - tables.dealer - 1) % rules.seats
+    groupings = [("caller" if family != PLAIN else "seat after the dealer", list(PLACES[: rules.seats]), place)]
+    if family == AUCTION:
+        role = np.where(tables.declarer == hero, 0, np.where(tables.partner == hero, 1, 2))
+        role = np.where(tables.declarer < 0, 3, role)
+        groupings.insert(0, ("role", ["declarer", "partner", "defender", "passed out"], role))
+    if rules.variant.passes_out:
+        groupings.append(("deal", ["first", "after pass-out"], (tables.deal > 0).astype(np.int64)))
+    if family == EXACT_BID:
+        sizes = sorted(set(rules.schedule))
+        groupings.append(("cards", [str(size) for size in sizes], np.searchsorted(sizes, tables.deal_size)))
+    if family == SHARES:
+        call = tables.call[np.arange(len(tables)), hero]
+        calls = np.unique(call)
+        groupings.insert(0, ("call", [CALL_WORDS[number] for number in calls], np.searchsorted(calls, call)))
+    return groupings

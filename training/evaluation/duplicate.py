@@ -46,8 +46,7 @@ from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec, deals_at_once, device_of
 from ..agents.table_pool import OnGpu, TablePool, play_deal_by_deal
 from ..text import printable
-from .behaviour_stats import SEATS, Tally, count_deals
-from .roles import roles
+from .behaviour_stats import SEATS, Tally, count_deals, roles
 from .statistics import Groups
 
 
