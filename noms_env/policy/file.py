@@ -24,6 +24,7 @@ from noms_env._files import open_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.observation.features import differing_options
 from noms_env.observation.layout import layout_digest
+from noms_env.policy import attention
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.inference import shapes_of
 from noms_env.variants import Rules, RulesError, game, given_options, make_rules
@@ -37,8 +38,11 @@ MAX_HEADER = 1 << 20
 MAX_FILE = 1 << 30
 MAX_RULES = 1000
 PACKAGES = ("noms-env", "numpy", "numba", "safetensors", "torch")
-NETWORK_KEYS = {"width": (4, 8192), "blocks": (0, 8192), "card_width": (1, 8192), "scorer_width": (0, 512)}
-"""The sizes of a network, and the least and the most that each may be."""
+NETWORKS = {
+    "mlp": {"width": (4, 8192), "blocks": (0, 8192), "card_width": (1, 8192), "scorer_width": (0, 512)},
+    "attention": {"token_width": (4, 8192), "layers": (1, 64), "heads": (1, 64), "card_width": (1, 8192)},
+}
+"""The sizes of each kind of network, and the least and the most that each may be; a file names a kind other than `mlp`."""
 TYPES = {
     **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
     **{"card_features": bool, "trick_features": bool, "options": list},
@@ -61,7 +65,7 @@ class PolicyInfo:
 
     Attributes:
         rule_sets: the rules of the tables on which it was trained.
-        network: `width`, `blocks`, `card_width` and `scorer_width` (0 of older files).
+        network: its sizes, see `NETWORKS` (`scorer_width` is 0 of older files), and its `kind` if that is not `mlp`.
         training: the configuration of the training run, plain values.
         seed: of the training run.
         decisions: number of decisions that it was trained on.
@@ -74,7 +78,7 @@ class PolicyInfo:
     """
 
     rule_sets: tuple[Rules, ...]
-    network: dict[str, int]
+    network: dict[str, Any]
     training: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     decisions: int = 0
@@ -95,6 +99,16 @@ class PolicyInfo:
         return make_encoding(self.rule_sets, self.card_features, self.options, self.trick_features)
 
 
+def parameter_shapes(encoding: Encoding, network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the parameters of an actor that sees what an encoding gives; `network` as in `PolicyInfo`."""
+    return attention.shapes_of(encoding, network) if kind_of(network) == "attention" else shapes_of(encoding, network)
+
+
+def kind_of(network: Mapping[str, Any]) -> str:
+    """The kind of a network: `mlp` or `attention`."""
+    return str(network.get("kind", "mlp"))
+
+
 def package_versions() -> dict[str, str]:
     """Versions of the packages that have to do with a policy, as far as they are installed."""
     found = {}
@@ -111,7 +125,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
 
     Args:
         path: where.
-        tensors: the actor's parameters, float32, named and shaped as `inference.shapes_of` says.
+        tensors: the actor's parameters, float32, named and shaped as `parameter_shapes` says.
         info: what they are.
 
     Raises:
@@ -120,7 +134,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     """
     encoding = info.encoding
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    _check_tensors(arrays, shapes_of(encoding, info.network), "the policy")
+    _check_tensors(arrays, parameter_shapes(encoding, info.network), "the policy")
     document = {
         "format": FORMAT,
         "rules": [
@@ -172,7 +186,7 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
     encoding = info.encoding
     if document["encoding"] != encoding.digest:
         raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
-    _check_tensors(tensors, shapes_of(encoding, info.network), str(file))
+    _check_tensors(tensors, parameter_shapes(encoding, info.network), str(file))
     return info, encoding, tensors
 
 
@@ -276,12 +290,21 @@ def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
         raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
 
 
-def _network(file: Path, sizes: Any) -> dict[str, int]:
-    sizes = {"scorer_width": 0, **sizes} if isinstance(sizes, dict) else sizes
-    is_known = isinstance(sizes, dict) and set(sizes) == set(NETWORK_KEYS) and all(type(size) is int for size in sizes.values())
-    if not is_known or not all(least <= sizes[name] <= most for name, (least, most) in NETWORK_KEYS.items()):
-        raise PolicyFileError(f"{file} gives no size of a network: {', '.join(NETWORK_KEYS)}")
-    return dict(sizes)
+def _network(file: Path, sizes: Any) -> dict[str, Any]:
+    sizes = dict(sizes) if isinstance(sizes, dict) else {}
+    kind = sizes.pop("kind", "mlp")
+    if not isinstance(kind, str) or kind not in NETWORKS:
+        raise PolicyFileError(f"{file} has a network of the kind {str(kind)[:40]!r}; there are {', '.join(NETWORKS)}")
+    keys = NETWORKS[kind]
+    sizes = {"scorer_width": 0, **sizes} if kind == "mlp" else sizes
+    is_known = set(sizes) == set(keys) and all(type(size) is int for size in sizes.values())
+    if not is_known or not all(least <= sizes[name] <= most for name, (least, most) in keys.items()):
+        raise PolicyFileError(f"{file} gives no size of a network: {', '.join(keys)}")
+    if kind == "mlp":
+        return sizes
+    if sizes["token_width"] % sizes["heads"]:
+        raise PolicyFileError(f"{file} has {sizes['heads']} heads, which do not divide its token_width, {sizes['token_width']}")
+    return {"kind": kind, **sizes}
 
 
 def _check_tensors(tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]], what: str) -> None:

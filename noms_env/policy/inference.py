@@ -49,7 +49,12 @@ def shapes_of(encoding: Encoding, network: Mapping[str, int]) -> dict[str, tuple
             "scorer.context.bias": (units,),
             "scorer.out": (units,),
         }
-    return shapes | {
+    return shapes | shapes_of_head(width, card_width)
+
+
+def shapes_of_head(width: int, card_width: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the parameters of the last layer."""
+    return {
         "head.cards": (CARDS, card_width),
         "head.play.weight": (card_width, width),
         "head.nominate.weight": (card_width, width),
@@ -116,7 +121,7 @@ class Forward:
             as_panels(weight),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
-            *_scorer(encoding, exact, head_bias[len(encoding.choices) :]),
+            *scorer_parts(encoding, exact, head_bias[len(encoding.choices) :]),
             _copies(encoding.index[:, copied], encoding.extended_size or OBSERVATION_SIZE),
             *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
@@ -157,10 +162,10 @@ class Forward:
         return verdict, shares if probabilities else actions
 
 
-def _scorer(
+def scorer_parts(
     encoding: Encoding, exact: Mapping[str, np.ndarray], context_bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """`counted`, `card`, `own` and `out` of a `Forward`."""
+    """`counted`, `card`, `own` and `out` of a `Forward`; without a scorer they have no units."""
     columns = encoding.card_columns
     starts = encoding.index[IDENTITY, columns[0]].astype(np.int64) - encoding.choices[0]
     if "scorer.out" not in exact:
@@ -223,24 +228,29 @@ def folded_layers(encoding: Encoding, exact: Mapping[str, np.ndarray]) -> Layers
     """From parameters as `shapes_of` lists them, in float64."""
     count = sum(name.startswith("trunk.layers.") for name in exact) // 2
     of_blocks = [(exact[f"trunk.layers.{block}.weight"], exact[f"trunk.layers.{block}.bias"]) for block in range(count)]
-    cards = exact["head.cards"]
-    head = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
-    last, last_bias = np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
+    last, last_bias = layer_of_head(encoding, exact)
     if "scorer.out" in exact:
         last = np.concatenate([last, exact["scorer.context.weight"]])
         last_bias = np.concatenate([last_bias, exact["scorer.context.bias"]])
     return Layers(
         exact["trunk.first.weight"] * encoding.scale,
         exact["trunk.first.bias"],
-        [_behind_norm(exact, block, *layer) for block, layer in enumerate(of_blocks)],
-        *_behind_norm(exact, count, last, last_bias),
+        [behind_norm(exact, f"trunk.norms.{block}", *layer) for block, layer in enumerate(of_blocks)],
+        *behind_norm(exact, f"trunk.norms.{count}", last, last_bias),
     )
 
 
-def _behind_norm(
-    exact: Mapping[str, np.ndarray], norm: int, weight: np.ndarray, bias: np.ndarray
+def layer_of_head(encoding: Encoding, exact: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Weight, shape (n_choices, width), and bias of the one linear layer that the last one is."""
+    cards = exact["head.cards"]
+    head = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
+    return np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
+
+
+def behind_norm(
+    exact: Mapping[str, np.ndarray], norm: str, weight: np.ndarray, bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """A layer with the scale and shift of the norm before it folded in."""
-    scaled: np.ndarray = weight * exact[f"trunk.norms.{norm}.weight"]
-    shifted: np.ndarray = bias + weight @ exact[f"trunk.norms.{norm}.bias"]
+    scaled: np.ndarray = weight * exact[f"{norm}.weight"]
+    shifted: np.ndarray = bias + weight @ exact[f"{norm}.bias"]
     return scaled, shifted

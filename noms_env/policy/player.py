@@ -20,8 +20,9 @@ from noms_env.core.actions import NUM_ACTIONS, span
 from noms_env.core.chance import Seeds, draw_seeds
 from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import OBSERVATION_SIZE, START
+from noms_env.policy.attention import AttentionForward
 from noms_env.policy.encoding import Encoding
-from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info, read_policy
+from noms_env.policy.file import PolicyFileError, PolicyInfo, kind_of, read_info, read_policy
 from noms_env.policy.inference import Forward
 from noms_env.policy.inference_kernels import FINE, OTHER_RULES
 from noms_env.variants import VARIANTS, Rules
@@ -56,7 +57,11 @@ class PolicyPlayer:
         """
         self.info, self.encoding, self.temperature = info, encoding, _checked_temperature(temperature)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.forward = Forward.folded(encoding, tensors)
+            self.forward: Forward | AttentionForward
+            if kind_of(info.network) == "attention":
+                self.forward = AttentionForward.folded(encoding, tensors, info.network["heads"])
+            else:
+                self.forward = Forward.folded(encoding, tensors)
         if not self.forward.is_finite():
             raise PolicyFileError("the policy holds numbers that are too large to reckon with")
 

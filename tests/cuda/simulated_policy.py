@@ -21,7 +21,7 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import GAMES, VARIANTS
 from tests.agreement import random_table
 from tests.cuda.agreement import Both, Plan
-from tests.policy.test_player import NETWORK, SMALL, made_player, rules_of, tensors_of
+from tests.policy.test_player import ATTENTION, NETWORK, SMALL, made_player, rules_of, tensors_of
 
 TABLES = 4
 """More than `policies.TOGETHER` of the simulator, and no multiple of it."""
@@ -128,8 +128,12 @@ def test_names_lead_to_policies_on_the_gpu() -> None:
         load_policy("noms", numbers="float16")
 
 
-@pytest.mark.parametrize("network", [SMALL, NETWORK, SMALL | {"blocks": 0}], ids=["no scorer", "nothing counted", "no blocks"])
-def test_networks_without_some_of_their_parts(network: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "network",
+    [SMALL, NETWORK, SMALL | {"blocks": 0}, ATTENTION],
+    ids=["no scorer", "nothing counted", "no blocks", "attention"],
+)
+def test_networks_of_other_parts(network: dict[str, Any]) -> None:
     actor, cpu = made_player(rules_of("down_up", "small_ships"), network)
     player = GpuPolicy(cpu, tensors_of(actor), "float32")
     both = both_for(cpu)

@@ -28,7 +28,7 @@ from noms_env.variants import game, given_options, make_rules
 from noms_training.agents.registry import agent_spec
 from tests.commands import disk_full
 from tests.envs.play import KINDS
-from tests.policy.test_player import NETWORK, SMALL, decisions, make_actor, rules_of, save_small, tensors_of
+from tests.policy.test_player import ATTENTION, NETWORK, SMALL, decisions, make_actor, rules_of, save_small, tensors_of
 
 INFO = PolicyInfo(
     (*rules_of("up_down"), make_rules(game("up_down"), 3, {"schedule": "up", "ranks": 7})),
@@ -140,6 +140,10 @@ DOCUMENTS = {
     "rules: options": (setter(rules=[{"variant": "noms", "seats": 4, "options": {"min_bid": {}}}]), "min_bid must be"),
     "network": (setter(network={"width": 5, "blocks": 1}), "gives no size of a network"),
     "width": (setter(network=SMALL | {"width": 10**9}), "gives no size of a network"),
+    "kind": (setter(network=ATTENTION | {"kind": "recurrent"}), "kind 'recurrent'; there are mlp, attention"),
+    "size of another kind": (setter(network=ATTENTION | {"width": 20}), "gives no size of a network: token_width, layers"),
+    "heads": (setter(network=ATTENTION | {"heads": 3}), "has 3 heads, which do not divide its token_width, 20"),
+    "other kind": (setter(network=ATTENTION), "tensor 'score'"),
     "blocks": (setter(network=SMALL | {"blocks": 2}), "lacks the tensor 'trunk.layers.1.bias'"),
     "other width": (setter(network=SMALL | {"width": 6}), r"has 'trunk.first.weight' as float32 of shape \(5, .* \(6, "),
 }

@@ -38,6 +38,7 @@ from tests.cases import some_uncompiled
 NETWORK = {"width": 40, "blocks": 2, "card_width": 6, "scorer_width": 7}
 """Unequal sizes, of which none fills its tiles."""
 SMALL = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 0}
+ATTENTION: dict[str, Any] = {"kind": "attention", "token_width": 20, "layers": 2, "heads": 4, "card_width": 6}
 
 
 def rules_of(*variants: str) -> tuple[Rules, ...]:
@@ -45,7 +46,7 @@ def rules_of(*variants: str) -> tuple[Rules, ...]:
     return tuple(make_rules(game(name)) for name in variants)
 
 
-def make_actor(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int = 0, encoding: Encoding | None = None) -> Actor:
+def make_actor(rule_sets: tuple[Rules, ...], network: dict[str, Any], seed: int = 0, encoding: Encoding | None = None) -> Actor:
     """A network with numbers that leave no part without effect."""
     encoding = encoding or make_encoding(rule_sets)
     torch.manual_seed(seed)
@@ -63,7 +64,7 @@ def tensors_of(actor: Actor) -> dict[str, np.ndarray]:
     return {name: tensor.numpy() for name, tensor in actor.state_dict().items()}
 
 
-def made_player(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int = 0) -> tuple[Actor, PolicyPlayer]:
+def made_player(rule_sets: tuple[Rules, ...], network: dict[str, Any], seed: int = 0) -> tuple[Actor, PolicyPlayer]:
     """The same policy in torch and as a player."""
     actor = make_actor(rule_sets, network, seed)
     return actor, PolicyPlayer(PolicyInfo(rule_sets, network), make_encoding(rule_sets), tensors_of(actor))
@@ -104,9 +105,14 @@ def by_torch(actor: Actor, player: PolicyPlayer, seen: np.ndarray, legal: np.nda
     return out
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_probabilities_are_those_of_torch(variant: str) -> None:
-    actor, player = made_player(rules_of(variant), {"width": 256, "blocks": 3, "card_width": 64})
+WIDE: dict[str, Any] = {"width": 256, "blocks": 3, "card_width": 64}
+OF_TWO_KINDS: list[tuple[str, dict[str, Any]]] = [(variant, WIDE) for variant in VARIANTS]
+OF_TWO_KINDS += [(variant, ATTENTION) for variant in ("nonesuch", "small_ships", "down_up")]
+
+
+@pytest.mark.parametrize(("variant", "network"), OF_TWO_KINDS)
+def test_probabilities_are_those_of_torch(variant: str, network: dict[str, Any]) -> None:
+    actor, player = made_player(rules_of(variant), network)
     seen, legal = decisions(player.rule_sets, 300)
     found = player.probabilities(seen, legal)
     assert found.dtype == np.float32
@@ -117,9 +123,9 @@ def test_probabilities_are_those_of_torch(variant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "network", some_uncompiled([NETWORK, SMALL | {"blocks": 0}, {"width": 64, "blocks": 1, "card_width": 3}], 3)
+    "network", some_uncompiled([NETWORK, SMALL | {"blocks": 0}, ATTENTION, ATTENTION | {"layers": 1, "heads": 1}], 4)
 )
-def test_any_size_and_several_games(network: dict[str, int]) -> None:
+def test_any_size_and_several_games(network: dict[str, Any]) -> None:
     rule_sets = (*rules_of("noms", "down_up"), make_rules(game("nonesuch"), 3))
     actor, player = made_player(rule_sets, network)
     seen, legal = decisions(rule_sets, 60)

@@ -23,7 +23,7 @@ from noms_training.publish.plots import SMOOTHED
 from noms_training.publish.runs import BEGUN, CURVE, RunError, read_trained
 from tests.policy.test_player import make_actor, tensors_of
 
-NETWORK = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 3}
+NETWORK: dict[str, Any] = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 3}
 CONFIG = TrainConfig(
     ("nonesuch", "down_up"),
     seats=(3, 4),

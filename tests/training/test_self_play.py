@@ -24,6 +24,7 @@ from noms_training.learn.ppo import update_critic
 from noms_training.learn.train import Trainer
 
 TINY = ActorConfig(width=32, blocks=1, card_width=8, scorer_width=8)
+ATTENTION = ActorConfig(kind="attention", token_width=16, layers=2, heads=2, card_width=8)
 
 
 def tiny(*variants: str, **changes: Any) -> TrainConfig:
@@ -145,6 +146,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
         {"variants": ("down_up", "noms"), "opponents": OpponentsConfig(share=0.5, start=0.0, players=("random",))},
         {"variants": ("big_ships",), "seats": (3, 5), "privileged_critic": False},
         {"variants": ("sniped_whist",), "card_features": False},
+        {"variants": ("small_ships",), "network": ATTENTION, "critic": ATTENTION},
     ],
 )
 def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]) -> None:
@@ -256,8 +258,12 @@ def test_matches_and_single_deals_of_noms(matches: float, expected: list[tuple[b
 @pytest.fixture(scope="module")
 def first_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The policy of a run of one iteration."""
-    folder = tmp_path_factory.mktemp("first")
-    run = Trainer(tiny("down_up"))
+    return save_first_policy(tmp_path_factory.mktemp("first"))
+
+
+def save_first_policy(folder: Path, network: ActorConfig = TINY) -> Path:
+    """The policy of a run of one iteration."""
+    run = Trainer(tiny("down_up", network=network))
     run.iterate()
     run.close()
     write_policy(folder / "policy.safetensors", run.actor, run, None)
@@ -316,11 +322,13 @@ def test_a_run_can_begin_with_a_policy_for_more_tables_than_its_own(tmp_path: Pa
     assert not np.array_equal(player.info.training["seats"], (3, 4))
 
 
-def test_a_run_can_begin_with_a_policy_for_fewer_tables_than_its_own(first_policy: Path, tmp_path: Path) -> None:
-    first = load_policy(first_policy / "policy.safetensors")
+@pytest.mark.parametrize("network", [TINY, ATTENTION], ids=["mlp", "attention"])
+def test_a_run_can_begin_with_a_policy_for_fewer_tables_than_its_own(network: ActorConfig, tmp_path: Path) -> None:
+    initial = save_first_policy(tmp_path, network=network)
+    first = load_policy(initial)
     assert [rules.seats for rules in first.rule_sets] == [4]
-    config = tiny("down_up", seats=(3, 4), initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.0))
-    run = Trainer(config)
+    more: dict[str, Any] = {"network": network, "trick_features": True, "curriculum": CurriculumConfig(critic_warmup=0.0)}
+    run = Trainer(tiny("down_up", seats=(3, 4), initial_policy=str(initial), **more))
     write_policy(tmp_path / "begun.safetensors", run.actor, run, None)
     run.iterate()
     run.close()
@@ -365,8 +373,9 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
         (tiny("down_up", "up_down"), "must be for the games of the run; .* was trained for down_up"),
         (
             tiny("down_up", network=ActorConfig(width=16, blocks=1, card_width=8, scorer_width=8)),
-            "must have the run's network size",
+            "must have the run's kind and size of network",
         ),
+        (tiny("down_up", network=ATTENTION), "must have the run's kind and size of network"),
     ],
 )
 def test_but_not_with_any_policy(first_policy: Path, config: TrainConfig, what: str) -> None:

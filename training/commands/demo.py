@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
@@ -98,7 +98,7 @@ def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
 
 def quick_config(variant: str, seed: int) -> TrainConfig:
     """As little as can be trained."""
-    tiny: dict[str, int] = {"width": 8, "blocks": 0, "card_width": 4}
+    tiny: dict[str, Any] = {"width": 8, "blocks": 0, "card_width": 4}
     ppo = PPOConfig(minibatch_size=64)
     usual = TrainConfig((variant,), seed=seed, decisions=200, tables=8, threads=1, evaluation_deals=4)
     return dataclasses.replace(usual, network=ActorConfig(**tiny, scorer_width=4), critic=NetworkConfig(**tiny), ppo=ppo)

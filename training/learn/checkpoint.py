@@ -23,7 +23,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -441,7 +440,7 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
     config = run.config
     info = PolicyInfo(
         rule_sets=run.encoding.rule_sets,
-        network=asdict(config.network),
+        network=config.network.sizes(),
         training=json.loads(json.dumps(config.as_dict())),
         seed=config.seed,
         decisions=run.decisions,

@@ -15,7 +15,7 @@ import tyro
 
 from noms_env.core.actions import brief
 from noms_env.players.registry import FIRST, NEWEST
-from noms_env.policy.file import PolicyFileError, read_info
+from noms_env.policy.file import NETWORKS, PolicyFileError, read_info
 from noms_env.policy.player import policy_file_of
 
 from ..options import by_default
@@ -62,17 +62,35 @@ Coefficient = Annotated[float, Between(0, 1000)]
 
 @dataclass(frozen=True)
 class NetworkConfig(_Checked):
-    """Size of a network.
+    """Kind and size of a network.
 
     Attributes:
-        width: Units of each layer.
-        blocks: Residual blocks.
-        card_width: Length of a card's embedding.
+        kind: `mlp`: layers on all features; `attention`: over tokens of the cards, the seats and the calls.
+        width: Units of each layer (mlp).
+        blocks: Residual blocks (mlp).
+        card_width: Length of a card's embedding in the last layer.
+        token_width: Numbers of each token (attention).
+        layers: Layers of attention (attention).
+        heads: Heads of each layer, a divisor of `token_width` (attention).
     """
 
+    kind: Literal["mlp", "attention"] = field(default="mlp", kw_only=True)
     width: Annotated[int, Between(4, 8192)] = 128
     blocks: Annotated[int, Between(0, 8192)] = 3
     card_width: Annotated[int, Between(1, 8192)] = 64
+    token_width: Annotated[int, Between(4, 8192)] = field(default=64, kw_only=True)
+    layers: Annotated[int, Between(1, 64)] = field(default=2, kw_only=True)
+    heads: Annotated[int, Between(1, 64)] = field(default=4, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.token_width % self.heads:
+            raise ValueError(f"heads must divide token_width, which is {self.token_width}; {self.heads} do not")
+
+    def sizes(self) -> dict[str, Any]:
+        """What matters for this kind of network, as a policy's file says it."""
+        kind = {} if self.kind == "mlp" else {"kind": self.kind}
+        return kind | {name: getattr(self, name) for name in NETWORKS[self.kind] if hasattr(self, name)}
 
 
 @dataclass(frozen=True)
@@ -80,7 +98,7 @@ class ActorConfig(NetworkConfig):
     """Size of the actor.
 
     Attributes:
-        scorer_width: Hidden units of the small network that scores each card to play, the same for all cards (0: none).
+        scorer_width: Hidden units of the small network that scores each card to play, the same for all cards (0: none; mlp).
     """
 
     scorer_width: Annotated[int, Between(0, 512)] = 32

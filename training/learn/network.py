@@ -1,4 +1,4 @@
-"""The networks: a residual MLP over bytes, an actor and a critic that share no parameter.
+"""The networks: a residual MLP over bytes, or attention over tokens (`attention`); actor and critic share no parameter.
 
     first layer (bytes in) -> ReLU -> `blocks` times x + ReLU(Linear(LayerNorm(x))) -> LayerNorm -> head
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,8 +27,10 @@ from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.policy.encoding import CARDS, Encoding, make_encoding
 from noms_env.policy.file import read_info, read_policy
 from noms_env.policy.player import policy_file_of
+from noms_env.policy.tokens import Tokens
 from noms_env.variants import Rules
 
+from .attention import AttentionTrunk
 from .config import ActorConfig, NetworkConfig, TrainConfig
 from .fused import add_and_normalise
 from .sparse import first_layer
@@ -127,11 +130,12 @@ class CardHead(nn.Module):
 
     def __init__(self, choices: Tensor, config: NetworkConfig) -> None:
         super().__init__()
+        width = config.width if config.kind == "mlp" else config.token_width
         self.register_buffer("choices", choices, persistent=False)
         self.cards = nn.Parameter(torch.randn(CARDS, config.card_width) * config.card_width**-0.5)
-        self.play = nn.Linear(config.width, config.card_width, bias=False)
-        self.nominate = nn.Linear(config.width, config.card_width, bias=False)
-        self.words = nn.Linear(config.width, WORDS, bias=False)
+        self.play = nn.Linear(width, config.card_width, bias=False)
+        self.nominate = nn.Linear(width, config.card_width, bias=False)
+        self.words = nn.Linear(width, WORDS, bias=False)
         self.bias = nn.Parameter(torch.zeros(NUM_ACTIONS))
         with torch.no_grad():
             for layer in (self.play, self.nominate, self.words):
@@ -210,6 +214,8 @@ class Actor(nn.Module):
         config: the size.
     """
 
+    trunk: Any
+
     def __init__(self, scale: Tensor, choices: Tensor, columns: Tensor, config: ActorConfig) -> None:
         super().__init__()
         self.trunk = Trunk(scale, config)
@@ -219,6 +225,8 @@ class Actor(nn.Module):
     @classmethod
     def of(cls, encoding: Encoding, config: ActorConfig) -> Actor:
         """An actor that sees what an encoding gives."""
+        if config.kind == "attention":
+            return AttentionActor(encoding, config)
         choices, columns = (torch.from_numpy(array.astype(np.int64)) for array in (encoding.choices, encoding.card_columns))
         return cls(torch.from_numpy(encoding.scale), choices, columns, config)
 
@@ -251,6 +259,8 @@ class Actor(nn.Module):
 class Critic(nn.Module):
     """The value of the deal for the seat to act, in normalised points."""
 
+    trunk: Any
+
     def __init__(self, scale: Tensor, config: NetworkConfig) -> None:
         super().__init__()
         self.trunk = Trunk(scale, config)
@@ -258,10 +268,65 @@ class Critic(nn.Module):
         with torch.no_grad():
             self.value.weight *= HEAD_GAIN
 
+    @classmethod
+    def of(cls, encoding: Encoding, config: NetworkConfig, privileged: bool) -> Critic:
+        """A critic of what an encoding gives; a privileged one sees the hidden features behind it."""
+        hidden = torch.ones(encoding.n_hidden if privileged else 0)
+        scale = torch.cat([torch.from_numpy(encoding.scale), hidden])
+        return AttentionCritic(encoding, scale, config, privileged) if config.kind == "attention" else cls(scale, config)
+
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Values float32, shape (n,)."""
         head = folded_norm(self.trunk.norms[-1], self.value.weight, self.value.bias, dtype)
         return functional.linear(self.trunk(features, dtype), *head).float().squeeze(-1)
+
+
+class AttentionActor(Actor):
+    """The policy with attention; the legal cards to play are scored by their own tokens."""
+
+    def __init__(self, encoding: Encoding, config: ActorConfig) -> None:
+        nn.Module.__init__(self)
+        choices, tokens = torch.from_numpy(encoding.choices.astype(np.int64)), Tokens.of(encoding)
+        self.trunk = AttentionTrunk(torch.from_numpy(encoding.scale), tokens, choices[: len(tokens.cards)], config)
+        self.head = CardHead(choices, config)
+        self.score = nn.Parameter(torch.randn(config.token_width) * HEAD_GAIN)
+
+    def forward(self, features: Tensor, mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """See `Actor`."""
+        normal, row, card = self.trunk(features, mask, dtype)
+        n, choices = mask.shape
+        weight, bias = folded_norm(self.trunk.norm, *self.head.folded(), dtype)
+        logits = functional.linear(normal[:n], weight, bias).float()
+        scores = (normal[n:] @ (self.score * self.trunk.norm.weight).to(dtype)).float()
+        return logits.flatten().index_add(0, row * choices + card, scores).view(-1, choices)
+
+    @torch.no_grad()
+    def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor, Tensor], Tensor]:
+        """See `Actor`."""
+        actor = copy.deepcopy(self).requires_grad_(False)
+        return lambda features, mask: actor(features, mask, dtype)
+
+
+class AttentionCritic(Critic):
+    """The value, by attention; a privileged one sees who holds which card at its token."""
+
+    def __init__(self, encoding: Encoding, scale: Tensor, config: NetworkConfig, privileged: bool) -> None:
+        nn.Module.__init__(self)
+        tokens = Tokens.of(encoding, privileged)
+        cards = torch.from_numpy(encoding.choices[: len(tokens.cards)].astype(np.int64))
+        self.trunk = AttentionTrunk(scale, tokens, cards, config)
+        self.value = nn.Linear(config.token_width, 1)
+        with torch.no_grad():
+            self.value.weight *= HEAD_GAIN
+
+    def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Values float32, shape (n,)."""
+        normal, _, _ = self.trunk(features, None, dtype)
+        return (
+            functional.linear(normal, *folded_norm(self.trunk.norm, self.value.weight, self.value.bias, dtype))
+            .float()
+            .squeeze(-1)
+        )
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
@@ -316,14 +381,19 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
         places = encoding.places_of(of_policy)
     except ValueError as error:
         raise ValueError(f"a run must see all that its initial policy sees; of {name}, {error}") from error
-    old = tensors["trunk.first.weight"]
-    tensors["trunk.first.weight"] = np.zeros((len(old), encoding.n_features), np.float32)
-    tensors["trunk.first.weight"][:, places] = old
+    columns: dict[str, tuple[Sequence[int] | np.ndarray, int]] = {"trunk.first.weight": (places, encoding.n_features)}
+    if "scorer.card" in tensors:
+        sections = encoding.card_sections
+        columns["scorer.card"] = [sections.index(section) for section in of_policy.card_sections], len(sections)
+    if "trunk.card.weight" in tensors:
+        known, seen = Tokens.of(of_policy), Tokens.of(encoding)
+        columns["trunk.card.weight"] = [seen.card_keys.index(key) for key in known.card_keys], len(seen.card_keys)
+        columns["trunk.seat.weight"] = [seen.seat_keys.index(key) for key in known.seat_keys], len(seen.seat_keys)
+    for key, (where, number) in columns.items():
+        old = tensors[key]
+        tensors[key] = np.zeros((len(old), number), np.float32)
+        tensors[key][:, where] = old
     state = actor.state_dict()
-    if "scorer.card" in state and "scorer.card" in tensors:
-        old, sections = tensors["scorer.card"], encoding.card_sections
-        tensors["scorer.card"] = np.zeros((len(old), len(sections)), np.float32)
-        tensors["scorer.card"][:, [sections.index(section) for section in of_policy.card_sections]] = old
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
-        raise ValueError(f"an initial policy must have the run's network size; {name} has layers of other sizes")
+        raise ValueError(f"an initial policy must have the run's kind and size of network; {name} has layers of other sizes")
     return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}

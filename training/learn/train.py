@@ -100,9 +100,7 @@ class Trainer:
         self.actor = self.new_actor()
         if config.initial_policy:
             self.actor.load_state_dict(initial_parameters(config.initial_policy, self.encoding, self.actor))
-        hidden = torch.ones(self.encoding.n_hidden if config.privileged_critic else 0)
-        scale = torch.cat([torch.from_numpy(self.encoding.scale), hidden])
-        self.critic = Critic(scale, config.critic).to(self.device)
+        self.critic = Critic.of(self.encoding, config.critic, config.privileged_critic).to(self.device)
         self.trainable = self._trainable(self.actor, 0), self._trainable(self.critic, 1)
         tables = config.tables or self._tables_of_a_batch()
         threads, rank = self.threads.threads, self.processes.rank

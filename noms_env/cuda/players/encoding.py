@@ -21,6 +21,7 @@ from noms_env.cuda.players import encoding_kernels as kernels
 from noms_env.cuda.rows import BLOCK, KEPT_VIEWS, launch, zeros
 from noms_env.engine.batch_kernels import WRITE_HIDDEN, WRITE_MASK, WRITE_OBSERVATION
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.policy.attention import AttentionForward
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.inference import Forward
 
@@ -107,7 +108,7 @@ class PolicyRows:
         logits: float32, shape (capacity, outputs): what it writes, without the bias of the last layer.
     """
 
-    def __init__(self, forward: Forward, encoding: Encoding, capacity: int, numbers: str) -> None:
+    def __init__(self, forward: Forward | AttentionForward, encoding: Encoding, capacity: int, numbers: str) -> None:
         """Memory for so many rows, with inputs kept as `float32` or `bfloat16`."""
         units, cards = len(forward.out), len(forward.own)
         outputs, sections = encoding.n_choices + units, max(len(forward.counted), 1)

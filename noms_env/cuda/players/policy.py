@@ -23,7 +23,7 @@ from noms_env.cuda.players.encoding import PolicyRows
 from noms_env.cuda.players.player import Batch, GpuPlayer
 from noms_env.cuda.rows import GpuRows, launch
 from noms_env.players.registry import check_rules
-from noms_env.policy.file import read_policy
+from noms_env.policy.file import kind_of, read_policy
 from noms_env.policy.inference import Layers, folded_layers
 from noms_env.policy.player import PolicyPlayer, policy_file_of
 from noms_env.variants import Rules
@@ -38,8 +38,12 @@ except ModuleNotFoundError:
     needs = "policies on a GPU need torch, which is not installed"
     raise ModuleNotFoundError(f"{needs}: {install_command('train')}", name="torch") from None
 
+from noms_env.cuda.players.attention import AttentionNetwork
+
 TOGETHER = 3 if SIMULATED else 1 << 16
 """Rows that go through the network together, at most; their working memory takes about 10 kB for each."""
+TOGETHER_WITH_ATTENTION = 1 << 13
+"""The same of a network with attention, whose tokens take about 200 kB for each."""
 NUMBERS = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 KEPT_GRAPHS = 16
 STEPS = 8
@@ -88,7 +92,13 @@ class GpuPolicy(GpuPlayer):
         self.player, self.numbers, self.captured, self.temperature = player, numbers, captured, player.temperature
         self.waits, self.draws = False, self.temperature > 0
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
-        self._network = Network(folded_layers(player.encoding, exact), NUMBERS[numbers])
+        self._together = TOGETHER
+        self._network: Callable[[PolicyRows, int], None]
+        if kind_of(player.info.network) == "attention":
+            self._together = min(TOGETHER, TOGETHER_WITH_ATTENTION)
+            self._network = AttentionNetwork(player.encoding, exact, player.info.network["heads"], NUMBERS[numbers], device())
+        else:
+            self._network = Network(folded_layers(player.encoding, exact), NUMBERS[numbers])
         self._room: PolicyRows | None = None
         self._fits: WeakKeyDictionary[GpuRows, Any] = WeakKeyDictionary()
         self._lists: dict[int, RowList] = {}
@@ -175,9 +185,10 @@ class GpuPolicy(GpuPlayer):
 
     def room(self, count: int) -> PolicyRows:
         """The working memory for so many rows: other memory than before if there was not enough."""
-        if self._room is None or self._room.capacity < min(count, TOGETHER):
+        rows = min(count, self._together)
+        if self._room is None or self._room.capacity < rows:
             self._graphs.clear()
-            self._room = PolicyRows(self.player.forward, self.player.encoding, min(count, TOGETHER), self.numbers)
+            self._room = PolicyRows(self.player.forward, self.player.encoding, rows, self.numbers)
         return self._room
 
     def fits(self, rows: GpuRows) -> Any:
@@ -187,8 +198,8 @@ class GpuPolicy(GpuPlayer):
     def _logits(self, tables: Any, count: int, rows: Any) -> Iterator[tuple[PolicyRows, int, int]]:
         """Let the network look at some tables, so many at a time; where its logits are, the first row, and how many."""
         room = self.room(count)
-        for first in range(0, count, TOGETHER):
-            part = min(TOGETHER, count - first)
+        for first in range(0, count, self._together):
+            part = min(self._together, count - first)
             if self.captured and can_capture():
                 self._replay(room, tables, rows, first, part)
             else:
@@ -242,10 +253,10 @@ class Network:
 
     def __init__(self, layers: Layers, dtype: torch.dtype) -> None:
         """Bring the layers to the GPU, as numbers of a type."""
-        device = torch.device("cpu") if SIMULATED else torch.device("cuda", int(cuda.get_current_device().id))
+        where = device()
 
         def on_device(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).to(device=device, dtype=dtype)
+            return torch.from_numpy(array).to(device=where, dtype=dtype)
 
         self.dtype = dtype
         self.first, self.first_bias, self.head = (on_device(part) for part in (layers.first, layers.first_bias, layers.head))
@@ -268,6 +279,11 @@ class Network:
             inputs, logits = from_dlpack(room.inputs), from_dlpack(room.logits)
             self._views = (room, inputs.view(self.dtype), logits)
         return self._views[1:]
+
+
+def device() -> torch.device:
+    """The GPU, or the processor where it is simulated."""
+    return torch.device("cpu") if SIMULATED else torch.device("cuda", int(cuda.get_current_device().id))
 
 
 def can_capture() -> bool:
