@@ -62,7 +62,7 @@ def parts(players: Sequence[str] = (), batches: bool = True) -> Parts:
     kinds = {name.partition(":")[0]: name for name in KINDS}
     for policy in list(shipped_policies())[:1]:
         kinds |= {"policies": policy, "search": f"search:{policy}"}
-    of_players = {kind: partial(use_player, name) for kind, name in kinds.items()}
+    of_players: Parts = {kind: partial(use_player, name) for kind, name in kinds.items()} | {"attention": use_attention}
     return {**tables, "environments": use_environments, **of_players, "micro-games": use_micro_games}
 
 
@@ -163,6 +163,19 @@ def use_player(name: str) -> None:
         if table.is_scored:
             table.start()
     ask(player, table, np.random.default_rng(0))
+
+
+def use_attention() -> None:
+    """Ask a policy with attention once, whose numbers are all 0: none is in the package."""
+    from noms_env.policy.file import PolicyInfo, parameter_shapes  # likewise
+    from noms_env.policy.player import PolicyPlayer
+
+    table = Table(ANY)
+    sizes = {"kind": "attention", "token_width": 4, "layers": 1, "heads": 1, "card_width": 1}
+    info = PolicyInfo((table.rules,), sizes)
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in parameter_shapes(info.encoding, sizes).items()}
+    table.start(seed=0)
+    ask(PolicyPlayer(info, info.encoding, zeros), table, np.random.default_rng(0))
 
 
 def use_micro_games() -> None:

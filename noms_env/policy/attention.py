@@ -1,85 +1,91 @@
-"""The network of a policy with attention without torch: float32 on one core, the same bits for a row in any batch.
+"""The network of a policy with attention, and its forward pass without torch: float32, the same bits for a row in any batch.
 
     tokens (`tokens`) -> layers times: x + merge(attention(query(x), key(x), value(x))); x + outer(ReLU(inner(x)))
-    -> logits from the token of the deal; of a legal card to play also: + score . its token
+    -> logits from the token of the deal; of a card to play also: + score . its token
 
-where each first layer sees `normalised(x)`, whose scale and shift are folded into it. In the last of these only the deal and
-the legal cards to play ask, since only they are read.
+where query, key, value, inner and the logits see `normalised(x)`, whose scale and shift are folded into them. In the last of
+these layers only the deal and the cards to play ask, since only they are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.state import MAX_SEATS
+from noms_env.observation.features import AUCTION_CALLS
 from noms_env.policy.attention_kernels import infer_with_attention
-from noms_env.policy.encoding import Encoding
+from noms_env.policy.encoding import CARDS, Encoding
 from noms_env.policy.inference import behind_norm, layer_of_head, scorer_parts, shapes_of_head
 from noms_env.policy.matmul import as_panels, padded_columns
-from noms_env.policy.tokens import Tokens, shapes_of_tokens
+from noms_env.policy.tokens import AGES, CALL_KINDS, Tokens
 
-WIDER = 2
-"""Units between the two linear maps behind attention, for each number of a token."""
-LAYER = {"query": 1, "key_value": 2, "merge": 1, "inner": WIDER, "outer": 1}
+LAYER = {"query": 1, "key_value": 2, "merge": 1, "inner": 2, "outer": 1}
 """The linear maps of a layer, and how many outputs each has for each number of a token."""
 NORM_BEFORE = {"query": "norm", "key_value": "norm", "inner": "norm_behind"}
+TABLES = {"own": CARDS, "age": AGES, "who": MAX_SEATS, "call": CALL_KINDS, "position": AUCTION_CALLS}
+"""What is added to a token for the card, its age, the seat, the call and its place, and how many of each there are."""
 
 
 def shapes_of(encoding: Encoding, network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of an actor's parameters, as `noms_training.learn.network.AttentionActor` names them.
-
-    Args:
-        encoding: what it sees.
-        network: `token_width`, `layers`, `heads`, `card_width`.
-    """
-    width = network["token_width"]
-    shapes = shapes_of_tokens(encoding, width)
+    """Names and shapes of an actor's parameters, of a network with `token_width`, `layers`, `heads` and `card_width`."""
+    width, tokens = network["token_width"], Tokens.of(encoding)
+    shapes: dict[str, tuple[int, ...]] = {
+        "trunk.first.weight": (width, encoding.n_features),
+        "trunk.card.weight": (width, tokens.cards.shape[1]),
+        "trunk.seat.weight": (width, tokens.seats.shape[1]),
+    }
+    shapes |= {f"trunk.{name}.weight": (TABLES[name], width) for name in tokens.tables}
     for layer in (f"trunk.layers.{number}" for number in range(network["layers"])):
         for name, times in LAYER.items():
-            inputs = WIDER * width if name == "outer" else width
+            inputs = LAYER["inner"] * width if name == "outer" else width
             shapes |= {f"{layer}.{name}.weight": (times * width, inputs), f"{layer}.{name}.bias": (times * width,)}
-        for name in ("norm", "norm_behind"):
-            shapes |= {f"{layer}.{name}.weight": (width,), f"{layer}.{name}.bias": (width,)}
-    shapes |= {"trunk.norm.weight": (width,), "trunk.norm.bias": (width,), "score": (width,)}
+        shapes |= {f"{layer}.{norm}.{part}": (width,) for norm in ("norm", "norm_behind") for part in ("weight", "bias")}
+    shapes |= dict.fromkeys(("trunk.first.bias", "trunk.norm.weight", "trunk.norm.bias", "score"), (width,))
     return shapes | shapes_of_head(width, network["card_width"])
 
 
-@dataclass(frozen=True)
-class AttentionLayers:
-    """The layers, float64, with norms folded in.
+class Folded(NamedTuple):
+    """The parameters of a trunk with scales and norms folded in: arrays, or tensors of torch.
 
     Attributes:
-        maps: of each layer, weight and bias by the names of `LAYER`.
-        head: shape (n_choices, width).
-        head_bias: shape (n_choices,).
-        score: shape (width,): of a token, what is added to the logit of its card.
-        score_bias: a number: the same for all cards.
+        first: shape (width, n_features).
+        first_bias: shape (width,).
+        card: shape (k, width).
+        seat: shape (m, width).
+        tables: those of `TABLES`, shape (number, width); `own` has those of the cards to play.
+        layers: weight and bias of the maps of each layer, by the names of `LAYER`.
     """
 
-    maps: list[dict[str, tuple[np.ndarray, np.ndarray]]]
-    head: np.ndarray
-    head_bias: np.ndarray
-    score: np.ndarray
-    score_bias: float
+    first: Any
+    first_bias: Any
+    card: Any
+    seat: Any
+    tables: dict[str, Any]
+    layers: list[dict[str, tuple[Any, Any]]]
 
     @classmethod
-    def folded(cls, encoding: Encoding, exact: Mapping[str, np.ndarray]) -> AttentionLayers:
-        """From parameters as `shapes_of` lists them, in float64."""
-        maps = []
-        for number in range(sum(name.endswith(".merge.bias") for name in exact)):
-            layer, parts = f"trunk.layers.{number}", {}
-            for name in LAYER:
-                parts[name] = exact[f"{layer}.{name}.weight"], exact[f"{layer}.{name}.bias"]
-                if name in NORM_BEFORE:
-                    parts[name] = behind_norm(exact, f"{layer}.{NORM_BEFORE[name]}", *parts[name])
-            maps.append(parts)
-        head, head_bias = behind_norm(exact, "trunk.norm", *layer_of_head(encoding, exact))
-        score, shift = exact["score"] * exact["trunk.norm.weight"], float(exact["score"] @ exact["trunk.norm.bias"])
-        return cls(maps, head, head_bias, score, shift)
+    def of(cls, parameters: Mapping[str, Any], scale: Any, at: Mapping[str, Any]) -> Folded:
+        """From parameters named as `shapes_of` lists them; `at` are `Tokens.places`, of the same kind of array."""
+
+        def folded_layer(layer: str, name: str) -> tuple[Any, Any]:
+            parts = parameters[f"{layer}.{name}.weight"], parameters[f"{layer}.{name}.bias"]
+            return behind_norm(parameters, f"{layer}.{NORM_BEFORE[name]}", *parts) if name in NORM_BEFORE else parts
+
+        tables = {name: parameters[key] for name in TABLES if (key := f"trunk.{name}.weight") in parameters}
+        layers = [f"trunk.layers.{number}" for number in range(sum(name.endswith(".merge.bias") for name in parameters))]
+        return cls(
+            parameters["trunk.first.weight"] * scale,
+            parameters["trunk.first.bias"],
+            (parameters["trunk.card.weight"] * scale[at["cards"][0]]).T,
+            (parameters["trunk.seat.weight"] * scale[at["seats"][0]]).T,
+            tables | {"own": tables["own"][at["numbers"]]},
+            [{name: folded_layer(layer, name) for name in LAYER} for layer in layers],
+        )
 
 
 @dataclass(frozen=True)
@@ -103,21 +109,29 @@ class AttentionForward:
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray], heads: int) -> AttentionForward:
         """From parameters as `shapes_of` lists them; the folding is reckoned in float64."""
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
-        layers, tokens = AttentionLayers.folded(encoding, exact), Tokens.of(encoding)
+        tokens = Tokens.of(encoding)
+        parts = Folded.of(exact, encoding.scale, tokens.places)
+        head, bias = behind_norm(exact, "trunk.norm", *layer_of_head(encoding, exact))
+        head_bias, width = padded_columns(bias[np.newaxis])[0], len(parts.first)
         linear = tuple(
             (
-                np.stack([as_panels(parts[name][0]) for parts in layers.maps]),
-                padded_columns(np.stack([parts[name][1] for parts in layers.maps])),
+                np.stack([as_panels(layer[name][0]) for layer in parts.layers]),
+                padded_columns(np.stack([layer[name][1] for layer in parts.layers])),
             )
             for name in LAYER
         )
-        bias = layers.head_bias.copy()
-        bias[: len(tokens.cards)] += layers.score_bias
-        head_bias = padded_columns(bias[np.newaxis])[0]
-        last = as_panels(layers.head), head_bias, np.ascontiguousarray(layers.score, np.float32)
-        of_tokens = token_parameters(encoding, exact, tokens)
+        own, age, who, call, position = (padded_columns(parts.tables.get(name, np.zeros((1, width)))) for name in TABLES)
+        of_tokens = (
+            padded_columns(parts.first.T),
+            padded_columns(parts.first_bias[np.newaxis])[0],
+            (tokens.cards, tokens.shown, padded_columns(parts.card), own, age),
+            (tokens.seats, tokens.there, padded_columns(parts.seat), who),
+            (tokens.calls, tokens.place, call, position),
+            np.array([tokens.trick_of, tokens.tricks, tokens.n_seats], np.int64),
+        )
         inputs = encoding.rules, np.ascontiguousarray(encoding.actions), encoding.index, encoding.value, encoding.extended_size
-        parameters = (*inputs, of_tokens, linear, len(layers.score), heads, last)
+        last = as_panels(head), head_bias, np.ascontiguousarray(exact["score"], np.float32)
+        parameters = (*inputs, of_tokens, linear, width, heads, last)
         return cls(parameters, head_bias, *scorer_parts(encoding, exact, head_bias))
 
     def is_finite(self) -> bool:
@@ -135,35 +149,7 @@ class AttentionForward:
         return verdict, shares if probabilities else actions
 
 
-def token_parameters(encoding: Encoding, exact: Mapping[str, np.ndarray], tokens: Tokens) -> tuple[Any, ...]:
-    """What `write_tokens` takes, with scales folded in; numbers of a token are padded with zeros."""
-    width = len(exact["trunk.first.bias"])
-    scale, cards = encoding.scale, encoding.choices[: len(tokens.cards)]
-    none = np.zeros((1, width))
-    call, position = exact.get("trunk.call.weight", none), exact.get("trunk.position.weight", none)
-    return (
-        padded_columns((exact["trunk.first.weight"] * scale).T),
-        padded_columns(exact["trunk.first.bias"][np.newaxis])[0],
-        (
-            tokens.cards,
-            tokens.shown,
-            padded_columns((exact["trunk.card.weight"] * scale[tokens.cards[0]]).T),
-            padded_columns(exact["trunk.own.weight"][cards]),
-            padded_columns(exact["trunk.age.weight"]),
-        ),
-        (
-            tokens.seats,
-            tokens.there,
-            padded_columns((exact["trunk.seat.weight"] * scale[tokens.seats[0]]).T),
-            padded_columns(exact["trunk.who.weight"]),
-        ),
-        (tokens.calls, tokens.place, padded_columns(call), padded_columns(position)),
-        np.array([tokens.trick_of, tokens.tricks, tokens.n_seats], np.int64),
-    )
-
-
-def _arrays(parts: tuple[Any, ...]) -> list[np.ndarray]:
-    found = []
-    for part in parts:
-        found += _arrays(part) if isinstance(part, tuple) else [part] if isinstance(part, np.ndarray) else []
-    return found
+def _arrays(part: Any) -> list[np.ndarray]:
+    if isinstance(part, tuple):
+        return [array for inner in part for array in _arrays(inner)]
+    return [part] if isinstance(part, np.ndarray) else []

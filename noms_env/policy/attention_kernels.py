@@ -1,4 +1,4 @@
-"""The compiled forward pass of a policy with attention, and attention itself: forward, and backward for training.
+"""The compiled forward pass of a policy with attention.
 
 `attention` says what the network is, and lays its parameters out.
 """
@@ -9,9 +9,8 @@ import math
 
 import numpy as np
 
-from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums
-from noms_env.policy.encoding import suit_order, write_row
-from noms_env.policy.extra_features import extend
+from noms_env._jit import jit_allocating, jit_inline, jit_sums
+from noms_env.policy.encoding import encode_rows
 from noms_env.policy.inference_kernels import (
     BLOCK,
     draw,
@@ -36,39 +35,28 @@ def infer_with_attention(observation, mask, seeds, temperature, parameters, out)
     most = 1 + len(tokens[2][0]) + len(tokens[3][0]) + len(tokens[4][0])
     room, columns = min(len(observation), BLOCK), len(tokens[1])
     rows, rule_sets = np.empty(room, np.int64), np.empty(room, np.int64)
-    features, extended = np.empty(index.shape[1], np.uint8), np.empty(extended_size, np.uint8)
+    features, extended = np.empty((room, index.shape[1]), np.uint8), np.empty(extended_size, np.uint8)
+    order = np.empty(room, np.int64)
     options, weights = np.empty(actions.shape[1] + 1, np.int16), np.empty(actions.shape[1], np.float64)
     x, level, answer = np.zeros((3, most, columns), np.float32)
     wide = max(layers[1][0].shape[1] * layers[1][0].shape[3], layers[3][0].shape[1] * layers[3][0].shape[3])
     query, key_value = np.zeros((most, columns), np.float32), np.zeros((most, wide), np.float32)
     y = np.zeros((1, len(head) * head.shape[2]), np.float32)
-    scratch = (
-        x,
-        level,
-        query,
-        key_value,
-        answer,
-        np.full(most, -1),
-        np.empty((1, most), np.int64),
-        np.empty((1, most), np.int64),
-    )
+    every, room_of_heads = np.full(most, -1), (np.empty((2 * width, most), np.float32), np.empty(most, np.float32))
+    scratch = x, level, query, key_value, answer, every, room_of_heads
     next_row = 0
     while next_row < len(observation):
         next_row, count = next_block(observation, mask, rules, actions, next_row, rows, rule_sets, out)
-        for row in rows[:count]:
-            seen, order = observation[row], suit_order(observation[row])
-            if extended_size > 0:
-                extend(seen, extended)
-                seen = extended
-            write_row(seen, index[order], value[order], features)
-            names = actions[order]
+        encode_rows(observation, rows[:count], index, value, extended, order, features)
+        for i in range(count):
+            row, names = rows[i], actions[order[i]]
             end, _ = find_options(mask[row], names, options, 0)
             places = options[:end]
-            read, present = write_tokens(features, places, tokens, x)
+            read, present = write_tokens(features[i], places, tokens, x)
             run_attention(read, present, layers, width, heads, scratch)
-            for i in range(read):
-                normalise(x[i], width, level[i])
-            multiply(level, 1, head, scratch[5], y)
+            for k in range(read):
+                normalise(x[k], width, level[k])
+            multiply(level, 1, head, every, y)
             for k in range(read - 1):
                 y[0, places[k]] += along(level[1 + k], score, width)
             best = find_best(y[0], head_bias, places, names, weights)
@@ -120,7 +108,7 @@ def write_tokens(features, options, tokens, x):
     for k in range(len(at_place)):
         if features[at_place[k]] != 0:
             own_place = k
-    seats = max(np.int64(features[numbers[2]]), 1)
+    seats = max(int(features[numbers[2]]), 1)
     for k in range(len(at_calls)):
         kind = features[at_calls[k]]
         if kind != 0:
@@ -134,9 +122,9 @@ def write_tokens(features, options, tokens, x):
 def write_card(features, card, of_cards, numbers, out):
     """Write the token of a card."""
     at_cards, _, weight, own, ages = of_cards
-    trick, age = np.int64(features[at_cards[card, numbers[0]]]), 0
+    trick, age = int(features[at_cards[card, numbers[0]]]), 0
     if trick > 0:
-        age = min(max(2 + np.int64(features[numbers[1]]) - trick, 0), len(ages) - 1)
+        age = min(max(2 + int(features[numbers[1]]) - trick, 0), len(ages) - 1)
     for unit in range(len(out)):
         out[unit] = own[card, unit] + ages[age, unit]
     add_features(features, at_cards[card], weight, out)
@@ -154,18 +142,14 @@ def add_features(features, places, weight, out):
 def run_attention(read, present, layers, width, heads, scratch):
     """All layers, from the tokens in `x` to those that are read."""
     queries, key_values, merges, inners, outers = layers
-    x, level, query, key_value, answer, every, asking, asked = scratch
-    for t in range(len(every)):
-        asked[0, t] = t if t < present else -1
+    x, level, query, key_value, answer, every, room = scratch
     for layer in range(len(queries[0])):
         asks = read if layer == len(queries[0]) - 1 else present
-        for t in range(len(every)):
-            asking[0, t] = t if t < asks else -1
         for i in range(present):
             normalise(x[i], width, level[i])
         run_linear(level, present, key_values[0][layer], key_values[1][layer], every, key_value)
         run_linear(level, asks, queries[0][layer], queries[1][layer], every, query)
-        attend_rows(query, key_value, asking, asked, width, heads, answer)
+        attend(query, asks, key_value, present, width, heads, room, answer)
         run_linear(answer, asks, merges[0][layer], merges[1][layer], every, query)
         for i in range(asks):
             add_times(np.float32(1), query[i], width, x[i])
@@ -188,83 +172,30 @@ def run_linear(x, rows, panels, bias, every, y):
             y[i, k] += bias[k]
 
 
-@jit_allocating
-def attend_rows(query, key_value, asking, asked, width, heads, out):
-    """Write what tokens get from the tokens of their rows.
+@jit_inline
+def attend(query, asks, key_value, present, width, heads, room, out):
+    """Write what the first tokens get from all of a row.
 
     Args:
-        query: float32, shape (tokens that ask, at least width).
-        key_value: float32, shape (tokens, at least 2 * width): keys, then values.
-        asking: int64, shape (rows, m): the numbers of the tokens that ask in each row, then -1.
-        asked: int64, shape (rows, k): likewise, of those that are asked.
+        query: float32, shape (at least asks, at least width).
+        asks: so many tokens ask.
+        key_value: float32, shape (at least present, at least 2 * width): keys, then values.
+        present: so many tokens are asked.
         width: numbers of a token.
         heads: their number, a divisor of the width.
-        out: float32, shape (tokens that ask, at least width): is written.
+        room: keys and values, float32, shape (2 * width, at least present), and shares, float32, shape (at least present,).
+        out: float32, shape (at least asks, at least width): is written.
     """
-    room = asked.shape[1]
-    keys, values = np.empty((width, room), np.float32), np.empty((width, room), np.float32)
-    share = np.empty(room, np.float32)
-    for row in range(len(asked)):
-        count = gather(key_value, asked[row], keys, values)
-        for place in range(asking.shape[1]):
-            token = asking[row, place]
-            if token < 0:
-                break
-            for head in range(heads):
-                first, last = head * width // heads, (head + 1) * width // heads
-                write_shares(query[token], keys, first, last, count, share)
-                for k in range(first, last):
-                    out[token, k] = along(values[k], share, count)
-
-
-@jit_allocating
-def attend_back(query, key_value, asking, asked, width, heads, gradient, of_query, of_key_value):
-    """Write the gradients of what `attend_rows` does; `gradient` is that of `out`, others are shaped like what they are of."""
-    room = asked.shape[1]
-    keys, values = np.empty((width, room), np.float32), np.empty((width, room), np.float32)
-    of_keys, of_values = np.empty((width, room), np.float32), np.empty((width, room), np.float32)
-    share, of_share = np.empty(room, np.float32), np.empty(room, np.float32)
-    scale = np.float32(1 / math.sqrt(width // heads))
-    for row in range(len(asked)):
-        count = gather(key_value, asked[row], keys, values)
-        of_keys[:] = 0
-        of_values[:] = 0
-        for place in range(asking.shape[1]):
-            token = asking[row, place]
-            if token < 0:
-                break
-            for head in range(heads):
-                first, last = head * width // heads, (head + 1) * width // heads
-                write_shares(query[token], keys, first, last, count, share)
-                of_share[:count] = 0
-                for k in range(first, last):
-                    add_twice(gradient[token, k], values[k], share, count, of_share, of_values[k])
-                mean = along(of_share, share, count)
-                for t in range(count):
-                    of_share[t] = share[t] * (of_share[t] - mean) * scale
-                for k in range(first, last):
-                    of_query[token, k] = along(of_share, keys[k], count)
-                    add_times(query[token, k], of_share, count, of_keys[k])
-        for t in range(count):
-            token = asked[row, t]
-            for k in range(width):
-                of_key_value[token, k] = of_keys[k, t]
-                of_key_value[token, width + k] = of_values[k, t]
-
-
-@jit
-def gather(key_value, tokens, keys, values):
-    """Write keys and values of a row's tokens, shape (width, tokens); returns how many there are."""
-    count = 0
-    while count < len(tokens) and tokens[count] >= 0:
-        count += 1
-    width = len(keys)
-    for t in range(count):
-        token = tokens[t]
-        for k in range(width):
-            keys[k, t] = key_value[token, k]
-            values[k, t] = key_value[token, width + k]
-    return count
+    columns, share = room
+    for t in range(present):
+        for k in range(2 * width):
+            columns[k, t] = key_value[t, k]
+    for token in range(asks):
+        for head in range(heads):
+            first, last = head * width // heads, (head + 1) * width // heads
+            write_shares(query[token], columns, first, last, present, share)
+            for k in range(first, last):
+                out[token, k] = along(columns[width + k], share, present)
 
 
 @jit_inline
@@ -317,11 +248,3 @@ def add_times(factor, numbers, count, out):
     """`out += factor * numbers`, of the first numbers."""
     for t in range(count):
         out[t] += factor * numbers[t]
-
-
-@jit_sums
-def add_twice(factor, values, share, count, of_share, of_values):
-    """`of_share += factor * values` and `of_values += factor * share`, of the first numbers."""
-    for t in range(count):
-        of_share[t] += factor * values[t]
-        of_values[t] += factor * share[t]

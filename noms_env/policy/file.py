@@ -290,8 +290,8 @@ def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
         raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
 
 
-def _network(file: Path, sizes: Any) -> dict[str, Any]:
-    sizes = dict(sizes) if isinstance(sizes, dict) else {}
+def _network(file: Path, network: Any) -> dict[str, Any]:
+    sizes: dict[str, Any] = dict(network) if isinstance(network, dict) else {}
     kind = sizes.pop("kind", "mlp")
     if not isinstance(kind, str) or kind not in NETWORKS:
         raise PolicyFileError(f"{file} has a network of the kind {str(kind)[:40]!r}; there are {', '.join(NETWORKS)}")

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from noms_env.core.actions import NUM_CALLS
-from noms_env.core.state import MAX_SEATS
 from noms_env.observation.features import AUCTION_CALLS, COPY, IDENTITY
 from noms_env.observation.layout import CARD_BYTES, SEAT_BYTES, START
 from noms_env.policy.encoding import CARDS, Encoding
@@ -35,6 +34,7 @@ class Tokens:
     """Where the features of each token stand.
 
     Attributes:
+        numbers: int64, shape (cards,): which cards they are.
         card_keys: where the section of each feature of a card begins in an extended observation, or `NOMINATED`.
         cards: int64, shape (cards, k): the features of each card.
         shown: int64: which of the k say that a card has a token if they are not 0; the first is the own hand.
@@ -47,6 +47,7 @@ class Tokens:
         n_seats, tricks: the features that hold the number of seats, and of complete tricks.
     """
 
+    numbers: np.ndarray
     card_keys: tuple[int, ...]
     cards: np.ndarray
     shown: np.ndarray
@@ -58,6 +59,16 @@ class Tokens:
     place: np.ndarray
     n_seats: int
     tricks: int
+
+    @property
+    def places(self) -> dict[str, np.ndarray]:
+        """The arrays, by name."""
+        return {name: getattr(self, name) for name in ("numbers", "cards", "shown", "seats", "there", "calls", "place")}
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Those of `attention.TABLES` that there are."""
+        return ("own", "age", "who", *(("call", "position") if len(self.calls) else ()))
 
     @classmethod
     def of(cls, encoding: Encoding, privileged: bool = False) -> Tokens:
@@ -89,6 +100,7 @@ class Tokens:
         ]
         numbers, calls = START["numbers"], [(START["calls"] + k, COPY) for k in range(AUCTION_CALLS)]
         return cls(
+            np.array(cards, np.int64),
             tuple(keys),
             np.array(columns, np.int64),
             np.array(shown, np.int64),
@@ -101,20 +113,3 @@ class Tokens:
             place_of[numbers + 6, COPY],
             place_of[numbers + 2, COPY],
         )
-
-
-def shapes_of_tokens(encoding: Encoding, width: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the parameters that make tokens of so many numbers."""
-    tokens = Tokens.of(encoding)
-    shapes: dict[str, tuple[int, ...]] = {
-        "trunk.first.weight": (width, encoding.n_features),
-        "trunk.first.bias": (width,),
-        "trunk.card.weight": (width, tokens.cards.shape[1]),
-        "trunk.own.weight": (CARDS, width),
-        "trunk.age.weight": (AGES, width),
-        "trunk.seat.weight": (width, tokens.seats.shape[1]),
-        "trunk.who.weight": (MAX_SEATS, width),
-    }
-    if len(tokens.calls):
-        shapes |= {"trunk.call.weight": (CALL_KINDS, width), "trunk.position.weight": (AUCTION_CALLS, width)}
-    return shapes

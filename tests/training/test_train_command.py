@@ -100,7 +100,8 @@ def test_a_run_that_begins_with_a_policy_has_a_network_that_fits_it(
     rule_sets = (make_rules(game("down_up")),)
     actor = make_actor(rule_sets, SMALL, encoding=make_encoding(rule_sets, **more))
     save_policy("first.safetensors", tensors_of(actor), PolicyInfo(rule_sets, SMALL, **more))
-    own, usual = ActorConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1]).sized(False)
+    sizes: dict[str, Any] = dict(SMALL)
+    own, usual = ActorConfig(**sizes), TrainConfig(("down_up",), **PRESETS[preset][1]).sized(False)
     assert own != usual.network
     assert run("down_up", "--preset", preset, option, "first.safetensors")[0] == 0
     ((config, _, _),) = started

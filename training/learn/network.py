@@ -271,9 +271,10 @@ class Critic(nn.Module):
     @classmethod
     def of(cls, encoding: Encoding, config: NetworkConfig, privileged: bool) -> Critic:
         """A critic of what an encoding gives; a privileged one sees the hidden features behind it."""
+        if config.kind == "attention":
+            return AttentionCritic(encoding, config, privileged)
         hidden = torch.ones(encoding.n_hidden if privileged else 0)
-        scale = torch.cat([torch.from_numpy(encoding.scale), hidden])
-        return AttentionCritic(encoding, scale, config, privileged) if config.kind == "attention" else cls(scale, config)
+        return cls(torch.cat([torch.from_numpy(encoding.scale), hidden]), config)
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Values float32, shape (n,)."""
@@ -286,47 +287,46 @@ class AttentionActor(Actor):
 
     def __init__(self, encoding: Encoding, config: ActorConfig) -> None:
         nn.Module.__init__(self)
-        choices, tokens = torch.from_numpy(encoding.choices.astype(np.int64)), Tokens.of(encoding)
-        self.trunk = AttentionTrunk(torch.from_numpy(encoding.scale), tokens, choices[: len(tokens.cards)], config)
-        self.head = CardHead(choices, config)
+        self.trunk = AttentionTrunk(encoding, config)
+        self.head = CardHead(torch.from_numpy(encoding.choices.astype(np.int64)), config)
         self.score = nn.Parameter(torch.randn(config.token_width) * HEAD_GAIN)
 
     def forward(self, features: Tensor, mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """See `Actor`."""
-        normal, row, card = self.trunk(features, mask, dtype)
-        n, choices = mask.shape
-        weight, bias = folded_norm(self.trunk.norm, *self.head.folded(), dtype)
-        logits = functional.linear(normal[:n], weight, bias).float()
-        scores = (normal[n:] @ (self.score * self.trunk.norm.weight).to(dtype)).float()
-        return logits.flatten().index_add(0, row * choices + card, scores).view(-1, choices)
+        return self._logits(dtype)(features, mask)
 
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor, Tensor], Tensor]:
         """See `Actor`."""
-        actor = copy.deepcopy(self).requires_grad_(False)
-        return lambda features, mask: actor(features, mask, dtype)
+        return torch.no_grad()(self._logits(dtype))
+
+    def _logits(self, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
+        network, score = self.trunk.folded(dtype), self.score.to(dtype, copy=True)
+        last = folded_norm(self.trunk.norm, *self.head.folded(), dtype)
+
+        def logits(features: Tensor, mask: Tensor) -> Tensor:
+            deal, scores = network(features, mask, score)
+            others = mask.shape[1] - scores.shape[1]
+            return functional.linear(deal, *last).float() + functional.pad(scores.float(), (0, others))
+
+        return logits
 
 
 class AttentionCritic(Critic):
     """The value, by attention; a privileged one sees who holds which card at its token."""
 
-    def __init__(self, encoding: Encoding, scale: Tensor, config: NetworkConfig, privileged: bool) -> None:
+    def __init__(self, encoding: Encoding, config: NetworkConfig, privileged: bool) -> None:
         nn.Module.__init__(self)
-        tokens = Tokens.of(encoding, privileged)
-        cards = torch.from_numpy(encoding.choices[: len(tokens.cards)].astype(np.int64))
-        self.trunk = AttentionTrunk(scale, tokens, cards, config)
+        self.trunk = AttentionTrunk(encoding, config, privileged)
         self.value = nn.Linear(config.token_width, 1)
         with torch.no_grad():
             self.value.weight *= HEAD_GAIN
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Values float32, shape (n,)."""
-        normal, _, _ = self.trunk(features, None, dtype)
-        return (
-            functional.linear(normal, *folded_norm(self.trunk.norm, self.value.weight, self.value.bias, dtype))
-            .float()
-            .squeeze(-1)
-        )
+        deal, _ = self.trunk.folded(dtype)(features)
+        head = folded_norm(self.trunk.norm, self.value.weight, self.value.bias, dtype)
+        return functional.linear(deal, *head).float().squeeze(-1)
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:

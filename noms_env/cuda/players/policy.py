@@ -23,9 +23,11 @@ from noms_env.cuda.players.encoding import PolicyRows
 from noms_env.cuda.players.player import Batch, GpuPlayer
 from noms_env.cuda.rows import GpuRows, launch
 from noms_env.players.registry import check_rules
+from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import kind_of, read_policy
-from noms_env.policy.inference import Layers, folded_layers
+from noms_env.policy.inference import Layers, behind_norm, folded_layers, layer_of_head
 from noms_env.policy.player import PolicyPlayer, policy_file_of
+from noms_env.policy.tokens import Tokens
 from noms_env.variants import Rules
 from noms_env.version import install_command
 
@@ -38,12 +40,10 @@ except ModuleNotFoundError:
     needs = "policies on a GPU need torch, which is not installed"
     raise ModuleNotFoundError(f"{needs}: {install_command('train')}", name="torch") from None
 
-from noms_env.cuda.players.attention import AttentionNetwork
+from noms_env.policy.attention_torch import Attention  # it needs torch, too
 
 TOGETHER = 3 if SIMULATED else 1 << 16
 """Rows that go through the network together, at most; their working memory takes about 10 kB for each."""
-TOGETHER_WITH_ATTENTION = 1 << 13
-"""The same of a network with attention, whose tokens take about 200 kB for each."""
 NUMBERS = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 KEPT_GRAPHS = 16
 STEPS = 8
@@ -92,11 +92,9 @@ class GpuPolicy(GpuPlayer):
         self.player, self.numbers, self.captured, self.temperature = player, numbers, captured, player.temperature
         self.waits, self.draws = False, self.temperature > 0
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
-        self._together = TOGETHER
         self._network: Callable[[PolicyRows, int], None]
         if kind_of(player.info.network) == "attention":
-            self._together = min(TOGETHER, TOGETHER_WITH_ATTENTION)
-            self._network = AttentionNetwork(player.encoding, exact, player.info.network["heads"], NUMBERS[numbers], device())
+            self._network = AttentionNetwork(player.encoding, exact, player.info.network["heads"], NUMBERS[numbers])
         else:
             self._network = Network(folded_layers(player.encoding, exact), NUMBERS[numbers])
         self._room: PolicyRows | None = None
@@ -185,10 +183,9 @@ class GpuPolicy(GpuPlayer):
 
     def room(self, count: int) -> PolicyRows:
         """The working memory for so many rows: other memory than before if there was not enough."""
-        rows = min(count, self._together)
-        if self._room is None or self._room.capacity < rows:
+        if self._room is None or self._room.capacity < min(count, TOGETHER):
             self._graphs.clear()
-            self._room = PolicyRows(self.player.forward, self.player.encoding, rows, self.numbers)
+            self._room = PolicyRows(self.player.forward, self.player.encoding, min(count, TOGETHER), self.numbers)
         return self._room
 
     def fits(self, rows: GpuRows) -> Any:
@@ -198,8 +195,8 @@ class GpuPolicy(GpuPlayer):
     def _logits(self, tables: Any, count: int, rows: Any) -> Iterator[tuple[PolicyRows, int, int]]:
         """Let the network look at some tables, so many at a time; where its logits are, the first row, and how many."""
         room = self.room(count)
-        for first in range(0, count, self._together):
-            part = min(self._together, count - first)
+        for first in range(0, count, TOGETHER):
+            part = min(TOGETHER, count - first)
             if self.captured and can_capture():
                 self._replay(room, tables, rows, first, part)
             else:
@@ -253,10 +250,9 @@ class Network:
 
     def __init__(self, layers: Layers, dtype: torch.dtype) -> None:
         """Bring the layers to the GPU, as numbers of a type."""
-        where = device()
 
         def on_device(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).to(device=where, dtype=dtype)
+            return torch.from_numpy(array).to(device=device(), dtype=dtype)
 
         self.dtype = dtype
         self.first, self.first_bias, self.head = (on_device(part) for part in (layers.first, layers.first_bias, layers.head))
@@ -279,6 +275,30 @@ class Network:
             inputs, logits = from_dlpack(room.inputs), from_dlpack(room.logits)
             self._views = (room, inputs.view(self.dtype), logits)
         return self._views[1:]
+
+
+class AttentionNetwork(Network):
+    """The same of a network with attention."""
+
+    def __init__(self, encoding: Encoding, exact: Mapping[str, np.ndarray], heads: int, dtype: torch.dtype) -> None:
+        """Bring parameters, in float64, to the GPU, as numbers of a type."""
+        tokens = Tokens.of(encoding)
+        head, _ = behind_norm(exact, "trunk.norm", *layer_of_head(encoding, exact))
+        places, numbers = (
+            {name: torch.from_numpy(array).to(device()) for name, array in arrays.items()} for arrays in (tokens.places, exact)
+        )
+        self.dtype, self.score = dtype, numbers["score"].to(dtype)
+        self.head = torch.from_numpy(head).to(device(), dtype)
+        self.network = Attention(tokens, numbers, torch.from_numpy(encoding.scale).to(device()), places, heads, dtype)
+        self._views = (None, self.head, self.head)
+
+    @torch.inference_mode()
+    def __call__(self, room: PolicyRows, count: int) -> None:
+        """See `Network`."""
+        inputs, logits = self._of(room)
+        deal, scores = self.network(inputs[:count], None, self.score)
+        logits[:count] = functional.linear(deal, self.head)
+        logits[:count, : scores.shape[1]] += scores
 
 
 def device() -> torch.device:
