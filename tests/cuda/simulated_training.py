@@ -87,6 +87,13 @@ def test_what_is_collected_is_what_the_processors_tables_show(variant: str) -> N
     assert run.iterate()["losses/value_loss"] > 0
 
 
+def test_networks_with_attention_learn() -> None:
+    network = ActorConfig(kind="attention", token_width=8, layers=1, heads=2, card_width=4)
+    run = Trainer(config(network=network, critic=network))
+    assert (run.tables_on, run.notes) == ("cuda", [])
+    assert run.iterate()["losses/value_loss"] > 0
+
+
 def test_a_run_goes_on_as_if_it_had_never_stopped() -> None:
     settings = config("noms", seats=(4,), tables=2, option=("hand_size=4",))
     alone, first, second = (Trainer(settings) for _ in range(3))
