@@ -75,7 +75,7 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
         "revision": "v1-2-gabc",
     }
     sees = {"card_features": config.card_features}
-    info = PolicyInfo(rule_sets, dataclasses.asdict(config.network), **usual | sees | changes)
+    info = PolicyInfo(rule_sets, config.network.sizes(), **usual | sees | changes)
     save_policy(folder / "policy.safetensors", tensors_of(actor_of(info)), info)
     with Log(folder, events=False) as log:
         log.started(0, config.decisions)
