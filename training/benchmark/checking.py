@@ -32,7 +32,7 @@ from .entry import (
     sha256_of,
     versions,
 )
-from .protocol import DEAL_SET, GAMES, POLICIES, PUBLISHED, Field, Part, budget_of, cells_of, references
+from .protocol import DEAL_SET, GAMES, POLICIES, PUBLISHED, Field, budget_of, cells_of, references
 from .scores import cross_play, read_scores, scored, summary
 
 OVER_BUDGET = 1.05
@@ -171,18 +171,13 @@ def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     for name in entry.games:
         if document["deals"]["sha256"].get(name) != FROZEN[DEAL_SET][name]:
             yield f"the scores of {name} are of other deals than those of the set {DEAL_SET}"
-    for part in needed_parts(entry):
+    for part in ("core", "cross") if len(entry.seeds) > 1 else ("core",):
         if part not in document["parts"]:
             yield f"the part {part} is not scored"
     for name, seed, field in _all_cells(entry, document):
         cell = document["cells"].get(name, {}).get(str(seed), {}).get(field.name)
         if cell is None or cell["deals"] != field.deals:
             yield f"{name}, seed {seed}, field {field.name} is not scored on {field.deals} deals"
-
-
-def needed_parts(entry: Entry) -> tuple[Part, ...]:
-    """What must be scored."""
-    return ("core", "cross") if len(entry.seeds) > 1 else ("core",)
 
 
 def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:

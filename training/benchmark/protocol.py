@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -175,13 +175,6 @@ def fields_of(part: Part) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.part == part)
 
 
-def of_protocol(field: Field) -> Field | None:
-    """The field of this name as the protocol has it, with all its deals; None if there is none."""
-    if field.part == "cross":
-        return replace(field, deals=CROSS_DEALS)
-    return next((one for one in FIELDS if one.name == field.name), None)
-
-
 def field_of(rules: Rules, name: str, sha256: str | None) -> Field | None:
     """The field that a player makes on all other seats of a table; None if it, or the table, is none of the protocol's.
 
@@ -193,11 +186,11 @@ def field_of(rules: Rules, name: str, sha256: str | None) -> Field | None:
     variant = rules.variant.name
     if variant not in GAMES or rules != rules_of_game(variant):
         return None
-    if sha256 is None:
-        others = (field for field in FIELDS if field.name != PUBLISHED)
-        return next((field for field in others if field_player(field, variant) == name), None)
     is_published = sha256 == POLICIES[variant][1] and name.endswith("@0") and not name.startswith("search:")
-    return next(field for field in FIELDS if field.name == PUBLISHED) if is_published else None
+    for field in FIELDS:
+        if is_published if field.name == PUBLISHED else sha256 is None and field_player(field, variant) == name:
+            return field
+    return None
 
 
 @dataclass(frozen=True)
@@ -209,8 +202,8 @@ class References:
 
     def score(self, points: PointsT) -> PointsT:
         """Points, or an array of them, on the scale of the references."""
-        found: PointsT = (points - self.zero) / (self.one - self.zero)
-        return found
+        score: PointsT = (points - self.zero) / (self.one - self.zero)
+        return score
 
 
 @cache

@@ -26,8 +26,8 @@ from .protocol import (
     REPLICATES,
     Part,
     References,
+    cells_of,
     fields_of,
-    of_protocol,
     references,
     rules_of_game,
 )
@@ -138,13 +138,13 @@ def scored(entry: Entry, cells: Sequence[Cell]) -> dict[str, Any]:
         EntryError: one is not complete.
     """
     parts = [part for part in PARTS if any(cell.field.part == part for cell in cells)]
-    anchors = references()
+    anchors, fields = references(), {field for *_, field in cells_of(entry.games, entry.seeds, PARTS)}
     document: dict[str, Any] = {
         "format": FORMAT,
         "protocol": PROTOCOL,
         **{"name": entry.name, "track": entry.track, "budget": entry.budget, "seeds": list(entry.seeds)},
         "deals": {"set": DEAL_SET, "sha256": {name: digest(rules_of_game(name), DEAL_SET) for name in entry.games}},
-        **({} if all(cell.field == of_protocol(cell.field) for cell in cells) else {"trial": True}),
+        **({} if all(cell.field in fields for cell in cells) else {"trial": True}),
         "parts": parts,
         "cells": as_documents(cells),
     }
