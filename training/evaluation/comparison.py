@@ -91,7 +91,8 @@ class Comparison:
     def variance_ratio(self) -> float:
         """Variance over that of as many independent deals, each played once, in one of the same seatings; 0 if none varies."""
         sizes = np.array([len(line_up.seatings) for line_up in self.line_ups])
-        weights = np.repeat(1 / sizes, sizes) / len(sizes)
+        weights = np.repeat(1 / sizes, sizes)
+        weights /= weights.sum()
         alone = float((self.played.values**2).mean(axis=0) @ weights - (self.played.values.mean(axis=0) @ weights) ** 2)
         return float(self.per_deal().var()) / alone if alone > 0 else 0.0
 
