@@ -131,9 +131,9 @@ def run(words: Sequence[str]) -> int:
     if first == "--print-completion":
         return print_completion(words[1] if len(words) > 1 else "")
     if first not in COMMANDS:
-        from noms_env.core.actions import perhaps
+        from noms_env.core.actions import suggest_names
 
-        hint = perhaps(first, [*COMMANDS, "--help", "--version", "--print-completion"])
+        hint = suggest_names(first, [*COMMANDS, "--help", "--version", "--print-completion"])
         raise CommandError(f"there is no command {first!r}; {hint} commands are {', '.join(COMMANDS)}")
     from .command_words import parse
 

@@ -1,17 +1,16 @@
-"""Deals that a seat cannot tell from the true one: what a search plays on instead of cards that it may not see.
+"""Determinization: deals that a seat cannot tell from the true one, for searches that may not see the hidden cards.
 
-`sample_hidden_rows` gives the cards that a seat has not seen new places, uniformly among all layouts with which the deal would
-have come to where it is: the same calls, announcements and plays were legal, the deal did not stop before, and all that the
-seat was shown is the same. Calls and announcements are taken as they came; that a seat would hardly have called so on
-other cards is no constraint. Nothing of the true layout has an influence, nor has an earlier deal of the match.
+`sample_hidden_rows` deals the cards that a seat has not seen anew, uniformly among all layouts that are consistent with the
+deal so far: every call, announcement and play was legal, the deal did not end earlier, and the seat saw the same. How likely
+a player was to make a call with other cards does not count. The true layout has no influence, nor have earlier deals.
 
-1. What the seat knows comes as, for each place (the other seats, the stock): cards that lie there, the number of unseen
-   cards there, and the cards that it may hold (`survey`, which lists the rules that tell something).
+1. `survey` finds, for each place (the other seats, the stock): the known cards there, the number of unseen cards there, and
+   the cards that it may hold.
 2. Places with the same constraints make a group; cards that fit the same groups make a class. Cards that fit only one group
-   belong to it. Usually this leaves one group, and no question.
-3. Else the number of cards of each class in each group is drawn, group by group, weighted with the number of layouts that
-   each choice leaves; then the cards of each class, and of each place in a group, are drawn. The last two groups need no
-   weights: what fits both is dealt out to them.
+   belong to it. Usually one group is left, and nothing remains to be counted.
+3. Otherwise the number of cards of each class in each group is drawn, group by group, weighted by the number of layouts that
+   the choice leaves; then the cards of each class, and of each place in a group, are drawn. The last two groups need no
+   weights: cards that fit both are dealt at random.
 
 Every layout has the same probability, up to rounding: numbers of layouts are float64, which adds a relative error below
 1e-13, and random numbers below n are taken from 56 bits, which adds less than 1e-9 in a draw.

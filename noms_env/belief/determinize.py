@@ -1,8 +1,8 @@
-"""Tables as the seat to act could imagine them: what a player is given that looks at tables.
+"""Sampled tables, for players that look at tables.
 
-In a sampled table all that the seat to act has seen is as it is; the cards that it has not seen are dealt anew, uniformly
-among the layouts that it cannot rule out (`sample_hidden`). The true hidden cards have no influence on it, so that
-it tells whoever is given it nothing about them. It may be played on, and dealt anew again, as often as one likes.
+A sampled table shows all that the seat to act has seen. The cards that it has not seen are dealt anew, uniformly among the
+layouts that it cannot rule out (`sample_hidden`), so the table tells nothing about the true hidden cards. It may be played
+on, and sampled again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Rows = np.ndarray | Sequence[int] | slice | int | None
 
 
 def sampled_tables(tables: np.recarray, rows: Rows, seeds: Seeds) -> np.recarray:
-    """Copies of tables, each as its seat to act may imagine it.
+    """Copy tables, with the cards that the seat to act has not seen sampled.
 
     Args:
         tables: records (`table_record.TABLE`), shape (tables,), such as `BatchEnv.tables`; they are left as they are.
         rows: which of them, in which order: integers of shape (n,), booleans of shape (tables,), a slice or one integer;
             all when None.
-        seeds: a generator, or an integer for each row (`players.draw_seeds`). What becomes of a row follows from its integer
-            and from what its seat knows.
+        seeds: a generator, or an integer for each row (`players.draw_seeds`). A sample depends on the row's integer and on
+            what its seat knows.
 
     Returns:
         Records, shape (n,). The i-th is what `Table.sample_hidden(seat to act, ...)` makes with the i-th integer.
@@ -51,8 +51,8 @@ def sampled_tables(tables: np.recarray, rows: Rows, seeds: Seeds) -> np.recarray
     return copies
 
 
-def shown_tables(tables: np.recarray, rows: np.ndarray) -> np.recarray:
-    """Copies of tables whose deals are over and played out, without what nobody has seen: undealt cards, and chance to come.
+def copy_shown_tables(tables: np.recarray, rows: np.ndarray) -> np.recarray:
+    """Copy tables whose deals are played out, without what no seat has seen: undealt cards and future chance.
 
     Args:
         tables: records, shape (tables,); they are left as they are.
@@ -75,7 +75,7 @@ def is_played_out(tables: np.recarray) -> np.ndarray:
 
 @jit
 def order_decks(tables):
-    """Bring the decks into an order that tells no more than who held what."""
+    """Write the decks in a canonical order, which tells only who held which cards."""
     for i in range(len(tables)):
         order_deck(tables[i])
 
@@ -88,18 +88,18 @@ def row_numbers(rows: Rows, tables: int) -> np.ndarray:
     """
     numbers = np.arange(tables)
     try:
-        given = slice(None) if rows is None else rows
-        if isinstance(given, slice):
-            return numbers[given]
-        given = plain_array(given)
-        if given.dtype == np.bool_ and given.shape == numbers.shape:
-            return np.flatnonzero(given)
-        if given.shape == (0,):
+        selection = slice(None) if rows is None else rows
+        if isinstance(selection, slice):
+            return numbers[selection]
+        selection = plain_array(selection)
+        if selection.dtype == np.bool_ and selection.shape == numbers.shape:
+            return np.flatnonzero(selection)
+        if selection.shape == (0,):
             return numbers[:0]
-        if given.ndim <= 1 and given.dtype.kind in "iu":
-            if given.dtype == np.uint64:
-                given = np.minimum(given, tables)  # above 2**63 it would be taken for a negative number
-            return np.atleast_1d(numbers[given])  # a negative number counts from the end, as everywhere in numpy
+        if selection.ndim <= 1 and selection.dtype.kind in "iu":
+            if selection.dtype == np.uint64:
+                selection = np.minimum(selection, tables)  # above 2**63 it would be taken for a negative number
+            return np.atleast_1d(numbers[selection])  # a negative number counts from the end, as everywhere in numpy
     except (IndexError, TypeError, ValueError):
         pass
     raise ValueError(f"rows must be numbers from 0 to {tables - 1}, or {tables} booleans, not {brief(rows)}")

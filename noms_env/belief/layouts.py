@@ -1,4 +1,4 @@
-"""How many layouts there are for each way to share the classes of cards out to the groups; and one of them, drawn uniformly."""
+"""Count the layouts for each distribution of card classes over groups, and draw a layout uniformly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def count_ways(p, d, ways):
     Args:
         p: a plan (`workspace.PLAN`).
         d: a layout (`workspace.LAYOUT`), serves as scratch.
-        ways: float64, shape (MOST_WAYS,): is written for the layers from 1 on that need more than one look (`ways_to_end`).
+        ways: float64, shape (MOST_WAYS,): is written for the layers from 1 on that need a search (`count_ways_to_end`).
     """
     if p.n_open <= 2:
         return
@@ -66,7 +66,7 @@ def find_state(p, d, layer, state):
 
 @jit
 def go_through_shares(p, d, ways, layer, target):
-    """Go through the shares that a group may get of each class, until their weights add up to more than a target.
+    """Go through the possible shares of a group, until their weights add up to more than a target.
 
     The weight of a share is the number of layouts in which the group gets that many cards of each class. `left` is the state
     before; `share` and `rest` are set to the share arrived at and what it leaves. Returns the sum of the weights.
@@ -81,14 +81,14 @@ def go_through_shares(p, d, ways, layer, target):
         for k in range(p.n_classes):
             d.rest[k] = d.left[k] - d.share[k]
             weight *= CHOOSE[d.left[k], d.share[k]]
-        total += weight * ways_to_end(p, d, ways, layer + 1)
+        total += weight * count_ways_to_end(p, d, ways, layer + 1)
         going = total <= target and next_share(p, d)
     return total
 
 
 @jit
 def fill_share(p, d, first, count):
-    """Let the share have a number of cards of the classes from `first` on, the first ones above all; False if it cannot."""
+    """Fill the share with a number of cards from the classes `first` and later, in order; False if there are too few."""
     for k in range(first, p.n_classes):
         d.share[k] = min(d.most[k], count)
         count -= d.share[k]
@@ -110,7 +110,7 @@ def next_share(p, d):
 
 
 @jit
-def ways_to_end(p, d, ways, layer):
+def count_ways_to_end(p, d, ways, layer):
     """The number of layouts for the state `rest` and the groups from a layer on."""
     if layer < p.n_open - 2:
         state = 0
@@ -144,24 +144,24 @@ def draw_layout(p, d, ways):
         go_through_shares(p, d, ways, layer, (next_fraction(d) >> 3) * 2.0**-53 * n_layouts)
         group = p.open[layer]
         for k in range(p.n_classes):
-            cards = some_of(d, d.left_cards[k], d.share[k])
+            cards = draw_subset(d, d.left_cards[k], d.share[k])
             d.pool[group] |= cards
             d.left_cards[k] &= ~cards
             d.left[k] -= d.share[k]
-        n_layouts = ways_to_end(p, d, ways, layer + 1)
+        n_layouts = count_ways_to_end(p, d, ways, layer + 1)
     if p.n_open >= 2:
         give_rest(p, d, p.open[p.n_open - 2], p.open[p.n_open - 1])
     for place in range(PLACES):
         d.dealt[place] = 0
         if p.room[place] > 0:
             group = p.group_of[place]
-            d.dealt[place] = some_of(d, d.pool[group], p.room[place])
+            d.dealt[place] = draw_subset(d, d.pool[group], p.room[place])
             d.pool[group] &= ~d.dealt[place]
 
 
 @jit
 def give_rest(p, d, first, second):
-    """Put what is left into the pools of two groups: each gets what fits only it, and what fits both is dealt out."""
+    """Distribute the rest to two groups: each gets the cards that fit only it; cards that fit both are dealt at random."""
     both = np.int64(0)
     room = p.group_room[first]
     for k in range(p.n_classes):
@@ -173,13 +173,13 @@ def give_rest(p, d, first, second):
             room -= size(d.left_cards[k])
         else:
             d.pool[second] |= d.left_cards[k]
-    cards = some_of(d, both, room)
+    cards = draw_subset(d, both, room)
     d.pool[first] |= cards
     d.pool[second] |= both & ~cards
 
 
 @jit
-def some_of(d, cards, count):
+def draw_subset(d, cards, count):
     """A random subset of a set of cards, of a given number of members."""
     n = size(cards)
     drawn = min(count, n - count)
@@ -227,7 +227,7 @@ def next_fraction(d):
 
 @jit
 def draw_below(d, n):
-    """A random number from 0 to n - 1: the whole part of n times a fraction, whose rest serves the next draw."""
+    """A random number from 0 to n - 1: the integer part of n times a fraction; the rest is kept for the next draw."""
     if d.used * n > _MOST_USED:
         d.fraction = next_fraction(d)
         d.used = 1

@@ -1,4 +1,4 @@
-"""Sampling from beginning to end, up to the table's record."""
+"""Sampling of hidden cards, from a table to a table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def plan(t, seat, p, d, ways):
 
 @jit
 def deal_hidden(t, seat, seed, stream, p, d, ways):
-    """Deal anew, in a copy of the table of a plan; what comes about follows from the plan, the seed and the stream."""
+    """Deal the hidden cards of a table copy anew. The result depends only on the plan, the seed and the stream."""
     d.seed = seed
     open_stream(d, stream)
     words = next_words(d)
@@ -61,7 +61,7 @@ def deal_hidden(t, seat, seed, stream, p, d, ways):
 
 @jit
 def lay_out(t, seat, p, d):
-    """Write a layout into a table, with all that follows from it."""
+    """Write a layout into a table, and update the fields that depend on it."""
     for place in range(t.n_seats):
         t.hands[place] = p.known[place] | d.dealt[place]
     t.stock = p.known[STOCK] | d.dealt[STOCK]

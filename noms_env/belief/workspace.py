@@ -74,8 +74,5 @@ _RECORD = np.dtype((np.record, WORKSPACE))  # one object: numba looks at all fie
 
 
 def new_sampling_workspace() -> np.ndarray:
-    """Working memory for `sample_hidden_rows`, shape (1,), in the form that it wants (see `row_kernels.kernel_view`).
-
-    It is written before it is read.
-    """
+    """Uninitialised working memory for `sample_hidden_rows`, shape (1,), as `row_kernels.kernel_view` makes it."""
     return kernel_view(np.empty(1, _RECORD).view(np.recarray))

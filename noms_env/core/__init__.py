@@ -1,1 +1,1 @@
-"""The words that rules are made of: cards, actions, chance, the table's record, tricks, bids and partners."""
+"""Building blocks of the rules: cards, actions, chance, the table's record, tricks, bids and partners."""

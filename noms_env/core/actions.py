@@ -61,19 +61,19 @@ CALL_WORDS = ("pass", *(str(k) for k in range(MAX_NUMBER + 1)), "mis", "mis_a_vi
 
 
 def is_integer(number: Any) -> bool:
-    """True for Python's and numpy's integers (arrays without dimension too), but not for truth values and durations."""
+    """True for integers of Python and numpy, arrays of shape () included; False for booleans and timedeltas."""
     if isinstance(number, np.ndarray) and number.ndim == 0:
         number = number[()]
     return isinstance(number, int | np.integer) and not isinstance(number, bool | np.timedelta64)
 
 
 def plain_array(values: Any) -> np.ndarray:
-    """Values as an array; one of objects, shape (0, 0), where they make none: lists of different lengths, masked elements."""
+    """Convert values to an array; to one of objects, shape (0, 0), where that fails (ragged lists, masked elements)."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         return np.empty((0, 0), object)
     try:
         return np.asarray(values)
-    except Exception:  # whatever somebody's object raises; numpy warns of masked elements, and warnings may be errors
+    except Exception:  # a user's object may raise anything; numpy warns of masked elements
         return np.empty((0, 0), object)
 
 
@@ -91,10 +91,10 @@ def span(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def perhaps(name: Any, known: Iterable[str]) -> str:
-    """For a message that goes on with a list of names: `did you mean noms? The` if one is close, else `the`.
+def suggest_names(name: Any, known: Iterable[str]) -> str:
+    """The start of a list of names in a message: `did you mean noms? The` if a known name is close, else `the`.
 
-    Of several that are very close it names two.
+    It suggests at most two names.
     """
     names, close = list(known), list[str]()
     if isinstance(name, str):

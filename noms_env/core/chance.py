@@ -83,7 +83,7 @@ def shuffle(t, purpose, cards, count, start=0):
             cards[first + 1], cards[other] = cards[other], cards[first + 1]
 
 
-def checked_seed(seed: int) -> int:
+def check_seed(seed: int) -> int:
     """The seed as an int.
 
     Raises:
@@ -120,19 +120,19 @@ def draw_seeds(source: Seeds, rows: int) -> np.ndarray:
 
 
 def unit_draws(seeds: np.ndarray) -> np.ndarray:
-    """Numbers from 0 to less than 1 that follow from seeds: float64, shape (n,).
+    """Map seeds to uniform numbers in [0, 1): float64, shape (n,).
 
-    They are those that `Generator.random` gives in place of the seeds that it gives by `draw_seeds`.
+    A generator's `random` returns these numbers where `draw_seeds` takes the seeds from it.
     """
     draws: np.ndarray = (seeds >> 10) / 2.0**53
     return draws
 
 
-def checked_streams(streams: np.ndarray) -> None:
-    """Refuse states of 32-bit generators (`batch_kernels.random_rows`) that are not from 1 to 2**32 - 1.
+def check_streams(streams: np.ndarray) -> None:
+    """Check the states of 32-bit generators (`batch_kernels.random_rows`).
 
     Raises:
-        ValueError: one is not.
+        ValueError: a state is not from 1 to 2**32 - 1.
     """
     if streams.min() < 1 or streams.max() > MAX_TABLE:
         raise ValueError(f"streams must be from 1 to {MAX_TABLE}, not {brief(streams)}")

@@ -23,20 +23,20 @@ def literal(value: Any) -> str:
 
 @lru_cache(256)
 def clean_name(name: str) -> str:
-    r"""A name as others may be shown it: one line, without signs that control a terminal or turn the direction of text.
+    r"""Make a name safe to show to others: one line, without characters that control a terminal or the direction of text.
 
-    Gaps become single spaces. Signs of control and format (such as ESC, or U+202E) and halves of surrogate pairs are left out,
-    but for those that join letters.
+    Whitespace becomes single spaces. Control and format characters (ESC, U+202E) and lone surrogates are dropped; joiners
+    of letters stay.
     """
     signs = (sign for sign in " ".join(name.split()) if sign in JOINERS or unicodedata.category(sign)[0] != "C")
     return "".join(signs).strip()
 
 
 def pictures_need(module: str) -> str:
-    """What to say where a module of `PICTURE_LIBRARIES` is missing."""
+    """The message for a missing module of `PICTURE_LIBRARIES`."""
     return f"pictures of the table need {PICTURE_LIBRARIES[module]}, which is not installed: {install_command('render')}"
 
 
 def printable(text: str) -> str:
-    """A text without what a terminal acts on: such signs are spelled out."""
+    """Escape the control characters of a text, so that a terminal does not act on them."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

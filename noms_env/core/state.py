@@ -172,5 +172,5 @@ def all_hands(t):
 
 
 def phase_word(phase: int) -> str | None:
-    """The phase of a table in words (`actions.PHASES`); None when no action is awaited."""
+    """The name of a table's phase (`actions.PHASES`); None when nobody is to act."""
     return PHASES[phase] if phase < len(PHASES) else None

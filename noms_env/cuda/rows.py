@@ -15,7 +15,7 @@ from numba import cuda
 
 from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
 from noms_env.core.actions import NUM_ACTIONS, brief
-from noms_env.core.chance import checked_streams
+from noms_env.core.chance import check_streams
 from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import announced
 from noms_env.cuda.arrays import SIMULATED, GpuArray
@@ -227,7 +227,7 @@ class GpuRows:
         """
         chosen, numbers = self.written("actions", actions), self.written("streams", states)
         if check:
-            checked_streams(streams.to_host(numbers))
+            check_streams(streams.to_host(numbers))
         self.launch(self._rows, kernels.choose_randomly, self.native, numbers, chosen)
 
     def written(self, name: str, array: Any) -> Any:

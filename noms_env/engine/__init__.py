@@ -1,1 +1,1 @@
-"""The engine: deals, finds the legal actions, takes them, and shows a seat what it may see. It knows phases, not variants."""
+"""The engine: deals, legal actions, steps and observations. It knows phases, not variants."""

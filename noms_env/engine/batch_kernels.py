@@ -1,19 +1,19 @@
 """The only loops over tables: many tables started, observed and stepped at once.
 
-Every function works on some rows of an array of tables, and on arrays with a row for each table. What happens in a row
-depends on nothing but the row: not on the number of rows, their order, or threads. It stands in a function of its own, which a
-kernel of a GPU calls too, one thread for each row (`cuda.kernels`). Arguments of several functions:
+Every function works on some rows of an array of tables, and on arrays with a row for each table. Rows are independent: neither
+their number, their order nor threads change a result. Each loop calls a function for one row, which GPU kernels call too, one
+thread for each row (`cuda.kernels`). Shared arguments:
 
 | argument | what it is |
 |---|---|
 | `tables` | structured array, shape (tables,) |
 | `first`, `last` | the first row, and the row behind the last one |
 | `rows` | int64, shape (n,): which rows |
-| `actions` | int64, shape (tables,): legal ones; rows that are over or wait are not looked at |
-| `skip_forced` | take actions without alternative at once, up to the end of the deal |
+| `actions` | int64, shape (tables,): legal actions; ignored in rows that are over or wait |
+| `skip_forced` | take forced actions at once, up to the end of the deal |
 | `observation`, `mask` | int64, shapes (tables, OBSERVATION_SIZE // 8) and (tables, PADDED_MASK_SIZE // 8): are written |
-| `hidden` | int64, shape (tables, HIDDEN_SIZE // 8): what nobody sees whole, relative to the seat to act; is written |
-| `wanted` | which of these three: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`; the others are not looked at |
+| `hidden` | int64, shape (tables, HIDDEN_SIZE // 8): the hidden state, relative to the seat to act; is written |
+| `wanted` | which of these three to write: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`; the others are ignored |
 | `features` | None; or, written instead of observations, int64, shape (tables, words), and with it `FeatureLayout.parts` |
 | `points`, `scored` | float32, shape (tables, seats), and bool, shape (tables,): of the deal that a step ended, else 0 |
 | `seat`, `over` | int16 and bool, shape (tables,): who is to act, and whether the match is over; are written |
@@ -42,7 +42,7 @@ seat; the next deal of the match; the first deal of a match; the answer of a pla
 
 @jit
 def start_rows(tables, rows, dealers):
-    """Start the match that each row's seed, table and match stand for; dealers: int64, shape (n,), -1 for a drawn one."""
+    """Start the match given by each row's seed, table and match; dealers: int64, shape (n,), -1 to draw one."""
     for i in range(len(rows)):
         start(tables[rows[i]], dealers[i])
 
@@ -73,7 +73,7 @@ def observe_some(tables, rows, observation, mask, hidden, wanted, features=None)
 
 @jit_inline
 def write(t, row, observation, mask, hidden, wanted, features, scratch):
-    """Write what is wanted of one table into a row of each array; `scratch` is the row of observations for making features."""
+    """Write the `wanted` arrays of one table into a row; features are made from `scratch`, a row of observations."""
     if wanted & WRITE_OBSERVATION:
         write_observation(t, t.seat, observation[row if features is None else scratch])
     if wanted & WRITE_MASK:
@@ -157,7 +157,7 @@ def note(t, row, seat, over):
 
 @jit
 def act(t, action, skip_forced):
-    """Take an action, and then those without alternative where they are to be skipped."""
+    """Take an action, and with `skip_forced` the forced ones after it."""
     step(t, action)
     if skip_forced:
         while t.phase != SCORED and count_legal(t) == 1:
@@ -182,7 +182,7 @@ def deal_next(t, row, points, scored):
 
 @jit
 def settle_rows(tables, rows, pause, points, scored):
-    """After tables were put into rows: with `pause` a scored deal waits there with its points, else the next hand is dealt."""
+    """Settle rows whose tables were replaced: with `pause` a scored deal waits with its points, else the next hand is dealt."""
     for row in rows:
         settle(tables[row], row, pause, points, scored)
 
@@ -258,7 +258,7 @@ def play_random(tables, first, last, steps, streams, observation, mask, hidden, 
 
 @jit_inline
 def step_randomly(t, row, streams):
-    """A random decision, and the next deal or match where it ends one."""
+    """Take a random action; start the next deal or match where it ends one."""
     step(t, random_legal(t, streams, row))
     if t.phase == SCORED:
         go_on(t)
@@ -275,9 +275,9 @@ def start_next(t):
 
 @jit
 def play_on_rows(tables, first, last, next_in, actions, learners, is_random, streams, skip_forced, observation, mask):
-    """Play on with random players, in each row up to where somebody else is to decide or the deal is scored.
+    """Let random players play in each row, until another player is to decide or the deal is scored.
 
-    What a learner sees is written when it is to decide, and when the match is over.
+    The learner's observation is written when it is to decide, and when the match is over.
 
     * `next_in`: int8, shape (tables,). Rows of `ACT`, `NEXT_DEAL` and `NEW_MATCH` (that of the row's seed, table and match)
       are played on, and `HOLD`, `ASK` or `SCORE` is written.
@@ -302,7 +302,7 @@ def play_on_rows(tables, first, last, next_in, actions, learners, is_random, str
 
 @jit_inline
 def play_to_decision(t, row, learner, is_random, streams, skip_forced):
-    """Let random players play until somebody else is to decide or the deal is scored; what is next then."""
+    """Let random players play until another player is to decide or the deal is scored; returns what comes next."""
     while t.phase != SCORED:
         place = steps_to(t, learner, t.seat)
         if not is_random[place]:
@@ -312,7 +312,7 @@ def play_to_decision(t, row, learner, is_random, streams, skip_forced):
 
 
 @jit
-def current(tables, first, last, seat, over):
+def write_current(tables, first, last, seat, over):
     """Write who is to act in each row, and whether its match is over."""
     for row in range(first, last):
         note(tables[row], row, seat, over)

@@ -1,4 +1,4 @@
-"""The engine's verbs as Python calls them: on one row of an array of tables.
+"""The engine for Python: functions on one row of an array of tables.
 
 A compiled function takes a plain structured array in 0.2 µs, but a record or a record array in 1.5 to 9 µs, so that
 these take the array and a row number. Without the compiler the same functions need a record array, whose rows have

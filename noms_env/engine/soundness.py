@@ -1,8 +1,8 @@
-"""Whether bytes are a state of a game: what memory and legal actions depend on is as play leaves it.
+"""Validation of table records from outside.
 
-Play trusts the record of a table. A record from outside, perhaps damaged, is held against the rules here before it is taken
-over: its numbers are in range, each card is in one place, calls and tricks agree with what follows from them, and the legal
-actions are those of the position. What only has a value, such as totals, may be anything.
+The engine trusts the record of a table. Before a record from outside is used, these functions check it: numbers are in range,
+each card is in one place, calls and tricks agree with the fields derived from them, and the legal actions are those of the
+position. Fields that are only values, such as totals, are not checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_DEALS = 1 << 24
 
 
 def _mask(names: tuple[str, ...]) -> np.ndarray:
-    """Words with all bits set where a record has one of some fields."""
+    """A bit mask of a record: all bits of the given fields are set."""
     mask = np.zeros(TABLE.itemsize, np.uint8)
     for name in names:
         dtype, start = TABLE.fields[name][:2]  # type: ignore[index]
@@ -39,7 +39,7 @@ _DEAL = ~(_RULES | _mask(("seed", "table", "match", "over")))
 
 
 def check_states(records: np.ndarray, rules: np.ndarray) -> None:
-    """Refuse records that are no states of tables with given rules.
+    """Check that records are states of tables with given rules.
 
     Args:
         records: `table_record.TABLE`, shape (n,).
@@ -118,12 +118,12 @@ def cards_are_sound(t):
     places = t.n_deals if t.sizes[0] > 0 else _MOST_DEALS
     if t.deal < 0 or t.deal >= places or t.deal_size != (t.sizes[t.deal] if t.sizes[0] > 0 else t.usual_deal_size):
         return False
-    found = np.int64(0)
+    members = np.int64(0)
     for place in range(size(t.cards)):
         card = int(t.deck[place])
-        if card < 0 or card >= 52 or not has(t.cards & ~found, card):
+        if card < 0 or card >= 52 or not has(t.cards & ~members, card):
             return False
-        found |= bit(card)
+        members |= bit(card)
     dealt, played = np.int64(0), np.int64(0)
     for seat in range(MAX_SEATS):
         own = t.hands[seat] | t.played[seat]
@@ -179,14 +179,14 @@ def tricks_are_sound(t):
     n, done = t.n_seats, t.trick_number
     if done < 0 or t.n_table < 0 or t.n_table >= n or done * n + t.n_table > n * t.deal_size:
         return False
-    found, seat = np.int64(0), 0
+    members, seat = np.int64(0), 0
     for place in range(52):
         card = int(t.order[place])
         if place >= done * n + t.n_table:
             if card != -1:
                 return False
             continue
-        if card < 0 or card >= 52 or has(found, card) or get_byte(t.trick_of, card) != place // n + 1:
+        if card < 0 or card >= 52 or has(members, card) or get_byte(t.trick_of, card) != place // n + 1:
             return False
         while place == 0 and seat < n - 1 and not has(t.played[seat], card):
             seat += 1
@@ -194,11 +194,11 @@ def tricks_are_sound(t):
             seat = int(t.trick_winners[place // n - 1]) if place % n == 0 else (seat + 1) % n
         if not has(t.played[seat], card):
             return False
-        found |= bit(card)
+        members |= bit(card)
         if place % n == n - 1 and not 0 <= t.trick_winners[place // n] < n:
             return False
     for card in range(56):
-        if get_byte(t.trick_of, card) != 0 and not has(found, card):
+        if get_byte(t.trick_of, card) != 0 and not has(members, card):
             return False
     for trick in range(done, MAX_TRICKS + 1):
         if t.trick_winners[trick] != -1:
@@ -210,7 +210,7 @@ def tricks_are_sound(t):
                 taken += 1
         if t.tricks[other] != taken:
             return False
-    return found == t.cards_played and (found == 0 or t.phase >= PLAYING)
+    return members == t.cards_played and (members == 0 or t.phase >= PLAYING)
 
 
 @jit

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from noms_env._jit import COMPILED, PROGRESS
-from noms_env.belief.determinize import sampled_tables, shown_tables
+from noms_env.belief.determinize import copy_shown_tables, sampled_tables
 from noms_env.envs.batch import BatchEnv
 from noms_env.envs.canonical_suits import CanonicalSuits
 from noms_env.envs.gym.seat import SeatEnv
@@ -104,7 +104,7 @@ def use_environments() -> None:
         while not shown.is_scored:
             show.text(shown, int(shown.row.seat))
             shown.step(shown.legal_actions()[-1])
-        shown_tables(shown._rows, np.zeros(1, np.int64))
+        copy_shown_tables(shown._rows, np.zeros(1, np.int64))
     for kind in kinds:
         use_all_of_a_batch(kind, rng)
         use_seats(kind)

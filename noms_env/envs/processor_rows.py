@@ -13,7 +13,7 @@ import numpy as np
 from noms_env._threads import RowThreads
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.core.chance import checked_streams
+from noms_env.core.chance import check_streams
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.validation import checked_actions, checked_array
@@ -119,7 +119,7 @@ class ProcessorRows:
             ValueError: these are no such arrays as `BatchEnv.random_actions` says.
         """
         checked_array("actions", actions, self._count)
-        checked_streams(checked_array("streams", states, self._count))
+        check_streams(checked_array("streams", states, self._count))
         self.run(batch_kernels.random_rows, states, actions)
 
     def to_numpy(self, array: np.ndarray) -> np.ndarray:
@@ -162,4 +162,4 @@ class ProcessorRows:
         self._note()
 
     def _note(self) -> None:
-        batch_kernels.current(self._kernel_tables, 0, self._count, self.seat, self.over)
+        batch_kernels.write_current(self._kernel_tables, 0, self._count, self.seat, self.over)

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
 
-from noms_env.core.actions import brief, is_integer, perhaps, plain_array
+from noms_env.core.actions import brief, is_integer, plain_array, suggest_names
 from noms_env.core.messages import PICTURE_LIBRARIES, pictures_need
 from noms_env.variants import RulesError, game
 
@@ -157,5 +157,5 @@ def checked_options(options: Any, keys: Sequence[str]) -> dict[str, Any]:
         raise ValueError(f"options must be a dictionary or None, not {brief(options)}")
     for key in options or {}:
         if not isinstance(key, str) or key not in keys:
-            raise ValueError(f"reset has no option {brief(key)}; {perhaps(key, keys)} options are {', '.join(keys)}")
+            raise ValueError(f"reset has no option {brief(key)}; {suggest_names(key, keys)} options are {', '.join(keys)}")
     return dict(options or {})

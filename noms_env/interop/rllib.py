@@ -81,7 +81,7 @@ class RLlibEnv(MultiAgentEnv):
         """
         self.env.reset(seed=seed, options=options)
         agent = self.env.agent_selection
-        return {agent: self._seen(agent)}, {agent: {}}
+        return {agent: self._observe(agent)}, {agent: {}}
 
     def step(self, action_dict: Mapping[str, int]) -> Step:
         """Take the action of the agent to act.
@@ -105,26 +105,26 @@ class RLlibEnv(MultiAgentEnv):
         is_over = env.terminations[agent] or env.truncations[agent]
         if not is_over and not env._rewarded:
             to_act = env.agent_selection
-            return {to_act: self._seen(to_act)}, {agent: 0.0}, {"__all__": False}, {"__all__": False}, {}
-        return self._scored(is_over)
+            return {to_act: self._observe(to_act)}, {agent: 0.0}, {"__all__": False}, {"__all__": False}, {}
+        return self._report_score(is_over)
 
     def render(self) -> Any:
         """See `TrickTakingEnv.render`."""
         return self.env.render()
 
-    def _scored(self, is_over: bool) -> Step:
+    def _report_score(self, is_over: bool) -> Step:
         """What `step` returns when a deal is scored or the episode ends."""
         env = self.env
         agents = self.agents if is_over else [env.agent_selection]
         terminated = is_over and env.terminations[agents[0]]  # a forfeit is also marked as truncated
         return (
-            {agent: self._seen(agent) for agent in agents},
+            {agent: self._observe(agent) for agent in agents},
             dict(env.rewards),
             {"__all__": terminated},
             {"__all__": is_over and not terminated},
             {agent: dict(env.infos[agent]) for agent in agents},
         )
 
-    def _seen(self, agent: str) -> Seen:
+    def _observe(self, agent: str) -> Seen:
         seen: Any = self.env.observe(agent)
         return {"observations": seen["observation"], "action_mask": seen["action_mask"]}

@@ -67,12 +67,12 @@ class SeatVecEnv(VecEnv):
         Raises:
             ValueError: a seed or an option is not possible. The only option is `seat`, in all rows or none.
         """
-        seed = None if all(one is None for one in self._seeds) else self._seeds
-        observations, infos = self.envs.reset(seed=seed, options=self._asked_options())
+        seed = None if all(row_seed is None for row_seed in self._seeds) else self._seeds
+        observations, infos = self.envs.reset(seed=seed, options=self._merge_options())
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = rows_of(infos, self.num_envs)
-        return self._shown(observations)
+        return self._strip_mask(observations)
 
     def step_async(self, actions: np.ndarray) -> None:
         """Keep the actions, integers, shape (num_envs,), for `step_wait`."""
@@ -86,15 +86,15 @@ class SeatVecEnv(VecEnv):
         """
         observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
         final_obs, final_info = infos.pop("final_obs", None), infos.pop("final_info", {})
-        given = rows_of(infos, self.num_envs)
+        row_infos = rows_of(infos, self.num_envs)
         dones = terminated | truncated
         ended = rows_of(final_info, self.num_envs) if dones.any() else []
         for row in np.flatnonzero(dones).tolist():
-            self.reset_infos[row], given[row] = given[row], ended[row]
-            given[row]["terminal_observation"] = self._shown(final_obs[row])
-        for info, is_cut in zip(given, (truncated & ~terminated).tolist(), strict=True):
+            self.reset_infos[row], row_infos[row] = row_infos[row], ended[row]
+            row_infos[row]["terminal_observation"] = self._strip_mask(final_obs[row])
+        for info, is_cut in zip(row_infos, (truncated & ~terminated).tolist(), strict=True):
             info["TimeLimit.truncated"] = is_cut
-        return self._shown(observations), rewards.astype(np.float32), dones, given
+        return self._strip_mask(observations), rewards.astype(np.float32), dones, row_infos
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         """The result of `action_masks` or `render` for each row.
@@ -141,7 +141,7 @@ class SeatVecEnv(VecEnv):
         """Close `envs`."""
         self.envs.close()
 
-    def _asked_options(self) -> dict[str, Any]:
+    def _merge_options(self) -> dict[str, Any]:
         """The options of all rows as options of `SeatVectorEnv.reset`."""
         strange = {key for options in self._options for key in options} - {"seat"}
         if strange:
@@ -153,7 +153,7 @@ class SeatVecEnv(VecEnv):
             raise ValueError(f"options must have a seat in every row or in none, not in {len(seats)} of {self.num_envs}")
         return {"seat": seats[0] if len(set(seats)) == 1 else np.array(seats)}
 
-    def _shown(self, observation: Any) -> Any:
+    def _strip_mask(self, observation: Any) -> Any:
         return observation if self._is_dict else observation["observation"]
 
 
@@ -165,11 +165,11 @@ def rows_of(infos: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
             rows that have an entry.
         rows: number of rows.
     """
-    given: list[dict[str, Any]] = [{} for _ in range(rows)]
+    row_infos: list[dict[str, Any]] = [{} for _ in range(rows)]
     for key, values in infos.items():
         if key.startswith("_"):
             continue
         entries = values.tolist() if values.ndim == 1 else values
         for row in np.flatnonzero(infos[f"_{key}"]).tolist():
-            given[row][key] = entries[row]
-    return given
+            row_infos[row][key] = entries[row]
+    return row_infos

@@ -4,8 +4,8 @@
     strategy         = regrets over their sum in the set; uniform where all regrets are 0
     average strategy = sum over the iterations t: t * own reach * strategy, over its sum in the set
 
-In a game of two seats whose points sum to 0 the average comes to an equilibrium. With more seats there is no such proof; how
-far a strategy is from an equilibrium is measured (`measures.exploitability`).
+In a two-player zero-sum game the average strategy converges to an equilibrium. With more seats there is no such guarantee;
+`measures.exploitability` gives the distance from an equilibrium.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARTS = 8
 
 
 class Solver:
-    """CFR+ under way.
+    """A run of CFR+.
 
     Attributes:
         tree: the game.
@@ -58,11 +58,11 @@ class Solver:
 
     def average(self) -> np.ndarray:
         """The average strategy, float64, shape (slots,)."""
-        return normalised(self.tree, self.totals)
+        return normalise(self.tree, self.totals)
 
 
 def rewards_of(tree: Tree, reward: str) -> np.ndarray:
-    """What each end brings each seat, float64, shape (ends, seats).
+    """The reward of each seat at each end, float64, shape (ends, seats).
 
     Raises:
         ValueError: there is no such reward.
@@ -72,8 +72,8 @@ def rewards_of(tree: Tree, reward: str) -> np.ndarray:
     return tree.points if reward == "points" else tree.relative()
 
 
-def normalised(tree: Tree, weights: np.ndarray) -> np.ndarray:
-    """A strategy in proportion to weights, from 0 on; all actions of a set alike where all are 0."""
+def normalise(tree: Tree, weights: np.ndarray) -> np.ndarray:
+    """Normalise non-negative weights in each information set; uniform where all are 0."""
     sums = np.add.reduceat(weights, tree.offset[:-1])
     counts = np.diff(tree.offset)
     shares = weights / np.repeat(np.where(sums > 0, sums, 1), counts)
@@ -93,9 +93,9 @@ class Passes:
         self._cuts = [layouts * part // PARTS for part in range(PARTS + 1)]
 
     def gains(self, strategy: np.ndarray, seat: int) -> np.ndarray:
-        """For each slot of a seat the sum over its nodes of others' reach times what the action is worth above the node.
+        """Counterfactual gains of a seat's slots: the sum over nodes of others' reach * (action value - node value).
 
-        `own_reach` is that of the seat's information sets then. Slots of other seats have 0.
+        Slots of other seats have 0. Sets `own_reach` of the seat's information sets.
         """
         tree = self.tree
 
@@ -117,11 +117,11 @@ class Passes:
         return np.asarray(self._sums.sum(axis=0))
 
     def values(self, strategy: np.ndarray) -> np.ndarray:
-        """What each seat may expect if all play by a strategy, float64, shape (seats,)."""
-        return np.array([self._expected(strategy, seat, None) for seat in range(self.tree.seats)])
+        """Expected reward of each seat if all play a strategy, float64, shape (seats,)."""
+        return np.array([self._expect(strategy, seat, None) for seat in range(self.tree.seats)])
 
     def best_response(self, strategy: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
-        """What a seat may expect at best while the others play by a strategy, and the slots that it takes then.
+        """A best response of a seat to the others' strategy: its expected reward, and the slots that it takes.
 
         Returns:
             The value, and bool, shape (slots,): one slot in each of its information sets; none elsewhere.
@@ -145,10 +145,10 @@ class Passes:
             choose_best(tree.offset, np.flatnonzero(own & (tree.level == level)), self._sums.sum(axis=0), taken)
         chosen = np.zeros(len(tree.action), np.bool_)
         chosen[(tree.offset[:-1] + taken)[own]] = True
-        return self._expected(strategy, seat, taken), chosen
+        return self._expect(strategy, seat, taken), chosen
 
-    def _expected(self, strategy: np.ndarray, seat: int, taken: np.ndarray | None) -> float:
-        """What a seat may expect if all play by a strategy, but for what it takes in information sets where that is not -1."""
+    def _expect(self, strategy: np.ndarray, seat: int, taken: np.ndarray | None) -> float:
+        """Expected reward of a seat if all play a strategy, except that it takes the action `taken` where that is not -1."""
         tree = self.tree
         choices = np.full(len(tree.owner), -1, np.int64) if taken is None else taken
 
@@ -166,7 +166,7 @@ class Passes:
 
 @jit
 def reach_down(starts, low, high, chance, seat, first, infoset, offset, strategy, me, own, others, own_reach):
-    """Write with which probability each node of some layouts is reached by a seat's choices, and by all else."""
+    """Write the reach probabilities of the nodes of some layouts: by the seat's own choices, and by the others and chance."""
     for row in range(low, high):
         own[starts[row]], others[starts[row]] = 1.0, chance[row]
         for x in range(starts[row], starts[row + 1]):
@@ -185,7 +185,7 @@ def reach_down(starts, low, high, chance, seat, first, infoset, offset, strategy
 
 @jit
 def gains_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, value, sums):
-    """Write values of the nodes of some layouts for a seat, and add to `sums` what its slots gain."""
+    """Write a seat's values of the nodes of some layouts, and add its counterfactual gains to `sums`."""
     for x in range(starts[high] - 1, starts[low] - 1, -1):
         if seat[x] < 0:
             value[x] = rewards[first[x], me]

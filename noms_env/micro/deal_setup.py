@@ -1,4 +1,4 @@
-"""What all deals of an OpenSpiel game have in common, and how the cards of one deal lie."""
+"""The setup shared by all deals of an OpenSpiel game, and the layout of the cards of one deal."""
 
 from __future__ import annotations
 

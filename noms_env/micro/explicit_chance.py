@@ -76,7 +76,7 @@ class ExplicitChanceDeal:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the history; unpickling replays it."""
-        return replayed, (self.setup, tuple(self.chance_history), tuple(action for _, action in self.decisions))
+        return replay_history, (self.setup, tuple(self.chance_history), tuple(action for _, action in self.decisions))
 
     @property
     def next_card(self) -> int:
@@ -220,7 +220,7 @@ class ExplicitChanceDeal:
         return points
 
 
-def replayed(setup: DealSetup, chance_history: Sequence[int], actions: Sequence[int]) -> ExplicitChanceDeal:
+def replay_history(setup: DealSetup, chance_history: Sequence[int], actions: Sequence[int]) -> ExplicitChanceDeal:
     """The deal with these chance outcomes and these actions."""
     deal = ExplicitChanceDeal(setup)
     outcomes, decisions = iter(chance_history), iter(actions)

@@ -1,4 +1,4 @@
-"""How far a strategy is from an equilibrium.
+"""Exploitability: the distance of a strategy from an equilibrium.
 
     NashConv = sum over the seats: value of a best response to the others' strategies - value of the own strategy
 
@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env.belief.determinize import sampled_tables
-from noms_env.micro.cfr import REWARDS, Passes, normalised
+from noms_env.micro.cfr import REWARDS, Passes, normalise
 from noms_env.micro.tree import Tree
 from noms_env.players import Player, TellsProbabilities, draw_seeds
 
 
 class Exploitability(NamedTuple):
-    """Of a strategy that all seats play by.
+    """Exploitability of a strategy that all seats play.
 
     Attributes:
-        values: what each seat may expect, float64, shape (seats,).
-        best_responses: what it may expect at best while the others go on, float64, shape (seats,).
+        values: expected reward of each seat, float64, shape (seats,).
+        best_responses: expected reward of each seat's best response to the others, float64, shape (seats,).
     """
 
     values: np.ndarray
@@ -48,7 +48,7 @@ def exploitability(passes: Passes, strategy: np.ndarray) -> Exploitability:
 
 
 def reward_of(player: Player) -> str | None:
-    """What a player learnt, was solved or searches for, which it says by an attribute `reward`.
+    """The objective of a player: its attribute `reward`.
 
     Returns:
         `points`, or `relative`: points less the mean of the others'; None if it says neither.
@@ -58,12 +58,12 @@ def reward_of(player: Player) -> str | None:
 
 
 class PairGain(NamedTuple):
-    """Of two seats that deviate together, without telling each other their cards.
+    """Gain of two seats that deviate together, without telling each other their cards.
 
     Attributes:
         seats: the two.
-        together: what their points gain in sum: a lower bound, where each has answered best to the other in turn.
-        apart: the sum of what each gains by deviating alone.
+        together: gain of their summed points: a lower bound, from best responses in turn.
+        apart: the sum of the gains if each deviates alone.
     """
 
     seats: tuple[int, int]
@@ -72,7 +72,7 @@ class PairGain(NamedTuple):
 
 
 def pair_gain(passes: Passes, strategy: np.ndarray, seats: tuple[int, int], separate: Exploitability) -> PairGain:
-    """What two seats gain that share their points: best responses in turn, from either seat, until neither finds more."""
+    """Gain of two seats that share their points: best responses in turn, from either seat, until neither gains more."""
     tree = passes.tree
     both = passes.rewards[:, seats].sum(axis=1, keepdims=True)
     team = Passes(tree, np.broadcast_to(both, passes.rewards.shape), passes.row_threads)
@@ -82,10 +82,10 @@ def pair_gain(passes: Passes, strategy: np.ndarray, seats: tuple[int, int], sepa
         played, value, turn = strategy.copy(), before, 0
         while True:
             seat = order[turn % 2]
-            found, chosen = team.best_response(played, seat)
-            if turn >= 2 and found <= value + LEAST:
+            best_value, chosen = team.best_response(played, seat)
+            if turn >= 2 and best_value <= value + LEAST:
                 break
-            value, turn = max(value, found), turn + 1
+            value, turn = max(value, best_value), turn + 1
             played = np.where(of_slot == seat, chosen, played)
         best = max(best, value)
     return PairGain(seats, best - before, float(separate.gains[list(seats)].sum()))
@@ -98,33 +98,33 @@ LEAST = 1e-9
 def strategy_of(
     player: Player, tree: Tree, samples: int = 32, seed: int = 0, tick: Callable[[int], None] = lambda sets: None
 ) -> np.ndarray:
-    """The strategy that a player plays by, float64, shape (slots,).
+    """The strategy of a player, float64, shape (slots,).
 
     Args:
-        player: anybody.
+        player: any player.
         tree: the deal.
-        samples: how often a player is asked in each information set that does not tell its probabilities: its answers make the
-            strategy, which is that of the player only so far.
-        seed: of what is random.
-        tick: is told the number of information sets just done.
+        samples: how often to ask a player that gives no probabilities in each information set; the frequencies of its
+            answers estimate its strategy.
+        seed: of the samples.
+        tick: called with the number of information sets just done.
 
     Raises:
         ValueError: the player answered with an action that is not legal.
     """
-    rng, found = np.random.default_rng(seed), np.zeros(len(tree.action))
+    rng, strategy = np.random.default_rng(seed), np.zeros(len(tree.action))
     for numbers, observation, mask, tables in tree.decisions():
         if isinstance(player, TellsProbabilities):
             chances = player.probabilities(observation, mask).astype(np.float64)
         else:
             chances = np.zeros(mask.shape)
             for _ in range(samples):
-                given = sampled_tables(tables, None, rng) if player.wants_tables else None
-                actions = np.asarray(player.act(observation, mask, draw_seeds(rng, len(mask)), tables=given))
+                sampled = sampled_tables(tables, None, rng) if player.wants_tables else None
+                actions = np.asarray(player.act(observation, mask, draw_seeds(rng, len(mask)), tables=sampled))
                 if not np.take_along_axis(mask, actions[:, None], axis=1).all():
                     raise ValueError("the player answered with an action that is not legal")
                 chances[np.arange(len(actions)), actions] += 1 / samples
         for row, i in enumerate(numbers):
             slots = slice(tree.offset[i], tree.offset[i + 1])
-            found[slots] = chances[row, tree.action[slots]]
+            strategy[slots] = chances[row, tree.action[slots]]
         tick(len(numbers))
-    return normalised(tree, found)
+    return normalise(tree, strategy)

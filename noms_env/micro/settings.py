@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from noms_env.core.actions import perhaps
+from noms_env.core.actions import suggest_names
 from noms_env.micro.deal_setup import DealSetup
 
 
@@ -79,7 +79,7 @@ def micro_game(name: str) -> MicroGame:
     Raises:
         ValueError: there is none.
     """
-    known = {one.name: one for one in SUITE}
+    known = {setting.name: setting for setting in SUITE}
     if name not in known:
-        raise ValueError(f"there is no micro-game {name!r}; {perhaps(name, known)} micro-games are {', '.join(known)}")
+        raise ValueError(f"there is no micro-game {name!r}; {suggest_names(name, known)} micro-games are {', '.join(known)}")
     return known[name]

@@ -87,7 +87,7 @@ class SolutionInfo:
 def about(
     setup: DealSetup, reward: str, iterations: int, nash_conv: float, uniform_nash_conv: float, values: np.ndarray
 ) -> SolutionInfo:
-    """What there is to say of a solution of a deal."""
+    """The header of a solution."""
     row, rules = setup.table.row, setup.rules
     return SolutionInfo(
         variant=rules.variant.name,
@@ -173,7 +173,7 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
 
 
 class SolvedPlayer:
-    """Plays by a solution, in single deals with its rules and hand size, whoever deals.
+    """Plays a solution, in single deals with its rules and hand size, with any dealer.
 
     Attributes:
         info: what the file says.
@@ -218,7 +218,7 @@ class SolvedPlayer:
         """
         seen, legal = np.atleast_2d(observation), np.atleast_2d(mask)
         counts = np.count_nonzero(legal, axis=1)
-        found = np.where(counts[:, None] == 1, legal, 0).astype(np.float32)
+        chances = np.where(counts[:, None] == 1, legal, 0).astype(np.float32)
         rows = np.flatnonzero(counts > 1)
         keys = np.empty(len(rows), np.int64)
         write_keys(np.ascontiguousarray(seen[rows]).view(np.int64), keys)
@@ -232,8 +232,8 @@ class SolvedPlayer:
             slots = slice(self._offset[place], self._offset[place + 1])
             if not legal[row, self._action[slots]].all():
                 raise ValueError(f"the solution has actions that are not legal: {brief(self._action[slots].tolist())}")
-            found[row, self._action[slots]] = self._strategy[slots]
-        return found[0] if np.ndim(mask) == 1 else found
+            chances[row, self._action[slots]] = self._strategy[slots]
+        return chances[0] if np.ndim(mask) == 1 else chances
 
     @as_batch
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: Any = None) -> np.ndarray:

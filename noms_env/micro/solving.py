@@ -1,4 +1,4 @@
-"""Solving a deal: CFR+ until it is near enough to an equilibrium, in a way that can be stopped and goes on."""
+"""Solving a deal: CFR+ up to a given exploitability; a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -50,17 +50,16 @@ def solve(
 ) -> SolutionInfo:
     """Solve a deal, and write the solution.
 
-    A run that is stopped goes on from `path` with `.state.npz` behind it, which is gone when the solution is written. What it
-    comes to is the same.
+    A stopped run resumes from the file `path` + `.state.npz`, with the same result. Writing the solution removes that file.
 
     Args:
         tree: the deal.
         path: file of the solution.
-        share: NashConv at which it ends, as a share of that of the uniform random policy.
-        iterations: after which it ends at the latest.
+        share: stop at this NashConv, as a share of that of the uniform random policy.
+        iterations: the most to do.
         reward: `points` or `relative`.
-        row_threads: that share the work; the solution does not depend on them.
-        tick: is told the progress after each iteration, with the NashConv measured last.
+        row_threads: threads to use; the solution does not depend on them.
+        tick: called with the progress after each iteration, with the NashConv measured last.
 
     Raises:
         ValueError: there is no such reward.
@@ -73,8 +72,8 @@ def solve(
     saved = time.monotonic()
     while True:
         if solver.iterations >= min(look, iterations):
-            found = exploitability(solver.passes, solver.average())
-            look, nash_conv = int(look * GROWTH), found.nash_conv
+            measured = exploitability(solver.passes, solver.average())
+            look, nash_conv = int(look * GROWTH), measured.nash_conv
             if nash_conv <= share * uniform.nash_conv or solver.iterations >= iterations:
                 break
         solver.iterate()
@@ -82,7 +81,7 @@ def solve(
         if time.monotonic() - saved > SAVE_SECONDS:
             _save(solver, state, reward, look, nash_conv)
             saved = time.monotonic()
-    info = about(tree.setup, reward, solver.iterations, found.nash_conv, uniform.nash_conv, found.values)
+    info = about(tree.setup, reward, solver.iterations, measured.nash_conv, uniform.nash_conv, measured.values)
     save_solution(path, tree, solver.average(), info)
     state.unlink(missing_ok=True)
     return info
@@ -114,7 +113,7 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
         **{"regrets": slots, "totals": slots, "strategy": slots},
     }
     again = "remove it, and the run begins anew"
-    path.open("rb").close()  # what fails behind this is damage, also where it looks like a fault of the disk
+    path.open("rb").close()  # an error after this is damage, even an OSError
     try:
         with open_file(path) as opened, ZipFile(opened) as file:
             if head_of(file, "digest") == wanted["digest"] and str(array_of(file, "digest")) != _digest(solver.tree, reward):

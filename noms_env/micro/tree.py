@@ -1,10 +1,10 @@
 """The game tree of one deal: every layout of the cards, and every way to play it, by the package's own engine.
 
-A *node* is a decision with more than one legal action, or an end; forced actions are taken on the way. Nodes lie layout by
-layout, each behind its parent, children side by side. A seat cannot tell nodes apart at which it has the same observation:
-they form an *information set*. A seat that observes remembers what it has done and seen (perfect recall), which is checked.
+A *node* is a decision with more than one legal action, or an end; forced actions are skipped. Nodes are stored layout by
+layout, each after its parent, children side by side. The nodes at which a seat has the same observation form an *information
+set*. Seats have perfect recall, which is checked.
 
-A *slot* is an action in an information set: those of a set lie side by side, and a strategy is a number for each slot.
+A *slot* is an action in an information set. The slots of a set are contiguous; a strategy is a number for each slot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Tick = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Tree:
-    """All of one deal.
+    """The game tree of one deal.
 
     Attributes:
         setup: the rules and the dealer.
@@ -80,26 +80,26 @@ class Tree:
         return np.repeat(1 / counts, counts)
 
     def decisions(self, rows: int = 4096) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.recarray]]:
-        """The information sets in lots, each with one of the tables at which it comes up.
+        """The information sets in batches, each with one of its tables.
 
         Yields:
             Their numbers, int64, shape (n,); observations, uint8, (n, OBSERVATION_SIZE); masks, int8, (n, NUM_ACTIONS); tables.
         """
         stack, frames = kernel_view(new_tables(DEEPEST)), np.zeros((DEEPEST, 2), np.int64)
-        met, found, at = np.zeros(len(self.owner), np.bool_), new_tables(rows), np.empty(rows, np.int64)
+        met, examples, at = np.zeros(len(self.owner), np.bool_), new_tables(rows), np.empty(rows, np.int64)
         state = np.zeros(2, np.int64)  # layout under way, frames in use
         while True:
             count = find_new(
                 kernel_view(self.layouts), self.starts, self.seat, self.first, self.infoset, self.offset, self.action,
-                stack, frames, state, met, kernel_view(found), at,
+                stack, frames, state, met, kernel_view(examples), at,
             )  # fmt: skip
             if count == 0:
                 return
             observation = np.empty((count, OBSERVATION_SIZE // 8), np.int64)
             mask = np.zeros((count, PADDED_MASK_SIZE // 8), np.int64)
-            write_views(kernel_view(found), observation, mask)
+            write_views(kernel_view(examples), observation, mask)
             masks = np.ascontiguousarray(mask.view(np.int8)[:, :NUM_ACTIONS])
-            yield at[:count].copy(), observation.view(np.uint8), masks, found[:count].copy().view(np.recarray)
+            yield at[:count].copy(), observation.view(np.uint8), masks, examples[:count].copy().view(np.recarray)
 
 
 def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
@@ -163,7 +163,7 @@ def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
             tick(row, len(layouts))
     tick(len(layouts), len(layouts))
     nodes = node.rows[: starts[-1]]
-    return _numbered(setup, (layouts, chance), starts, nodes, end.rows[: end.used].copy())
+    return _number_infosets(setup, (layouts, chance), starts, nodes, end.rows[: end.used].copy())
 
 
 class _Growing:
@@ -176,7 +176,7 @@ class _Growing:
         self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
 
 
-def _numbered(
+def _number_infosets(
     setup: DealSetup,
     dealt: tuple[np.recarray, np.ndarray],
     starts: np.ndarray,

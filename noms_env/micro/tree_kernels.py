@@ -19,8 +19,8 @@ DEEPEST = 256
 FULL = -1
 
 
-def _of_deal() -> np.ndarray:
-    """The bits of an observation that are not about the match: int64, shape (OBSERVATION_SIZE // 8,)."""
+def _build_deal_mask() -> np.ndarray:
+    """A bit mask of an observation without the fields of the match: int64, shape (OBSERVATION_SIZE // 8,)."""
     bits = np.full(OBSERVATION_SIZE, 255, np.uint8)
     seats, numbers = START["seats"], START["numbers"]
     for row in range(MAX_SEATS):
@@ -29,7 +29,7 @@ def _of_deal() -> np.ndarray:
     return bits.view(np.int64)
 
 
-OF_DEAL = _of_deal()
+OF_DEAL = _build_deal_mask()
 NODE = np.dtype([("first", np.int64), ("key", np.int64), ("count", np.int16), ("via", np.int16), ("seat", np.int8)], align=True)
 """A node while the tree is made: see `Tree`; `count` is that of its children, `via` the action that leads to it."""
 
@@ -112,19 +112,19 @@ def write_points(t, is_lot, points):
 def key_of(t, observation):
     """A hash of what the seat to act sees: the finaliser of MurmurHash3 (A. Appleby) over the words."""
     write_observation(t, t.seat, observation)
-    return hashed(observation)
+    return hash_words(observation)
 
 
 @jit
 def write_keys(observations, keys):
     """Write the hashes of observations, int64, shape (n, OBSERVATION_SIZE // 8)."""
     for i in range(len(keys)):
-        keys[i] = hashed(observations[i])
+        keys[i] = hash_words(observations[i])
 
 
 @jit
-def hashed(words):
-    """A hash of the words of an observation, int64, but for what is said of the match."""
+def hash_words(words):
+    """Hash the words of an observation, without the fields of the match: int64."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for k in range(len(words)):
         h = (h ^ np.uint64(words[k] & OF_DEAL[k])) + np.uint64(k)
@@ -159,8 +159,8 @@ def note_memories(starts, seat, first, infoset, offset, action, via, before, las
 
 
 @jit
-def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames, state, met, found, at):
-    """Go on through the tree, and copy tables at which information sets come up for the first time; how many were found.
+def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames, state, met, examples, at):
+    """Continue through the tree, and copy a table for each information set met for the first time; returns their number.
 
     `state`, int64, shape (2,): the layout under way and the frames in use, from call to call.
     """
@@ -183,7 +183,7 @@ def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames
         if k == 0 and not met[i]:
             met[i] = True
             at[count] = i
-            found[count] = stack[depth]
+            examples[count] = stack[depth]
             count += 1
         if k == offset[i + 1] - offset[i]:
             state[1] -= 1

@@ -1,4 +1,4 @@
-"""Players: who may sit at a table. They see only what their seat may see, and need no torch.
+"""Players. They see only what their seat may see, and need no torch.
 
     player = load_player("thumb")  # or "pimc:100", "noms@0", "runs/first", "my_agent:make", "cmd:./my_bot"
     actions = player.act(observation, mask, seeds, tables=sampled_tables(batch.tables, rows, rng))

@@ -1,6 +1,6 @@
-"""Somebody else's code among the players: whose may run, and what it is when it fails.
+"""Third-party players: permission to run their code, and the errors of their failures.
 
-A file never starts a program: while a command runs, its words must name whatever is started.
+A file never starts a program: during a command, only names on the command line may run code.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class ForfeitError(Exception):
 
 
 class IllegalAnswerError(ForfeitError, ValueError):
-    """A player answered what is not legal where no table may be lost."""
+    """A player's answer was not legal, in a place where no table can be forfeited."""
 
 
 @contextmanager
 def by_command_line(words: Sequence[str]) -> Iterator[None]:
-    """While a command runs, a name stands for somebody else's code only if it is one of the words, or follows `--option=`."""
+    """During a command, allow third-party code only for names on the command line: a word, or what follows `--option=`."""
     global _typed
     before = _typed
     _typed = frozenset([*words, *(word.partition("=")[2] for word in words if word.startswith("--"))])
@@ -45,13 +45,13 @@ def by_command_line(words: Sequence[str]) -> Iterator[None]:
 
 
 def allow_programs() -> None:
-    """Let every name stand for somebody else's code until the command ends: the user says so."""
+    """Allow every name to run third-party code until the command ends, since the user said so."""
     global _typed
     _typed = None
 
 
 def check_may_run(name: str) -> None:
-    """Raise ValueError where a name may not stand for somebody else's code."""
+    """Raise ValueError if a name may not run third-party code."""
     if _typed is not None and name not in _typed:
         only = "it is run with --allow-programs only, or where the command line names it too"
         raise ValueError(f"a file names the program {name!r}: {only}")

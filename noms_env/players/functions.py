@@ -1,4 +1,4 @@
-"""Anybody's players in Python: functions and classes of other modules, and names that packages register.
+"""Third-party players in Python: functions and classes of other modules, and names that packages register.
 
 | name | who plays |
 |---|---|
@@ -29,7 +29,7 @@ import numpy as np
 from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.core.messages import printable
 from noms_env.players.foreign_code import ForfeitError
-from noms_env.players.protocol import RowByRow, checked_player
+from noms_env.players.protocol import RowByRow, check_player
 
 GROUP = "noms_env.players"
 """The group of entry points."""
@@ -73,15 +73,15 @@ def load_function(name: str) -> FunctionsPlayer:
             thing = _attribute(_module(parts["module"]), parts["function"])
         return FunctionsPlayer(name, _maker_of(thing))
     except FAILURES as error:
-        raise ValueError(f"{name} {what_failed(error)}") from error
+        raise ValueError(f"{name} {describe_failure(error)}") from error
 
 
 class NoPlayerError(TypeError):
-    """What was named is no player; the message says what it is instead, as half a sentence."""
+    """The named object is no player; the message says what it is, as the end of a sentence."""
 
 
 class FunctionsPlayer:
-    """A player of somebody else's in this process, whose failures are `ForfeitError`s.
+    """A third-party player in this process, whose failures are `ForfeitError`s.
 
     Attributes:
         name: as the user wrote it.
@@ -94,7 +94,7 @@ class FunctionsPlayer:
         self.name, self._make, made = name, make, make()
         self.is_function = isinstance(made, FunctionPlayer)
         try:
-            self._player = checked_player(made)
+            self._player = check_player(made)
         except TypeError as error:
             raise NoPlayerError(f"returned no player: {error}") from None
         self.wants_tables = self._player.wants_tables
@@ -107,7 +107,7 @@ class FunctionsPlayer:
         try:
             return FunctionsPlayer(self.name, self._make)
         except FAILURES as error:
-            raise ForfeitError(self.name, what_failed(error)) from error
+            raise ForfeitError(self.name, describe_failure(error)) from error
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
         """See `Player.act`. The player gets copies of what it sees, which it may write into.
@@ -118,7 +118,7 @@ class FunctionsPlayer:
         try:
             actions = self._player.act(observation.copy(), mask.copy(), seeds, tables=tables)
         except FAILURES as error:
-            raise ForfeitError(self.name, what_failed(error)) from error
+            raise ForfeitError(self.name, describe_failure(error)) from error
         if np.ndim(mask) == 1 and not (is_integer(actions) and 0 <= actions < NUM_ACTIONS and mask[actions]):
             raise ForfeitError(self.name, f"chose action {actions!r}, which was not legal")
         return actions
@@ -138,11 +138,11 @@ class FunctionPlayer(RowByRow):
         return int(action)
 
 
-def what_failed(error: BaseException) -> str:
-    """What a player did, as half a sentence: what was raised, also to end the process, and where in somebody else's code.
+def describe_failure(error: BaseException) -> str:
+    """Describe a player's failure as the end of a sentence: the exception (SystemExit too), and the line that raised it.
 
     Raises:
-        MemoryError: that is the error, which is not the player's alone.
+        MemoryError: `error` is one, which may not be the player's fault.
     """
     if isinstance(error, MemoryError):
         raise error

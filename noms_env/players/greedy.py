@@ -1,4 +1,4 @@
-"""The greedy player: a trick that it wants it takes as cheaply as it can, the others it ducks.
+"""The greedy player: it takes the tricks that it wants as cheaply as it can, and ducks the others.
 
 1. A call (exact-bid games): one for each ace and king, and for each other trump above the ten.
 2. An auction: pass; if it must bid, the lowest bid. A bid of none, some or most: Some.

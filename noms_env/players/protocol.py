@@ -1,4 +1,4 @@
-"""How a player is asked: many rows at once, or one."""
+"""The protocol of players: many rows at once, or one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, 
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.belief.determinize import is_played_out, shown_tables
+from noms_env.belief.determinize import copy_shown_tables, is_played_out
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, Seeds, draw_seeds, philox
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import new_tables
@@ -27,7 +27,7 @@ NOBODY = -1
 
 
 class Player(Protocol):
-    """What sits at a table, or at thousands of them."""
+    """A player, at one table or at thousands."""
 
     @property
     def wants_tables(self) -> bool:
@@ -56,7 +56,7 @@ class Player(Protocol):
 
 @runtime_checkable
 class TellsProbabilities(Protocol):
-    """A player that tells how probable it finds each action, as policies do (`PolicyPlayer.probabilities`)."""
+    """A player that gives the probabilities of its actions, as policies do (`PolicyPlayer.probabilities`)."""
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Float32, shape (n, NUM_ACTIONS), for rows as `Player.act` has them; draws nothing."""
@@ -64,10 +64,10 @@ class TellsProbabilities(Protocol):
 
 
 class ActionValue(NamedTuple):
-    """What a search expects of an action: points of the seat less the mean of the others' points, in this deal.
+    """Expected value of an action by a search: points of the seat less the mean of the others' points, in this deal.
 
-    `error` is the standard error of the difference to the action that it would have preferred without a search: 0 for that one,
-    NaN where the action was tried in one world, from which no error can be told.
+    `error` is the standard error of the difference to the prior's favourite action: 0 for that action, NaN for an action tried
+    in a single world.
     """
 
     action: int
@@ -77,24 +77,24 @@ class ActionValue(NamedTuple):
 
 @runtime_checkable
 class TellsValues(Protocol):
-    """A player that tells what it expects of each action, as the search on a policy does."""
+    """A player that gives the values of its actions, as the search on a policy does."""
 
     def values(self, observation: np.ndarray, mask: np.ndarray, seed: int, *, tables: np.recarray) -> list[ActionValue]:
-        """Of one row and one table, the best first: what `Player.act` with the same arguments finds; empty without a choice.
+        """Action values of one row and one table, the best first, as `Player.act` finds them; empty without a choice.
 
-        Of actions that come to the same one stands for all.
+        Equivalent actions have one entry.
         """
         ...
 
 
 class SearchOutput(NamedTuple):
-    """What a search returns for B rows, and a network can learn from; A = NUM_ACTIONS.
+    """Output of a search for B rows, as targets for a network; A = NUM_ACTIONS.
 
     Attributes:
-        action: int64, shape (B,): the actions that it takes, as from `Player.act`.
-        action_weights: float32, shape (B, A): its probability of each action; rows without legal actions have zeros.
-        value: float32, shape (B,): points of the seat less the mean of the others' points that it expects of this deal, not
-            multiplied; NaN where it has not searched.
+        action: int64, shape (B,): the actions taken, as from `Player.act`.
+        action_weights: float32, shape (B, A): probability of each action; rows without legal actions have zeros.
+        value: float32, shape (B,): expected points of the seat less the mean of the others' points in this deal, without the
+            multiplier; NaN where there was no search.
     """
 
     action: np.ndarray
@@ -104,7 +104,7 @@ class SearchOutput(NamedTuple):
 
 @runtime_checkable
 class TellsTargets(Protocol):
-    """A player that tells what it found before it took an action, as the search on a policy does."""
+    """A player that returns its search results, as the search on a policy does."""
 
     def targets(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray) -> SearchOutput:
         """Of n rows; the actions are those that `Player.act` with the same arguments takes."""
@@ -113,51 +113,51 @@ class TellsTargets(Protocol):
 
 @runtime_checkable
 class Remembers(Protocol):
-    """A player that plays better for the deals before in the match, as the search on a policy does.
+    """A player that learns from earlier deals of the match, as the search on a policy does.
 
-    It keeps nothing by itself. Who runs the tables keeps what it has learnt (`recalled`), and asks the player that
-    `with_memory` returns; `record_matches` and `noms evaluate`, `export`, `play` and `watch` do.
+    The player is stateless. The caller keeps its memory (`recalled`), and asks the player that `with_memory` returns;
+    `record_matches` and `noms evaluate`, `export`, `play` and `watch` do so.
     """
 
     def recall(self, tables: np.recarray) -> np.ndarray:
-        """What deals that are over tell: float64, shape (n, ...); that of several deals of a match adds up.
+        """The memory of finished deals: float64, shape (n, ...); memories of a match's deals add up.
 
         Args:
-            tables: with all that has been shown (`belief.determinize.shown_tables`), shape (n,).
+            tables: with all public cards (`belief.determinize.copy_shown_tables`), shape (n,).
         """
         ...
 
     def with_memory(self, memory: np.ndarray) -> Player:
-        """The player with what it has learnt, shape (n, ...), about the n rows of the next call."""
+        """The player with a memory, shape (n, ...), for the n rows of its next call."""
         ...
 
 
 def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray | None = None) -> np.ndarray | None:
-    """What a player has learnt of a match once deals are over; None for a player that remembers nothing.
+    """A player's memory of a match after finished deals; None for a player without memory.
 
     Args:
-        player: who sits there.
-        tables: shape (n,), or one; those whose deals are not over, or ended with cards unplayed, teach nothing.
-        before: what it had learnt before these deals; None for nothing.
+        player: the player.
+        tables: shape (n,), or one; deals that are not over, or ended with cards unplayed, add nothing.
+        before: its memory before these deals; None for none.
     """
     if not isinstance(player, Remembers):
         return None
     batch = as_rows(tables)
     rows = np.flatnonzero(is_played_out(batch))
-    told = player.recall(shown_tables(batch, rows))
+    told = player.recall(copy_shown_tables(batch, rows))
     memory = np.zeros((len(batch), *told.shape[1:])) if before is None else before.copy()
     memory[rows] += told
     return memory
 
 
 def ask(player: Player, table: Table, rng: np.random.Generator, memory: np.ndarray | None = None) -> int:
-    """What a player does for the seat to act at one table.
+    """A player's action for the seat to act at one table.
 
     Args:
-        player: who is asked.
-        table: stays as it is.
-        rng: the player's stream of random numbers.
-        memory: what it has learnt in this match, from `recalled`, one row; None for nothing.
+        player: the player.
+        table: not changed.
+        rng: the player's generator.
+        memory: its memory of this match, from `recalled`, one row; None for none.
     """
     player = with_memory(player, memory)
     sampled = table.determinize(rng) if player.wants_tables else None
@@ -165,7 +165,7 @@ def ask(player: Player, table: Table, rng: np.random.Generator, memory: np.ndarr
 
 
 def with_memory(player: Player, memory: np.ndarray | None) -> Player:
-    """The player with what it has learnt, if that is anything."""
+    """The player with its memory, if there is one."""
     return player if memory is None or not isinstance(player, Remembers) else player.with_memory(memory)
 
 
@@ -182,10 +182,10 @@ ActT = TypeVar("ActT", bound=Callable[..., Any])
 
 
 def as_batch(act: ActT) -> ActT:
-    """Let an `act` that is written for batches take one row as well, and check what it is given.
+    """Decorate a batched `act`: check its arguments, and accept a single row too.
 
-    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them. A generator in place of the
-    seeds is asked for them (`draw_seeds`). For one row its answer becomes an int, so its result is `Any` to type checkers.
+    The wrapped method gets arrays of n rows, and `tables` if it wants them. A generator in place of seeds draws them
+    (`draw_seeds`). For one row the result is an int, so type checkers see `Any`.
     """
 
     @wraps(act)
@@ -203,8 +203,8 @@ def as_batch(act: ActT) -> ActT:
         if is_one:
             seen, legal = seen[np.newaxis], legal[np.newaxis]
         if len(seen) != len(legal) or (rows is not None and len(rows) != len(legal)):
-            given = "" if rows is None else f" and {len(rows)} tables"
-            raise ValueError(f"observation, mask and tables must have as many rows, not {len(seen)}, {len(legal)}{given}")
+            with_tables = "" if rows is None else f" and {len(rows)} tables"
+            raise ValueError(f"observation, mask and tables must have as many rows, not {len(seen)}, {len(legal)}{with_tables}")
         actions = act(self, seen, legal, draw_seeds(seeds, len(legal)), tables=rows)
         return int(actions[0]) if is_one else actions
 
@@ -212,7 +212,7 @@ def as_batch(act: ActT) -> ActT:
 
 
 class GeneratorPlayer:
-    """A player with the older `act(observation, mask, rng, *, tables)`: it gets a generator that follows from the seeds."""
+    """Adapter for the older `act(observation, mask, rng, *, tables)`: the generator is made from the seeds."""
 
     def __init__(self, player: Any) -> None:
         self.player, self.wants_tables, self.rule_sets = player, player.wants_tables, getattr(player, "rule_sets", None)
@@ -226,11 +226,11 @@ class GeneratorPlayer:
         getattr(self.player, "close", lambda: None)()
 
 
-def checked_player(player: Any) -> Player:
-    """A player that somebody has made, fit to be asked with seeds.
+def check_player(player: Any) -> Player:
+    """Adapt a third-party player to the protocol with seeds.
 
     Raises:
-        TypeError: it is none; the message says what it lacks.
+        TypeError: it is no player; the message says what it lacks.
     """
     lacks = [
         *(["act(observation, mask, seeds, *, tables)"] if not callable(getattr(player, "act", None)) else []),
@@ -247,7 +247,7 @@ def checked_player(player: Any) -> Player:
 
 
 class RowsPlayer:
-    """A player whose answers a compiled loop writes, row by row: what is left to the class is `write_actions`.
+    """Base class of players with a compiled loop over rows; subclasses define `write_actions`.
 
     Attributes:
         wants_tables: see `Player`.
@@ -274,13 +274,13 @@ class RowsPlayer:
 
 
 class RowByRow(ABC):
-    """A player that is asked for one row after another: what is left to the class is `decide`."""
+    """Base class of players that are asked row by row; subclasses define `decide`."""
 
     wants_tables: ClassVar[bool] = False
 
     @as_batch
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
-        """See `Player.act`; raises what `decide` raises, and the rows behind are not decided then."""
+        """See `Player.act`; an error of `decide` is raised at once."""
         rows = zip(observation, mask, repeat(None) if tables is None else tables, seeds.tolist(), strict=False)
         return np.array([self.decide(*row) if row[1].any() else NOBODY for row in rows], np.int64)
 
@@ -291,7 +291,7 @@ class RowByRow(ABC):
 
 @jit
 def decision_seed(t, seating, decision, seed):
-    """The number, 0 to 2**63 - 1, from which all that is random in a decision follows, where nobody keeps a generator.
+    """A counter-based seed of a decision, 0 to 2**63 - 1, for callers that keep no generator.
 
     It is a function of a seed, of the seed, table, match and deal of the table, of who sits on each seat (`seating`, integers),
     and of the number of the decision.

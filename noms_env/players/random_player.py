@@ -43,7 +43,7 @@ def pick_rows(mask, seeds, actions):
 
 @jit
 def place_of(seed, count):
-    """Which of so many legal actions is taken, in ascending order."""
+    """The place of the action to take among the legal ones, in ascending order."""
     seed = int(seed)
     word = philox(0, 0, 0, 0, seed & 0xFFFFFFFF, seed >> 32)[0]
     return (word * count) >> 32

@@ -23,9 +23,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from noms_env.core.actions import brief, perhaps
+from noms_env.core.actions import brief, suggest_names
 from noms_env.players.foreign_code import check_may_run
-from noms_env.players.protocol import Player, checked_player
+from noms_env.players.protocol import Player, check_player
 from noms_env.variants import VARIANTS, Rules
 
 FIRST, NEWEST = 1, 2
@@ -61,12 +61,12 @@ class Entry:
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
 
 
-def own_name(text: str) -> str:
-    """The name of a player within that of another: never one of somebody else's code, which the whole name may not show."""
+def parse_inner_name(text: str) -> str:
+    """Parse a player's name within another name; it must not be third-party code, since the outer name would hide it."""
     try:
         is_foreign = parse_player(text).is_foreign
     except ValueError:
-        return text  # the player says itself what it needs
+        return text  # the player has its own message
     if is_foreign:
         raise ValueError(f"{text!r} is somebody else's code")
     return text
@@ -105,8 +105,8 @@ PLAYERS: dict[str, Entry] = {
         "noms_env.search.policy_search:search_player",
         "noms_env.cuda.players.search:gpu_search",
         "tries its actions on sampled cards, played out by a trained policy",
-        {POLICY: own_name},
-        {"worlds": int, "time": float, "opponents": own_name, "temperature": float, "threads": int},
+        {POLICY: parse_inner_name},
+        {"worlds": int, "time": float, "opponents": parse_inner_name, "temperature": float, "threads": int},
     ),
     "solved": Entry("noms_env.micro.solution:SolvedPlayer", "", "plays a micro-game by its solution", {"file": str}),
 }
@@ -115,11 +115,11 @@ PLAYERS: dict[str, Entry] = {
 
 @dataclass(frozen=True)
 class PlayerName:
-    """The name of a player, taken apart by `parse_player`.
+    """A parsed player name, from `parse_player`.
 
     Attributes:
         text: as the user wrote it.
-        kind: `built-in` (a player of `PLAYERS`), `policy`, or somebody else's code: `function` or `program`.
+        kind: `built-in` (a player of `PLAYERS`), `policy`, or third-party code: `function` or `program`.
         what: the word of `PLAYERS`; the policy's name, file or folder; else the text.
         temperature: of a policy.
         arguments: of a built-in player.
@@ -133,7 +133,7 @@ class PlayerName:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether somebody else's code runs when the player is made."""
+        """Whether making the player runs third-party code."""
         return self.kind in FOREIGN
 
     @property
@@ -153,10 +153,10 @@ class PlayerName:
 
 
 def parse_player(name: Path | str) -> PlayerName:
-    """Take a player's name apart; see the table above. Players go before policies, policies before somebody else's code.
+    """Parse a player's name; see the table above. Players precede policies, and policies third-party code.
 
     Raises:
-        ValueError: nobody has the name, or a player does not take such parameters.
+        ValueError: no player has the name, or the player does not take such parameters.
     """
     if not isinstance(name, Path | str):
         raise ValueError(f"a player must be a name or a path, not a {type(name).__name__}")
@@ -219,8 +219,8 @@ def load_player(name: Path | str | PlayerName, device: str = "cpu", limit: float
     return getattr(import_module(module), make)(parsed.text, *([limit] if parsed.kind == "program" else []))
 
 
-def versioned(name: str, version: int = NEWEST) -> str:
-    """What `thumb` means by rules of a version, `thumb:2`, so that a file can say it; any other name as it is."""
+def add_thumb_version(name: str, version: int = NEWEST) -> str:
+    """Add the version of the rules to `thumb` (`thumb:2`), as files name it; other names are unchanged."""
     return f"thumb:{version}" if name == "thumb" else name
 
 
@@ -249,7 +249,7 @@ def _split_temperature(name: Path | str) -> tuple[Path | str, float]:
 
 
 def _unknown_player(name: str) -> ValueError:
-    """The error for a name that nobody has."""
+    """The error for an unknown name."""
     from noms_env.players.functions import entry_names
 
     if "/" in name and ":" not in name:
@@ -257,7 +257,7 @@ def _unknown_player(name: str) -> ValueError:
     policies = import_module(POLICIES["cpu"])
     players = list(dict.fromkeys([*PLAYERS, *entry_names()]))
     words = list(dict.fromkeys([*players, *policies.shipped_policies(), *VARIANTS]))
-    hint = perhaps(name.partition(":")[0].partition("@")[0], words)
+    hint = suggest_names(name.partition(":")[0].partition("@")[0], words)
     return ValueError(
         f"there is no player {brief(name)}; {hint} players are {', '.join(players)}; the policies are "
         f"{', '.join(policies.names_and_games()) or 'none'}; or give a policy by file or folder, or your own player as "
@@ -276,7 +276,7 @@ def _arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
     for option, _, text in named:
         if option not in entry.options:
             raise ValueError(
-                f"the player {word} has no option {option!r}; {perhaps(option, entry.options)} options are "
+                f"the player {word} has no option {option!r}; {suggest_names(option, entry.options)} options are "
                 f"{', '.join(entry.options)}"
             )
         if option in values:
@@ -313,14 +313,14 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
     listed: list[Any] = [given] * seats if is_one else list(given)  # type: ignore[arg-type]
     if len(listed) != seats:
         raise ValueError(f"{what} must be one player for all {seats} seats, or {seats} of them, clockwise, not {len(listed)}")
-    named = {name: load_player(name) for name in dict.fromkeys(one for one in listed if isinstance(one, str | Path))}
-    players = [named[one] if isinstance(one, str | Path) else one for one in listed]
+    named = {name: load_player(name) for name in dict.fromkeys(item for item in listed if isinstance(item, str | Path))}
+    players = [named[item] if isinstance(item, str | Path) else item for item in listed]
     adapted = dict[int, Player]()
     for name, player in zip(listed, players, strict=True):
         if isinstance(player, type):
             raise ValueError(f"a player must be an object, not the class {player.__name__}: make one, {player.__name__}(...)")
         try:
-            adapted[id(player)] = checked_player(player)
+            adapted[id(player)] = check_player(player)
         except TypeError as error:
             raise ValueError(f"a player must be a name, a path or a players.Player, and {error}") from None
         check_rules(str(name), getattr(player, "rule_sets", None), rules)

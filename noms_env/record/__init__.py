@@ -1,6 +1,6 @@
 """Deals as text and back: the game record `noms-record/1`, one deal as one line of JSON.
 
-Nothing in a record is trusted. Only chance is taken from it: the deck, the first dealer, a trump that was drawn
+A record is not trusted. Only chance is taken from it: the deck, the first dealer, a trump that was drawn
 (`trump_mode="random"`), which of the tied seats was sniped by lot (`tie="cut"`), and for the first deal of a match in the
 file its number, multiplier and totals.
 """

@@ -53,9 +53,9 @@ class Disagreement:
 def check_records(lines: Iterable[tuple[int, Record | str]]) -> Iterator[Disagreement]:
     """Play records again and yield every disagreement with the rules.
 
-    The records of different matches may be mixed; those of one match must be in order. A match of which the
-    lines have no scored deal before the last, and which is over although the rules do not end it there, is a match of one
-    scored deal (`episode="deal"`), which may begin from any totals.
+    The records of different matches may be mixed; those of one match must be in order. A match with a single scored deal, its
+    last, that is over although the rules do not end it is an episode of one deal (`episode="deal"`), which may begin from
+    any totals.
 
     Args:
         lines: what `read_records` yields; for records in memory, `enumerate(records, 1)`.
@@ -99,7 +99,7 @@ class _DealCheck:
         """No deal of the same match stands before it in the file."""
         self.before = before
         """The deal before of the same match; None where this one is taken as it is given."""
-        self.found: list[Disagreement] = []
+        self.disagreements: list[Disagreement] = []
         self.table: Table | None = None
         self.complete = False
 
@@ -107,7 +107,7 @@ class _DealCheck:
         """All disagreements of the deal."""
         try:
             self._check_keys()
-            rules = self._checked_rules()
+            rules = self._check_rules()
             self._check_sequence()
             self.table = Table(rules.variant.name, rules.seats, rules.options)
             self._start(self.table)
@@ -117,7 +117,7 @@ class _DealCheck:
             self.complete = True
         except _Stop:
             pass
-        return self.found
+        return self.disagreements
 
     def standing(self) -> _Standing:
         """The state of the match after this deal."""
@@ -127,17 +127,19 @@ class _DealCheck:
         kept = {key: self.record[key] for key in _KEPT}
         return _Standing(kept, self.damaged, over, idle, None if over else table, self._piled_is_known())
 
-    def _say(self, what: str, expected: Any, found: Any, *, says: str = "", step: int | None = None) -> None:
-        self.found.append(Disagreement(self.line, self.record["match"], self.record["deal"], step, what, expected, found, says))
+    def _say(self, what: str, expected: Any, recorded: Any, *, says: str = "", step: int | None = None) -> None:
+        self.disagreements.append(
+            Disagreement(self.line, self.record["match"], self.record["deal"], step, what, expected, recorded, says)
+        )
 
-    def _stop(self, what: str, expected: Any, found: Any, *, says: str = "", step: int | None = None) -> NoReturn:
-        self._say(what, expected, found, says=says, step=step)
+    def _stop(self, what: str, expected: Any, recorded: Any, *, says: str = "", step: int | None = None) -> NoReturn:
+        self._say(what, expected, recorded, says=says, step=step)
         raise _Stop
 
     def _compare(self, what: str, expected: Any, *, step: int | None = None, within: Record | None = None) -> None:
-        found = (self.record if within is None else within)[what]
-        if not _same(expected, found):
-            self._say(what, expected, found, step=step)
+        recorded = (self.record if within is None else within)[what]
+        if not _same(expected, recorded):
+            self._say(what, expected, recorded, step=step)
 
     def _check_keys(self) -> None:
         for key in self.record:
@@ -148,23 +150,24 @@ class _DealCheck:
                 if key not in STEP_SHAPES and key != "legal":
                     self._say(key, None, step[key], says="the format has no such key", step=place)
 
-    def _checked_rules(self) -> Rules:
+    def _check_rules(self) -> Rules:
         """The rules of the table: every option must be there, with the value that is in force."""
-        variant, given = game(self.record["variant"]), self.record["options"]
+        variant, options = game(self.record["variant"]), self.record["options"]
         names = [option.name for option in variant.options]
-        known = {name: value for name, value in given.items() if name in names}
+        known = {name: value for name, value in options.items() if name in names}
         try:
             rules = make_rules(variant, self.record["seats"], known)
         except RulesError as error:
-            self._stop("options", None, given, says=str(error))
-        for name in given:
+            self._stop("options", None, options, says=str(error))
+        for name in options:
             if name not in names:
-                self._say("options", None, given[name], says=f"{variant.name} has no option {brief(name)}")
+                self._say("options", None, options[name], says=f"{variant.name} has no option {brief(name)}")
         for name, value in rules.options.items():
-            if name not in given:
+            if name not in options:
                 self._say("options", value, None, says=f"{name} is missing, which is {brief(value)} here")
-            elif not _same(value, given[name]):
-                self._say("options", value, given[name], says=f"{name} is {brief(given[name])}, but {brief(value)} in force")
+            elif not _same(value, options[name]):
+                says = f"{name} is {brief(options[name])}, but {brief(value)} in force"
+                self._say("options", value, options[name], says=says)
         return rules
 
     def _check_sequence(self) -> None:
@@ -172,13 +175,13 @@ class _DealCheck:
         before = self.before
         if before is None:
             return
-        expected, found = before.record["deal"] + 1, self.record["deal"]
+        expected, recorded = before.record["deal"] + 1, self.record["deal"]
         changed = [key for key in ("variant", "seats", "options") if not _same(before.record[key], self.record[key])]
         if before.over:
-            self._say("deal", None, found, says=f"the match was over with deal {expected - 1}")
-        elif found != expected:
-            if before.damaged == self.damaged or found < expected:
-                self._say("deal", expected, found)
+            self._say("deal", None, recorded, says=f"the match was over with deal {expected - 1}")
+        elif recorded != expected:
+            if before.damaged == self.damaged or recorded < expected:
+                self._say("deal", expected, recorded)
         elif not changed:
             return
         for key in changed:
@@ -275,14 +278,14 @@ class _DealCheck:
                 self._compare(key, value)
 
     def _recognise_single_deal(self, table: Table) -> None:
-        """A match of one scored deal is over where the rules do not end a match; the points of the deal decide it."""
-        row, found = table.row, {key: self.record[key] for key in ("over", "truncated", "winners")}
-        if end_of(row) == found or not found["over"] or not self._may_be_single():
+        """Accept an episode of a single deal, which is over although the rules would continue; its points decide who won."""
+        row, recorded = table.row, {key: self.record[key] for key in ("over", "truncated", "winners")}
+        if end_of(row) == recorded or not recorded["over"] or not self._may_be_single():
             return
         of_the_match = (row.over, row.truncated, row.winners)
         row.episode = SINGLE_DEAL
         judge_again(row)
-        if end_of(row) != found and of_the_match[0]:
+        if end_of(row) != recorded and of_the_match[0]:
             row.over, row.truncated, row.winners = of_the_match
 
     def _may_be_single(self) -> bool:
@@ -296,12 +299,12 @@ class _DealCheck:
         return self.before is not None and self.before.piled_known and self.before.table is not None
 
 
-def _same(expected: Any, found: Any) -> bool:
+def _same(expected: Any, recorded: Any) -> bool:
     """True for equal values of the same kind; numbers may differ by rounding errors, and 1 may be 1.0."""
-    if isinstance(expected, list) and isinstance(found, list):
-        return len(expected) == len(found) and all(map(_same, expected, found))
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return expected.keys() == found.keys() and all(_same(expected[key], found[key]) for key in expected)
-    if is_number(expected) and is_number(found):
-        return bool(abs(expected - found) < SAME)
-    return type(expected) is type(found) and bool(expected == found)
+    if isinstance(expected, list) and isinstance(recorded, list):
+        return len(expected) == len(recorded) and all(map(_same, expected, recorded))
+    if isinstance(expected, dict) and isinstance(recorded, dict):
+        return expected.keys() == recorded.keys() and all(_same(expected[key], recorded[key]) for key in expected)
+    if is_number(expected) and is_number(recorded):
+        return bool(abs(expected - recorded) < SAME)
+    return type(expected) is type(recorded) and bool(expected == recorded)

@@ -24,19 +24,19 @@ def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
     row = previous.row
     if not gathers(row):
         return True
-    piles = _gathered(previous)
+    piles = _gather_deck(previous)
     orders = permutations(piles) if row.pile_order == RANDOM_PILES and not row.passed_out else [tuple(piles)]
     exact = row.trick_order != SHUFFLED_TRICK or row.passed_out
     fewest, most = (row.cut, row.cut) if row.cut >= 0 else (row.cut_min, 52 - row.cut_min)
     uncut = [[*deck[-cut:], *deck[:-cut]] if cut else list(deck) for cut in range(int(fewest), int(most) + 1)]
     for order in orders:
         packets = [packet for pile in order for packet in pile]
-        if any(_lies_in(packets, cards, exact) for cards in uncut):
+        if any(_contains_packets(packets, cards, exact) for cards in uncut):
             return True
     return False
 
 
-def _gathered(previous: Table) -> list[list[list[str]]]:
+def _gather_deck(previous: Table) -> list[list[list[str]]]:
     """The gathered deck before the cut: piles of packets, each in the order of play if chance would shuffle them."""
     table = previous.copy()
     row = table.row
@@ -67,7 +67,7 @@ def _packet_sizes(previous: Table, seat: int) -> list[int]:
     return [*tricks, *held] if row.trick_stack == UNDERNEATH else [*held, *tricks]
 
 
-def _lies_in(packets: list[list[str]], cards: list[str], exact: bool) -> bool:
+def _contains_packets(packets: list[list[str]], cards: list[str], exact: bool) -> bool:
     """True if the packets lie in the deck one after another, each as it is or (not `exact`) in any order of its cards."""
     place = 0
     for packet in packets:

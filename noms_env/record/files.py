@@ -57,7 +57,7 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
-        yield from parsed_records(record_lines(file))
+        yield from parse_records(record_lines(file))
 
 
 def record_lines(file: BinaryIO) -> Iterator[bytes]:
@@ -68,13 +68,13 @@ def record_lines(file: BinaryIO) -> Iterator[bytes]:
             return
 
 
-def parsed_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]:
+def parse_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]:
     """The same of lines."""
     for number, line in enumerate(lines, 1):
-        yield number, _parsed(line)
+        yield number, _parse_record(line)
 
 
-def _parsed(line: bytes) -> Record | str:
+def _parse_record(line: bytes) -> Record | str:
     if len(line) > MOST_LINE:
         return f"the line has more than {MOST_LINE:,} bytes; nothing behind it is read"
     if not line.strip():

@@ -102,13 +102,13 @@ def find_damage(record: Any) -> str | None:
     """Why a JSON value does not have the form of a record; None if it has."""
     if not isinstance(record, dict):
         return f"the line is not an object but {brief(record)}"
-    damage = _misshapen(record, SHAPES, 0)
+    damage = _find_misshapen_key(record, SHAPES, 0)
     if damage:
         return damage
     for place, step in enumerate(record["steps"]):
         if not isinstance(step, dict):
             return f"step {place} is not an object but {brief(step)}"
-        damage = _misshapen(step, STEP_SHAPES, record["seats"])
+        damage = _find_misshapen_key(step, STEP_SHAPES, record["seats"])
         if damage is None and not _are_words(step.get("legal", [])):
             damage = f"legal must be a list of words, not {brief(step['legal'])}"
         if damage:
@@ -116,7 +116,7 @@ def find_damage(record: Any) -> str | None:
     return None
 
 
-def _misshapen(values: dict[str, Any], shapes: Mapping[str, _Shape], seats: int) -> str | None:
+def _find_misshapen_key(values: dict[str, Any], shapes: Mapping[str, _Shape], seats: int) -> str | None:
     """The first key that is missing or has a value of the wrong kind; `seats` from the values, once it is known good."""
     missing = [key for key in shapes if key not in values]
     if missing:

@@ -42,7 +42,7 @@ class Recorder:
         Raises:
             IllegalActionError: the action is not legal; nothing is noted.
         """
-        action = table.checked_action(action)
+        action = table.check_action(action)
         if self._head is None:
             self._head = head_of(table)
         step: Record = {"seat": int(table.row.seat), "phase": table.phase, "action": table.word(action)}
@@ -141,7 +141,7 @@ def record_matches(
         raise ValueError(f"matches must be an integer from 1, not {brief(matches)}")
     table = Table(variant, seats, dict(options or {}), seed=seed)
     seated = load_players(players, table.seats, table.rules)
-    return _played(table, seated, seed, int(matches), Recorder(legal=legal))
+    return _play_deals(table, seated, seed, int(matches), Recorder(legal=legal))
 
 
 def player_key(seed: int, match: int) -> np.ndarray:
@@ -153,7 +153,7 @@ def player_key(seed: int, match: int) -> np.ndarray:
     return np.frombuffer(blake2b(numbers, digest_size=16, person=b"a seat's player").digest(), "<u8")
 
 
-def _played(table: Table, seated: list[Player], seed: int, matches: int, recorder: Recorder) -> Iterator[Record]:
+def _play_deals(table: Table, seated: list[Player], seed: int, matches: int, recorder: Recorder) -> Iterator[Record]:
     for match in range(matches):
         keys = [np.random.Philox(key=player_key(seed, match), counter=[0, 0, 0, seat]) for seat in range(table.seats)]
         streams = [np.random.Generator(key) for key in keys]

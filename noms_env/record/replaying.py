@@ -18,8 +18,8 @@ from noms_env.table import Table
 def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
     """Replay a record: yield the table before each step, which is legal then, and once more when the deal is scored.
 
-    It is the same table each time, and it goes on with the next value that is asked for. What came by lot after the last
-    trick (`tie="cut"`) is as recorded.
+    It is the same table each time, and the next value changes it. A lot drawn after the last trick (`tie="cut"`) is as
+    recorded.
 
     Args:
         record: of the deal.
@@ -59,7 +59,7 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
 def _action(table: Table, place: int, step: Record) -> int:
     """The number of the action of a step; RecordError unless it is that seat's turn, in that phase, and may take it."""
     try:
-        action = table.checked_action(table.number(step["action"]))
+        action = table.check_action(table.number(step["action"]))
     except ValueError as error:
         raise RecordError(f"step {place}: {error}") from error
     seat, phase = int(table.row.seat), table.phase
@@ -69,8 +69,8 @@ def _action(table: Table, place: int, step: Record) -> int:
     return action
 
 
-def replayed(records: Iterable[Record]) -> Iterator[tuple[Record, Table | None]]:
-    """Records, each with the table of the record before it, scored, if that is of the deal before in the same match.
+def pair_with_previous(records: Iterable[Record]) -> Iterator[tuple[Record, Table | None]]:
+    """Yield records, each with the scored table of the record before it, if that is the previous deal of the match.
 
     Raises:
         RecordError: a record cannot be played; it is raised after that record.
@@ -140,6 +140,6 @@ def judge_again(row: np.record) -> None:
     judge(row)
 
 
-def same_points(one: Iterable[float], other: Iterable[float]) -> bool:
+def same_points(points: Iterable[float], other: Iterable[float]) -> bool:
     """Whether numbers are equal up to rounding errors."""
-    return all(abs(a - b) < SAME for a, b in zip(one, other, strict=True))
+    return all(abs(a - b) < SAME for a, b in zip(points, other, strict=True))

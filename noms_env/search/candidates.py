@@ -1,4 +1,4 @@
-"""Candidates: the legal actions up to equivalence. Of actions that come to the same a search tries one.
+"""Candidates: the legal actions up to equivalence. A search tries one action of each class.
 
 1. *Cards to play.* Of cards of a hand with the same suits between which no card is left that others might hold, the lowest.
    The nominated card stands for itself, since playing it tells who the partner is.

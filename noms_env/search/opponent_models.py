@@ -1,17 +1,16 @@
-"""Models of the other seats: worlds drawn by how well they explain what the others did in this deal.
+"""Opponent models: worlds are drawn by how well they explain the others' actions in this deal.
 
-Each world of a pool is played again from the beginning of the deal (`replays`), and a model of the others says how probable it
-finds what they did with the cards that they have there. Worlds are drawn from the pool in proportion to these likelihoods, to
-the power of `EXPONENT`. Where few worlds have nearly all the weight, the pool is made larger; where all weights vanish, worlds
-are drawn uniformly. The others go on as they are taken to have played so far: in each world that is drawn each of them is like
-one of the models, drawn by how probable that model finds what the seat did there.
+Each world of a pool is replayed from the beginning of the deal (`replays`), and a model gives the probability of the others'
+actions with the cards that they hold in that world. Worlds are drawn from the pool in proportion to these likelihoods, to the
+power of `EXPONENT`. If few worlds have nearly all the weight, the pool grows; if all weights vanish, worlds are drawn
+uniformly. In each drawn world every other seat plays on like one of the models, drawn by its likelihood of that seat's actions.
 
 | name | the others |
 |---|---|
-| `uniform` | there is no model: worlds are uniform, and the others play like the policy |
+| `uniform` | no model: worlds are uniform, and the others play like the policy |
 | `policy` | they play like the policy |
 | `thumb` | they play by the first rules of thumb, `thumb:1` |
-| `mixture` | each seat plays like one of the two, which one its actions in this match tell |
+| `mixture` | each seat plays like one of the two, weighted by its actions in this match |
 | name of a policy | they play like that one |
 """
 
@@ -75,7 +74,7 @@ Model = PolicyPlayer | None
 
 
 def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
-    """The models of a name in the table above; `policy` is the one that searches.
+    """The models of a name in the table above; `policy` is the searching one.
 
     Raises:
         ValueError: there is no such name, and no policy for the same games has it.
@@ -95,8 +94,8 @@ def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
 
 
 @jit
-def with_slips(chance, slips, legal):
-    """The probability of one of so many legal actions for somebody who does anything legal instead now and then."""
+def allow_slips(chance, slips, legal):
+    """Mix a probability with the uniform one over `legal` actions, with weight `slips`."""
     return (1 - slips) * chance + slips / legal
 
 
@@ -131,7 +130,7 @@ def write_thumb_chances(tables, rows, action, workspaces, chances):
 @jit
 def thumb_chance(t, action, m):
     """The probability of an action by rules of thumb at one table; `m` is a row of `heuristics.new_workspaces`."""
-    return with_slips(1.0 if thumb_action(t, m) == action else 0.0, THUMB_SLIPS, count_legal(t))
+    return allow_slips(1.0 if thumb_action(t, m) == action else 0.0, THUMB_SLIPS, count_legal(t))
 
 
 @jit
@@ -170,7 +169,7 @@ def play_again(t, r, action, models, logs, world, m):
 @jit
 def note_chance(r, chance, model, logs, world):
     """Add to the log-likelihoods what a policy makes of the action of the seat to act in a replay."""
-    logs[model, r.seat, world] += math.log(with_slips(np.float64(chance), SLIPS, count_legal(r)))
+    logs[model, r.seat, world] += math.log(allow_slips(np.float64(chance), SLIPS, count_legal(r)))
 
 
 @jit
@@ -182,7 +181,7 @@ def clear_logs(logs, world, number):
 
 
 def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
-    """The log-likelihood of what each seat did under each model, float64, shape (models, MAX_SEATS, n).
+    """The log-likelihood of each seat's actions under each model, float64, shape (models, MAX_SEATS, n).
 
     -inf in a world whose deal cannot be replayed.
 
@@ -200,9 +199,9 @@ def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_
 
 
 def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], logs: np.ndarray) -> None:
-    """Add to `logs` what `log_likelihoods` returns.
+    """Add `log_likelihoods` to `logs`.
 
-    All has been public but the hands. So a seat that holds the same in several worlds saw the same, and is asked once.
+    Only the hands are hidden, so a seat with the same hand in several worlds has the same observations, and is asked once.
     """
     n = len(worlds)
     replays, fine, rows, hands = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -232,7 +231,7 @@ def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
     0 for a deal that cannot be replayed.
 
     Args:
-        tables: as `belief.determinize.shown_tables` and then `kernel_view` make them.
+        tables: as `belief.determinize.copy_shown_tables` and then `kernel_view` make them.
         models: of the seats.
     """
     logs = log_likelihoods(tables, NOBODY, models)
@@ -243,7 +242,7 @@ def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
 def weights_of(logs: np.ndarray, exponent: float = EXPONENT) -> np.ndarray:
     """Probabilities of worlds, float64, shape (n,), from `log_likelihoods`; equal ones if all vanish.
 
-    Each seat is like one of the models, all equally likely but for what `logs` contain of earlier deals.
+    Each seat is like one of the models; all are equally likely a priori, apart from earlier deals in `logs`.
     """
     weights = np.empty(logs.shape[2])
     write_weights(logs, 0, len(weights), exponent, weights)
@@ -332,14 +331,14 @@ def pick_worlds(weights, start, picks):
 
 @jit
 def accumulate(weights, first, end):
-    """Add each of some weights to all that come behind it."""
+    """Replace weights by their cumulative sums."""
     for world in range(first + 1, end):
         weights[world] += weights[world - 1]
 
 
 @jit
 def pick_world(sums, first, end, place):
-    """The world in which a place from 0 to 1 lies; `sums` are the weights added up."""
+    """The world of a number from 0 to 1; `sums` are the cumulative weights."""
     low, high = first, end - 1
     while low < high:
         middle = (low + high) // 2
@@ -359,7 +358,7 @@ def draw_worlds(
     row_threads: RowThreads = ONE_THREAD,
     shown: np.ndarray | float = 0.0,
 ) -> Worlds:
-    """Draw worlds of a row, in any order; without models uniform ones, in which all seats play like the policy.
+    """Draw worlds of a row, in no order; without models they are uniform, and all seats play like the policy.
 
     Args:
         tables: as `kernel_view` makes them.

@@ -6,15 +6,14 @@ points, not multiplied, as a whole number (`position.units`): sums do not depend
 
 * Flat Monte Carlo plays each world out by rules of thumb (`rollouts.play_out`), the searcher's own seat too.
 * Perfect-information Monte Carlo (M. Ginsberg, "GIB", 2001) solves each world exactly once few enough cards are left; until
-  then it plays out by the same rules, up to an ending that is solved at once (`FEWER`). It takes for granted that everybody
-  will know all cards, the reason why it neither hides nor probes (strategy fusion: I. Frank and D. Basin, 1998).
+  then it plays out by the same rules, up to an ending that is solved at once (`FEWER`). It assumes that everybody will know all
+  cards, so it neither hides nor seeks information (strategy fusion: I. Frank and D. Basin, 1998).
 
-What is taken is the action of the player `thumb:1`, unless another one is clearly better: the one with the best mean among
-those that gain more than one standard error over it, the differences being taken world by world (so that a gain in a single
-world is none, and with one world in all `thumb` decides). That is one step of policy improvement (G. Tesauro and G. Galperin,
-"On-line policy improvement using Monte-Carlo search", 1996) with caution: of many candidates the one that looks best in a few
-worlds is often the luckiest, or one that would need the cards to lie open. docs/search.md compares other thresholds. Of equal
-means the first counts. A single candidate is taken without a search.
+The search takes the action of `thumb:1`, unless others gain more than one standard error over it, in paired differences over
+worlds; then it takes the one with the best mean. (A gain in a single world does not count, so with one world `thumb` decides.)
+This is a cautious step of policy improvement (G. Tesauro and G. Galperin, "On-line policy improvement using Monte-Carlo
+search", 1996): among many candidates, the best in a few worlds is often a lucky one, or one that would need open cards.
+docs/search.md compares other thresholds. Of equal means the first is taken. A single candidate is taken without a search.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ def new_work(worlds: int) -> Work:
 
 
 class FlatMC(RowsPlayer):
-    """Tries every action in some worlds, played out by rule of thumb; takes that of `thumb`, or one that is clearly better.
+    """Flat Monte Carlo: tries every action in sampled worlds, played out by rules of thumb.
 
     Attributes:
         endings: which endings it solves.
@@ -112,8 +111,8 @@ class FlatMC(RowsPlayer):
         Raises:
             ValueError: one of them is not a whole number from 1 to 10000 (threads: 64).
         """
-        self.worlds = checked_number("worlds", worlds, MOST_WORLDS)
-        self.threads = checked_number("threads", threads, 64)
+        self.worlds = check_number("worlds", worlds, MOST_WORLDS)
+        self.threads = check_number("threads", threads, 64)
         self._spare = deque[Any]()  # working memory that no search is using; several threads may ask the player at once
         self._row_threads = RowThreads(self.threads)
 
@@ -133,12 +132,12 @@ class FlatMC(RowsPlayer):
 
 
 class PIMC(FlatMC):
-    """The same, but solves the worlds exactly once few cards are left."""
+    """Perfect-information Monte Carlo: solves the worlds exactly once few cards are left."""
 
     endings: ClassVar[int] = LONG
 
 
-def checked_number(name: str, number: Any, most: int) -> int:
+def check_number(name: str, number: Any, most: int) -> int:
     """A parameter from 1 to `most`; ValueError if it is none."""
     if not is_integer(number) or not 1 <= number <= most:
         raise ValueError(f"{name} must be a whole number from 1 to {most}, not {number!r}")

@@ -1,16 +1,15 @@
 """The player that searches on a trained policy.
 
-For the seat to act *worlds* are dealt from what it knows (`worlds`): the cards that it cannot see. In each of them candidates
-are tried, the same worlds for all, and the deal is played to its end by the policy (`rollouts.play_tasks`). The value of a deal
-is the seat's points less the mean of the others' points, not multiplied, as for the player `pimc`. Which candidates go on being
-tried, and what is taken, follows from these values and from the policy (`seq_halving`). The worlds are uniform and the others
-play like the policy, or both follow from what the others did (`opponent_models`).
+The hidden cards of the seat to act are sampled (*worlds*). Each candidate is tried in the same worlds, and the policy plays
+the deal to its end (`rollouts.play_tasks`). The value of a deal is the seat's points less the mean of the others' points,
+without the multiplier, as in `pimc`. Sequential halving allots the worlds to candidates, and the values update the policy
+(`seq_halving`). Worlds are uniform and the others play like the policy, or opponent models decide both (`opponent_models`).
 
-Forced actions are not thought about, and of cards that come to the same one is tried, the seat's own and those of others in
-a rollout alike. All rows of a call are searched together, so that the network sees many rows at once.
+Forced actions need no search, and of equivalent cards one is tried, both at the root and in rollouts. All rows of a call are
+searched together, so that the network gets large batches.
 
-In a deal of Noms after a pass-out the policy plays without a search: the cards were sorted, which it has learnt to use, and the
-worlds do not know.
+In a deal of Noms after a pass-out the policy plays without a search: the deck was sorted, which the policy has learnt to use,
+but sampled worlds ignore it.
 
 Shapes: B rows of a call, A = NUM_ACTIONS.
 """
@@ -35,7 +34,7 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.search.candidates import policy_candidates
 from noms_env.search.endgame.position import units
 from noms_env.search.opponent_models import MIXTURE, Model, draw_worlds, load_models, recall_styles
-from noms_env.search.pimc import MOST_WORLDS, checked_number
+from noms_env.search.pimc import MOST_WORLDS, check_number
 from noms_env.search.rollouts import play_tasks
 from noms_env.search.seq_halving import RootStats
 from noms_env.search.worlds import Worlds, are_sorted
@@ -50,14 +49,14 @@ PART, STEP = 256, 1_000_003
 
 
 class SearchPlayer:
-    """Searches on a policy: see the module. It changes nothing of itself, so that several threads may ask it.
+    """A search on a policy: see the module. It is stateless, so several threads may call it.
 
     Attributes:
-        policy: that plays the worlds out. Its own temperature is that of the choice: 0 takes the best action, and 1 draws.
-        worlds: in which an action is tried, on the mean of the actions; the promising ones are tried in more than the others.
-        time: milliseconds for a decision, on the mean of those that are asked for at once; None for no limit.
-        opponents: `uniform`, or the model of the others, by which worlds are weighted and played out.
-        models: what that word stands for.
+        policy: plays the worlds out. Its temperature is also that of the final choice: 0 takes the best action, 1 draws.
+        worlds: per action, on average; promising actions are tried in more.
+        time: milliseconds per decision, on average over a call; None for no limit.
+        opponents: `uniform`, or the opponent model that weights the worlds and plays them out.
+        models: the models of that name.
         temperature: of the update, in standard errors; 0 takes the action with the best mean.
         reward: what it plays for: points less the mean of the others'.
     """
@@ -82,7 +81,7 @@ class SearchPlayer:
             time: see above. With it the answer depends on the machine.
             opponents: see above: `uniform`, `policy`, `thumb`, `mixture`, or the name of a policy.
             temperature: see above, from 0 on.
-            threads: that share the work of a call, 1 to 64; what is chosen does not depend on it, but for a limit of time.
+            threads: threads of a call, 1 to 64; without a limit of time the choice does not depend on it.
 
         Raises:
             ValueError: one of the numbers is out of range, or there is no such model.
@@ -94,8 +93,8 @@ class SearchPlayer:
         usual = USUAL_WORLDS if time is None else MOST_WORLDS
         self.policy, self.time, self.temperature = policy, time, float(temperature)
         self.opponents, self.models = opponents, load_models(opponents, policy)
-        self.worlds = checked_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
-        self._row_threads = RowThreads(checked_number("threads", threads, 64))
+        self.worlds = check_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
+        self._row_threads = RowThreads(check_number("threads", threads, 64))
         self._memory: np.ndarray | None = None
 
     def __repr__(self) -> str:
@@ -138,7 +137,7 @@ class SearchPlayer:
         return self.targets(observation, mask, seeds, tables=tables).action
 
     def targets(self, observation: np.ndarray, mask: np.ndarray, seeds: Seeds, *, tables: np.recarray) -> SearchOutput:
-        """See `noms_env.players.TellsTargets`. Of actions that come to the same the most probable one stands for all."""
+        """See `noms_env.players.TellsTargets`. The most probable action of each class stands for all."""
         legal = mask != 0
         action = np.where(legal.any(axis=1), legal.argmax(axis=1), NOBODY)
         action_weights = np.where(np.count_nonzero(legal, axis=1)[:, None] == 1, legal, 0).astype(np.float32)
@@ -160,7 +159,7 @@ class SearchPlayer:
         return []
 
     def outcomes(self, tables: np.ndarray, row: int, seed: int, actions: np.ndarray, worlds: int) -> np.ndarray:
-        """The values of given actions in many worlds, all of them in the same: to compare actions, not to choose one quickly.
+        """The values of given actions in the same worlds, to compare them.
 
         Args:
             tables: as `kernel_view` makes them.

@@ -1,10 +1,10 @@
-"""A deal under way played again from its beginning, in worlds of which each has other hidden cards.
+"""Replays: a deal under way is played again from its beginning, in worlds with different hidden cards.
 
-A table keeps no list of the actions that were taken; `next_public_action` reads them off what all have seen. Some things are
-not kept. Which suit was named for a two-suited lead to an earlier trick follows from who won and who did not follow, or has no
-influence. A partner who indicated is taken to have done so with his first card. What is replayed wrongly for these reasons,
-`is_like_its_world` finds out. It does not find out how a card was nominated, by its rank or whole, where the trump was unsaid
-or is the card's suit, nor in which order cards were refused; there the whole card and the lowest refused one are taken.
+A table keeps no list of actions; `next_public_action` infers them from public information. Some actions are ambiguous. The suit
+named for a two-suited lead to an earlier trick follows from who won and who did not follow, or does not matter. A partner who
+indicated is assumed to have done so with his first card. `is_like_its_world` detects replays that go wrong for these reasons.
+It does not detect whether a card was nominated by rank or in full (where the trump was unsaid or is the card's suit), nor the
+order of refused cards; the replay takes the full card, and the lowest refused card first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def begin_replays(worlds, replays):
 
 @jit
 def deal_again(t):
-    """Take a world back to the beginning of its deal."""
+    """Reset a world to the beginning of its deal."""
     trump = t.trump
     hand_out(t)
     if t.trump >= 0:  # fixed by a draw, or by the number of the deal, which are not those of the table
@@ -146,14 +146,14 @@ def step_replays(replays, action, fine):
 
 @jit
 def compare_with_worlds(worlds, replays, fine):
-    """Give up the replays that have not come to what their worlds hold."""
+    """Give up the replays that do not end in the state of their worlds."""
     for i in range(len(worlds)):
         fine[i] = fine[i] and is_like_its_world(worlds[i], replays[i])
 
 
 @jit
 def is_like_its_world(t, r):
-    """True if a replay has arrived at what its world holds."""
+    """True if a replay has reached the state of its world."""
     same = t.seat == r.seat and t.phase == r.phase and t.n_table == r.n_table and t.trick_number == r.trick_number
     same = same and t.trump == r.trump and t.multiplier == r.multiplier
     for seat in range(t.n_seats):

@@ -1,8 +1,8 @@
-"""Rollouts: deals played on from an action, by rules of thumb or by policies, to their end or to an ending that is solved.
+"""Rollouts: from an action, rules of thumb or policies play the deal to its end, or to an ending that is solved exactly.
 
-*By rules of thumb* (`play_out`). They see what the seat to act may see and no more. Calls, announcements, and the play of most
-games are left to the player `thumb:1`. In variants with the trait `simple_rollout` the cards are played by simpler rules, ten
-times as fast and there about as good for the purpose: a search gains more from trying more worlds.
+*By rules of thumb* (`play_out`), which see only what the seat to act may see. `thumb:1` makes calls and announcements, and
+plays the cards of most games. In variants with the trait `simple_rollout` simpler rules play the cards, ten times as fast and
+about as well: a search gains more from more worlds.
 
 1. A seat that wants tricks leads a card that no unseen card beats, else its lowest. It wins with its lowest card in the last
    place, or by a ruff, and else with its highest; where it cannot win it plays its lowest, a trump last of all.
@@ -11,10 +11,9 @@ times as fast and there about as good for the purpose: a search gains more from 
 3. A seat wants tricks while it has not as many as it called, or has more, or where more do no harm; without calls where the
    most win.
 
-*By policies* (`play_tasks`). A *task* is a number of worlds of one row. The tables of all tasks that are worked on together lie
-behind one another: for each task, for each of its worlds, one for each of its candidates. They go on side by side, decision by
-decision, so that the network sees many rows at once. The candidates of a world meet the same cards, and the same random numbers
-at the same decision.
+*By policies* (`play_tasks`). A *task* is a number of worlds of one row. The tables of all tasks are stored one after another:
+for each task, for each of its worlds, one per candidate. They advance together, decision by decision, so that the network gets
+large batches. The candidates of a world share its cards, and the random numbers of equal decisions.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def play_out(t, action, fewer, m):
 
 @jit_inline
 def play_on(t, action, styles, by_thumb, m):
-    """Take an action, and all after it that no policy is asked for; False once the rollout `is_ended`.
+    """Take an action, and the actions after it that need no policy; False once the rollout `is_ended`.
 
     `styles` and `by_thumb` say for each seat who plays it; `m` is a row of `heuristics.new_workspaces`.
     """

@@ -1,4 +1,4 @@
-"""The statistics of the candidates at the root of a search, and what follows from them: rounds, a policy, and an action.
+"""Root statistics of a search: rounds of sequential halving, the updated policy, and the action.
 
 *Rounds.* Worlds go by sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in multi-armed
 bandits", 2013): in each round the candidates that are still tried share an equal part of all rollouts, and after it half of
@@ -9,12 +9,13 @@ action is taken with a probability proportional to
 
     exp(log policy(action) + mean points(action) / temperature)
 
-The temperature is a number of standard errors: of the mean gain of the best other action over the policy's favourite, world by
-world (of an action that is tried no more, its own). So the points at stake do not matter, few worlds leave the policy as it is,
-and many overrule it. The usual one loses least of a grid, on the mean of all games (docs/search.md).
+The temperature is a number of standard errors: those of the mean gain of the best other action over the policy's favourite, in
+paired differences over worlds (for an action that is tried no more, its own). So the scale of the points cancels: with few
+worlds the policy stays, with many the values overrule it. The default is the best of a grid, averaged over all games
+(docs/search.md).
 
-The statistics of a row stand in a record, `ROOT_STATS`, with a function for each thing that is done to it. `RootStats` calls
-them for one row, and a GPU for many rows at once. A is the number of candidates.
+The statistics of a row are a record, `ROOT_STATS`, with compiled functions. `RootStats` calls them for one row, a GPU for many
+rows at once. A is the number of candidates.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def count_kept(tried):
 
 @jit
 def begin(stats, row, n_seats, most, is_timed):
-    """Nothing has been tried yet of the candidates of a row, which are there: `count`, `actions`, `members`, `weights`."""
+    """Reset the statistics of a row, whose candidates are set: `count`, `actions`, `members`, `weights`."""
     f = stats[row]
     f.units = units(n_seats)
     f.favourite = 0
@@ -142,7 +143,7 @@ def begin_round(stats, row, most, is_timed, temperature):
         write_logits(stats, row, temperature)
         f.logits[f.favourite] = np.inf
         for place in range(before):
-            if better_than(f, f.tried[place]) >= count_kept(before):
+            if count_better(f, f.tried[place]) >= count_kept(before):
                 f.tried[place] = ~f.tried[place]
         f.n_tried = 0
         for place in range(before):
@@ -155,10 +156,10 @@ def begin_round(stats, row, most, is_timed, temperature):
 
 
 @jit
-def better_than(f, k):
-    """How many of the candidates that are tried have higher logits than k, of equal ones those that come before it.
+def count_better(f, k):
+    """How many candidates in `tried` rank above k: higher logits, or equal ones and an earlier place.
 
-    Those that will not be tried any more stand there by their complements.
+    Candidates that are dropped are stored there as complements.
     """
     better = 0
     for place in range(f.n_tried):
@@ -194,7 +195,7 @@ def error_of(stats, row, k):
 
 @jit
 def error_without_gain(f, k):
-    """The standard error of the mean gain if there were none: the squares are about 0."""
+    """The standard error of the mean gain under the hypothesis of no gain (squares about 0)."""
     return math.sqrt(f.squares[k]) / (f.units * max(f.counts[k], 1))
 
 
@@ -279,7 +280,7 @@ class RootStats:
         most: int,
         is_timed: bool = False,
     ) -> None:
-        """Nothing has been tried yet.
+        """Set up the statistics of a row.
 
         Args:
             row: see above.
@@ -287,8 +288,8 @@ class RootStats:
             candidates: see `policy_candidates`.
             seats: at the table.
             temperature: of the update, in standard errors.
-            most: worlds on the mean of the candidates; none is tried in more than these times half their number.
-            is_timed: whether a limit of time counts instead, and `most` is only what never is exceeded.
+            most: worlds per candidate, on average; a candidate gets at most this times half the number of candidates.
+            is_timed: whether a limit of time counts instead, with `most` as an upper bound.
         """
         self.row, self.seed = row, seed
         self.actions, self.weights, self.members = candidates
@@ -312,12 +313,12 @@ class RootStats:
 
     @property
     def to_come(self) -> int:
-        """Worlds that are left in all rounds together; with a limit of time the most that there may be."""
+        """Worlds left in all rounds together; with a limit of time an upper bound."""
         return int(self._record["to_come"][0])
 
     @property
     def worlds(self) -> int:
-        """In how many worlds the favourite was tried, and what is still tried besides."""
+        """The number of worlds in which the favourite was tried, and every candidate still in `tried`."""
         return int(self.counts[self._record["favourite"][0]])
 
     def add(self, values: np.ndarray) -> None:

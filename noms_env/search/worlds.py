@@ -1,4 +1,4 @@
-"""Worlds: tables as the seat to act may imagine them, with the cards that it cannot see dealt anew."""
+"""Worlds: tables with the hidden cards of the seat to act sampled."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def are_sorted(tables):
 
 @jit
 def is_sorted(t):
-    """Whether the deck came from hands that were sorted after a pass-out (rules of Noms, 4.3).
+    """Whether the deck was gathered from sorted hands after a pass-out (rules of Noms, 4.3).
 
-    Worlds have the unseen cards in any hand, which is far from what such a deck deals. The multiplied points show it:
-    of a second pass-out in a row with `double_repeat='single'` nothing is seen.
+    Such a deck deals far from uniformly, but worlds are uniform. The multiplier shows the pass-out, except a second one in a
+    row with `double_repeat='single'`.
     """
     return dispatch.gathers(t) and t.multiplier != 1

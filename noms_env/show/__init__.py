@@ -1,6 +1,6 @@
-"""A table as people see it, from one seat: as text and as a drawing.
+"""Views of a table from one seat: as text and as a drawing.
 
-`view.look` gathers what the seat may see; `lines` and `picture` make of that a text and an SVG drawing, and read nothing else.
+`view.look` gathers what the seat may see; `lines` and `picture` turn it into text and SVG, and read nothing else.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ __all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text"
 def text(table: Table, seat: int | None, *, full: bool = False, colour: bool = False) -> str:
     """The table as a seat sees it, in a dozen lines of text.
 
-    Seats are numbered from 0, deals from 1; the legal actions are the words of the game record, but
-    calls as people say them.
+    Seats are numbered from 0, deals from 1. Legal actions are words of the game record, except that calls are spoken words.
 
     Args:
         table: a table at which a deal is under way or has just been scored.

@@ -44,15 +44,15 @@ def tile_symbol(card: int, deck_kind: int) -> str:
 
 def whole_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
     """A card, with its name for who cannot see it, and who played it."""
-    return _named(card, deck_kind, by, use(card_symbol(card, deck_kind), x, y, width, height))
+    return _group_card(card, deck_kind, by, use(card_symbol(card, deck_kind), x, y, width, height))
 
 
 def narrow_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
     """A narrow card; see `whole_card`."""
-    return _named(card, deck_kind, by, use(tile_symbol(card, deck_kind), x, y, width, height))
+    return _group_card(card, deck_kind, by, use(tile_symbol(card, deck_kind), x, y, width, height))
 
 
-def _named(card: int, deck_kind: int, by: str, drawn: str) -> str:
+def _group_card(card: int, deck_kind: int, by: str, drawn: str) -> str:
     return group(drawn, role="img", aria_label=card_title(card, deck_kind) + (f" by {by}" if by else ""))
 
 
@@ -61,7 +61,7 @@ def _rank(card: int, deck_kind: int) -> str:
     return "10" if deck_kind == FRENCH and rank == "T" else rank
 
 
-def _coloured(words: str, suits: list[int], deck_kind: int) -> str:
+def _colour_text(words: str, suits: list[int], deck_kind: int) -> str:
     """Text in the colour of a card's suit, if it has one alone."""
     if len(suits) != 1:
         return words
@@ -79,7 +79,7 @@ def _face(card: int, deck_kind: int) -> str:
             + text(35, 60, "Excuse", 18, "print", anchor="middle", room=60)
         )
     index = text(17, 20, rank, 30, "print", bold=True, anchor="middle", room=29)
-    drawn += _coloured(index, suits, deck_kind)
+    drawn += _colour_text(index, suits, deck_kind)
     drawn += "".join(mark(suit, deck_kind, 17, 46 + 22 * place, 20) for place, suit in enumerate(suits))
     if len(suits) == 1:
         return drawn + mark(suits[0], deck_kind, 46, 70, 42)
@@ -92,7 +92,7 @@ def _tile(card: int, deck_kind: int) -> str:
     if deck_kind != FRENCH and card == EXCUSE:
         return drawn + text(13, 22, "EX", 18, "print", bold=True, anchor="middle", room=22)
     index = text(13, 14, rank, 20, "print", bold=True, anchor="middle", room=22)
-    drawn += _coloured(index, suits, deck_kind)
+    drawn += _colour_text(index, suits, deck_kind)
     if len(suits) == 1:
         return drawn + mark(suits[0], deck_kind, 13, 34, 17)
     return drawn + mark(suits[0], deck_kind, 7.5, 34, 11.5) + mark(suits[1], deck_kind, 18.5, 34, 11.5)
@@ -124,5 +124,5 @@ def symbols_for(drawing: str, deck_kind: int) -> str:
     fresh = set(re.findall(r'href="#noms-([^"]+)"', drawing))
     while fresh:
         wanted |= fresh
-        fresh = {name for one in fresh for name in re.findall(r'href="#noms-([^"]+)"', known[one])} - wanted
+        fresh = {name for symbol in fresh for name in re.findall(r'href="#noms-([^"]+)"', known[symbol])} - wanted
     return f"<defs>{''.join(symbol for name, symbol in known.items() if name in wanted)}</defs>"

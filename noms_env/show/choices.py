@@ -8,7 +8,7 @@ from noms_env.show.elements import box, group, text
 from noms_env.show.lines import ALL_RANKS, rank_text
 from noms_env.show.notes import Notes
 from noms_env.show.rules import SUIT_NAMES
-from noms_env.show.view import SUIT_ORDER, View, call_said, suits_of
+from noms_env.show.view import SUIT_ORDER, View, say_call, suits_of
 
 MIDDLE = 360
 CHIP, GAP = (64, 52), 6
@@ -26,7 +26,7 @@ def chips(view: View, notes: Notes) -> str:
         return ""
     rows: list[list[tuple[str, str, int]]] = [[]]
     for word in words:
-        said = SAID.get(word, call_said(word, view.misere)) if view.phase != "suit" else word
+        said = SAID.get(word, say_call(word, view.misere)) if view.phase != "suit" else word
         cells = 2 if len(said) > 5 else 1
         if sum(cell for _, _, cell in rows[-1]) + cells > IN_ROW:
             rows.append([])
@@ -49,7 +49,7 @@ TITLES = {"call": "Your call", "trump": "Trump", "suit": "", "play": ""}
 
 
 def chip(view: View, notes: Notes, word: str, said: str, where: tuple[float, float, float, float]) -> str:
-    """A word on a chip, with what a policy thinks of it."""
+    """A word on a chip, with a policy's probability of it."""
     x, y, width, height = where
     letters = SUIT_LETTERS[view.deck_kind]
     drawn, label = box(x, y, width, height, "chip", 12), said
@@ -60,11 +60,11 @@ def chip(view: View, notes: Notes, word: str, said: str, where: tuple[float, flo
         drawn += mark(letters.index(word), view.deck_kind, x + width / 2, centre, 30 if not noted else 26)
     else:
         drawn += text(x + width / 2, centre, said, 24, "print", bold=True, anchor="middle", room=width - 8)
-    return group(drawn + told(notes, word, where), data_word=word, aria_label=label)
+    return group(drawn + draw_bar(notes, word, where), data_word=word, aria_label=label)
 
 
-def told(notes: Notes, word: str, where: tuple[float, float, float, float]) -> str:
-    """At the bottom of a chip a bar with the probability, or the points of a search; and a frame if it is taken."""
+def draw_bar(notes: Notes, word: str, where: tuple[float, float, float, float]) -> str:
+    """Draw the probability (a bar) or a search's points at the bottom of a chip, and a frame if the action is taken."""
     x, y, width, height = where
     drawn = ""
     chance = notes.probabilities.get(word)

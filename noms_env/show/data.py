@@ -13,7 +13,7 @@ from noms_env.show.lines import ALL_RANKS
 from noms_env.show.marks import MARK_NAMES
 from noms_env.show.results import Outcome, outcomes, wanted_tricks
 from noms_env.show.rules import SUIT_NAMES
-from noms_env.show.view import SUIT_ORDER, Place, View, call_said, main_suit, sorted_hand, suits_of
+from noms_env.show.view import SUIT_ORDER, Place, View, main_suit, say_call, sorted_hand, suits_of
 
 
 def view_data(view: View) -> dict[str, Any]:
@@ -93,12 +93,12 @@ def _results(view: View) -> list[Outcome]:
 
 
 def _choices(view: View) -> list[dict[str, str]]:
-    """The legal actions but for the cards of a hand, as they are said."""
+    """The legal actions except the cards in hand, in spoken words."""
     kind, letters = view.deck_kind, SUIT_LETTERS[view.deck_kind]
     words = [word for word in view.legal if view.phase != "play" or word not in CARD_NUMBERS[kind]]
     said = {"indicate": "Show yourself as the partner", "unsaid": "Leave trump unsaid", "NT": "No trump", "pass": "Pass"}
     if view.phase == "call":
-        return [{"word": word, "said": said.get(word) or call_said(word, view.misere)} for word in words]
+        return [{"word": word, "said": said.get(word) or say_call(word, view.misere)} for word in words]
     if view.phase in ("trump", "suit"):
         said |= {letter: SUIT_NAMES[kind][number] for number, letter in enumerate(letters)}
     if view.phase == "nominate":

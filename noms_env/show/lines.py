@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS
-from noms_env.show.view import Place, View, call_said, card_name, main_suit, sorted_hand, suit_name, suits_of
+from noms_env.show.view import Place, View, card_name, main_suit, say_call, sorted_hand, suit_name, suits_of
 
 BOLD, DIM, BRIGHT = "1", "2", "1;33"
 SUIT_COLOURS = (("32", "34", "31", "1"), ("38;5;245", "38;5;208", "34", "32", "35", "33"))
@@ -40,7 +40,7 @@ def paint(text: str, code: str, colour: bool) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if colour and code else text
 
 
-def labelled(label: str, content: str, colour: bool) -> str:
+def add_label(label: str, content: str, colour: bool) -> str:
     """A line with a label in its margin."""
     return paint(f"{label:<{LABEL_WIDTH}}", DIM, colour) + content
 
@@ -117,9 +117,9 @@ def status(view: View, name: Callable[[int], str] = "Seat {}".format) -> str:
 
 def contract_lines(view: View, colour: bool) -> list[str]:
     """Trump, turn-up, contract, nomination, and the viewer's side."""
-    lines = [labelled("Trump", " · ".join(trump_parts(view, colour)), colour)]
+    lines = [add_label("Trump", " · ".join(trump_parts(view, colour)), colour)]
     if view.declarer is not None:
-        lines.append(labelled("Bid", " · ".join(bid_parts(view, colour)), colour))
+        lines.append(add_label("Bid", " · ".join(bid_parts(view, colour)), colour))
     return lines
 
 
@@ -179,10 +179,10 @@ def trick_lines(view: View, colour: bool) -> list[str]:
         parts = [trick_text(view.trick, view.deck_kind, colour)]
         if view.led_suit is not None and len(suits_of(view.trick[0][1], view.deck_kind)) > 1:
             parts.append(f"led as {suit_text(view.led_suit, view.deck_kind, colour)}")
-        lines.append(labelled(f"Trick {view.tricks_done + 1}", " · ".join(parts), colour))
+        lines.append(add_label(f"Trick {view.tricks_done + 1}", " · ".join(parts), colour))
     if view.last_trick:
         taken = f"{trick_text(view.last_trick, view.deck_kind, colour)} · taken by seat {view.last_winner}"
-        lines.append(labelled("Last", taken, colour))
+        lines.append(add_label("Last", taken, colour))
     return lines
 
 
@@ -225,18 +225,18 @@ def hand_lines(view: View, colour: bool) -> list[str]:
     places = sorted(view.places, key=lambda place: place.seat != view.viewer)
     labels = {place.seat: "Hand" if place.seat == view.viewer else f"Seat {place.seat}" for place in places}
     hands = [(labels[place.seat], place.hand) for place in places if place.hand is not None]
-    lines = [labelled(label, hand_text(hand, kind, colour) or "-", colour) for label, hand in hands]
+    lines = [add_label(label, hand_text(hand, kind, colour) or "-", colour) for label, hand in hands]
     if view.stock:
-        lines.append(labelled("Stock", hand_text(view.stock, kind, colour), colour))
+        lines.append(add_label("Stock", hand_text(view.stock, kind, colour), colour))
     if view.legal:
-        lines.append(labelled("Legal", legal_text(view), colour))
+        lines.append(add_label("Legal", legal_text(view), colour))
     return lines
 
 
 def legal_text(view: View) -> str:
     """The legal actions in words, calls as people say them; where nearly every card may be nominated, what may not."""
     if view.phase == "call":
-        return ", ".join(call_said(word, view.misere) for word in view.legal)
+        return ", ".join(say_call(word, view.misere) for word in view.legal)
     if view.phase != "nominate":
         return " ".join(view.legal)
     ranks = [word for word in view.legal if word in ALL_RANKS]

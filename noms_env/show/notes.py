@@ -1,4 +1,4 @@
-"""What a drawing shows beside the view: names, and what a policy or a search thinks of the actions."""
+"""Annotations of a drawing: names, and probabilities or values of the actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from noms_env.core.messages import clean_name
 
 @dataclass(frozen=True)
 class Notes:
-    """What a drawing shows beside the view.
+    """Annotations of a drawing.
 
     Attributes:
         names: of the seats, shown as `clean_name` makes them; `Seat 0` and so on where there are none.

@@ -135,11 +135,11 @@ def contract(view: View, notes: Notes) -> str:
         f"refused {refused}" if refused else "",
         ROLE_TEXTS.get(view.role or "", ""),
     ]
-    return drawn + text(240, 93, " · ".join(one for one in said if one), 19, "accent", room=424)
+    return drawn + text(240, 93, " · ".join(part for part in said if part), 19, "accent", room=424)
 
 
 def prompt(view: View, notes: Notes) -> str:
-    """Who is to do what; names say by themselves who looks."""
+    """The prompt: who is to act, and how."""
     return status(replace(view, viewer=None) if notes.names else view, notes.name)
 
 

@@ -15,7 +15,7 @@ from noms_env.core.messages import pictures_need
 FONTS = [str(path) for path in sorted((Path(__file__).parent / "fonts").glob("*.ttf"))]
 
 
-def drawn_with(module: str) -> ModuleType:
+def import_renderer(module: str) -> ModuleType:
     """A library of the extra `render`.
 
     Raises:
@@ -40,7 +40,7 @@ def png(svg: str, zoom: float = 1) -> bytes:
     Raises:
         ModuleNotFoundError: resvg-py is not installed.
     """
-    made: bytes = drawn_with("resvg_py").svg_to_bytes(
+    made: bytes = import_renderer("resvg_py").svg_to_bytes(
         svg_string=svg, zoom=zoom, skip_system_fonts=True, font_files=FONTS, font_family="Inter", sans_serif_family="Inter"
     )
     return bytes(made)
@@ -52,5 +52,5 @@ def pixels(svg: str) -> NDArray[np.uint8]:
     Raises:
         ModuleNotFoundError: resvg-py or Pillow is not installed.
     """
-    image = drawn_with("PIL.Image")
+    image = import_renderer("PIL.Image")
     return np.asarray(image.open(BytesIO(png(svg))).convert("RGB"), np.uint8).copy()

@@ -1,4 +1,4 @@
-"""The seats of the drawing: plates, hands, calls, and what a policy thinks of the cards."""
+"""The seats of the drawing: plates, hands, calls, and probabilities of the cards."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def other_seat(view: View, notes: Notes, place: Place, turn: int) -> str:
     if "dealer" in place.marks:
         drawn += coin(right - 12, top + 18, "D", 12)
         right -= 30
-    drawn += named(notes, place, left + 10, top + 18, right - left - 12, acts)
+    drawn += draw_name(notes, place, left + 10, top + 18, right - left - 12, acts)
     drawn += text(left + 10, top + 45, score_line(place), 18, room=100)
     drawn += total(place, left + width - 10, top + 45, 92 if place.points is not None else 60)
     return drawn + tags(view, place, left, top)
 
 
-def named(notes: Notes, place: Place, x: float, y: float, room: float, acts: bool) -> str:
+def draw_name(notes: Notes, place: Place, x: float, y: float, room: float, acts: bool) -> str:
     """The name of a seat, behind an arrow if it is to act."""
     arrow = f'<path d="M{x:g} {y - 8:g}l12 8l-12 8z" class="noms-accent"/>' if acts else ""
     indent = 16 if acts else 0
@@ -119,15 +119,15 @@ def open_hand(view: View, notes: Notes, place: Place, middle: float, top: float)
     drawn = ""
     for number, card in enumerate(hand):
         x, y = left + width * (number % per_row), top + height * (number // per_row)
-        one = narrow_card(card, view.deck_kind, x, y, width, height)
+        drawn_card = narrow_card(card, view.deck_kind, x, y, width, height)
         if chooses:
-            one = choosable(view, notes, card, one, (x, y, width, height))
-        drawn += one
+            drawn_card = draw_choosable(view, notes, card, drawn_card, (x, y, width, height))
+        drawn += drawn_card
     return drawn
 
 
-def choosable(view: View, notes: Notes, card: int, drawn: str, where: tuple[float, float, float, float]) -> str:
-    """A card in the turn of its seat: dimmed, or legal with its word; with what a policy thinks of it."""
+def draw_choosable(view: View, notes: Notes, card: int, drawn: str, where: tuple[float, float, float, float]) -> str:
+    """A card in the turn of its seat: dimmed, or legal with its word and a policy's probability."""
     x, y, width, height = where
     if card not in view.legal_cards:
         return drawn + box(x, y, width, height, "dim", 0.1 * width, 0)
@@ -144,7 +144,7 @@ def own_seat(view: View, notes: Notes, place: Place) -> str:
     """The seat at the bottom: its plate along the whole width and its hand, with the legal cards raised in its turn."""
     acts = place.seat == view.to_act
     drawn = box(6, OWN_TOP, 708, 52, "turn" if acts else "panel", 12, 4 if acts else 1.5)
-    drawn += named(notes, place, 20, OWN_TOP + 26, 208, acts)
+    drawn += draw_name(notes, place, 20, OWN_TOP + 26, 208, acts)
     x = 240.0
     if "dealer" in place.marks:
         drawn += coin(x + 13, OWN_TOP + 26, "D")
@@ -177,16 +177,16 @@ def own_hand(view: View, notes: Notes, place: Place) -> str:
                 drawn += use("back", x, top, width, height)
                 continue
             y = top - (RAISED if chooses and card in view.legal_cards else 0)
-            one = whole_card(card, view.deck_kind, x, y, width, height)
+            drawn_card = whole_card(card, view.deck_kind, x, y, width, height)
             if chooses:
-                one += bar(notes, CARD_WORDS[view.deck_kind][card], x + 3, y - 3, min(step, width) - 6, len(rows) == 1)
-                one = choosable(view, notes, card, one, (x, y, width, height))
-            drawn += one
+                drawn_card += bar(notes, CARD_WORDS[view.deck_kind][card], x + 3, y - 3, min(step, width) - 6, len(rows) == 1)
+                drawn_card = draw_choosable(view, notes, card, drawn_card, (x, y, width, height))
+            drawn += drawn_card
     return drawn
 
 
 def bar(notes: Notes, word: str, x: float, bottom: float, width: float, room_above: bool) -> str:
-    """What a policy thinks of an action, above it: a bar with the probability in per cent, or the points of a search."""
+    """A bar above an action with its probability in per cent, or the points of a search."""
     if word in notes.values:
         words = f"{notes.values[word]:+.1f}"
     elif notes.probabilities.get(word, 0) >= NEARLY_NONE:

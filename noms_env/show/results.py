@@ -1,4 +1,4 @@
-"""What a scored deal brought to whom, from its `View`."""
+"""Results of a scored deal, from its `View`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def outcomes(view: View) -> list[Outcome]:
     bid, tricks = view.contract, sum(place.tricks for place in side)
     declared = Outcome(tuple(place.seat for place in side), bid, wanted_tricks(bid), tricks, points[0] > 0, points)
     others = [place for place in view.places if place not in side]
-    return [declared, *(Outcome((one.seat,), None, None, one.tricks, None, (one.points or 0.0,)) for one in others)]
+    return [declared, *(Outcome((other.seat,), None, None, other.tricks, None, (other.points or 0.0,)) for other in others)]
 
 
 def wanted_tricks(bid: str | None) -> int | None:

@@ -140,13 +140,13 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         candidates=tuple(suits_of(row.turn_up, kind)) if row.turn_up >= 0 > row.trump else (),
         turn_up=_or_none(row.turn_up),
         excuse_shown_by=_or_none(row.excuse) if row.excuse >= 0 and excuse_is_shown(table.row) else None,
-        broken=_broken(row, phase),
+        broken=_find_broken(row, phase),
         contract=None if row.contract < 0 else call_text(row.contract, variant),
         declarer=_or_none(row.declarer),
         nominated=_or_none(row.nominated),
         nominated_rank=_or_none(row.nominated_rank),
         refused=tuple(cards_in(row.refused)),
-        revealed=_revealed(row),
+        revealed=_find_revealed(row),
         indicated=row.indicated >= 0,
         alone=bool(row.alone) or (scored and row.declarer >= 0 and row.partner < 0),
         partner=_or_none(row.partner) if full and row.revealed < 0 else None,
@@ -189,10 +189,10 @@ def main_suit(card: int, deck_kind: int) -> int:
 
 def call_text(call: int, variant: Variant) -> str:
     """A call (`action - PASS`) as people say it."""
-    return call_said(CALL_WORDS[call], variant.misere)
+    return say_call(CALL_WORDS[call], variant.misere)
 
 
-def call_said(word: str, misere: str) -> str:
+def say_call(word: str, misere: str) -> str:
     """A call's word as people say it; `misere` is the game's own word for the bid to take no trick."""
     names = {"mis": misere, "mis_a_vis": "Mis a Vis", "none": "None", "some": "Some", "most": "Most"}
     return names.get(word, word)
@@ -232,7 +232,7 @@ def _role(table: Table, seat: int) -> str | None:
     return None if role == "none" else role
 
 
-def _revealed(row: Any) -> int | None:
+def _find_revealed(row: Any) -> int | None:
     """The seat that is known to all to have held the nominated card: once it is played, or the deal is scored."""
     return _or_none(row.partner if row.phase == SCORED and row.revealed < 0 else row.revealed)
 
@@ -241,7 +241,7 @@ def _marks(row: Any, seat: int) -> list[str]:
     marks = {
         "dealer": seat == row.dealer,
         "declarer": seat == row.declarer,
-        "partner": seat == _revealed(row) and seat != row.declarer,
+        "partner": seat == _find_revealed(row) and seat != row.declarer,
         "exposed": seat == row.exposed,
         "sniped": row.phase == SCORED and row.sniped >> seat & 1,
         "winner": row.over and row.winners >> seat & 1,
@@ -249,7 +249,7 @@ def _marks(row: Any, seat: int) -> list[str]:
     return [mark for mark, holds in marks.items() if holds]
 
 
-def _broken(row: Any, phase: str | None) -> bool | None:
+def _find_broken(row: Any, phase: str | None) -> bool | None:
     """Whether trumps may be led, during the play with a trump suit that must be broken."""
     if not row.breaks_trumps or row.trump == NO_TRUMP or phase not in ("play", "suit"):
         return None

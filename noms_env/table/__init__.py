@@ -1,4 +1,4 @@
-"""One table as Python sees it: a row of `table_record.TABLE` with its rules, checks and words around the compiled engine."""
+"""One table in Python: a row of `table_record.TABLE` with rules, checks and words around the compiled engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS, SCORED, action_number, action_word, brief, is_integer, span
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS, cards_in
-from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
+from noms_env.core.chance import MAX_SEED, MAX_TABLE, check_seed
 from noms_env.core.state import EPISODES, MATCH, phase_word
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
 from noms_env.engine.row_kernels import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
@@ -69,8 +69,8 @@ class Table:
         self.rules: Rules = make_rules(game(variant), seats, options)
         self._take_rows(new_tables(1))
         write_rules(self.row, self.rules)
-        self.row.seed = checked_seed(seed)
-        self.row.table = _checked_counter("table", table)
+        self.row.seed = check_seed(seed)
+        self.row.table = _check_counter("table", table)
         self.row.match = -1
         self._set_episode(episode, deal_size)
 
@@ -132,16 +132,16 @@ class Table:
             ValueError: no such match or seed; the table is unchanged.
         """
         rules, row = self.rules, self.row
-        cards = None if deck is None else position.checked_deck(rules, deck)
-        dealer = None if dealer is None else position.checked_dealer(rules, dealer)
-        points = None if totals is None else position.checked_totals(rules, totals, bool(row.episode == MATCH))
-        number = None if deal is None else position.checked_deal(rules, deal, int(row.wanted_deal_size))
-        factor = 1 if multiplier is None else position.checked_multiplier(rules, multiplier)
+        cards = None if deck is None else position.check_deck(rules, deck)
+        dealer = None if dealer is None else position.check_dealer(rules, dealer)
+        points = None if totals is None else position.check_totals(rules, totals, bool(row.episode == MATCH))
+        number = None if deal is None else position.check_deal(rules, deal, int(row.wanted_deal_size))
+        factor = 1 if multiplier is None else position.check_multiplier(rules, multiplier)
         if match is None:
             match = 0 if seed is not None else int(row.match) + 1
-        checked_match = _checked_counter("match", match)
+        checked_match = _check_counter("match", match)
         if seed is not None:
-            row.seed = checked_seed(seed)
+            row.seed = check_seed(seed)
         row.match = checked_match
         begin_match(row)
         if dealer is not None:
@@ -173,7 +173,7 @@ class Table:
             raise IllegalActionError(why_illegal(self, action))
         return status
 
-    def checked_action(self, action: int) -> int:
+    def check_action(self, action: int) -> int:
         """An action that `step` would take, as an int.
 
         Raises:
@@ -202,7 +202,7 @@ class Table:
         Raises:
             ValueError: no such seat.
         """
-        seat = seat if type(seat) is int and 0 <= seat < self.rules.seats else _checked_seat(seat, self.seats)
+        seat = seat if type(seat) is int and 0 <= seat < self.rules.seats else _check_seat(seat, self.seats)
         observation = np.empty(OBSERVATION_WORDS, _WORD)
         mask = np.empty(MASK_WORDS, _WORD)
         view_row(self._kernel_rows, 0, seat, observation, mask)
@@ -214,7 +214,7 @@ class Table:
         Raises:
             ValueError: no such seat.
         """
-        seat = _checked_seat(seat, self.seats)
+        seat = _check_seat(seat, self.seats)
         words = np.empty(STATE_SIZE // 8, np.int64)
         state_row(self._kernel_rows, 0, seat, words[:OBSERVATION_WORDS], words[OBSERVATION_WORDS:])
         return words.view(np.uint8)
@@ -289,12 +289,12 @@ class Table:
         return twin
 
     def sample_hidden(self, seat: int, rng: np.random.Generator) -> Table:
-        """A copy in which a seat cannot tell that the cards it has not seen lie elsewhere, each layout equally likely.
+        """A copy with the cards that a seat has not seen dealt anew, uniformly among the layouts that it cannot rule out.
 
-        See `belief` for what the seat is taken to know. The copy's chance to come is another, too.
+        See `belief` for the seat's knowledge. Future chance of the copy differs, too.
 
         Args:
-            seat: who looks; not only the seat to act.
+            seat: any seat, not only the seat to act.
             rng: gives one integer.
 
         Raises:
@@ -306,7 +306,7 @@ class Table:
         return twin
 
     def determinize(self, seed: int | np.random.Generator) -> np.recarray:
-        """A sample of the table as the seat to act may believe it to be, for players that look at tables.
+        """A sample of the table's hidden cards from the view of the seat to act, for players that look at tables.
 
         Args:
             seed: an integer from 0 to 2**63 - 1, or a generator that gives it.
@@ -331,8 +331,8 @@ class Table:
         self.rules = make_rules(game(saved["variant"]), saved["seats"], saved["options"])
         self._take_rows(new_tables(1))
         write_rules(self.row, self.rules)
-        given = np.frombuffer(saved["row"], TABLE)[0]
-        self.row.episode, self.row.wanted_deal_size = given["episode"], given["wanted_deal_size"]
+        row = np.frombuffer(saved["row"], TABLE)[0]
+        self.row.episode, self.row.wanted_deal_size = row["episode"], row["wanted_deal_size"]
         self.set_state(saved["row"])
 
     def set_row(self, row: np.record) -> None:
@@ -362,7 +362,7 @@ def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
     Raises:
         ValueError: no such seat, no such generator, or the deal is over.
     """
-    _checked_seat(seat, int(row.n_seats))
+    _check_seat(seat, int(row.n_seats))
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, not {brief(rng)}")
     if row.phase == SCORED:
@@ -372,13 +372,13 @@ def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
     return int(rng.integers(MAX_SEED, endpoint=True))
 
 
-def _checked_seat(seat: Any, seats: int) -> int:
+def _check_seat(seat: Any, seats: int) -> int:
     if not is_integer(seat) or not 0 <= seat < seats:
         raise ValueError(f"seat must be a seat from 0 to {seats - 1}, not {brief(seat)}")
     return int(seat)
 
 
-def _checked_counter(name: str, number: Any) -> int:
+def _check_counter(name: str, number: Any) -> int:
     """A number of 32 bits, which counts tables or matches in the streams of chance."""
     if not is_integer(number) or not 0 <= number <= MAX_TABLE:
         raise ValueError(f"{name} must be an integer from 0 to {MAX_TABLE}, not {brief(number)}")

@@ -1,4 +1,4 @@
-"""Checks of a position: a deal that `Table.start` is to begin with, as users give it."""
+"""Checks of a position that a user gives to `Table.start`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PositionError(ValueError):
     """A position that the rules do not allow; the message says what was wrong and what is allowed."""
 
 
-def checked_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
+def check_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
     """Card numbers of a deck in words."""
     if isinstance(deck, str) or not isinstance(deck, Sequence):
         raise PositionError(f"deck must be a list of cards in dealing order, not {brief(deck)}")
@@ -39,20 +39,20 @@ def checked_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
     return [CARD_NUMBERS[rules.variant.deck_kind][word] for word in deck]
 
 
-def checked_dealer(rules: Rules, dealer: int) -> int:
+def check_dealer(rules: Rules, dealer: int) -> int:
     """A seat number."""
     if not is_integer(dealer) or not 0 <= dealer < rules.seats:
         raise PositionError(f"dealer must be a seat from 0 to {rules.seats - 1}, not {brief(dealer)}")
     return int(dealer)
 
 
-def checked_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> list[float]:
+def check_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> list[float]:
     """Points of the match so far, in an episode of a whole match under the target."""
     listed = totals.tolist() if isinstance(totals, np.ndarray) else totals
-    given = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else []
-    numbers = [total for total in given if is_integer(total) or isinstance(total, float | np.floating)]
+    entries = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else []
+    numbers = [total for total in entries if is_integer(total) or isinstance(total, float | np.floating)]
     points = [float(total) for total in numbers if abs(total) <= MOST_POINTS]
-    if len(points) != rules.seats or len(given) != rules.seats:
+    if len(points) != rules.seats or len(entries) != rules.seats:
         raise PositionError(
             f"totals must be {rules.seats} numbers from -{MOST_POINTS} to {MOST_POINTS}, one for each seat, not {brief(totals)}"
         )
@@ -65,7 +65,7 @@ def checked_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> lis
     return points
 
 
-def checked_deal(rules: Rules, deal: int, wanted_size: int) -> int:
+def check_deal(rules: Rules, deal: int, wanted_size: int) -> int:
     """The running number of a deal that the match can have; `wanted_size` is the deal size of the episode, -1 for any."""
     options, schedule = rules.options, rules.schedule
     lengths = [options.get(name) for name in ("n_hands", "max_hands", "max_deals")]
@@ -77,7 +77,7 @@ def checked_deal(rules: Rules, deal: int, wanted_size: int) -> int:
     return int(deal)
 
 
-def checked_multiplier(rules: Rules, multiplier: int) -> int:
+def check_multiplier(rules: Rules, multiplier: int) -> int:
     """1, or what pass-outs can lead to."""
     most = rules.variant.most_doublings(rules.options)
     if not is_integer(multiplier) or int(multiplier) not in [2**doublings for doublings in range(most + 1)]:

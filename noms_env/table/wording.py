@@ -1,4 +1,4 @@
-"""What is said of a table: where its match stands, and why an action is not legal."""
+"""Descriptions of a table: the state of its match, and why an action is not legal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def about(table: Table) -> str:
-    """Where the match stands, in words; nothing that a spectator does not see."""
+    """The state of the match in words, as a spectator sees it."""
     row = table.row
     if row.match < 0:
         return f"{EPISODES[row.episode]}, not dealt yet"

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from noms_env.core.actions import brief, perhaps
+from noms_env.core.actions import brief, suggest_names
 from noms_env.variants import big_ships, down_up, noms, nonesuch, small_ships, sniped_whist, up_down
 from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, given_options, make_rules
 
@@ -25,7 +25,7 @@ def game(name: str) -> Variant:
         RulesError: there is none.
     """
     if not isinstance(name, str) or name not in GAMES:
-        raise RulesError(f"there is no variant {brief(name)}; {perhaps(name, GAMES)} variants are {', '.join(GAMES)}")
+        raise RulesError(f"there is no variant {brief(name)}; {suggest_names(name, GAMES)} variants are {', '.join(GAMES)}")
     return GAMES[name]
 
 

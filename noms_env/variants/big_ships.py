@@ -9,6 +9,14 @@ Deviations and decisions: the source text does not give the first hand's size; h
 "Make your call" is read as exactly. "Any number of players can play", but "generally no more than six or seven": more than
 seven cannot here. Each further seat would make the observation of all games 88 bytes (8 %) longer, and no published policy
 could read it.
+
+>>> from noms_env import Table
+>>> table = Table("big_ships", seats=7, seed=1)
+>>> table.start()
+>>> table.rules.schedule
+[7, 6, 5, 4, 3, 2, 1, 2, 3, 4, 5, 6, 7]
+>>> table.legal_words(), table.trump_word()
+(['0', '1', '2', '3', '4', '5', '6', '7'], 'H')
 """
 
 from __future__ import annotations

@@ -6,6 +6,14 @@
 4. One point for each trick, ten more for an exact call.
 
 Deviations and decisions: none that the source text speaks of; the lead passes clockwise, the first one is drawn.
+
+>>> from noms_env import Table
+>>> table = Table("down_up", seats=3, seed=1)
+>>> table.start()
+>>> for word in ("4", "3"):
+...     table.act(word)
+>>> table.legal_words()  # the hook: not 3, since 4 + 3 + 3 are the ten tricks
+['0', '1', '2', '4', '5', '6', '7', '8', '9', '10']
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a match ends and who has won it, in the words that the variants' files use.
+"""When a match ends, and who has won it.
 
 1. A match of fixed length ends with its last deal, any other when a total has reached `target`.
 2. The highest total wins, equal ones together. In an episode of a single deal the points of the deal count.

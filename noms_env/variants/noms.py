@@ -17,6 +17,14 @@ announcements, part of the source text's base game, are an option since they add
 are given, not chosen in the order of a cut; the first dealer is drawn, each with the same chance. With Mis at 10 there is no
 Mis a Vis, as the source text has it "usually"; an option keeps it. Where `double_repeat="quadruple"` makes a total larger than
 2**53 it is rounded to the nearest number that a float64 holds, and rounded totals decide who wins.
+
+>>> from noms_env import Table
+>>> table = Table("noms", seed=1)
+>>> table.start()
+>>> for word in ("10", "pass", "pass", "pass", "H", "AH"):  # a contract of 10, hearts, and the ace as the partner's card
+...     table.act(word)
+>>> table
+<Table noms: 4 seats; match 0, deal 0, phase play, seat 0 to act>
 """
 
 from __future__ import annotations

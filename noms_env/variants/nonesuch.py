@@ -13,6 +13,14 @@
 8. The match ends when a seat has 31 points.
 
 Deviations and decisions: half of nine tricks is five (`half`); ties are joint wins.
+
+>>> from noms_env import Table
+>>> table = Table("nonesuch", seats=3, seed=1)
+>>> table.start()
+>>> for word in ("some", "none"):
+...     table.act(word)
+>>> table.legal_words()  # any of the three, whatever the others bid
+['none', 'some', 'most']
 """
 
 from __future__ import annotations

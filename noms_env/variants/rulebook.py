@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.core.actions import brief, is_integer, perhaps, span
+from noms_env.core.actions import brief, is_integer, span, suggest_names
 from noms_env.core.cards import FRENCH, SUIT_LETTERS, decktet_deck, french_deck
 from noms_env.core.messages import literal
 from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES
@@ -114,7 +114,7 @@ class Option:
         return self.words.index(value) if self.words else int(value)
 
     def is_as_before(self, value: Any) -> bool:
-        """Whether a table with the value is as it was before the variant got the option."""
+        """Whether the value keeps the rules from before the option existed."""
         return self.late and bool(value == self.default)
 
 
@@ -198,12 +198,12 @@ class Variant:
             )
 
     def __deepcopy__(self, memo: Any) -> Variant:
-        """There is one of each."""
+        """Return the variant itself: there is one instance of each."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle has the name alone: a game is what the package that reads it takes for it."""
-        return _of_the_name, (self.name,)
+        """Pickle the name; unpickling finds the installed variant."""
+        return _find_variant, (self.name,)
 
     def option(self, name: str, arguments: Iterable[str] = ()) -> Option:
         """The option of that name.
@@ -219,13 +219,13 @@ class Variant:
             if option.name == name:
                 return option
         names = [option.name for option in self.options]
-        hint = perhaps(name, [*names, *arguments])
+        hint = suggest_names(name, [*names, *arguments])
         raise RulesError(f"{self.name} has no option {brief(name)}; {hint} options are {', '.join(names)}")
 
 
-def _of_the_name(name: str) -> Variant:
-    found: Variant = sys.modules[__package__].game(name)
-    return found
+def _find_variant(name: str) -> Variant:
+    variant: Variant = sys.modules[__package__].game(name)
+    return variant
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,12 +270,12 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
     """
     if options is not None and not isinstance(options, Mapping):
         raise RulesError(f"options must be a dictionary or None, not {brief(options)}")
-    given = {name: variant.option(name).checked(value) for name, value in (options or {}).items()}
-    seats = _checked_seats(variant, seats, _with_defaults(variant, given))
-    values = _completed(variant, seats, given)
+    chosen = {name: variant.option(name).checked(value) for name, value in (options or {}).items()}
+    seats = _check_seats(variant, seats, _fill_defaults(variant, chosen))
+    values = _complete_options(variant, seats, chosen)
     for need in variant.needs:
-        if need.option in given and not need.holds(values):
-            usual = _completed(variant, seats, {name: value for name, value in given.items() if name != need.option})
+        if need.option in chosen and not need.holds(values):
+            usual = _complete_options(variant, seats, {name: value for name, value in chosen.items() if name != need.option})
             if values[need.option] != usual[need.option]:
                 raise RulesError(f"{need.option} has an effect only {need.where}; elsewhere leave it at {usual[need.option]!r}")
     return Rules(variant, seats, values)
@@ -283,29 +283,29 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
 
 def given_options(rules: Rules) -> Values:
     """The fewest options that give these rules (`make_rules`)."""
-    given = dict(rules.options)
+    chosen = dict(rules.options)
     for name in rules.options:
-        fewer = {other: value for other, value in given.items() if other != name}
+        fewer = {other: value for other, value in chosen.items() if other != name}
         try:
             if make_rules(rules.variant, rules.seats, fewer) == rules:
-                given = fewer
+                chosen = fewer
         except RulesError:
             continue
-    return given
+    return chosen
 
 
-def _with_defaults(variant: Variant, given: Values) -> Values:
-    return {option.name: option.default for option in variant.options} | given
+def _fill_defaults(variant: Variant, chosen: Values) -> Values:
+    return {option.name: option.default for option in variant.options} | chosen
 
 
-def _completed(variant: Variant, seats: int, given: Values) -> Values:
+def _complete_options(variant: Variant, seats: int, chosen: Values) -> Values:
     """All options of a table, with the defaults that depend on it worked out."""
-    values = _with_defaults(variant, given)
+    values = _fill_defaults(variant, chosen)
     variant.complete(values, seats)
     return values
 
 
-def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
+def _check_seats(variant: Variant, seats: int | None, values: Values) -> int:
     """The number of seats: the rulebook's range with the whole deck, from two up with a shortened one."""
     low, high = variant.seats
     if variant.deck_kind == FRENCH and deck_size(values) < 52:

@@ -16,6 +16,13 @@ project (3.3). "Any number of players can play", which heads Big Ships and Small
 Ships, whose own rules name 3, 4, 5 and 6 players. "May not lead to the nominated card" is read as its suit. Indication
 costs "twice the contract bid": of Misere, a bid of no trick, that would be 0, and twice its value is taken (3.4). The
 source text also lets players agree to end a match after a time, say an hour, which is no end here.
+
+>>> from noms_env import Table
+>>> table = Table("small_ships", seed=2)
+>>> table.start()
+>>> table.act("7")
+>>> table.legal_words()  # pass, or a bid above 7
+['pass', '8', '9', '10', '11', '12', '13', 'mis']
 """
 
 from __future__ import annotations

@@ -9,6 +9,12 @@ Deviations and decisions: three seats, the spare cards out of play, the way of t
 are decisions of this project; the source text speaks of four or more players and of the flicked nose only. More than
 seven cannot play here: each further seat would make the observation of all games 88 bytes (8 %) longer, and no published
 policy could read it.
+
+>>> from noms_env import Table
+>>> table = Table("sniped_whist", seats=7, seed=1)
+>>> table.start()
+>>> table.legal_words()  # no bids: eldest leads
+['7C', 'JH', 'QH', '5S', '7S', '9S', 'AS']
 """
 
 from __future__ import annotations
@@ -129,11 +135,11 @@ def settle(t):
     """4. Points of the deal; with `accumulate` only the last deal scores, on all tricks of the match."""
     if t.accumulate != 0 and t.deal < t.n_deals - 1:
         return
-    winners, losers = first_and_last(t)
+    winners, losers = find_first_and_last(t)
     if winners == losers:
         losers = 0 if t.scoring == PLACE or t.tie == NOBODY else losers
         winners = 0
-    t.sniped = sniped_among(t, losers)
+    t.sniped = choose_sniped(t, losers)
     for seat in range(t.n_seats):
         t.points[seat] = place_points(t, seat, winners) if t.scoring == PLACE else trick_points(t, seat)
 
@@ -145,7 +151,7 @@ def counted_tricks(t, seat):
 
 
 @jit
-def first_and_last(t):
+def find_first_and_last(t):
     """The seats that win and the seats that are liable to be sniped, as bit sets."""
     least = most = counted_tricks(t, 0)
     for seat in range(1, t.n_seats):
@@ -168,7 +174,7 @@ def seats_with(t, tricks):
 
 
 @jit
-def sniped_among(t, losers):
+def choose_sniped(t, losers):
     """Rules 8b, `tie`: of several seats tied, all, none, or one drawn by lot."""
     if size(losers) <= 1 or t.tie == SHARE:
         return losers
@@ -205,7 +211,7 @@ def trick_points(t, seat):
 @jit
 def find_winners(t):
     """In a match of one deal the winners are those with the fewest (or the most) tricks; else the best totals win."""
-    return first_and_last(t)[0] if t.n_deals == 1 or t.episode == SINGLE_DEAL else highest_totals(t)
+    return find_first_and_last(t)[0] if t.n_deals == 1 or t.episode == SINGLE_DEAL else highest_totals(t)
 
 
 @jit

@@ -19,16 +19,16 @@ from noms_env.variants.rulebook import ROTATION_WORDS, Option, Rules, RulesError
 _STATE_FIELDS = [name for name, *_ in FIELDS]
 
 
-def declared_options(games: Iterable[Variant]) -> dict[str, Option]:
+def collect_options(games: Iterable[Variant]) -> dict[str, Option]:
     """The options of some variants, the first declaration of each name.
 
     Raises:
         ValueError: two options share a byte, one has two, or one has the name of another field of the record.
     """
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     owner: dict[int, str] = {}
     for variant, option in ((game, option) for game in games for option in game.options):
-        known = found.setdefault(option.name, option)
+        known = options.setdefault(option.name, option)
         if (known.byte, known.width, known.record_field) != (option.byte, option.width, option.record_field):
             raise ValueError(
                 f"{variant.name} declares the option {option.name} with byte {option.byte}, another variant with byte "
@@ -41,10 +41,10 @@ def declared_options(games: Iterable[Variant]) -> dict[str, Option]:
                 free = 1 + max(owner)
                 room = f"the next free one is {free}" if free < NUM_CHOICES else f"all {NUM_CHOICES} are taken"
                 raise ValueError(f"the option {option.name} of {variant.name} has byte {byte}, as {owner[byte]} has; {room}")
-    return found
+    return options
 
 
-OPTIONS = declared_options(GAMES.values())
+OPTIONS = collect_options(GAMES.values())
 """The options of all variants by name."""
 
 OPTION_FIELDS = tuple(name for name, option in OPTIONS.items() if not option.record_field and not option.rotation)
@@ -129,13 +129,13 @@ def choice_bytes(rules: Rules) -> np.ndarray:
 
     A late option, too, is 0 at its default.
     """
-    found = np.zeros(NUM_CHOICES, np.uint8)
+    section = np.zeros(NUM_CHOICES, np.uint8)
     for option in rules.variant.options:
         value = rules.options[option.name]
         if option.byte is None or option.is_as_before(value):
             continue
         if option.rotation:
-            found[option.byte : option.byte + len(value)] = [1 + ROTATION_WORDS.index(word) for word in value]
+            section[option.byte : option.byte + len(value)] = [1 + ROTATION_WORDS.index(word) for word in value]
         else:
-            found[option.byte] = 255 if value is None else min(option.code(value) + 1, 254)
-    return found
+            section[option.byte] = 255 if value is None else min(option.code(value) + 1, 254)
+    return section

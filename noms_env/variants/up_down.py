@@ -9,6 +9,14 @@ Deviations and decisions: the source text says that a suit "may be designated" a
 take turns. "After thirteen, the cards dealt moves back to one" is read as counting down; another reading, that the next hand
 has one card, is an option (`up_up`), whose end after the second climb is this project's. The first dealer is drawn, which is
 what a cut for it comes to.
+
+>>> from noms_env import Table
+>>> table = Table("up_down", seed=1)
+>>> table.start()
+>>> table.rules.schedule[:4], table.legal_words()  # the first hand has one card
+([1, 2, 3, 4], ['0', '1'])
+>>> table
+<Table up_down: 4 seats; match 0, deal 0, phase call, seat 0 to act>
 """
 
 from __future__ import annotations

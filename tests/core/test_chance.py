@@ -288,7 +288,7 @@ def test_random_trump_is_drawn_from_the_deal_alone() -> None:
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("seed", [-1, 2**63, True, 1.0, "7", None])
 def test_seeds_refused(seed: Any) -> None:
-    for call in (chance.checked_seed, lambda seed: Table("noms", seed=seed)):
+    for call in (chance.check_seed, lambda seed: Table("noms", seed=seed)):
         with pytest.raises(ValueError, match=r"seed must be .* to 2\*\*63 - 1"):
             call(seed)
 
@@ -296,4 +296,4 @@ def test_seeds_refused(seed: Any) -> None:
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("seed", [0, 2**63 - 1, np.uint8(200)])
 def test_seeds_accepted(seed: Any) -> None:
-    assert (chance.checked_seed(seed), type(chance.checked_seed(seed))) == (int(seed), int)
+    assert (chance.check_seed(seed), type(chance.check_seed(seed))) == (int(seed), int)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noms_env._threads import RowThreads
-from noms_env.micro.cfr import Passes, Solver, normalised, rewards_of
+from noms_env.micro.cfr import Passes, Solver, normalise, rewards_of
 from noms_env.micro.deal_setup import DealSetup
 from noms_env.micro.measures import exploitability, pair_gain, strategy_of
 from noms_env.micro.settings import micro_game
@@ -27,7 +27,7 @@ def small() -> Tree:
 
 
 def random_strategy(tree: Tree, seed: int) -> np.ndarray:
-    return normalised(tree, np.random.default_rng(seed).exponential(size=len(tree.action)))
+    return normalise(tree, np.random.default_rng(seed).exponential(size=len(tree.action)))
 
 
 def pure(tree: Tree, seats: tuple[int, ...]) -> list[np.ndarray]:

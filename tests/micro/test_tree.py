@@ -111,7 +111,7 @@ def test_levels_count_a_seats_own_decisions() -> None:
 
 def test_a_seat_that_would_forget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two information sets of one seat that differ in what it had called are taken for one."""
-    number = module._numbered
+    number = module._number_infosets
 
     def forgetting(*arguments: Any) -> Tree:
         nodes = arguments[3]
@@ -120,7 +120,7 @@ def test_a_seat_that_would_forget_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         nodes["key"][late] = 7
         return number(*arguments)
 
-    monkeypatch.setattr(module, "_numbered", forgetting)
+    monkeypatch.setattr(module, "_number_infosets", forgetting)
     with pytest.raises(ValueError, match="forgets what it has seen"):
         build_tree(micro_game("down-up-1").setup())
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.belief.determinize import is_played_out, shown_tables
+from noms_env.belief.determinize import copy_shown_tables, is_played_out
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import Player, ask, make_player, recalled
@@ -80,7 +80,7 @@ def test_what_nobody_has_seen_has_no_influence() -> None:
     undealt = slice(4 * int(end.deal_size) + 1, len(table.rules.deck))
     rows[1].deck[undealt] = rows[1].deck[undealt][::-1].copy()
     assert rows[0].deck.tolist() != rows[1].deck.tolist()
-    shown = shown_tables(rows, np.arange(2))
+    shown = copy_shown_tables(rows, np.arange(2))
     assert shown[:1].tobytes() == shown[1:].tobytes()
     assert rows[0].tobytes() == end.tobytes(), "the tables are left as they are"
     assert shown.seed[0] == shown.match[0] == 0

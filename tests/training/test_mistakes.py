@@ -13,7 +13,7 @@ import pytest
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import load_player, recalled, with_memory
 from noms_env.record import Record, record_matches, write_records
-from noms_env.record.replaying import replayed
+from noms_env.record.replaying import pair_with_previous
 from noms_env.table import Table
 from noms_training.evaluation.mistakes import (
     Loss,
@@ -63,7 +63,7 @@ def test_the_search_remembers_the_deals_before_of_the_same_match() -> None:
     records = deals(5, "thumb")
     told = dict(enumerate(found for _, found in find_losses(records, judge, 16)))
     memory = None
-    for number, (record, before) in enumerate(replayed(records)):
+    for number, (record, before) in enumerate(pair_with_previous(records)):
         if before is not None:
             memory = recalled(judge, before.row, memory)
         assert told[number] == [*losses(record, search_of(with_memory(judge, memory)), 16, before=before)]

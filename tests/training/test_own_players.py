@@ -15,7 +15,7 @@ import pytest
 from noms_env import SeatEnv, load_player, make_batch
 from noms_env.players.foreign_code import ForfeitError, by_command_line
 from noms_env.variants import game, make_rules
-from noms_training.agents.guarded import guarded
+from noms_training.agents.guarded import guard_players
 from noms_training.agents.registry import agent_spec, agent_specs
 from noms_training.agents.spec import AgentSpec
 from noms_training.agents.table_pool import AtTables
@@ -149,7 +149,7 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
     rows = np.arange(20)
     player = agent_spec(f"{module}:act")
     at_once = AtTables(player.make(), np.random.default_rng([7, 0]))(batch, rows)
-    with guarded([player], (7,), Event()) as (guard,):
+    with guard_players([player], (7,), Event()) as (guard,):
         assert np.array_equal(guard(batch, rows), at_once)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from noms_training.learn.log import Log, Series
-from noms_training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smoothed
+from noms_training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smooth
 from tests.commands import Run, lacking
 
 POINTS, KL = "eval/points/down_up_4/random", "losses/approx_kl"
@@ -156,11 +156,11 @@ def test_curves_bands_and_runs_are_drawn(tmp_path: Path, monkeypatch: pytest.Mon
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=1000))
 def test_smoothing_keeps_the_mean_and_the_order(values: list[float]) -> None:
     at = np.arange(len(values)) * 3
-    where, smooth = smoothed(at, np.array(values))
-    assert len(where) == len(smooth) == min(len(values), SMOOTHED)
+    where, means = smooth(at, np.array(values))
+    assert len(where) == len(means) == min(len(values), SMOOTHED)
     assert (np.diff(where) > 0).all()
     if len(values) <= SMOOTHED:
-        assert smooth.tolist() == values
+        assert means.tolist() == values
     if len(values) % SMOOTHED == 0:
-        assert smooth.mean() == pytest.approx(np.mean(values), abs=1e-9)
-    assert min(values) - 1e-9 <= smooth.min() <= smooth.max() <= max(values) + 1e-9
+        assert means.mean() == pytest.approx(np.mean(values), abs=1e-9)
+    assert min(values) - 1e-9 <= means.min() <= means.max() <= max(values) + 1e-9

@@ -22,12 +22,12 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.partners import ROLES
 from noms_env.players import ask
 from noms_env.players.programs import lines as program_lines
-from noms_env.players.programs.lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
+from noms_env.players.programs.lines import AnswerError, decision, find_action, hello, rules_of, wants_observation
 from noms_env.players.programs.player import ProgramPlayer
 from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
-from noms_training.agents.guarded import guarded
+from noms_training.agents.guarded import guard_players
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import EXTERNAL_BLOCK
 from noms_training.agents.table_pool import TablePool, play
@@ -193,7 +193,7 @@ def test_answers_are_words_or_numbers() -> None:
     row, (_, mask) = table.row, table.view(int(table.row.seat))
     assert mask[75 + 3] == 1
     for answer in (b'{"action": "3"}', b'{"action": 78, "why": "a guess"}', b'"3"', b"78"):
-        assert chosen_action(answer, row, mask) == 78
+        assert find_action(answer, row, mask) == 78
     for answer, why in {
         b"3C": "answered '3C', which is no JSON",
         b'{"action": "17"}': "which was not legal: legal were 0 1 2 3 4 5 6 7 ...",
@@ -205,7 +205,7 @@ def test_answers_are_words_or_numbers() -> None:
         b"[" * 100_000: "which is no JSON",
     }.items():
         with pytest.raises(AnswerError, match=re.escape(why)) as refusal:
-            chosen_action(answer, row, mask)
+            find_action(answer, row, mask)
         assert len(str(refusal.value)) < 200
 
 
@@ -349,7 +349,7 @@ def test_a_block_that_is_stopped_ends_its_program(tmp_path: Path) -> None:
     pool.deal(0)
     Timer(0.5, stop.set).start()
     began = time.monotonic()
-    with guarded([slow], (0,), stop) as guards, pytest.raises(Stopped):
+    with guard_players([slow], (0,), stop) as guards, pytest.raises(Stopped):
         play(pool, guards, np.zeros((200, 7), np.int64))
     assert time.monotonic() - began < 20
     assert is_gone(int((tmp_path / "pid").read_text()))

@@ -15,7 +15,7 @@ from PIL import Image
 
 from noms_env.players import TellsProbabilities, load_player
 from noms_env.record import Record, record_matches, replay, write_records
-from noms_env.record.replaying import replayed
+from noms_env.record.replaying import pair_with_previous
 from noms_env.show import picture
 from noms_env.show.notes import Notes
 from noms_env.show.view import look
@@ -222,7 +222,7 @@ def test_a_deal_by_itself_is_shown_with_what_the_deals_before_it_left(run: Run, 
     (alone,) = film_in(out.read_text())["deals"]
     assert texts_of(film_in(out.read_text()), 0, "all") == texts_of(film_of(records, Shown()).data(), len(records) - 1, "all")
     assert run("replay", path, "--deal", str(records[-1]["deal"]), "--picture", tmp_path / "last.svg")[0] == 0
-    *_, (record, before) = replayed(records)
+    *_, (record, before) = pair_with_previous(records)
     assert (tmp_path / "last.svg").read_text() == drawings(record, Shown(), "light", before)[-1]
     assert before is not None
     write_records(path, [*records, {**records[0], "match": 1}])  # a match without a deal of that number

@@ -17,7 +17,7 @@ from noms_training.commands.table import kept_token
 from noms_training.play.browser.hall import Hall
 from noms_training.play.browser.live import RefusedError, table_from
 from noms_training.play.browser.looker import Looker
-from noms_training.play.browser.messages import Allowance, Limits, parsed
+from noms_training.play.browser.messages import Allowance, Limits, parse_message
 from noms_training.play.browser.server import HEADERS
 from tests.commands import disk_full
 from tests.training.table_browsers import Browser, connected, is_closed, opened, request, seated, server
@@ -72,7 +72,7 @@ def test_malformed_messages_change_no_table_and_end_nothing(count: int, tmp_path
             legal = {"back", "hint", "next", "sit", "records", "speed"}
             for text in strange_texts(count, rng):
                 try:
-                    if parsed(text)["do"] in legal:
+                    if parse_message(text)["do"] in legal:
                         continue  # that is a message
                 except RefusedError:
                     pass

@@ -83,14 +83,14 @@ def test_a_table_that_is_restored_holds_up_no_other(tmp_path: Path, monkeypatch:
     for name in ("a_slow_table", "a_fast_table"):
         some_table(3).save(tmp_path / f"{name}.json")
     hall, free = Hall(tmp_path, Lobby(), FAST), threading.Event()
-    restored = Hall._restored
+    restored = Hall._read_table
 
     def slowly(hall: Hall, path: Path) -> LiveTable:
         if path.stem == "a_slow_table":
             assert free.wait(30)
         return restored(hall, path)
 
-    monkeypatch.setattr(Hall, "_restored", slowly)
+    monkeypatch.setattr(Hall, "_read_table", slowly)
 
     async def both() -> None:
         slow = [asyncio.create_task(hall.room("a_slow_table")) for _ in range(2)]

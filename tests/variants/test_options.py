@@ -1,8 +1,10 @@
 """The options of all variants: their names, defaults and values, and that each is read by somebody."""
 
+import doctest
 import random
 import re
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -464,3 +466,10 @@ def test_the_same_options_give_the_same_trace() -> None:
     for variant in VARIANTS:
         assert trace(variant, {}, 1) == trace(variant, {}, 1)
         assert trace(variant, {}, 1) != trace(variant, {}, 2)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_example_in_the_docstring_of_a_variant_runs(variant: str) -> None:
+    result = doctest.testmod(import_module(f"noms_env.variants.{variant}"))
+    assert result.attempted >= 4
+    assert result.failed == 0

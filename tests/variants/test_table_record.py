@@ -8,7 +8,7 @@ import pytest
 
 from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
 from noms_env.variants import GAMES, Option, Variant, make_rules
-from noms_env.variants.table_record import OPTION_FIELDS, OPTIONS, TABLE, choice_bytes, choice_names, declared_options
+from noms_env.variants.table_record import OPTION_FIELDS, OPTIONS, TABLE, choice_bytes, choice_names, collect_options
 
 DOWN_UP = GAMES["down_up"]
 
@@ -60,7 +60,7 @@ def bonus(**changes: Any) -> Option:
 
 
 def test_an_option_more_is_declared_with_a_byte_that_is_free() -> None:
-    found = declared_options([*GAMES.values(), replace(DOWN_UP, options=(*DOWN_UP.options, bonus()))])
+    found = collect_options([*GAMES.values(), replace(DOWN_UP, options=(*DOWN_UP.options, bonus()))])
     assert found == OPTIONS | {"zero_bonus": bonus()}
 
 
@@ -79,7 +79,7 @@ def test_an_option_more_is_declared_with_a_byte_that_is_free() -> None:
 def test_an_option_that_takes_the_place_of_another_is_refused(changes: dict[str, Any], sentence: str) -> None:
     game = replace(DOWN_UP, options=(*DOWN_UP.options, bonus(**changes)))
     with pytest.raises(ValueError, match=sentence):
-        declared_options([*GAMES.values(), game])
+        collect_options([*GAMES.values(), game])
 
 
 @pytest.mark.parametrize("changes", [{"byte": NUM_CHOICES}, {"byte": -1}, {"byte": NUM_CHOICES - 9, "rotation": True}])
@@ -89,7 +89,7 @@ def test_an_option_is_refused_when_the_observation_is_full(changes: dict[str, An
         bonus(**changes)
     games = [replace(DOWN_UP, options=(*DOWN_UP.options, last, bonus(name="more", byte=NUM_CHOICES - 1)))]
     with pytest.raises(ValueError, match="more of down_up has byte 95, as zero_bonus has; all 96 are taken"):
-        declared_options(games)
+        collect_options(games)
 
 
 def test_an_option_is_refused_when_its_numbers_do_not_fit_the_record() -> None:

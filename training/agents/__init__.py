@@ -1,1 +1,1 @@
-"""Who may sit at a table: players by name, external programs, and the tables they play at."""
+"""Players by name, and the tables at which they play."""

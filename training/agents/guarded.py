@@ -1,4 +1,4 @@
-"""Players that may fail: whoever raises or answers illegally loses that table, and the others play on."""
+"""Players that may fail: one that raises or answers illegally forfeits that table, and the others play on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from noms_env import BatchEnv
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.players.foreign_code import IllegalAnswerError
-from noms_env.players.functions import FAILURES, what_failed
+from noms_env.players.functions import FAILURES, describe_failure
 
 from ..thread_pool import Stopped
 from .spec import AgentSpec, device_of
@@ -19,23 +19,23 @@ from .table_pool import AtTables, Choose, LearnsFromDeals, OnGpu
 
 
 class Guarded:
-    """A player in a block of deals, as `play` asks it.
+    """A player in a block of deals, with the interface of `table_pool.Choose`.
 
-    At a table that it has lost the first legal actions are taken for it, so that the deal comes to an end.
+    At a table that it has forfeited it takes the first legal actions, so that the deal ends.
 
     Attributes:
-        lost: why, by row of the batch.
+        lost: the reasons, by row of the batch.
     """
 
     def __init__(self, choose: Choose, stop: Event, at_once: int | None = None, strict: bool = False) -> None:
-        """Watch a player.
+        """Guard a player.
 
         Args:
             choose: the player.
-            stop: once it is set, the block is given up.
-            at_once: rows that it is asked for at once; None for all.
-            strict: no table is lost: what the player raises is raised on, and an illegal answer is an
-                `IllegalAnswerError`, which is a ValueError.
+            stop: setting it gives up the block.
+            at_once: the most rows of one call; None for all.
+            strict: no table is forfeited: the player's errors propagate, and an illegal answer raises `IllegalAnswerError`, a
+                ValueError.
         """
         self._choose, self._stop, self._at_once, self._strict = choose, stop, at_once, strict
         self.lost: dict[int, str] = {}
@@ -49,15 +49,15 @@ class Guarded:
         if self._stop.is_set():
             raise Stopped
         if not self.lost:
-            return self._asked_in_turns(batch, rows)
+            return self._ask_in_turns(batch, rows)
         actions = first_legal(batch, rows)
         alive = np.array([int(row) not in self.lost for row in rows])
         if alive.any():
-            actions[alive] = self._asked_in_turns(batch, rows[alive])
+            actions[alive] = self._ask_in_turns(batch, rows[alive])
         return actions
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """See `table_pool.LearnsFromDeals`; a table whose deal the player fails to look at is lost."""
+        """See `table_pool.LearnsFromDeals`; an error of the player forfeits the table."""
         if not isinstance(self._choose, LearnsFromDeals):
             return
         try:
@@ -65,31 +65,31 @@ class Guarded:
         except FAILURES as error:
             if self._strict:
                 raise
-            why = what_failed(error)
+            why = describe_failure(error)
             if len(rows) == 1:
                 self._lose(rows, why)
             else:
                 for row in rows[:, np.newaxis]:
                     self.deal_over(batch, row)
 
-    def _asked_in_turns(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    def _ask_in_turns(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         parts, at_once = [], self._at_once or len(rows)
         for start in range(0, len(rows), at_once):
             if self._stop.is_set():
                 raise Stopped
-            parts.append(self._asked(batch, rows[start : start + at_once]))
+            parts.append(self._ask(batch, rows[start : start + at_once]))
         return np.concatenate(parts)
 
-    def _asked(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """The answers, with the first legal action in place of those that lose the table."""
+    def _ask(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """The answers, with the first legal action in place of a failure."""
         try:
-            actions = checked_shape(self._choose(batch, rows), len(rows))
+            actions = check_shape(self._choose(batch, rows), len(rows))
         except FAILURES as error:
             if self._strict:
                 raise
-            why = what_failed(error)
-            if len(rows) > 1:  # ask for each row, so that only those that it fails at are lost
-                return np.concatenate([self._asked(batch, rows[place : place + 1]) for place in range(len(rows))])
+            why = describe_failure(error)
+            if len(rows) > 1:  # ask row by row, so that only the failing rows are forfeited
+                return np.concatenate([self._ask(batch, rows[place : place + 1]) for place in range(len(rows))])
             self._lose(rows, why)
             return first_legal(batch, rows)
         legal = batch.mask[rows, np.clip(actions, 0, NUM_ACTIONS - 1)] != 0
@@ -108,16 +108,17 @@ class Guarded:
 
 
 @contextmanager
-def guarded(players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False) -> Iterator[list[Guarded]]:
-    """The players of a block of deals, from its beginning to its end; those that have a `close` are closed then.
+def guard_players(
+    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False
+) -> Iterator[list[Guarded]]:
+    """The guarded players of a block of deals; at its end those with a `close` are closed.
 
-    The random numbers of a player follow from `stream`, whole numbers from 0, and its place. For the rest see
-    `Guarded`.
+    A player's random numbers depend on `stream`, integers from 0, and on its place. See `Guarded` for the other arguments.
     """
     with ExitStack() as stack:
         guards = []
         for place, spec in enumerate(players):
-            choose = _made(spec, np.random.default_rng([*stream, place]), stack)
+            choose = _make_player(spec, np.random.default_rng([*stream, place]), stack)
             guards.append(Guarded(choose, stop, spec.at_once, strict))
         yield guards
 
@@ -126,16 +127,16 @@ def guarded(players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, st
 def seated(
     players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False
 ) -> Iterator[Sequence[Guarded | OnGpu]]:
-    """`guarded`, or the same on a GPU, where random numbers follow from the first number of `stream` (`SeatedPlayers`)."""
+    """Yield guarded players, or on a GPU those of `OnGpu`, whose random numbers follow from the first number of `stream`."""
     if device_of(players) == "cuda":
         yield [OnGpu(spec.make(), stream[0], stop) for spec in players]
         return
-    with guarded(players, stream, stop, strict) as guards:
+    with guard_players(players, stream, stop, strict) as guards:
         yield guards
 
 
-def _made(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) -> Choose:
-    """A player at the tables; one that cannot be made fails at all of them."""
+def _make_player(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) -> Choose:
+    """Make a player for the tables; if that fails, it fails at each of them."""
     try:
         player = spec.make()
     except Exception as error:
@@ -156,13 +157,13 @@ def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
     return actions
 
 
-def checked_shape(actions: object, rows: int) -> np.ndarray:
+def check_shape(actions: object, rows: int) -> np.ndarray:
     """Answers as int64, shape (rows,).
 
     Raises:
         TypeError: they are no such array.
     """
-    given = np.asarray(actions)
-    if given.shape != (rows,) or given.dtype.kind not in "iu":
-        raise TypeError(f"the answer must be {rows} integers, not {given.dtype} of shape {given.shape}")
-    return given.astype(np.int64)
+    answers = np.asarray(actions)
+    if answers.shape != (rows,) or answers.dtype.kind not in "iu":
+        raise TypeError(f"the answer must be {rows} integers, not {answers.dtype} of shape {answers.shape}")
+    return answers.astype(np.int64)

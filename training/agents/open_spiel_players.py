@@ -1,10 +1,10 @@
-"""Bots of OpenSpiel as players at the tables: the name of such a player is that of a function, here or in any module.
+"""Bots of OpenSpiel as players, named by a function of this or another module.
 
     noms evaluate noms_training.agents.open_spiel_players:ismcts random --variant up_down --deals 50
     noms evaluate my_bots:make thumb --variant up_down  # def make(): return OpenSpielPlayer(my_bot)
 
-A bot is asked in a state of the game `noms_<variant>` (`noms_env.interop.open_spiel`): the deal at the table, come to
-where it is, with the cards that the seat has not seen dealt anew.
+A bot gets a state of the game `noms_<variant>` (`noms_env.interop.open_spiel`): the deal at the table so far, with the
+hidden cards sampled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MakeBot = Callable[[DealGame, int, int], Any]
 
 
 class OpenSpielPlayer(RowByRow):
-    """A bot of OpenSpiel as a player. It is made anew for each decision, so nothing that it remembers lasts."""
+    """A bot of OpenSpiel as a player. Each decision makes a new bot, so it keeps no memory."""
 
     wants_tables: ClassVar[bool] = True
 
@@ -47,9 +47,9 @@ class OpenSpielPlayer(RowByRow):
 
 
 def game_of(row: np.record) -> DealGame:
-    """The game of OpenSpiel whose deals are as the one at a table (`table_record.TABLE`).
+    """The OpenSpiel game for the deal at a table (`table_record.TABLE`).
 
-    What goes beyond a deal is left out: totals, a double hand of noms, tricks that add up over the deals.
+    It ignores the match: totals, a double hand of noms, tricks that add up over deals.
     """
     rules = rules_of(row)
     parameters = parameters_of(rules, dealer=int(row.dealer))
@@ -57,11 +57,11 @@ def game_of(row: np.record) -> DealGame:
         parameters["deal"] = int(row.deal)
     elif "trump_rotation" in parameters and row.trump_mode == ROTATION:
         parameters["trump_rotation"] = ROTATION_WORDS[-1 if row.trump == NO_TRUMP else int(row.trump)]
-    return _loaded(game_name(rules.variant.name), tuple(parameters.items()))
+    return _load_game(game_name(rules.variant.name), tuple(parameters.items()))
 
 
 @lru_cache(maxsize=128)
-def _loaded(name: str, parameters: tuple[tuple[str, Any], ...]) -> DealGame:
+def _load_game(name: str, parameters: tuple[tuple[str, Any], ...]) -> DealGame:
     game: DealGame = pyspiel.load_game(name, dict(parameters))
     return game
 

@@ -1,4 +1,4 @@
-"""Players by name (`noms_env.load_player`), and how they are to be asked at many tables."""
+"""Players by name (`noms_env.load_player`), for play at many tables."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") ->
         return AgentSpec(name, player.fresh, block=EXTERNAL_BLOCK, at_once=1)
     sha256, block = _sha256(parsed), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
     rule_sets, only = getattr(player, "rule_sets", None), getattr(player, "hand_size", None)
-    if hasattr(player, "waits"):  # a policy on a GPU: of many tables its network is to see those that are asked
+    if hasattr(player, "waits"):  # a policy on a GPU: its network sees only the rows that are asked
         player.waits = True
     if sha256 is not None or device == "cuda":
-        # One serves all blocks: a policy remembers nothing, nor does a search on it, and memory on a GPU is taken once.
+        # All blocks share one player: policies and searches are stateless, and take GPU memory once.
         return AgentSpec(name, lambda: player, rule_sets, block, sha256, device=device)
     return AgentSpec(name, lambda: load_player(parsed), rule_sets, block, hand_size=only)
 
@@ -76,7 +76,7 @@ def agent_specs(names: Sequence[str], limit: float | None = None, device: Device
 
 
 def is_program(name: str) -> bool:
-    """Whether `agent_spec` would run somebody else's code for a name: a name out of a file is to be asked for this first."""
+    """Whether `agent_spec` would run third-party code for a name; check names from files before making them."""
     try:
         return parse_player(name).is_foreign
     except ValueError:
@@ -99,10 +99,10 @@ def _sha256(player: PlayerName) -> str | None:
 
 
 def compile_players(names: Iterable[str], batches: bool = True) -> None:
-    """Compile at once what is needed for playing, before anything is played; nothing is said where that was done before.
+    """Compile what the players need, before play; silent where it is cached.
 
     Args:
-        names: the players; somebody else's are left out.
+        names: the players; third-party ones are skipped.
         batches: whether many tables are played side by side.
     """
     if COMPILED:
@@ -110,5 +110,5 @@ def compile_players(names: Iterable[str], batches: bool = True) -> None:
 
 
 def hashes(agent_specs: Iterable[AgentSpec]) -> dict[str, str]:
-    """SHA-256 of the files of those that are policies, by name, so that figures can be told from those of other weights."""
-    return {one.name: one.sha256 for one in agent_specs if one.sha256 is not None}
+    """SHA-256 of the files of policies, by name, to tell figures of different weights apart."""
+    return {spec.name: spec.sha256 for spec in agent_specs if spec.sha256 is not None}

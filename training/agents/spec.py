@@ -1,4 +1,4 @@
-"""Who plays, and how it is to be asked."""
+"""Specifications of players for evaluation and training."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ GPU_TABLES, GPU_SEARCH_TABLES = 1 << 18, 1 << 13
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """Who plays, and how it is to be asked.
+    """A player, and how to run it at many tables.
 
     Attributes:
         name: as the user wrote it.
-        make: the player for a block of deals.
-        rule_sets: the rules of the tables that it can sit at; None for all.
-        block: deals that it should be asked to play side by side.
+        make: makes the player for a block of deals.
+        rule_sets: the rules that it can play; None for all.
+        block: deals to play side by side.
         sha256: of a policy's file; None for other players.
-        at_once: rows that it should be asked for at once; None for any number.
-        hand_size: cards in the only hands that it can play, those of a deal that was solved; None for all.
-        device: where it plays: `cuda` for a `GpuPlayer`, which sits with others of a GPU only.
+        at_once: the most rows of one call; None for any number.
+        hand_size: the only hand size that a solution can play; None for all.
+        device: `cuda` for a `GpuPlayer`, which plays only with others on a GPU.
     """
 
     name: str
@@ -42,10 +42,10 @@ class AgentSpec:
     device: Device = "cpu"
 
     def check(self, rules: Rules) -> None:
-        """Make sure that it can sit at a table, in all deals of a match.
+        """Check that it can play all deals of a match at a table.
 
         Raises:
-            ValueError: it was trained for others, or it is a solution, and hands have other sizes too.
+            ValueError: it was trained for other rules, or it is a solution for one hand size only.
         """
         check_rules(self.name, self.rule_sets, rules)
         if self.hand_size is not None and set(rules.schedule) - {self.hand_size}:
@@ -57,7 +57,7 @@ class AgentSpec:
 
 
 def device_of(players: Sequence[AgentSpec]) -> Device:
-    """Where some players play together.
+    """The common device of some players.
 
     Raises:
         ValueError: some play on the processor and others on a GPU.
@@ -71,7 +71,7 @@ def device_of(players: Sequence[AgentSpec]) -> Device:
 
 
 def check_together(players: Sequence[AgentSpec], rules: Rules) -> None:
-    """Make sure that some players can sit at one table.
+    """Check that some players can play at one table.
 
     Raises:
         ValueError: one cannot sit there, or they play on several devices.
@@ -82,12 +82,12 @@ def check_together(players: Sequence[AgentSpec], rules: Rules) -> None:
 
 
 def threads_of(players: Sequence[AgentSpec], threads: int) -> int:
-    """Threads that share the blocks: one keeps a GPU busy."""
+    """The number of threads for blocks of deals; one keeps a GPU busy."""
     return threads if device_of(players) == "cpu" else 1
 
 
 def deals_at_once(players: Sequence[AgentSpec], games: int, block: int | None = None) -> int:
-    """Deals that some players play side by side, each in so many games: a block, or on a GPU as many as it has tables for."""
+    """The number of deals to play side by side, each in `games` games: a block, or on a GPU as many as fit its tables."""
     least = min(player.block for player in players)
     block = block or least
     if device_of(players) == "cpu":
@@ -96,6 +96,6 @@ def deals_at_once(players: Sequence[AgentSpec], games: int, block: int | None = 
     return block * max(1, tables // (games * block))
 
 
-def named_in_file(device: Device) -> dict[str, str]:
-    """What files of results say of a device: nothing of the processor."""
+def describe_device(device: Device) -> dict[str, str]:
+    """The entry of a device in result files: none for the CPU."""
     return {} if device == "cpu" else {"device": device}

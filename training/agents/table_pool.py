@@ -15,7 +15,7 @@ import numpy as np
 
 from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import perhaps, span
+from noms_env.core.actions import span, suggest_names
 from noms_env.envs.validation import Device
 from noms_env.players import Player, draw_seeds, recalled, with_memory
 from noms_env.variants import Rules, RulesError, game, make_rules
@@ -31,15 +31,15 @@ LOOK = 8
 
 @runtime_checkable
 class LearnsFromDeals(Protocol):
-    """What chooses, and is told when deals are over and others of the same match follow."""
+    """A `Choose` that is called at the end of a deal if the match goes on."""
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """Look at the deals at some rows of a batch, int64, shape (n,)."""
+        """Learn from the finished deals at some rows of a batch, int64, shape (n,)."""
         ...
 
 
 def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
-    """The rules of the tables of a run: each game with each number of seats that it can be played with.
+    """The rule sets of a run: each game with each number of seats that it allows.
 
     Args:
         variants: names of games.
@@ -50,18 +50,18 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
         RulesError: no such game, a number of seats or an option that suits none of the games, a value that is not allowed.
     """
     games = [game(name) for name in variants]
-    given = dict(options or {})
-    for name in given:
+    chosen = dict(options or {})
+    for name in chosen:
         if not any(name == option.name for variant in games for option in variant.options):
             if len(games) == 1:
                 games[0].option(name)  # raises
             names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
             raise RulesError(
-                f"no game of this run has an option {name!r}; {perhaps(name, names)} options are {', '.join(names)}"
+                f"no game of this run has an option {name!r}; {suggest_names(name, names)} options are {', '.join(names)}"
             )
     rule_sets: list[Rules] = []
     for variant in games:
-        own = {name: value for name, value in given.items() if any(name == option.name for option in variant.options)}
+        own = {name: value for name, value in chosen.items() if any(name == option.name for option in variant.options)}
         for number in seats or (None,):
             try:
                 rule_sets.append(make_rules(variant, number, own))
@@ -166,8 +166,8 @@ class TablePool:
         """Start a deal at each table.
 
         Args:
-            number: of the deals: the same number means the same cards (but in matches, where they come one after another). On a
-                GPU only the first number counts, and the others follow it one by one, so that nothing is copied there.
+            number: of the deals: equal numbers have equal cards (except in matches, which go on). On a GPU only the first
+                number of a pool counts, and later deals count up from it, which saves a copy.
             sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches, and not on a GPU.
         """
         batch = self.batch
@@ -196,17 +196,17 @@ class TablePool:
         return self.batch.save().view(np.uint8).reshape(len(self), -1)
 
     def restore(self, saved: np.ndarray) -> None:
-        """The tables as they were at the end of a deal; ValueError if they cannot have been these tables."""
+        """Restore tables saved at the end of a deal; ValueError unless they are states of these tables."""
         self.batch.restore(None, np.ascontiguousarray(saved).view(TABLE).reshape(-1))
         self.fresh = False
 
 
 def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
-    """Play the deals that a pool has dealt, to their ends.
+    """Play the dealt deals of a pool to their ends.
 
     Args:
         pool: the tables; afterwards `pool.batch.points` are the points of the deals.
-        players: who plays: each a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` where the tables lie on a GPU.
+        players: each a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` for tables on a GPU.
         seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
     """
     on_cpu = pool.batch.device == "cpu"
@@ -215,7 +215,7 @@ def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
 
 
 def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
-    """The next action at each table whose deal goes on, until there is none; the caller steps. `seating` is that of `play`."""
+    """Yield the next action at each table whose deal goes on, until all are over; the caller steps. Arguments: see `play`."""
     actions = np.zeros(len(batch), np.int64)
     while True:
         rows = np.flatnonzero(~(batch.scored | batch.over))
@@ -231,7 +231,7 @@ def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) 
 
 
 def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarray) -> Iterator[Any]:
-    """The same where the tables lie on a GPU, with some more where no deal goes on any more: they change nothing."""
+    """`choices_of` on a GPU; it may yield some more actions after all deals are over, which have no effect."""
     from noms_env.cuda.players.seats import SeatedPlayers  # here, since it takes time to import
 
     seated = SeatedPlayers(pool.batch, players, seating, players[0].seed)
@@ -241,10 +241,10 @@ def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarra
 
 
 def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> Iterator[np.ndarray]:
-    """Play the matches whose first deals a pool has dealt, to their ends; the arguments are those of `play`.
+    """Play the matches of a pool, whose first deals are dealt, to their ends. Arguments: see `play`.
 
     Yields:
-        bool, shape (n,): tables at which a deal has just been played; once for each deal.
+        bool, shape (n,), after each deal: the tables that have just finished a deal.
     """
     while True:
         playing = ~pool.over
@@ -261,11 +261,11 @@ def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarr
 
 
 class OnGpu:
-    """A player of a GPU in a block of deals. It remembers nothing of the deals before, and is taken not to fail.
+    """A GPU player in a block of deals. It has no memory of earlier deals, and does not fail.
 
     Attributes:
-        seed: of what is random in it.
-        lost: tables that it has lost: none.
+        seed: of its random choices.
+        lost: forfeited tables: none.
     """
 
     def __init__(self, player: Any, seed: int, stop: Event) -> None:
@@ -285,7 +285,7 @@ class OnGpu:
 
 
 class AtTables:
-    """A player at the tables of a batch, with a generator of its seeds, and what it has learnt of their matches."""
+    """A player at the tables of a batch, with a generator of seeds and its memory of the matches."""
 
     def __init__(self, player: Player, rng: np.random.Generator) -> None:
         self._player, self._rng = player, rng

@@ -12,7 +12,7 @@ import numpy as np
 import tyro
 
 from noms_env import Table
-from noms_env.core.chance import MAX_SEED, checked_seed
+from noms_env.core.chance import MAX_SEED, check_seed
 from noms_env.policy.player import load_policy
 from noms_env.record import record_matches
 from noms_env.variants import VARIANTS
@@ -70,7 +70,7 @@ def demo(
         games: Show one deal of each game with random players. Nothing is trained.
     """
     with wrong_arguments():
-        checked_seed(seed)
+        check_seed(seed)
     if games:
         return show_games(seed)
     require("torch", "train", "noms demo")

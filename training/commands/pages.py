@@ -9,7 +9,7 @@ from pathlib import Path
 from noms_env._files import write_atomically
 from noms_env.players import Player
 from noms_env.record import Record, RecordError
-from noms_env.record.replaying import replayed
+from noms_env.record.replaying import pair_with_previous
 from noms_env.show.theme import Theme
 from noms_env.variants import game, make_rules
 
@@ -96,7 +96,7 @@ def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Se
         raise CommandError(f"a picture shows one deal, not {sum(chosen)}: choose it by --match and --deal")
     theme: Theme = "dark" if request.dark else "light"
     try:
-        record, before = next(one for one, is_wanted in zip(replayed(records), chosen, strict=True) if is_wanted)
+        record, before = next(one for one, is_wanted in zip(pair_with_previous(records), chosen, strict=True) if is_wanted)
         return picture(drawings(record, shown, theme, before), Path(request.picture or "").suffix.lower(), request.moment)
     except (RecordError, ValueError, ModuleNotFoundError) as error:
         raise CommandError(str(error)) from error

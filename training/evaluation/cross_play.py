@@ -31,7 +31,7 @@ from noms_env.version import ENV_VERSION
 
 from ..agents.guarded import seated
 from ..agents.registry import hashes
-from ..agents.spec import AgentSpec, check_together, deals_at_once, device_of, named_in_file, threads_of
+from ..agents.spec import AgentSpec, check_together, deals_at_once, describe_device, device_of, threads_of
 from ..agents.table_pool import play_deal_by_deal
 from ..thread_pool import Ending
 from .block_store import Blocks, play_left
@@ -86,7 +86,7 @@ class CrossPlay:
             "players": list(self.names),
             "thumb_version": NEWEST,
             "policies": dict(hashes(players)),
-            **named_in_file(device_of(players)),
+            **describe_device(device_of(players)),
             **describe_tables(self.rules, self.deal_set),
             "deals": self.deals,
             "tables": {

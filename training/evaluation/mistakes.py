@@ -18,7 +18,7 @@ import numpy as np
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import Player, recalled, with_memory
 from noms_env.record import Record, replay
-from noms_env.record.replaying import replayed
+from noms_env.record.replaying import pair_with_previous
 from noms_env.search.candidates import policy_candidates
 from noms_env.search.policy_search import SearchPlayer
 from noms_env.search.worlds import are_sorted
@@ -118,7 +118,7 @@ def find_losses(
         ValueError, RecordError: as `losses`.
     """
     memory = None
-    for record, before in replayed(records):
+    for record, before in pair_with_previous(records):
         memory = None if before is None else recalled(player, before.row, memory)
         if wanted(record):
             judge = with_memory(player, memory)

@@ -13,7 +13,7 @@ from rich.text import Text
 from noms_env.players.registry import NEWEST
 from noms_env.version import ENV_VERSION, __version__
 
-from ..agents.spec import named_in_file
+from ..agents.spec import describe_device
 from ..console import colour, fitted, new_table, say
 from ..text import short_names
 from .behaviour_stats import MAIN, as_read
@@ -171,7 +171,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
     return {
         **describe_tables(rules, comparison.deal_set),
         "seed": comparison.seed,
-        **named_in_file(comparison.device),
+        **describe_device(comparison.device),
         "deals": comparison.deals,
         "seatings": comparison.games,
         "ending": comparison.ending,

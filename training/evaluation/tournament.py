@@ -25,11 +25,11 @@ import numpy as np
 from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.envs.validation import Device
-from noms_env.players.registry import FIRST, NEWEST, versioned
+from noms_env.players.registry import FIRST, NEWEST, add_thumb_version
 from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 
-from ..agents.spec import AgentSpec, check_together, device_of, named_in_file, threads_of
+from ..agents.spec import AgentSpec, check_together, describe_device, device_of, threads_of
 from ..text import markdown_table
 from ..thread_pool import Ending
 from .block_store import Blocks, Play, play_left, points_of, read_results, write_results
@@ -99,7 +99,7 @@ class Plan:
             "seed": self.seed,
             "limit": self.limit,
             "policies": dict(self.policies),
-            **named_in_file(self.device),
+            **describe_device(self.device),
         }
 
 
@@ -139,7 +139,7 @@ class Folder:
             raise TournamentError(f"{self.path / PLAN} is damaged: it names no players")
         version = saved.pop("thumb_version", FIRST)
         if version != NEWEST:  # `thumb` was another player then, which has this name now
-            saved["players"] = [versioned(name, version) for name in saved["players"]]
+            saved["players"] = [add_thumb_version(name, version) for name in saved["players"]]
         saved["thumb_version"] = NEWEST
         saved.setdefault("device", "cpu")  # of which files say nothing
         for name, value in {**plan.as_json(), "device": plan.device}.items():

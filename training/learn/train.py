@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from noms_env.envs.validation import Device
-from noms_env.players.registry import versioned
+from noms_env.players.registry import add_thumb_version
 from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec, label
@@ -154,7 +154,7 @@ class Trainer:
 
     def spec(self, name: str, device: Device = "cpu") -> AgentSpec:
         """Another player of the run, by its name there."""
-        return replace(agent_spec(versioned(name, self.config.thumb_version), device=device), name=name)
+        return replace(agent_spec(add_thumb_version(name, self.config.thumb_version), device=device), name=name)
 
     def panel(self) -> list[AgentSpec]:
         """The opponents in evaluations, on a GPU if the tables are there and all of them play there."""

@@ -1,1 +1,1 @@
-"""Deals with people at the table: the session, what is told of it, the score sheet; on a terminal and in a browser."""
+"""Play with people: sessions, narration and score sheets, on a terminal and in a browser."""

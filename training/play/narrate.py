@@ -26,7 +26,7 @@ VERBS = {"call": "calls ", "trump": "names ", "nominate": "nominates ", "play": 
 
 
 def narrate_deal(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -> Iterator[str]:
-    """Play a deal and tell it, as lines with ANSI colours.
+    """Play a deal and narrate it, as lines with ANSI colours.
 
     Args:
         policy: sits on all seats.
@@ -54,15 +54,15 @@ def decide(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -
 
 
 class Narrator:
-    """Tells a deal while it is played, as lines with ANSI colours."""
+    """Narrates a deal while it is played, as lines with ANSI colours."""
 
     def __init__(self, deal: Deal, table: Table, seat: int | None = None, *, hands: bool = False) -> None:
-        """Begin to tell.
+        """Set up the narration.
 
         Args:
-            deal: what has been noted of the deal; whoever plays goes on noting.
+            deal: the recorder of the deal, which the caller keeps updating.
             table: where it is played.
-            seat: tell what this seat sees, and no probabilities but its own; everything when None.
+            seat: narrate only this seat's view and probabilities; everything when None.
             hands: show the open hands again before each trick but the first.
         """
         self._deal, self._table, self._seat, self._hands = deal, table, seat, hands
@@ -77,8 +77,8 @@ class Narrator:
 
         Args:
             action: of the seat to act.
-            known: the probabilities, if it has any.
-            values: what it expects of its actions, if it tells.
+            known: the player's probabilities, if any.
+            values: its action values, if any.
         """
         table = self._table
         seat = int(table.row.seat)
@@ -124,32 +124,32 @@ class Narrator:
 
 
 def action_column(table: Table, action: int) -> str:
-    """What is done, in a column of its own."""
+    """The action, padded to a column."""
     verb = VERBS[table.phase or ""]
     padding = " " * max(1, WIDTH - len(verb + action_text(table, action, False)))
     return f"{verb}{BOLD}{action_text(table, action)}{PLAIN}{padding}"
 
 
 def probabilities_text(table: Table, known: RankedActions, taken: str) -> str:
-    """The most probable actions; the one taken in any case. Nothing where there was no choice."""
+    """The most probable actions, and the one taken; "" for a forced action."""
     if len(known) == 1:
         return f"{DIM}no choice{PLAIN}"
     chosen = table.number(taken)
-    shown = [one for place, one in enumerate(known) if (place < SHOWN and one[1] >= LEAST) or one[0] == chosen]
+    shown = [pair for place, pair in enumerate(known) if (place < SHOWN and pair[1] >= LEAST) or pair[0] == chosen]
     parts = [f"{action_text(table, action)} {probability:.0%}" for action, probability in shown]
     left = len(known) - len(shown)
     return "  ".join(parts) + (f"  {DIM}and {left} more{PLAIN}" if left else "")
 
 
 def values_text(table: Table, values: Sequence[ActionValue]) -> str:
-    """The actions of which most points are expected."""
-    parts = [f"{action_text(table, one.action)} {value_text(one)}" for one in values[:SHOWN]]
+    """The actions with the highest values."""
+    parts = [f"{action_text(table, value.action)} {value_text(value)}" for value in values[:SHOWN]]
     left = len(values) - len(parts)
     return "  ".join(parts) + (f"  {DIM}and {left} more{PLAIN}" if left else "")
 
 
 def value_text(value: ActionValue) -> str:
-    """Points, and the error of their difference to the action that the player would take without a search; ? if unknown."""
+    """Points, and the standard error of their difference to the favourite action of the prior; ? if unknown."""
     error = " ±?" if math.isnan(value.error) else f" ±{value.error:.2f}" if value.error else ""
     return f"{value.mean:+.2f}{error}"
 

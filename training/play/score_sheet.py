@@ -1,4 +1,4 @@
-"""What a deal brought, in words, and the score sheet: a table over deals."""
+"""The result of a deal in words, and the score sheet of several deals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Names = Sequence[str | None]
 
 
 def result_lines(view: View, names: Names) -> Iterator[str]:
-    """Of a scored deal: bids or the contract against the tricks, whether they were made, and what that brought."""
+    """The result of a scored deal: bids or the contract, tricks, whether they were made, and points."""
     for outcome in outcomes(view):
         taken, brought = count(outcome.tricks, "trick"), points_words(outcome.points[0])
         name, verdict = who(outcome.seats[0], names), {None: "", True: "made, ", False: "failed, "}[outcome.made]

@@ -1,7 +1,7 @@
 """Deals at one table, with people or none: decisions, undo, advice and records.
 
 The seed, the players and the person's actions determine everything. Each decision of a player has its own random stream, so
-an undo does not change what the players do next.
+an undo does not change the players' later actions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noms_env.core.chance import checked_seed
+from noms_env.core.chance import check_seed
 from noms_env.players import ActionValue, Player, TellsProbabilities, TellsValues, ask, draw_seeds, recalled, with_memory
 from noms_env.record import Record
 from noms_env.record.recorder import head_of, player_key, result_of
@@ -50,7 +50,7 @@ def rank_actions(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
 
 
 def action_probabilities(player: Player, table: Table) -> RankedActions | None:
-    """What a player finds probable for the seat to act; None if it does not tell."""
+    """A player's probabilities for the seat to act; None if it gives none."""
     if not isinstance(player, TellsProbabilities):
         return None
     observation, mask = table.view(int(table.row.seat))
@@ -58,7 +58,7 @@ def action_probabilities(player: Player, table: Table) -> RankedActions | None:
 
 
 def action_values(player: Player, table: Table, rng: np.random.Generator) -> list[ActionValue]:
-    """What a player expects of the actions of the seat to act, the best first, by the stream that it is asked with; or none."""
+    """A player's action values for the seat to act, the best first, with the random stream of its decision; or none."""
     if not isinstance(player, TellsValues):
         return []
     sampled = table.determinize(rng)
@@ -94,15 +94,14 @@ def seat_players(names: Sequence[str], places: int, rules: Rules, limit: float |
 
 
 class Deal:
-    """A deal under way, noted so that it can be played again up to any decision.
+    """A deal under way, recorded so that it can be replayed up to any decision.
 
     Attributes:
         start: the table before the first decision (`Table.get_state`).
         actions: taken so far.
         finished: the record, once the deal is scored.
-        scored: the table (`Table.row`) as it was then.
-        memories: players by `id`, and what they had learnt of the match after this deal. A player that is kept here keeps its
-            `id` from another.
+        scored: the scored table (`Table.row`).
+        memories: players and their memories of the match after this deal, by `id`; holding the player keeps its `id` unique.
     """
 
     def __init__(self, table: Table) -> None:
@@ -115,7 +114,7 @@ class Deal:
         self._steps: list[Record] = []
 
     def take(self, table: Table, action: int) -> None:
-        """Note an action of the seat to act, and take it.
+        """Take an action of the seat to act, and record it.
 
         Raises:
             IllegalActionError: it is not legal; nothing has changed.
@@ -132,7 +131,7 @@ class Deal:
         return any(step["seat"] == seat for step in self._steps)
 
     def copy(self) -> Deal:
-        """The deal as it is now. What players learn of it is noted in both, as long as nothing of it is taken back."""
+        """A copy of the deal. Both share the players' memories, until an action is taken back."""
         twin = copy.copy(self)
         twin.actions, twin._steps = list(self.actions), list(self._steps)
         return twin
@@ -156,7 +155,7 @@ class Deal:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a player would do for the seat to act, and how probable it finds the legal actions, or what it expects of them."""
+    """A player's advice for the seat to act: its action, and the probabilities or values of the legal actions."""
 
     name: str
     action: int
@@ -169,9 +168,9 @@ class Session:
 
     Attributes:
         table: where it is played; it knows all cards.
-        players: who sits on each seat; None where a person does. It may change between two decisions.
+        players: by seat; None where a person sits. They may change between two decisions.
         deals: the deals so far, the last of them under way or just scored.
-        seed: of the cards, and of what is random in the players.
+        seed: of the cards and of the players' random choices.
     """
 
     def __init__(self, rules: Rules, players: Sequence[Seated | None], *, seed: int = 0, deals: int | None = None) -> None:
@@ -180,8 +179,8 @@ class Session:
         Args:
             rules: of the table.
             players: one for each seat; None for a person.
-            seed: 0 to 2**63 - 1: of the cards, and of what is random in the players.
-            deals: deals to play, where one match ends the next begins; None for one match.
+            seed: 0 to 2**63 - 1: of the cards and of the players' random choices.
+            deals: deals to play, in as many matches as it takes; None for one match.
 
         Raises:
             ValueError: not as many players, or a number out of range.
@@ -190,14 +189,14 @@ class Session:
             raise ValueError(f"players must be {rules.seats}, one for each seat, not {len(players)}")
         if deals is not None and deals < 1:
             raise ValueError(f"deals must be 1 or more, not {deals}")
-        self.table = Table(rules.variant.name, rules.seats, rules.options, seed=checked_seed(seed))
+        self.table = Table(rules.variant.name, rules.seats, rules.options, seed=check_seed(seed))
         self.players = list(players)
         self.seed, self._most = seed, deals
         self.table.start()
         self.deals = [Deal(self.table)]
 
     def copy(self) -> Session:
-        """The session as it is now, with the same players: another thread may ask it while this one goes on."""
+        """A copy of the session with the same players, for use in another thread."""
         twin = copy.copy(self)
         twin.table, twin.players, twin.deals = self.table.copy(), list(self.players), [deal.copy() for deal in self.deals]
         return twin
@@ -231,7 +230,7 @@ class Session:
         return player
 
     def choose(self) -> int:
-        """The choice of the player to act: the same each time it is asked, and the table stays as it is.
+        """The choice of the player to act, without taking it; repeated calls agree.
 
         Raises:
             ValueError: see `acting`.
@@ -240,7 +239,7 @@ class Session:
         return ask(player, self.table, self._stream(DECIDING), self._memory(player))
 
     def values(self) -> list[ActionValue]:
-        """What the player to act expects of its actions (`action_values`), as it found for `choose`."""
+        """The action values of the player to act (`action_values`), as in `choose`."""
         player = self.acting.player
         return action_values(with_memory(player, self._memory(player)), self.table, self._stream(DECIDING))
 
@@ -272,7 +271,7 @@ class Session:
         self.deals.append(Deal(self.table))
 
     def take_back(self) -> bool:
-        """Go back to the last decision of the person, of several that of the first, in this deal or an earlier one.
+        """Go back to the last decision of the person (the first person if there are several), in this or an earlier deal.
 
         Returns:
             False if there is none; then nothing has changed.
@@ -285,7 +284,7 @@ class Session:
         return False
 
     def advice(self, advisers: Sequence[Seated] | None = None) -> list[Advice]:
-        """What players would do in the place of the person to act, from what that person sees.
+        """The players' advice for the person to act, from what that person sees.
 
         Args:
             advisers: the players; those at the table when None.
@@ -295,7 +294,7 @@ class Session:
         """
         if not self.is_persons_turn:
             raise ValueError("the players give advice when it is a person's turn")
-        others = dict(one for one in (self.players if advisers is None else advisers) if one is not None)
+        others = dict(pair for pair in (self.players if advisers is None else advisers) if pair is not None)
         table = self.table
         knowing = {name: with_memory(player, self._memory(player)) for name, player in others.items()}
         return [
@@ -313,7 +312,7 @@ class Session:
         return [deal.finished for deal in self.deals if deal.finished is not None]
 
     def _memory(self, player: Player) -> np.ndarray | None:
-        """What a player has learnt from the deals before in this match (`noms_env.players.Remembers`)."""
+        """A player's memory of the earlier deals of this match (`noms_env.players.Remembers`)."""
         memory = None
         for deal in self.deals[:-1]:
             if deal.scored is not None and deal.scored.match == self.table.row.match:

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from noms_env.players.registry import FIRST, versioned
+from noms_env.players.registry import FIRST, add_thumb_version
 from noms_env.variants import Rules, game, given_options, make_rules
 
 from ..agents.registry import label
@@ -30,7 +30,7 @@ from .runs import Trained
 CARD, RESULTS = "README.md", "RESULTS.md"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
 NOTES_END = "<!-- Written by hand to here. -->"
-OPPONENTS = ("random", REFERENCE, versioned("thumb"), "pimc:100", "pimc:400", PREVIOUS)
+OPPONENTS = ("random", REFERENCE, add_thumb_version("thumb"), "pimc:100", "pimc:400", PREVIOUS)
 """Of the table of policies."""
 SEARCH, SEARCHERS = "pimc:100", ("pimc:100", "pimc:20", "flat_mc:20")
 DUELS_HEAD = ("game", "policy", "against", "deals", "alone", "matches won alone", "all line-ups", "alone, first deals only")
@@ -41,7 +41,7 @@ Row = tuple[str | None, ...]
 
 
 class CardError(ValueError):
-    """A card that cannot be made again without loss; the message says why."""
+    """Rewriting a card would lose text; the message says why."""
 
 
 def pages(results: Results, cards: Mapping[str, str]) -> dict[Path, str]:
@@ -49,7 +49,7 @@ def pages(results: Results, cards: Mapping[str, str]) -> dict[Path, str]:
 
     Args:
         results: of the folder.
-        cards: the cards that are there, by policy: what people wrote in them is kept.
+        cards: the existing cards, by policy: hand-written notes are kept.
 
     Raises:
         CardError: see `notes_of`.
@@ -81,14 +81,14 @@ def pages(results: Results, cards: Mapping[str, str]) -> dict[Path, str]:
 
 
 def notes_of(card: str | None, name: str) -> str:
-    """What people wrote into a card between its two comments, with the ends of the lines around it.
+    """The hand-written notes of a card, between its two comments, with the surrounding line ends.
 
     Args:
-        card: the text of the card that is there; None if there is none.
+        card: the text of the existing card; None if there is none.
         name: of the policy, for the message.
 
     Raises:
-        CardError: a comment is missing or there twice, so it is not known what is to be kept.
+        CardError: a comment is missing or occurs twice.
     """
     if card is None:
         return "\n"
@@ -106,7 +106,7 @@ def notes_of(card: str | None, name: str) -> str:
 
 
 def games_text(rule_sets: Sequence[Rules]) -> str:
-    """The games with their seats, and the options that are not as usual: ``small_ships` with 3 to 6 seats (`hook=true`)``."""
+    """The games with their seats and non-default options: ``small_ships` with 3 to 6 seats (`hook=true`)``."""
     texts = []
     for (variant, options), group in groupby(rule_sets, key=lambda rules: (rules.variant.name, given_options(rules))):
         changed = ", ".join(f"`{name}={json.dumps(value)}`" for name, value in options.items())
@@ -124,7 +124,7 @@ def seats_text(seats: Sequence[int]) -> str:
 
 
 def shell_lines(command: str) -> str:
-    """A command as lines for a shell, which are broken before options; one with quotes as it is."""
+    """A shell command, broken into lines before options; a command with quotes stays on one line."""
     if "'" in command:
         return command
     lines = textwrap.wrap(
@@ -134,12 +134,12 @@ def shell_lines(command: str) -> str:
 
 
 def is_usual(rules: Rules) -> bool:
-    """Whether a game has its usual seats and options."""
+    """Whether seats and options are the defaults."""
     return rules == make_rules(rules.variant)
 
 
 def above(points: Estimate | None, wins: str | None = None) -> str | None:
-    """Points of a player alone above the others, with the number of deals, and matches won."""
+    """Points of a lone player above the field, with the number of deals, and matches won."""
     if points is None:
         return None
     return f"{plus_minus(points)}, {points.deals:,} deals{f'; matches won {wins}' if wins else ''}"
@@ -151,7 +151,7 @@ def wins_text(duel: Duel) -> str | None:
 
 
 def behaviour_tables(behaviour: Iterable[Behaviour]) -> Iterator[str]:
-    """A table for each game, with a row for each player; deals passed out, of which each counts once, have an interval."""
+    """A table for each game, with a row for each player; the share of deals passed out has an interval."""
 
     def cell(player: Behaviour, stat: str) -> str | None:
         if stat not in player.stats:
@@ -171,7 +171,7 @@ def behaviour_tables(behaviour: Iterable[Behaviour]) -> Iterator[str]:
 
 
 def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
-    """What the template of the card needs."""
+    """The variables of the card's template."""
     rule_sets, last = policy.info.rule_sets, policy.runs[-1]
     options = given_options(rule_sets[0])
     duels = sorted(results.duels[name], key=lambda duel: rule_sets.index(duel.rules))
@@ -206,7 +206,7 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
 
 
 def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
-    """What the evaluation in which the policy was kept says of it, on deals of the set `dev`."""
+    """The duels of the evaluation that selected the policy, on deals of the set `dev`."""
     figures, training = policy.evaluation(), policy.runs[-1].training
     deals, version = training["evaluation_deals"], training.get("thumb_version", FIRST)
     for rules in policy.info.rule_sets:
@@ -215,11 +215,11 @@ def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
             if figure.startswith(start) and figure.count("/") == 3:
                 low, high = figures[f"{figure}/low"], figures[f"{figure}/high"]
                 points = Estimate(mean, (high - low) / (2 * NORMAL_95), low, high, deals)
-                yield Duel(rules, "dev", name, versioned(figure.removeprefix(start), version), points)
+                yield Duel(rules, "dev", name, add_thumb_version(figure.removeprefix(start), version), points)
 
 
 def training_behaviour(name: str, policy: Trained) -> Iterator[Behaviour]:
-    """What the policy did at tables with nobody else in that evaluation."""
+    """The behaviour of the policy in self-play in that evaluation."""
     figures = policy.evaluation()
     for rules in policy.info.rule_sets:
         start = f"eval/probe/{label(rules)}/"
@@ -239,8 +239,8 @@ def duel_row(duel: Duel) -> Row:
 
 
 def results_facts(results: Results) -> dict[str, Any]:
-    """What the template of RESULTS.md needs."""
-    tables = [(name, rules) for name, one in results.policies.items() for rules in one.info.rule_sets]
+    """The variables of the template of RESULTS.md."""
+    tables = [(name, rules) for name, policy in results.policies.items() for rules in policy.info.rule_sets]
     tables = [(name, rules) for name, rules in tables if not given_options(rules)]
     tables.sort(key=lambda table: (*place_of(table[1]), table[0]))
     usual = [(name, rules) for name, rules in tables if is_usual(rules)]
@@ -296,7 +296,7 @@ def _names(duel: Duel) -> tuple[str, str, str]:
 
 
 def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Duel]:
-    """The comparisons of a policy with a player on the set `test`, that of most deals for each of its temperatures."""
+    """The duels of a policy with a player on the set `test`: the one with most deals for each temperature."""
     wanted = rules, opponent, "test"
     duels = [duel for duel in results.duels[name] if (duel.rules, duel.opponent, duel.deal_set) == wanted and duel.alone]
     best = {duel.policy: duel for duel in sorted(duels, key=lambda duel: duel.points.deals)}
@@ -316,7 +316,7 @@ def policy_rows(results: Results, name: str, rules: Rules, opponents: Sequence[s
 
 
 def time_row(results: Results, name: str, rules: Rules) -> Row:
-    """When the intervals of a policy in training were clear of zero."""
+    """A row with the times at which a policy's intervals were clear of zero in training."""
     policy = results.policies[name]
     at, low = policy.curve.get(f"eval/points/{label(rules)}/thumb/low", ((), ()))
     first = next((int(decisions) for decisions, value in zip(at, low, strict=True) if value > 0), None)
@@ -330,7 +330,7 @@ def time_row(results: Results, name: str, rules: Rules) -> Row:
 
 
 def search_rows(results: Results) -> Iterator[Row]:
-    """How much better search is than rules of thumb, and those than chance."""
+    """Rows comparing search with rules of thumb, and rules of thumb with random play."""
     usual = [document for document in results.tournaments if is_usual(rules_of(document))]
     for variant, group in groupby(usual, key=lambda document: str(document["variant"])):
         tournaments = list(group)

@@ -32,7 +32,7 @@ SIZE, COLUMNS = (6.2, 3.1), 2
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve in a panel: a figure of the log by its name, and the names of those between which its interval lies."""
+    """A curve in a panel: the name of a metric in the log, and the names of the bounds of its interval."""
 
     name: str
     label: str
@@ -42,7 +42,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of the picture, of rates if `percent`, from 0 on if `at_least_zero`; a line marks the value `level`."""
+    """A panel of the figure, in per cent if `percent`, from 0 if `at_least_zero`; a line marks the value `level`."""
 
     title: str
     curves: tuple[Curve, ...]
@@ -63,7 +63,7 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
         MissingExtraError: Matplotlib is not installed.
         ValueError: there is nothing to draw yet.
     """
-    wanted, calibrated = list(panels_of(runs)), {name: found for name, run in runs.items() if (found := deciles_of(run))}
+    wanted, calibrated = list(panels_of(runs)), {name: deciles for name, run in runs.items() if (deciles := deciles_of(run))}
     if not wanted:
         raise ValueError("there is nothing to draw yet: the log has no figures")
     picture, grid = panels(len(wanted) + bool(calibrated), "noms plot", SIZE, columns=COLUMNS)
@@ -80,23 +80,23 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
 
 
 def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
-    """The panels that the figures of the runs fill."""
+    """The panels for which the runs have metrics."""
     names = list(dict.fromkeys(name for series in runs.values() for name in series))
     for rules in rules_in(names, "eval/points"):
         yield points_panel(rules, names)
     for rules in rules_in(names, "eval/probe"):
         yield from probe_panels(rules, names)
     entropy = [(f"losses/entropy/{phase}", phase) for phase in PHASES]
-    yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
+    yield from fill_panel(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
     movement = [
         ("losses/approx_kl", "approximate KL"),
         ("losses/clipfrac", "clip fraction"),
         ("losses/distillation_kl", "KL to recorded decisions"),
     ]
-    yield from filled(names, "how far an update moves the policy", movement, at_least_zero=True)
+    yield from fill_panel(names, "how far an update moves the policy", movement, at_least_zero=True)
     critic = [("losses/explained_variance", "explained variance"), ("losses/calibration_error", "calibration error")]
-    yield from filled(names, "explained variance and calibration error of the critic", critic, level=1.0)
-    yield from filled(names, "decisions per second", [("charts/SPS", "all together")], at_least_zero=True)
+    yield from fill_panel(names, "explained variance and calibration error of the critic", critic, level=1.0)
+    yield from fill_panel(names, "decisions per second", [("charts/SPS", "all together")], at_least_zero=True)
 
 
 def deciles_of(run: Series) -> list[tuple[float, float]]:
@@ -113,28 +113,28 @@ def rules_in(names: Sequence[str], group: str) -> list[str]:
 
 def points_panel(rules: str, names: Sequence[str]) -> Panel:
     """Points per deal against the panel of opponents, with their intervals."""
-    found = [name for name in names if name.startswith(f"eval/points/{rules}/") and name.count("/") == 3]
+    figures = [name for name in names if name.startswith(f"eval/points/{rules}/") and name.count("/") == 3]
     curves = [
         Curve(name, f"v {name.split('/')[3]}", COLOURS[place % len(COLOURS)], (f"{name}/low", f"{name}/high"))
-        for place, name in enumerate(found)
+        for place, name in enumerate(figures)
     ]
     return Panel(f"{rules_text(rules)}: points per deal above the others, 95 %", tuple(curves), level=0.0)
 
 
 def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
     """The main probes of a game: the rates in one panel, each number in its own."""
-    given = {f"eval/probe/{rules}/{probe}": (probe, text) for probe, text in MAIN.items()}
-    rates = [(name, text) for name, (probe, text) in given.items() if probe not in NUMBERS]
-    yield from filled(names, f"{rules_text(rules)}: what the policy does", rates, percent=True)
-    for name, (probe, text) in given.items():
+    probes = {f"eval/probe/{rules}/{probe}": (probe, text) for probe, text in MAIN.items()}
+    rates = [(name, text) for name, (probe, text) in probes.items() if probe not in NUMBERS]
+    yield from fill_panel(names, f"{rules_text(rules)}: what the policy does", rates, percent=True)
+    for name, (probe, text) in probes.items():
         if probe in NUMBERS:
-            yield from filled(names, f"{rules_text(rules)}: {text}", [(name, text)], at_least_zero=True)
+            yield from fill_panel(names, f"{rules_text(rules)}: {text}", [(name, text)], at_least_zero=True)
 
 
-def filled(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
-    """A panel of those of the wanted figures that there are; none if there are none."""
-    found = [(name, text) for name, text in wanted if name in names]
-    curves = tuple(Curve(name, text, COLOURS[place % len(COLOURS)]) for place, (name, text) in enumerate(found))
+def fill_panel(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
+    """A panel of the wanted metrics that exist; none if none exist."""
+    present = [(name, text) for name, text in wanted if name in names]
+    curves = tuple(Curve(name, text, COLOURS[place % len(COLOURS)]) for place, (name, text) in enumerate(present))
     if curves:
         yield Panel(title, curves, **options)
 
@@ -160,7 +160,7 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
 
 
 def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) -> None:
-    """Mean returns over predicted values; on the diagonal the critic is right."""
+    """Plot mean returns over predicted values; the diagonal is perfect calibration."""
     for number, deciles in enumerate(runs.values()):
         said, paid = zip(*deciles, strict=True)
         axes.plot(said, paid, STYLES[number % len(STYLES)], color=COLOURS[0], linewidth=1.4, marker="o", markersize=2.5)
@@ -171,7 +171,7 @@ def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) 
 
 
 def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str | None) -> None:
-    at, values = smoothed(*series[curve.name])
+    at, values = smooth(*series[curve.name])
     mark = "o" if len(at) < 30 else None
     axes.plot(at, values, style, color=curve.colour, label=label, linewidth=1.4, marker=mark, markersize=2.5, clip_on=False)
     if curve.band and all(end in series for end in curve.band):
@@ -179,7 +179,7 @@ def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str 
         band(axes, at, low, high, curve.colour)
 
 
-def smoothed(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def smooth(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A curve of many points as means of neighbours.
 
     Args:
@@ -197,7 +197,7 @@ def smoothed(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _write_names(picture: Any, names: list[str]) -> None:
-    """Which run has which style, above."""
+    """Write the legend of the runs' styles above."""
     if len(names) == 1:
         picture.suptitle(names[0], fontsize=11, x=0.01, ha="left", weight="bold")
     else:
@@ -210,7 +210,7 @@ def _write_names(picture: Any, names: list[str]) -> None:
 
 
 def draw_heatmap(results: Results, path: Path) -> None:
-    """Write a PNG: a cell for each player alone (rows) in a field of each other (columns), the best player first.
+    """Write a PNG of the payoff table: each lone player (rows) in a field of each other player (columns), the best first.
 
     Raises:
         MissingExtraError: Matplotlib is not installed.

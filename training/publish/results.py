@@ -1,4 +1,4 @@
-"""What a folder of published policies holds: the policies, and the results of measuring them and other players.
+"""The content of a folder of published policies: policies, and results of them and of other players.
 
 FOLDER/NAME/              a policy, as `noms publish` makes it
 FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tournament`: how strong players are
@@ -17,7 +17,7 @@ from typing import Any
 from noms_env._files import read_file
 from noms_env._json import parse_json
 from noms_env.players import PLAYERS
-from noms_env.players.registry import FIRST, versioned
+from noms_env.players.registry import FIRST, add_thumb_version
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
@@ -40,7 +40,7 @@ RESERVED = (PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED, PREVIOUS)
 
 
 class ResultsError(ValueError):
-    """A folder with results that cannot be used; the message says why."""
+    """A folder's results cannot be used; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Duel:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a player does at tables with nobody else: statistics by name (`noms_training.evaluation.behaviour_stats`)."""
+    """A player's behaviour in self-play: statistics by name (`noms_training.evaluation.behaviour_stats`)."""
 
     player: str
     rules: Rules
@@ -82,15 +82,15 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class BestResponse:
-    """What PPO has learnt to gain against a player, alone among copies of it.
+    """The gain of a best response that PPO has learnt against a player, alone among copies of it.
 
     Attributes:
-        player: against whom.
+        player: the opponent.
         rules: of the tables.
-        initial_policy: from which it began; empty for an imitation of the player.
+        initial_policy: the start of training; empty for an imitation of the player.
         budget: decisions.
-        gain: points per deal above the player, on deals that it never saw: a lower bound.
-        initial_gain: the same of the policy from which it began; None for an imitation of the player, and where not measured.
+        gain: points per deal above the player, on held-out deals: a lower bound.
+        initial_gain: the gain of the initial policy; None for an imitation of the player, and where not measured.
         curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; empty where it was not kept.
     """
 
@@ -105,7 +105,7 @@ class BestResponse:
 
 @dataclass(frozen=True)
 class CrossPlay:
-    """What policies of independent runs lose at one table.
+    """Cross-play losses of policies of independent runs.
 
     Attributes:
         players: the policies.
@@ -121,7 +121,7 @@ class CrossPlay:
 
 @dataclass(frozen=True)
 class Results:
-    """What a folder holds.
+    """The content of a folder.
 
     Attributes:
         policies: by name.
@@ -146,7 +146,7 @@ def rules_of(entry: Mapping[str, Any]) -> Rules:
 
 
 def place_of(rules: Rules) -> tuple[int, int]:
-    """The place of rules in a table: by game, then seats."""
+    """The sort key of rules in tables: game, then seats."""
     return VARIANTS.index(rules.variant.name), rules.seats
 
 
@@ -179,12 +179,15 @@ def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Resu
                 raise
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 raise ResultsError(f"{path} is damaged: {error!r}") from error
-    tournaments = [found for found in parts[PANEL] if isinstance(found, dict)]
-    tournaments.sort(key=lambda one: (*place_of(rules_of(one)), str(one["options"]), -len(one["players"]), one["deals"]))
+    tournaments = [document for document in parts[PANEL] if isinstance(document, dict)]
+    tournaments.sort(key=lambda text: (*place_of(rules_of(text)), str(text["options"]), -len(text["players"]), text["deals"]))
     for part in (BEHAVIOUR, BEST_RESPONSES):
-        parts[part].sort(key=lambda found: (*place_of(found.rules), found.player.partition(":")[0] in PLAYERS))
-    parts[CROSSED].sort(key=lambda found: (*place_of(found.rules), found.players))
-    duels = {name: [found[1] for found in parts[PANEL] if isinstance(found, tuple) and found[0] == name] for name in policies}
+        parts[part].sort(key=lambda document: (*place_of(document.rules), document.player.partition(":")[0] in PLAYERS))
+    parts[CROSSED].sort(key=lambda document: (*place_of(document.rules), document.players))
+    duels = {
+        name: [document[1] for document in parts[PANEL] if isinstance(document, tuple) and document[0] == name]
+        for name in policies
+    }
     return Results(policies, duels, tournaments, parts[BEHAVIOUR], parts[BEST_RESPONSES], parts[CROSSED])
 
 
@@ -209,14 +212,14 @@ class Document:
         for entry in values.get("games", [values]):
             if {"unit": entry.get("unit")} != {"unit": None} | unit_of(rules_of(entry)):
                 raise self.error(f"counts a deal of {entry['variant']} that is passed out as 0: measure it again")
-        self.values: dict[str, Any] = _with_versions(values, values.get("thumb_version", FIRST))
+        self.values: dict[str, Any] = _add_versions(values, values.get("thumb_version", FIRST))
 
     def error(self, sentence: str) -> ResultsError:
         """An error that begins with the path."""
         return ResultsError(f"{self._path} {sentence}")
 
     def policy_of(self, player: str) -> str | None:
-        """The name of the policy that a player is; None if it is another player; ResultsError if it is an older policy."""
+        """The policy name of a player; None for other players; ResultsError for an older policy of that name."""
         sha256, written = self.values.get("policies", {}).get(player), player.partition("@")[0]
         for name, policy in self.policies.items():
             if sha256 == policy.sha256:
@@ -231,17 +234,17 @@ class Document:
         return player if name is None else name + player[len(player.partition("@")[0]) :]
 
 
-def _with_versions(value: Any, version: int) -> Any:
-    """A document in which `thumb` has the number of its rules, wherever it stands."""
+def _add_versions(value: Any, version: int) -> Any:
+    """A copy of a document in which every `thumb` has the version of its rules."""
     if isinstance(value, dict):
-        return {versioned(name, version): _with_versions(part, version) for name, part in value.items()}
+        return {add_thumb_version(name, version): _add_versions(part, version) for name, part in value.items()}
     if isinstance(value, list):
-        return [_with_versions(part, version) for part in value]
-    return versioned(value, version) if isinstance(value, str) else value
+        return [_add_versions(part, version) for part in value]
+    return add_thumb_version(value, version) if isinstance(value, str) else value
 
 
 def _panel(document: Document) -> Iterator[tuple[str, Duel] | dict[str, Any]]:
-    """The comparisons in a document, from the side of each policy in it; and a tournament itself."""
+    """The duels of a document, from the side of each policy; and a tournament as it is."""
     values = document.values
     if values["format"] == TOURNAMENT:
         yield values
@@ -282,14 +285,14 @@ def _of_tournament(values: Mapping[str, Any]) -> Figures:
 
 
 def _estimate(figures: Mapping[str, Any] | None, sign: int = 1) -> Estimate | None:
-    """An estimate from its figures, of the other player with a `sign` of -1; None for none."""
+    """An estimate from its JSON, negated with a `sign` of -1; None for none."""
     if figures is None:
         return None
     return Estimate(**figures) if sign == 1 else -Estimate(**figures)
 
 
 def _best_responses(document: Document) -> Iterator[BestResponse]:
-    """What was gained against a player, in each game."""
+    """The best responses of a document, one per game."""
     player = document.shown(document.values["player"])
     for entry in document.values["games"]:
         curve = tuple((at, mean, low, high) for at, mean, low, high in entry.get("curve", ()))
@@ -297,15 +300,15 @@ def _best_responses(document: Document) -> Iterator[BestResponse]:
         yield BestResponse(player, rules_of(entry), entry["initial_policy"], int(entry["budget"]), *gains, curve)
 
 
-def _crossed(document: Document) -> Iterator[CrossPlay]:
-    """What the players of a document lose at one table."""
+def _read_cross_play(document: Document) -> Iterator[CrossPlay]:
+    """The cross-play losses of a document."""
     values = document.values
     losses = {kind: Estimate(**tables["loss"]) for kind, tables in values["tables"].items()}
     yield CrossPlay(tuple(map(document.shown, values["players"])), rules_of(values), losses)
 
 
 def _behaviour(document: Document) -> Iterator[Behaviour]:
-    """What a player did at tables with itself alone, in each game."""
+    """The self-play behaviour of a document, one per game."""
     player, other = document.values["a"], document.values["b"]
     if player != other:
         raise document.error(f"must be of a player against itself, not of {player} against {other}")
@@ -318,6 +321,6 @@ READERS: dict[str, tuple[tuple[str, ...], str, Callable[[Document], Iterator[Any
     PANEL: (*MEASURED, _panel),
     BEHAVIOUR: (*MEASURED, _behaviour),
     BEST_RESPONSES: ((EXPLOIT,), "from `noms exploit --variant --json`", _best_responses),
-    CROSSED: ((CROSS_PLAY,), "from `noms crossplay --json`", _crossed),
+    CROSSED: ((CROSS_PLAY,), "from `noms crossplay --json`", _read_cross_play),
 }
 """By folder: formats of its files, where they come from, and what reads them."""

@@ -25,7 +25,7 @@ from ..learn.config import TrainConfig
 from ..learn.data.shards import read_shards, shard_folders
 from ..learn.log import HEADER, SECONDS, Series, as_csv, read_log
 from ..text import printable
-from .plots import smoothed
+from .plots import smooth
 
 CONFIG, COMMAND = "config.json", "command.txt"
 """In the folder of a run; `RunFolder` writes both."""
@@ -42,7 +42,7 @@ BEGUN = "run/begun"
 
 
 class RunError(ValueError):
-    """A folder without a run whose policy can be published; the message says why."""
+    """A folder has no run that can be published; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Run:
     Attributes:
         command: the command line that started it; "" if it was started by Python code, or before commands were kept.
         folder: of the run, as it was published.
-        source: the policy that it started from or learnt to imitate; "" if there is none.
-        kept: decisions of the run that the policy has seen.
+        source: the initial or imitated policy; "" if there is none.
+        kept: decisions of the run up to the published policy.
         made: decisions of the run so far.
-        budget: decisions of the whole run, as last given.
+        budget: decisions of the whole run.
         training: its configuration.
         revision: of the code, as `git describe` names it; None if unknown.
-        recorded: where the decisions lie that it learnt from, and how they were recorded.
+        recorded: folder and origin of the recorded decisions that it learnt from.
     """
 
     command: str
@@ -74,13 +74,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Trained:
-    """A policy and how it was trained.
+    """A policy and its training.
 
     Attributes:
         info: header of its file.
         content: its file.
         parameters: numbers in it.
-        runs: that made it, in their order; each but the first learnt from the policy of the one before.
+        runs: in order; each after the first learnt from the policy of the previous one.
         curve: figures of all runs by decisions, with six digits: all evaluations, and of the iterations `COURSE` and the
             entropies.
     """
@@ -116,7 +116,7 @@ class Trained:
 
     def files(self) -> dict[str, bytes]:
         """The files of a published policy that do not depend on results: content by name."""
-        begins = np.array(_begins(self.runs))
+        begins = np.array(_find_starts(self.runs))
         begun = {BEGUN: (begins, np.arange(1.0, len(begins) + 1))} if len(begins) > 1 else {}
         rows = [
             (int(decisions), name, float(value))
@@ -130,8 +130,8 @@ class Trained:
         }
 
 
-def _begins(runs: Sequence[Run]) -> list[int]:
-    """Decisions of all runs at which each run began."""
+def _find_starts(runs: Sequence[Run]) -> list[int]:
+    """The cumulative decisions at the start of each run."""
     return [0, *itertools.accumulate(run.kept for run in runs)][:-1]
 
 
@@ -140,12 +140,12 @@ def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Train
 
     Args:
         folder: of the run, or of the published policy.
-        before: folders of the runs before it, in their order, each of which learnt from the policy of the one before.
-            The folder of a published policy stands for all the runs that made it.
+        before: folders of earlier runs, in order; each run learnt from the policy of the previous one. A published policy
+            stands for all its runs.
 
     Raises:
         OSError: a file is missing or cannot be read.
-        RunError: there is no run, or its policy is too large or of another run; or the runs cannot have followed one another.
+        RunError: there is no run, or its policy is too large or of another run; or the runs do not follow one another.
         PolicyFileError: the policy is damaged.
         ValueError: the log, or recorded decisions, are damaged.
     """
@@ -153,7 +153,7 @@ def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Train
     parts = [_read_published(place) if (place / RUNS).exists() else _read_run(place) for place in places]
     whole = parts[0]
     for part, place in zip(parts[1:], places[1:], strict=True):
-        whole = _joined(whole, part, place)
+        whole = _join_runs(whole, part, place)
     return whole
 
 
@@ -189,7 +189,7 @@ def _read_run(path: Path) -> Trained:
 
 
 def _read_whole(file: Path) -> tuple[bytes, PolicyInfo, dict[str, np.ndarray]]:
-    """A policy file and what it holds; a run under way may put another in its place between two looks."""
+    """Read a policy file consistently, although a running training may replace it."""
     while True:
         info, _, tensors = read_policy(file)
         content = read_file(file)
@@ -208,18 +208,18 @@ def _read_config(path: Path) -> TrainConfig:
 
 
 def _source(config: TrainConfig) -> str:
-    """The policy that a run learns from, if the name can only be that of one; else ""."""
+    """The policy that a run learns from; "" if the name is not clearly a policy's."""
     expert = config.curriculum.expert if config.curriculum.imitation_end > 0 else ""
     policy = re.split("[@,]", expert.removeprefix("search:"))[0]
     return config.initial_policy or ("" if ":" in policy or policy in PLAYERS else policy)
 
 
 def _short(log: Series) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
-    """The curve of a log: all evaluations, and of the iterations what matters, as means of neighbours."""
+    """Shorten a log: keep all evaluations, and the main metrics of iterations as means of neighbours."""
     for name in sorted(log):
         at, values = log[name]
         if name.startswith(ENTROPY) or name in COURSE:
-            at, values = smoothed(at, values)
+            at, values = smooth(at, values)
         elif not name.startswith(EVALUATED):
             continue
         yield name, (at.round().astype(int), np.array([float(f"{value:.6g}") for value in values]))
@@ -234,20 +234,20 @@ def _read_published(path: Path) -> Trained:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{RUNS} or {CURVE} in {path} is damaged: {error}") from error
     begun, _ = curve.pop(BEGUN, ([0], []))
-    if not runs or runs[-1].kept != info.decisions or list(begun) != _begins(runs):
+    if not runs or runs[-1].kept != info.decisions or list(begun) != _find_starts(runs):
         raise RunError(f"{RUNS}, {CURVE} and {POLICY_NAME} in {path} are not of the same runs")
     return Trained(info, read_file(file), sum(tensor.size for tensor in tensors.values()), runs, curve)
 
 
 def _run_of(entry: dict[str, Any]) -> Run:
     """A run from an entry of `RUNS`."""
-    if "out" in entry:  # as files had it in which the command is without its folder
+    if "out" in entry:  # older files have a command without its folder
         old = {name: value for name, value in entry.items() if name not in ("out", "needs")}
         entry = old | {"folder": entry["out"], "command": f"{entry['command']} --out {entry['out']}"}
     return Run(**entry | {"recorded": tuple(entry.get("recorded", ()))})
 
 
-def _joined(first: Trained, then: Trained, place: Path) -> Trained:
+def _join_runs(first: Trained, then: Trained, place: Path) -> Trained:
     run = then.runs[0]
     if not run.source:
         raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")
@@ -264,7 +264,7 @@ def _joined(first: Trained, then: Trained, place: Path) -> Trained:
     for name in sorted({*first.curve, *then.curve}):
         empty = np.zeros(0, int), np.zeros(0)
         (early_at, early), (late_at, late) = first.curve.get(name, empty), then.curve.get(name, empty)
-        led = early_at <= first.seen  # what came after that in the earlier run led to nothing
+        led = early_at <= first.seen  # the earlier run's later decisions were not used
         late = late + seconds if name == SECONDS else late
         curve[name] = np.concatenate([early_at[led], late_at + first.seen]), np.concatenate([early[led], late])
     return dataclasses.replace(then, runs=first.runs + then.runs, curve=curve)

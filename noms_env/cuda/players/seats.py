@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from noms_env.core.actions import brief
-from noms_env.core.chance import checked_seed
+from noms_env.core.chance import check_seed
 from noms_env.cuda import streams
 from noms_env.cuda.arrays import GpuArray
 from noms_env.cuda.players import kernels
@@ -59,7 +59,7 @@ class SeatedPlayers:
             raise ValueError(f"seating must be integers of shape ({len(batch)}, seats), not {brief(seating)}")
         if numbers.min() < 0 or numbers.max() >= len(players):
             raise ValueError(f"seating must name players from 0 to {len(players) - 1}, not {numbers.min()} to {numbers.max()}")
-        self.seed = GpuArray(streams.to_device(np.array([checked_seed(seed)], np.int64)))
+        self.seed = GpuArray(streams.to_device(np.array([check_seed(seed)], np.int64)))
         self.seating = GpuArray(streams.to_device(numbers.astype(np.int64)))
         self.decisions = GpuArray(streams.to_device(np.zeros(len(batch), np.int64)))
         self._seeds = GpuArray(streams.to_device(np.zeros(len(batch), np.int64)))

@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_space
 
 from noms_env._threads import one_thread
 from noms_env.core.actions import NUM_ACTIONS, brief, plain_array
-from noms_env.core.chance import MAX_SEED, checked_seed
+from noms_env.core.chance import MAX_SEED, check_seed
 from noms_env.envs.common import ILLEGAL_HINT, POSITION_KEYS, Observation, frame, in_rows
 from noms_env.envs.gym.seat import RENDER_FPS
 from noms_env.envs.gym.seat_config import SeatArguments, SeatConfig
@@ -234,11 +234,11 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             return np.full(self.num_envs, -1, np.int64)
         seeds = plain_array(seed)
         if seeds.ndim == 0:
-            checked_seed(checked_seed(seed) + self.num_envs - 1)
-            return np.asarray(checked_seed(seed) + np.arange(self.num_envs))
+            check_seed(check_seed(seed) + self.num_envs - 1)
+            return np.asarray(check_seed(seed) + np.arange(self.num_envs))
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seeds)}")
-        return np.array([-1 if one is None else checked_seed(one) for one in seed], np.int64)
+        return np.array([-1 if one is None else check_seed(one) for one in seed], np.int64)
 
     def _results(self) -> Step:
         """What `step` returns; with `SAME_STEP` the next episodes begin first."""

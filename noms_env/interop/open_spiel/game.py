@@ -58,12 +58,12 @@ class DealGame(pyspiel.Game):
             raise RulesError(f"reward must be {' or '.join(map(repr, REWARDS))}, not {brief(values['reward'])}")
         self.setup = setup_of(self.variant, values)
         self.reward: str = values["reward"]
-        given = {name: value for name, value in values.items() if value != defaults.get(name, value)}
-        super().__init__(game_type(self.variant, self.reward), _game_info(self.setup, self.reward), given)
+        chosen = {name: value for name, value in values.items() if value != defaults.get(name, value)}
+        super().__init__(game_type(self.variant, self.reward), _game_info(self.setup, self.reward), chosen)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the name with its parameters."""
-        return _loaded, (str(self),)
+        return _load_open_spiel_game, (str(self),)
 
     def new_initial_state(self) -> DealState:
         """A state before the first card is dealt."""
@@ -87,7 +87,7 @@ class DealGame(pyspiel.Game):
         return InformationStateObserver(self.setup) if wanted.perfect_recall else ObservationObserver()
 
 
-def _loaded(name: str) -> DealGame:
+def _load_open_spiel_game(name: str) -> DealGame:
     game: DealGame = pyspiel.load_game(name)
     return game
 

@@ -33,7 +33,7 @@ class PlayerBot(pyspiel.Bot):
         super().__init__()
         if not is_integer(player_id) or player_id not in range(game.num_players()):
             raise ValueError(f"player_id must be a seat from 0 to {game.num_players() - 1}, not {brief(player_id)}")
-        self._player = _loaded(game, player)
+        self._player = _load_player(game, player)
         self._player_id = player_id
         self._rng = np.random.default_rng(seed)
 
@@ -42,11 +42,11 @@ class PlayerBot(pyspiel.Bot):
         return self._player_id
 
     def restart_at(self, state: DealState) -> None:
-        """Do nothing: the bot remembers nothing."""
+        """Do nothing: the bot is stateless."""
 
     def step(self, state: DealState) -> int:
         """Choose an action."""
-        return _chosen(self._player, state, self._rng)
+        return _choose(self._player, state, self._rng)
 
     def provides_policy(self) -> bool:
         """Whether the player knows the probabilities of its actions."""
@@ -88,7 +88,7 @@ class PlayerPolicy(Policy):
 
     def __init__(self, game: DealGame, player: str | Path | Player, seed: int = 0) -> None:
         super().__init__(game, list(range(game.num_players())))
-        self._player = _loaded(game, player)
+        self._player = _load_player(game, player)
         self._seed = seed
 
     def action_probabilities(self, state: DealState, player_id: int | None = None) -> dict[int, float]:
@@ -97,7 +97,7 @@ class PlayerPolicy(Policy):
             return _probabilities(self._player, state)
         digest = blake2b(state.information_state_string().encode(), digest_size=8).digest()
         rng = np.random.default_rng([self._seed, int.from_bytes(digest)])
-        return {_chosen(self._player, state, rng): 1.0}
+        return {_choose(self._player, state, rng): 1.0}
 
 
 def has_probabilities(player: Player) -> bool:
@@ -105,11 +105,11 @@ def has_probabilities(player: Player) -> bool:
     return is_random(player) or hasattr(player, "probabilities")
 
 
-def _loaded(game: DealGame, player: str | Path | Player) -> Player:
+def _load_player(game: DealGame, player: str | Path | Player) -> Player:
     return load_players([player], 1, game.setup.rules)[0]
 
 
-def _chosen(player: Player, state: DealState, rng: np.random.Generator) -> int:
+def _choose(player: Player, state: DealState, rng: np.random.Generator) -> int:
     table = state.deal.dealt_table
     tables = table.determinize(rng) if player.wants_tables else None
     return int(player.act(*table.view(state.deal.actor), draw_seeds(rng, 1)[0], tables=tables))

@@ -19,7 +19,7 @@ from noms_env.core.actions import (
 from noms_env.core.cards import CARD_SUITS, cards_in
 from noms_env.core.state import get_byte
 from noms_env.micro.deal_setup import DealSetup, Layout
-from noms_env.micro.explicit_chance import PLAYING, ExplicitChanceDeal, replayed
+from noms_env.micro.explicit_chance import PLAYING, ExplicitChanceDeal, replay_history
 
 PUBLIC_FIELDS = (
     *("calls", "trump", "nominated", "nominated_rank", "revealed", "indicated", "refused", "order", "trick_winners"),
@@ -41,35 +41,35 @@ def reconstruct_history(setup: DealSetup, row: np.record) -> ExplicitChanceDeal:
     Raises:
         ValueError: no history leads to this table.
     """
-    deal = replayed(setup, Layout.of(setup, row).outcomes(setup), ())
-    found = _extended(deal, row)
-    if found is None:
+    deal = replay_history(setup, Layout.of(setup, row).outcomes(setup), ())
+    history = _play_to_table(deal, row)
+    if history is None:
         raise ValueError(f"no history of {setup.rules.variant.name} with these cards leads to such a table")
-    return found
+    return history
 
 
-def _extended(deal: ExplicitChanceDeal, row: np.record) -> ExplicitChanceDeal | None:
+def _play_to_table(deal: ExplicitChanceDeal, row: np.record) -> ExplicitChanceDeal | None:
     """Play on until the deal's table matches; None if it never does. Searches depth first where several actions fit."""
     while deal.stage == PLAYING:
         legal = deal.dealt_table.legal_actions()
         fitting = [action for action in _next_actions(deal.dealt_table.row, row) if action in legal]
         if len(fitting) != 1:
-            found = next((found for action in fitting if (found := _after(deal, action, row)) is not None), None)
-            return deal if found is None and _matches(deal.dealt_table.row, row) else found
+            history = next((history for action in fitting if (history := _try_action(deal, action, row)) is not None), None)
+            return deal if history is None and _matches(deal.dealt_table.row, row) else history
         deal.apply_action(fitting[0])
     return deal if _matches(deal.dealt_table.row, row) else None
 
 
-def _after(deal: ExplicitChanceDeal, action: int, row: np.record) -> ExplicitChanceDeal | None:
+def _try_action(deal: ExplicitChanceDeal, action: int, row: np.record) -> ExplicitChanceDeal | None:
     """The same for a copy of the deal, after one more action."""
     twin = deal.copy()
     twin.apply_action(action)
-    return _extended(twin, row)
+    return _play_to_table(twin, row)
 
 
-def _matches(one: np.record, other: np.record) -> bool:
+def _matches(table: np.record, other: np.record) -> bool:
     """Whether two tables with the same cards have the same history, as far as tables keep it."""
-    return all(np.array_equal(one[name], other[name]) for name in PUBLIC_FIELDS)
+    return all(np.array_equal(table[name], other[name]) for name in PUBLIC_FIELDS)
 
 
 def _next_actions(t: np.record, row: np.record) -> list[int]:

@@ -1,4 +1,4 @@
-"""Runs a program for another process, and ends it with all that it has started when that process ends, however it ends.
+"""Runs a program for another process, and kills it with all its children when that process ends for any reason.
 
     python -I -S keeper.py FD PROGRAM ARGUMENT ...
 
@@ -69,7 +69,7 @@ def reap(statuses: dict[int, int]) -> bool:
 
 
 def end_all(program: int, statuses: dict[int, int]) -> None:
-    """Kill children until there are none: those of who is killed become the keeper's."""
+    """Kill children until there are none; orphans of a killed child are reparented to this process."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(program, signal.SIGKILL)
     for _ in range(ROUNDS):
@@ -83,14 +83,14 @@ def end_all(program: int, statuses: dict[int, int]) -> None:
 
 def children() -> list[int]:
     """The processes whose parent this one is."""
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             process = int(folder.name)
             parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[1]
             if int(parent) == os.getpid():
-                found.append(process)
-    return found
+                pids.append(process)
+    return pids
 
 
 if __name__ == "__main__":

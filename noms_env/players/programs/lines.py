@@ -1,11 +1,11 @@
-"""What is said to a program that plays and what it answers: the protocol `noms-bot/1`, lines of JSON.
+"""The protocol `noms-bot/1` for programs that play: lines of JSON.
 
 `examples/README.md` describes it for those who write such a program. Words of cards and actions are those of the game record
 (`noms_env.core.actions`).
 
-A decision is told from the record of a table alone. Players are only ever given tables in which the cards that their seat has
-not seen are dealt anew (`noms_env.belief.determinize`), so the true ones cannot get into a line; and none of the sampled ones
-does, since what is told here are the own hand and what all have seen.
+The line of a decision is made from a table's record alone. Players only get tables whose hidden cards are sampled
+(`noms_env.belief.determinize`), so a line cannot contain the true ones. It contains no sampled ones either: only the own hand
+and public information.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RULES_START, _RULES_END = _FIELDS["variant"][1], _FIELDS["usual_deal_size"][1] 
 
 
 class AnswerError(ValueError):
-    """An answer that means nothing; the message says what was answered, as half a sentence."""
+    """An invalid answer; the message quotes it, as the end of a sentence."""
 
 
 def hello(limit: float) -> bytes:
@@ -56,7 +56,7 @@ def wants_observation(answer: bytes) -> bool:
     Raises:
         AnswerError: it does not speak this protocol.
     """
-    document = _parsed(answer)
+    document = _parse_json(answer)
     if not isinstance(document, dict) or document.get("protocol") != PROTOCOL:
         raise AnswerError(f'answered the first line with {_brief(answer)}, not with {{"protocol": "{PROTOCOL}"}}')
     wanted = document.get("observation", False)
@@ -71,25 +71,25 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
     Args:
         row: a table (`table_record.TABLE`), at a moment at which a seat is to act.
         mask: 1 for each legal action, int8, shape (NUM_ACTIONS,).
-        seed: for what the program leaves to chance.
+        seed: for the program's random choices.
         observation: uint8, shape (OBSERVATION_SIZE,), for a program that asks for it.
     """
-    fixed = _fixed(row.tobytes()[_RULES_START:_RULES_END])
-    table = _unpacked(row)
+    fixed = _write_rules(row.tobytes()[_RULES_START:_RULES_END])
+    table = _unpack(row)
     role = ROLES[role_known_to(row, table.seat)]
-    document = {**_asked(table, mask), "seed": seed, **_seen(table, role)}
+    document = {**_read_phase(table, mask), "seed": seed, **_seen(table, role)}
     if observation is not None:
         document["observation"] = b64encode(observation.tobytes()).decode()
     return fixed + _line(document)[1:]
 
 
-def chosen_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
+def find_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
     """The legal action that an answer means; `row` and `mask` are those of `decision`.
 
     Raises:
         AnswerError: it means none.
     """
-    document = _parsed(answer)
+    document = _parse_json(answer)
     action = document.get("action") if isinstance(document, dict) else document
     actions = np.flatnonzero(mask).tolist()
     if isinstance(action, str):
@@ -105,13 +105,13 @@ def chosen_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
     return int(action)
 
 
-def _unpacked(row: np.record) -> SimpleNamespace:
-    """The fields of a table's record as plain numbers and lists: to read them from the record one by one takes long."""
+def _unpack(row: np.record) -> SimpleNamespace:
+    """The fields of a table's record as plain numbers and lists, which are quicker to read one by one."""
     values = zip(TABLE.names or (), row.item(), strict=True)
     return SimpleNamespace(**{name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values})
 
 
-def _asked(t: SimpleNamespace, mask: np.ndarray) -> Document:
+def _read_phase(t: SimpleNamespace, mask: np.ndarray) -> Document:
     actions = np.flatnonzero(mask).tolist()
     return {
         "seat": t.seat,
@@ -231,18 +231,18 @@ def _plain(points: float) -> int | float:
 
 
 @lru_cache(maxsize=64)
-def _fixed(rules: bytes) -> bytes:
+def _write_rules(rules: bytes) -> bytes:
     """The beginning of a line, up to a comma: the rules of a table whose record has these bytes."""
     record = bytearray(TABLE.itemsize)
     record[_RULES_START:_RULES_END] = rules
-    found = rules_of(np.frombuffer(bytes(record), RECORD)[0])
-    words = CARD_WORDS[found.variant.deck_kind]
+    table_rules = rules_of(np.frombuffer(bytes(record), RECORD)[0])
+    words = CARD_WORDS[table_rules.variant.deck_kind]
     document = {
         "type": "decision",
-        "variant": found.variant.name,
-        "seats": found.seats,
-        "options": found.options,
-        "cards": [words[card] for card in found.deck],
+        "variant": table_rules.variant.name,
+        "seats": table_rules.seats,
+        "options": table_rules.options,
+        "cards": [words[card] for card in table_rules.deck],
     }
     return _line(document)[:-2] + b","
 
@@ -270,7 +270,7 @@ def _line(document: Document) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode() + b"\n"
 
 
-def _parsed(answer: bytes) -> Any:
+def _parse_json(answer: bytes) -> Any:
     try:
         return parse_json(answer)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Programs that play: each runs in a process of its own, gets one line for each decision, and answers with one.
+"""Programs that play: each runs in a process of its own and answers one line per decision (`lines`).
 
-The lines are those of `lines`. A program that ends, is late or answers nonsense fails at that decision
-(`ForfeitError`). It is then ended with all that it has started, and begun anew for the next decision. After some failures
-in a row it is not asked again. It ends with this process too, however that ends: a `keeper` sees to it (but not on Windows).
+A program that ends, is late or gives an invalid answer fails at that decision (`ForfeitError`). It is killed with all its
+children, and started again for the next decision. After some failures in a row it is not asked again. When this process ends,
+a `keeper` kills the program (not on Windows).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from noms_env.core.messages import printable
 from noms_env.players.foreign_code import ForfeitError
 from noms_env.players.programs import keeper
-from noms_env.players.programs.lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
+from noms_env.players.programs.lines import LONGEST, AnswerError, decision, find_action, hello, wants_observation
 from noms_env.players.protocol import RowByRow
 from noms_env.players.registry import COMMAND
 
@@ -45,7 +45,7 @@ Lines = SimpleQueue[bytes | None]
 
 
 class ProgramError(Exception):
-    """A program failed; the message says how, as half a sentence."""
+    """A program failed; the message says how, as the end of a sentence."""
 
 
 class ProgramPlayer(RowByRow):
@@ -98,10 +98,10 @@ class ProgramPlayer(RowByRow):
             self.start()
             assert self._program is not None
             line = decision(row, mask, seed & ((1 << SEED_BITS) - 1), observation if self._wants_observation else None)
-            action = chosen_action(self._program.ask(line, self._limit, "for a decision"), row, mask)
+            action = find_action(self._program.ask(line, self._limit, "for a decision"), row, mask)
         except (ProgramError, AnswerError) as error:
             self._failures += 1
-            self.close(at_once=True)  # what it might still say would be taken for its next answer
+            self.close(at_once=True)  # a late answer would be taken for the next one
             raise ForfeitError(self.name, str(error)) from error
         self._failures = 0
         return action
@@ -144,7 +144,7 @@ class Program:
             ProgramError: it cannot be started.
         """
         try:
-            self._process, self._control = _started(words)
+            self._process, self._control = _start_program(words)
         except (OSError, ValueError) as error:
             raise ProgramError(f"could not be started: {getattr(error, 'strerror', None) or error}") from error
         assert self._process.stdin is not None
@@ -163,10 +163,10 @@ class Program:
         self._end = weakref.finalize(self, _end, self._process, self._control, self._questions, threads)
 
     def ask(self, line: bytes, limit: float, what: str) -> bytes:
-        """Send a whole line and wait up to `limit` seconds for another; `what` ends the message: `for a decision`.
+        """Send a line and wait up to `limit` seconds for an answer; `what` ends the error message: `for a decision`.
 
         Raises:
-            ProgramError: it has ended, is late, or says no end of a line; it is of no use any more.
+            ProgramError: it has ended, is late, or its line is too long; it cannot be used any more.
         """
         self._questions.put(line)
         try:
@@ -177,28 +177,28 @@ class Program:
             return answer
         if answer and len(answer) >= LONGEST:
             raise ProgramError(f"answered with a line of more than {LONGEST:,} bytes")
-        raise ProgramError(self._how_it_ended())
+        raise ProgramError(self._describe_end())
 
     def end(self, at_once: bool = False) -> None:
-        """End it: by the end of its input, and where that is no help, or at once, by force."""
+        """Close its input and wait for it to end; kill it if it does not, or with `at_once`."""
         if at_once:
             _kill(self._process, self._control)
         self._end()
 
-    def _how_it_ended(self) -> str:
+    def _describe_end(self) -> str:
         try:
             status = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return "closed its output"
         self._listening.join(GRACE)
-        how = f"ended with exit status {status}" if status >= 0 else f"was ended by signal {-status}"
+        ending = f"ended with exit status {status}" if status >= 0 else f"was ended by signal {-status}"
         lines = b"".join(self._complaints).decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
-        return f"{how} ({printable(said[-1][:COMPLAINT])})" if said else how
+        return f"{ending} ({printable(said[-1][:COMPLAINT])})" if said else ending
 
 
-def _started(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-    """A program in a session of its own, which Ctrl-C at the terminal does not reach, and what ends it when it is closed."""
+def _start_program(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """Start a program in a session of its own, out of reach of Ctrl-C; returns it and the pipe whose closing kills it."""
     reading, writing = os.pipe()
     control = open(writing, "wb", buffering=0)  # noqa: PTH123, SIM115
     command = [sys.executable, "-I", "-S", keeper.__file__, str(reading)] if os.name == "posix" else []
@@ -229,7 +229,7 @@ def _talk(questions_to: IO[bytes], answers_from: IO[bytes], questions: Lines, an
             answers.put(answers_from.readline(LONGEST))
         except OSError:
             answers.put(b"")
-    with suppress(OSError):  # what could not be written before cannot be written now
+    with suppress(OSError):  # the pipe may be broken
         questions_to.close()
     answers_from.close()
 
@@ -242,7 +242,7 @@ def _listen(errors: IO[bytes], complaints: list[bytes]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], control: IO[bytes], questions: Lines, threads: Sequence[Thread]) -> None:
-    """End a process and the threads that serve it; nothing of it is left, and the system need not remember it."""
+    """End a process and the threads that serve it, and reap it."""
     questions.put(None)
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)

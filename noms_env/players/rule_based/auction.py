@@ -45,7 +45,7 @@ from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS
 from noms_env.core.cards import SUIT_CARDS, above, has, suit_of
 from noms_env.players.rule_based.endings import best_ending_card, is_ending
-from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, best_card, best_trump, by_rank, loser_or
+from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, best_card, best_trump, by_rank, prefer_loser
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants import dispatch
 from noms_env.variants.families.auction import is_misere
@@ -205,7 +205,7 @@ def play(t, m):
         return best_card(t, cards_to_choose(t, seat, m), TAKING, m.payoff[seat], m)
     weigh_misere(t, seat, m)
     if is_on_side(t, seat):
-        return loser_or(t, best_card(t, t.legal_cards, DUCKING, -MISERE_LOSS, m), m)
+        return prefer_loser(t, best_card(t, t.legal_cards, DUCKING, -MISERE_LOSS, m), m)
     if t.misere_opponents_score != 0:
         return best_card(t, t.legal_cards, TAKING, m.payoff[seat], m)
     return best_card(t, t.legal_cards, DUCKING, -1.0, m)

@@ -25,7 +25,7 @@ from noms_env.players.rule_based.heuristics import (
     LEAST_GAIN,
     beat_chance,
     best_suit,
-    different,
+    drop_equal_cards,
     trick_value,
 )
 
@@ -38,9 +38,9 @@ def is_ending(t, m):
 
 @jit
 def best_ending_card(t, cards, m):
-    """The one of some cards with which the rest of the deal is worth most; `payoff`, `eager` and `worth` are set."""
+    """The card with which the rest of the deal is worth most; `payoff`, `eager` and `worth` are set."""
     best, choice = -np.inf, -1
-    left = different(t, cards, m)
+    left = drop_equal_cards(t, cards, m)
     while left != 0:
         card = lowest(left)
         left &= left - 1

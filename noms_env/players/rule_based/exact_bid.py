@@ -34,8 +34,8 @@ from noms_env.players.rule_based.heuristics import (
     ENDING,
     LEAST_GAIN,
     best_suit,
-    different,
-    loser_or,
+    drop_equal_cards,
+    prefer_loser,
     sure_tricks,
     trick_value,
 )
@@ -100,17 +100,17 @@ def play(t, m):
         for tricks in range(ENDING + 1):
             made = tricks == missing or (t.bonus == AT_LEAST and tricks > missing)
             m.worth[tricks] = tricks + (BONUS_POINTS if made else 0.0)
-        return loser_or(t, best_ending_card(t, t.legal_cards, m), m)
+        return prefer_loser(t, best_ending_card(t, t.legal_cards, m), m)
     note_cards(t, CONTRACT, m)
     best, choice = -np.inf, -1
-    left = different(t, t.legal_cards, m)
+    left = drop_equal_cards(t, t.legal_cards, m)
     while left != 0:
         card = lowest(left)
         left &= left - 1
         value = card_value(t, card, missing, m)
         if value > best + LEAST_GAIN:
             best, choice = value, card
-    return loser_or(t, choice, m)
+    return prefer_loser(t, choice, m)
 
 
 @jit

@@ -192,7 +192,7 @@ def best_suit(t, card, m):
 
 
 @jit
-def different(t, cards, m):
+def drop_equal_cards(t, cards, m):
     """6. Legal cards without those that are as good as a lower one among them (French deck)."""
     if t.deck_kind != FRENCH:
         return cards
@@ -232,11 +232,11 @@ def top_of_run(t, card, m):
 
 @jit
 def best_card(t, cards, mood, gain, m):
-    """The one of some cards with which this trick and the cards kept are worth most.
+    """The card with which this trick and the cards kept are worth most.
 
-    `mood` is of the tricks to come, `gain` what an own trick later on is worth; `payoff` and `eager` are set.
+    `mood` is that of later tricks, `gain` the worth of an own later trick; `payoff` and `eager` are set.
     """
-    left = different(t, cards, m)
+    left = drop_equal_cards(t, cards, m)
     choice = lowest(left)
     if left & (left - 1) == 0:
         return choice
@@ -255,7 +255,7 @@ def best_card(t, cards, mood, gain, m):
 
 
 @jit
-def loser_or(t, card, m):
+def prefer_loser(t, card, m):
     """6. The highest card as good as a card, if that will not win the trick; else the card."""
     if t.n_table == 0 or beats(card, t.best_card, t.led_cards, t.trump_cards):
         return card

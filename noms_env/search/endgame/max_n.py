@@ -1,8 +1,8 @@
 """Every seat for itself: max^n, the play in which each seat does what is worth most to it (C. Luckhardt and K. Irani, 1986).
 
-The value of a moment is the end (`position`) that the play comes to from it when the seat to act chooses, among the ends that
-its cards lead to, one that is worth most to it; among equal ones that of the lowest card, and among the suits of a two-suited
-card of the lowest suit. With several seats who have interests of their own such a tie is a choice, and this is how it is made.
+The value of a moment is an end (`position`): among the ends that its cards lead to, the seat to act chooses the one worth most
+to it; of equal ones that of the lowest card, and of the lowest suit of a two-suited card. With more than two interests the
+tie-break matters.
 
 1. Moments between two tricks are remembered: the cards left, who leads, and the count of tricks so far.
 2. Of cards between which it makes no difference only the lowest is tried (`try_card`).

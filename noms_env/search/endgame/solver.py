@@ -37,7 +37,7 @@ NEVER = 99
 
 
 def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
-    """What each legal action is worth to each seat if all cards lie open and everybody plays best from there on.
+    """The value of each legal action to each seat, with open cards and best play by all.
 
     Args:
         table: in the phase `play` or `suit`; it is left as it is.

@@ -14,7 +14,7 @@ import numpy as np
 
 from noms_env import BatchEnv, Table
 from noms_env.core.actions import NUM_ACTIONS, PHASES
-from noms_env.core.chance import checked_seed
+from noms_env.core.chance import check_seed
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY, Player, Remembers, SearchOutput, TellsProbabilities, TellsTargets
@@ -23,7 +23,7 @@ from noms_env.record import Record, RecordError, replay
 from noms_env.record.replaying import same_points
 from noms_env.variants import Rules
 
-from ...agents.guarded import Guarded, guarded
+from ...agents.guarded import Guarded, guard_players
 from ...agents.spec import AgentSpec
 from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points
 
@@ -176,7 +176,7 @@ def from_play(
         ValueError: a number is out of range, or a player cannot sit at such a table.
         ForfeitError: a player failed.
     """
-    checked_seed(seed)
+    check_seed(seed)
     if not 1 <= matches <= MOST_MATCHES:
         raise ValueError(f"matches must be from 1 to {MOST_MATCHES}, not {matches}")
     if not 0 <= first <= MOST_MATCHES:
@@ -198,7 +198,7 @@ def _waves(
     for first in matches[::SIDE_BY_SIDE]:
         numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
         asked = [_asking(player) if targets else (player, None) for player in players]
-        with guarded([player for player, _ in asked], (seed, first), Event()) as guards:
+        with guard_players([player for player, _ in asked], (seed, first), Event()) as guards:
             log = list[Decisions]()
             witnesses = [_Noting(guard, told, log) for guard, (_, told) in zip(guards, asked, strict=True)]
             for decisions, ended in _side_by_side(rules, witnesses, [player.name for player in players], numbers, seed):

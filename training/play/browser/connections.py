@@ -1,4 +1,4 @@
-"""The server's connections: no more of them than there are descriptors, and none that says or takes nothing for long."""
+"""The server's connections: their number is limited by file descriptors, and stalled ones are closed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINES_A_MINUTE = 20
 
 
 def most_connections() -> int:
-    """Connections that the descriptors of this process are enough for."""
+    """The number of connections that this process has file descriptors for."""
     if sys.platform == "win32":
         return MOST_CONNECTIONS
     import resource
@@ -47,29 +47,29 @@ def most_connections() -> int:
 
 
 class Connection(H11Protocol):
-    """A connection; of too many one gives way that is not known to belong to somebody at a table."""
+    """A connection; if there are too many, one that is not at a table is closed."""
 
     stays = False
 
     @property
     def is_silent(self) -> bool:
-        """Whether the head of its next request has not come yet, or not whole."""
+        """Whether the head of its next request is still incomplete."""
         return self.conn.their_state is h11.IDLE and not self.transport.is_closing()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the class above
-        """Take a connection; if that is one too many, end one: the oldest of those that are silent for long, or else of all."""
+        """Take a connection; if there are too many, close the oldest idle one, or else the oldest."""
         super().connection_made(transport)
         self.began = time.monotonic()
         if len(self.connections) > most_connections():
             others: list[Any] = [other for other in self.connections if not cast("Any", other).stays]
             long = self.began - GREETING_SECONDS
             last = min(others, key=lambda other: (not other.is_silent or other.began > long, other.began))
-            last.stays = True  # nothing is left to end
+            last.stays = True  # no connection can be closed
             last.transport.abort()
 
 
 class SocketConnection(WebSocketsSansIOProtocol):
-    """A connection with a socket. The application finds it as `scope["state"]["connection"]`, and says when it is known."""
+    """A connection with a WebSocket. The application finds it as `scope["state"]["connection"]`, and marks it as known."""
 
     stays = is_silent = False
 
@@ -83,9 +83,9 @@ class Waiting(NamedTuple):
     """What a connection waits for.
 
     Attributes:
-        seconds: after which it is ended.
-        what: the same while it waits for the same.
-        left: bytes; while they get fewer it does not stall.
+        seconds: timeout.
+        what: identity of the wait; the timeout restarts when it changes.
+        left: bytes to go; while they decrease the connection is not stalled.
     """
 
     seconds: float
@@ -94,7 +94,7 @@ class Waiting(NamedTuple):
 
 
 def waiting(connection: Any) -> Waiting | None:
-    """What a connection waits for; None for nothing that must come soon."""
+    """What a connection waits for; None without a timeout."""
     left = connection.transport.get_write_buffer_size()
     if left:
         return Waiting(STALL_SECONDS, "to be read", left)
@@ -104,7 +104,7 @@ def waiting(connection: Any) -> Waiting | None:
 
 
 class Server(uvicorn.Server):
-    """A server that ends the connections which say or take nothing."""
+    """A server that closes stalled connections."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         """Make a server.
@@ -141,7 +141,7 @@ class Server(uvicorn.Server):
 
 
 class Sparing(logging.Filter):
-    """Lets some lines a minute pass, none of them with a traceback of what the system lacks."""
+    """Log filter: a limited number of lines a minute, without tracebacks of missing system resources."""
 
     def __init__(self) -> None:
         """Begin with the first minute."""
@@ -176,7 +176,7 @@ def server_of(app: ASGIApp, message_bytes: int) -> Server:
         backlog=TAKEN,
         log_level="error",
         ws_max_size=message_bytes,
-        ws_per_message_deflate=False,  # some kilobytes are sooner sent than packed
+        ws_per_message_deflate=False,  # compressing a few kilobytes costs more than it saves
         server_header=False,
     )
     for name in ("uvicorn.error", "asyncio"):

@@ -1,7 +1,7 @@
 """Recorded deals as a film: the drawing of every moment, from the view of a seat or with all hands open.
 
-A drawing consists of parts (`noms_env.show.picture`), and most parts of a moment are those of the moment before. A film holds
-each text of a part once, and for each moment the numbers of its texts.
+A drawing consists of parts (`noms_env.show.picture`), most of which do not change between moments. A film stores each part's
+text once, and for each moment the indices of its texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from noms_env.core.messages import clean_name
 from noms_env.players import ActionValue, Player
 from noms_env.record import Record, replay
-from noms_env.record.replaying import replayed
+from noms_env.record.replaying import pair_with_previous
 from noms_env.show.cards import symbols
 from noms_env.show.lines import status
 from noms_env.show.notes import Notes
@@ -35,12 +35,12 @@ ALL_HANDS = "all"
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of recorded deals.
+    """What to show of recorded deals.
 
     Attributes:
-        seat: only what this seat sees; every seat's view and that with all hands where it is None.
-        names: of the players, seat by seat, kept as `clean_name` makes them; `Seat 0` and so on where there are none.
-        players: those whose probabilities, or values, are shown: none, one for all seats, or one for each.
+        seat: the only view; None for the views of all seats and the one with all hands.
+        names: of the players, seat by seat, cleaned by `clean_name`; `Seat 0` and so on by default.
+        players: players whose probabilities or values are shown: none, one for all seats, or one for each.
         seed: of the players' searches.
     """
 
@@ -59,12 +59,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class Moment:
-    """A table before a decision, or after the last one; with what a player thinks of the decision.
+    """A table before a decision, or after the last one, with a player's evaluation of the decision.
 
     Attributes:
-        table: as it is then; the next moment changes it.
-        taken: word of the action that is taken next; None after the last one.
-        options: per word of a legal action what is shown of it; none where there is no player.
+        table: the table then; the next moment changes it.
+        taken: word of the next action; None after the last one.
+        options: evaluation of each legal action, by word; empty without a player.
     """
 
     table: Table
@@ -74,8 +74,8 @@ class Moment:
     def notes(self, names: Sequence[str], sees_options: bool) -> Notes:
         """The notes of the drawing."""
         shown = self.options if sees_options else {}
-        chances = {word: one["p"] for word, one in shown.items() if "p" in one}
-        values = {word: one["v"] for word, one in shown.items() if "v" in one}
+        chances = {word: option["p"] for word, option in shown.items() if "p" in option}
+        values = {word: option["v"] for word, option in shown.items() if "v" in option}
         return Notes(names, chances, values, self.taken if sees_options else None)
 
     def view(self, seat: int | None) -> View:
@@ -88,7 +88,7 @@ def moments(record: Record, shown: Shown, before: Table | None = None) -> Iterat
 
     Args:
         record: of the deal.
-        shown: what is asked of the players.
+        shown: the players to ask.
         before: see `noms_env.record.replay`.
 
     Raises:
@@ -102,7 +102,7 @@ def moments(record: Record, shown: Shown, before: Table | None = None) -> Iterat
 
 
 def options_of(table: Table, shown: Shown, rng: np.random.Generator) -> dict[str, dict[str, Any]]:
-    """What the player of the seat to act thinks of its legal actions, by word: `p`, a probability, or see `points_of`."""
+    """A player's evaluation of the legal actions, by word: `p`, a probability, or the values of `points_of`."""
     seat = int(table.row.seat)
     player = shown.players[seat if len(shown.players) > 1 else 0]
     options: dict[str, dict[str, Any]] = {}
@@ -114,18 +114,18 @@ def options_of(table: Table, shown: Shown, rng: np.random.Generator) -> dict[str
 
 
 def points_of(value: ActionValue) -> dict[str, float | None]:
-    """What a search expects of an action, for JSON: `v`, points, and `e`, their error, None where that is unknown."""
+    """The value of an action by a search, for JSON: `v`, points, and `e`, their standard error, None if unknown."""
     return {"v": round(value.mean, 3), "e": None if math.isnan(value.error) else round(value.error, 3)}
 
 
-def said(table: Table, word: str) -> str:
+def describe_action(table: Table, word: str) -> str:
     """An action of the present phase in words, without colours."""
     return action_text(table, table.number(word), False)
 
 
 @dataclass
 class Film:
-    """The drawings of recorded deals, as a page wants them.
+    """The drawings of recorded deals, for a page.
 
     Attributes:
         texts: of the parts, each once.
@@ -156,7 +156,7 @@ class Film:
         told, table = [], before
         for moment in moments(record, shown, before):
             table = moment.table
-            told.append(self._told(moment, shown))
+            told.append(self._describe_moment(moment, shown))
             for name, seat in views.items():
                 sees_options = moment.taken is not None and seat in (None, int(table.row.seat))
                 content = parts(moment.view(seat), moment.notes(shown.names, sees_options))
@@ -174,16 +174,18 @@ class Film:
             }
         )
 
-    def _told(self, moment: Moment, shown: Shown) -> dict[str, Any]:
-        """A moment in words: who acts, what is done, and what is thought of it."""
+    def _describe_moment(self, moment: Moment, shown: Shown) -> dict[str, Any]:
+        """A moment in words: the seat, its action, and the evaluation."""
         table = moment.table
         told: dict[str, Any] = {"status": status(look(table, None), Notes(shown.names).name)}
         if moment.taken is None:
             return told
         seat = int(table.row.seat)
-        told |= {"seat": seat, "taken": moment.taken, "said": said(table, moment.taken)}
+        told |= {"seat": seat, "taken": moment.taken, "said": describe_action(table, moment.taken)}
         if moment.options and shown.seat in (None, seat):
-            told["options"] = [{"word": word, "said": said(table, word), **one} for word, one in moment.options.items()]
+            told["options"] = [
+                {"word": word, "said": describe_action(table, word), **option} for word, option in moment.options.items()
+            ]
         return told
 
     def data(self) -> dict[str, Any]:
@@ -195,19 +197,19 @@ MOST_LOSSES = 12
 """Mistakes of a deal that are shown."""
 
 
-def tell_losses(deal: dict[str, Any], found: Iterable[Loss] | None) -> None:
-    """Put the biggest mistakes into a deal of a film: where they are, and what they cost; or why it was not judged."""
-    if found is None:
+def tell_losses(deal: dict[str, Any], losses: Iterable[Loss] | None) -> None:
+    """Add the biggest mistakes to a deal of a film: their moments and costs, or the reason why it was not judged."""
+    if losses is None:
         deal["not_judged"] = NOT_JUDGED
     deal["losses"] = [
         {
-            "moment": one.step,
-            "text": f"{deal['names'][one.seat]}: {deal['moments'][one.step]['said']}, better {one.best}",
-            "points": round(one.points, 2),
-            "error": round(one.error, 2),
-            "sure": one.is_sure,
+            "moment": loss.step,
+            "text": f"{deal['names'][loss.seat]}: {deal['moments'][loss.step]['said']}, better {loss.best}",
+            "points": round(loss.points, 2),
+            "error": round(loss.error, 2),
+            "sure": loss.is_sure,
         }
-        for one in biggest(found or (), MOST_LOSSES)
+        for loss in biggest(losses or (), MOST_LOSSES)
     ]
 
 
@@ -234,7 +236,7 @@ def film_of(records: Sequence[Record], shown: Shown, chosen: Sequence[bool] | No
         RecordError: a record cannot be played.
     """
     film = Film()
-    for (record, before), is_shown in zip(replayed(records), chosen or [True] * len(records), strict=True):
+    for (record, before), is_shown in zip(pair_with_previous(records), chosen or [True] * len(records), strict=True):
         if is_shown:
             film.add(record, shown, before)
     return film

@@ -9,8 +9,8 @@ from starlette.requests import Request
 
 from noms_env.players import Player
 from noms_env.record import Record
-from noms_env.record.files import parsed_records
-from noms_env.record.replaying import replayed
+from noms_env.record.files import parse_records
+from noms_env.record.replaying import pair_with_previous
 from noms_env.show.theme import Theme
 from noms_env.variants import Rules, game, make_rules
 
@@ -19,7 +19,7 @@ from ..session import seat_players
 from .film import ALL_HANDS, Film, Shown, film_of, tell_losses
 from .hall import Hall
 from .live import RefusedError
-from .messages import parsed_object
+from .messages import parse_object
 from .pictures import drawings, picture
 
 MOST_ANALYSED = 2
@@ -45,7 +45,7 @@ async def film(hall: Hall, request: Request) -> Any:
 
     def made() -> Any:
         records = records_in(hall, text)
-        film = film_of(records, Shown(players=thinkers(hall, request, records[0])))
+        film = film_of(records, Shown(players=find_thinker(hall, request, records[0])))
         if request.query_params.get("analyse") == "1":
             add_losses(hall, film, records)
         return film.data()
@@ -62,11 +62,11 @@ async def gif(hall: Hall, request: Request) -> bytes:
         deal, view = (request.query_params.get(name, "") for name in ("deal", "view"))
         if not deal.isdecimal() or int(deal) >= len(records):
             raise RefusedError(f"there are deals 0 to {len(records) - 1}")
-        *_, (record, before) = replayed(records[: int(deal) + 1])
+        *_, (record, before) = pair_with_previous(records[: int(deal) + 1])
         seats = {ALL_HANDS: None, **{str(seat): seat for seat in range(record["seats"])}}
         if view not in seats:
             raise RefusedError("there is no such view")
-        shown = Shown(seats[view], players=thinkers(hall, request, record))
+        shown = Shown(seats[view], players=find_thinker(hall, request, record))
         return picture(drawings(record, shown, theme_of(request), before), ".gif")
 
     return await hall.lobby.work(made)
@@ -74,7 +74,7 @@ async def gif(hall: Hall, request: Request) -> bytes:
 
 async def table_gif(hall: Hall, request: Request) -> bytes:
     """An animated GIF of a deal at a table that is over, as the seat whose key is given may see it."""
-    told = parsed_object(await body_of(hall, request))
+    told = parse_object(await body_of(hall, request))
     name, key, deal = told.get("table"), told.get("key"), told.get("deal")
     if not isinstance(name, str) or not isinstance(key, str) or type(deal) is not int:
         raise RefusedError("a table, a key and the number of a deal were expected")
@@ -89,14 +89,14 @@ async def table_gif(hall: Hall, request: Request) -> bytes:
         shown = replace(shown, seat=int(view))
 
     def made() -> bytes:
-        *_, (record, before) = replayed(records)
+        *_, (record, before) = pair_with_previous(records)
         return picture(drawings(record, shown, theme_of(request), before), ".gif")
 
     return await hall.lobby.work(made)
 
 
 def theme_of(request: Request) -> Theme:
-    """The colours that are asked for."""
+    """The colour theme of a request."""
     return "dark" if request.query_params.get("theme") == "dark" else "light"
 
 
@@ -105,11 +105,11 @@ def records_in(hall: Hall, text: str) -> list[Record]:
     lines = text.encode().splitlines()
     if not 1 <= len(lines) <= hall.limits.film_deals:
         raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
-    return [checked(number, record) for number, record in parsed_records(lines)]
+    return [check_line(number, record) for number, record in parse_records(lines)]
 
 
-def thinkers(hall: Hall, request: Request, record: Record) -> list[Player]:
-    """The player whose thoughts are asked for, if one is."""
+def find_thinker(hall: Hall, request: Request, record: Record) -> list[Player]:
+    """The player of a request whose probabilities are to be shown, if any."""
     name = request.query_params.get("player", "")
     if not name:
         return []
@@ -123,17 +123,17 @@ def rules_of(record: Record) -> Rules:
 
 
 def add_losses(hall: Hall, film: Film, records: list[Record]) -> None:
-    """Put what the decisions of deals lost into their film; RefusedError if they are too many, or nothing can judge them."""
+    """Add the losses of decisions to a film; RefusedError if there are too many deals, or no search can judge them."""
     if len(records) > MOST_ANALYSED:
         raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
     if any(rules_of(record) != rules_of(records[0]) for record in records):
         raise RefusedError("deals of one game are analysed together; use noms analyse")
     told = find_losses(records, hall.lobby.judge(rules_of(records[0])))
-    for deal, (_, found) in zip(film.deals, told, strict=True):
-        tell_losses(deal, found)
+    for deal, (_, losses) in zip(film.deals, told, strict=True):
+        tell_losses(deal, losses)
 
 
-def checked(number: int, record: Record | str) -> Record:
+def check_line(number: int, record: Record | str) -> Record:
     """A record, or RefusedError for a line that is damaged."""
     if isinstance(record, str):
         raise RefusedError(f"line {number}: {record}")

@@ -32,23 +32,23 @@ def _states() -> Iterator[dict[str, Any]]:
 
 
 def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:
-    """The views of a game by what they show, from as many deals as it takes to see each phase."""
-    found: dict[str, dict[str, Any]] = {}
+    """The views of a game by name, from as many deals as needed to reach each phase."""
+    views: dict[str, dict[str, Any]] = {}
     for seed in SEEDS:
         table, rng = Table(variant.name, seats, episode="deal"), random.Random(seed)
         table.start(seed=seed)
         while not table.is_scored:
             row, phase = table.row, str(table.phase)
             if int(row.seat) == 0 and (phase != "play" or int(row.n_table) == seats - 1):
-                found.setdefault(phase, view_data(look(table, 0)))
+                views.setdefault(phase, view_data(look(table, 0)))
             if phase == "play" and int(row.n_table) == seats - 1:
-                found.setdefault("all", view_data(look(table, 0, full=True)))
-                found.setdefault("spectator", view_data(look(table, None)))
+                views.setdefault("all", view_data(look(table, 0, full=True)))
+                views.setdefault("spectator", view_data(look(table, None)))
             table.step(rng.choice(table.legal_actions()))
-        found.setdefault("over", view_data(look(table, 0)))
-        if len(found) > 5:
+        views.setdefault("over", view_data(look(table, 0)))
+        if len(views) > 5:
             break
-    return found
+    return views
 
 
 def _table(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from noms_env._files import read_file
 
 from .live import LiveTable, RefusedError, is_table
 from .lobby import Lobby, NotOfferedError
-from .messages import Limits, parsed_claim, parsed_request
+from .messages import Limits, parse_claim, parse_request
 from .room import Room
 
 MOST_BYTES = 1 << 23
@@ -34,9 +34,9 @@ class Hall:
     Attributes:
         folder: where they are kept, a file for each.
         lobby: the games and players.
-        limits: what the server puts up with.
-        token: what everybody has to know, or None.
-        rooms: the tables at which somebody has been since the server started.
+        limits: the server's limits.
+        token: the shared secret, or None.
+        rooms: the tables visited since the server started.
     """
 
     def __init__(self, folder: Path, lobby: Lobby, limits: Limits | None = None, token: str | None = None) -> None:
@@ -50,19 +50,19 @@ class Hall:
         return self.folder / f"{name}.json"
 
     def knows(self, token: str) -> bool:
-        """Whether somebody has the token, if there is one."""
+        """Whether a token is right; any is if there is none."""
         return self.token is None or secrets.compare_digest(token.encode(), self.token.encode())
 
     async def open(self, text: str) -> dict[str, Any]:
-        """Open a table, and return its name and the invitations of the people; each draws a key of its own when it comes.
+        """Open a table; return its name and the people's invitations. Each browser draws its own key when it accepts.
 
         Raises:
-            ValueError: it is no table that is possible, or there are too many.
+            ValueError: such a table is not possible, or there are too many.
         """
         async with self._opening:
             if len([*self._files()]) >= self.limits.tables:
                 raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
-            table = await asyncio.to_thread(lambda: self.lobby.open(parsed_request(text)))
+            table = await asyncio.to_thread(lambda: self.lobby.open(parse_request(text)))
             name = secrets.token_urlsafe(9)
             table.touched = time.time()
             table.save(self.path(name))
@@ -70,16 +70,16 @@ class Hall:
         return {"table": name, "invitations": {str(seat): person.invitation for seat, person in table.people.items()}}
 
     async def claim(self, text: str) -> dict[str, Any]:
-        """Give somebody the seat of an invitation, under the key that this browser has drawn; see `LiveTable.claim`.
+        """Accept an invitation with a browser's key; see `LiveTable.claim`.
 
         Raises:
-            RefusedError: it is no such request, or not possible.
+            RefusedError: the request is malformed or not possible.
         """
-        name, invitation, key = parsed_claim(text)
+        name, invitation, key = parse_claim(text)
         return {"seat": await (await self.room(name)).claim(invitation, key)}
 
     async def room(self, name: str) -> Room:
-        """The room of a table; one of which only the file is here goes on where it stopped.
+        """The room of a table, restored from its file if necessary.
 
         Raises:
             RefusedError: there is none.
@@ -88,15 +88,15 @@ class Hall:
             raise RefusedError("there is no such table")
         if name in self.rooms:
             return self.rooms[name]
-        if name not in self._restoring:  # nobody waits for another table than this one
+        if name not in self._restoring:  # other tables are not held up
             self._restoring[name] = asyncio.create_task(self._restore(name))
             self._restoring[name].add_done_callback(lambda _: self._restoring.pop(name))
         return await asyncio.shield(self._restoring[name])
 
     async def _restore(self, name: str) -> Room:
-        """Open the room of a table of which the file is here."""
+        """Open the room of a table from its file."""
         try:
-            table = await asyncio.to_thread(lambda: self._restored(self.path(name)))
+            table = await asyncio.to_thread(lambda: self._read_table(self.path(name)))
         except NotOfferedError:
             raise
         except (OSError, ValueError):
@@ -104,20 +104,20 @@ class Hall:
         self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
         return self.rooms[name]
 
-    def _restored(self, path: Path) -> LiveTable:
+    def _read_table(self, path: Path) -> LiveTable:
         if not is_table(path):
             raise ValueError("it is no table")
-        return self.lobby.restored(read_file(path, MOST_BYTES).decode())
+        return self.lobby.restore_table(read_file(path, MOST_BYTES).decode())
 
     def _files(self) -> Iterator[Path]:
-        """The files of the tables; other files in the folder are not ours."""
+        """The files of the tables, without other files in the folder."""
         for path in self.folder.glob("*.json"):
             with suppress(OSError):
                 if NAME.fullmatch(path.stem) and is_table(path):
                     yield path
 
     def tidy(self) -> None:
-        """Keep tables that other users could read from them, and remove what a process left half written."""
+        """Make the tables' files private to this user, and remove half-written ones."""
         for path in self._files():
             with suppress(OSError):
                 path.chmod(0o600)

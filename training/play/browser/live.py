@@ -1,6 +1,6 @@
-"""A table at which people play over the network: who sits there, what was decided, and both as a text for a file.
+"""A table at which people play over the network, and its file format.
 
-It is a `Session` with names and keys of people. Nothing here knows of sockets or of HTML.
+It is a `Session` with names and keys of people. This module knows no sockets and no HTML.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
 from ..session import Advice, Seated, Session, seat_players
-from .film import points_of, results, said
+from .film import describe_action, points_of, results
 
 FORMAT = "noms-table/1"
 KEY_BYTES = 16
@@ -36,18 +36,18 @@ PLAYERS_NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gita", "Hugo", "Ir
 
 
 class RefusedError(ValueError):
-    """What a person asked for is not possible now; the message is for that person."""
+    """A person's request is not possible now; the message is for that person."""
 
 
 @dataclass
 class Person:
-    """Somebody who may sit at a table.
+    """A person at a table.
 
     Attributes:
-        name: any text; it is kept as `clean_name` makes it.
-        key: a secret of this person's browser: whoever has it is this person; none until the invitation is accepted.
+        name: any text, cleaned by `clean_name`.
+        key: the secret of this person's browser, which authenticates it; none until the invitation is accepted.
         sits: False while a player has the seat.
-        invitation: a secret of whoever opened the table, who sends it to this person; it is good once.
+        invitation: a one-time secret, which the opener of the table sends to this person.
     """
 
     name: str
@@ -65,10 +65,10 @@ class LiveTable:
     Attributes:
         session: the deals.
         people: by seat.
-        hints: who is asked for a hint.
+        hints: the player that gives hints.
         speed: seconds before a decision of a player.
-        sheet: of the finished deals: points, totals, and what each deal brought in words.
-        touched: when somebody last did something, in seconds; whoever keeps the table says so.
+        sheet: the finished deals: points, totals, and results in words.
+        touched: time of the last activity, in seconds; the keeper of the table sets it.
     """
 
     def __init__(self, session: Session, people: Mapping[int, Person], hints: Seated, speed: float = USUAL_SPEED) -> None:
@@ -84,12 +84,12 @@ class LiveTable:
 
     @property
     def moment(self) -> str:
-        """Where the match stands; it changes with every decision and with nothing else."""
+        """The position in the match; every decision changes it, and nothing else does."""
         return f"{len(self.session.deals)}.{len(self.session.deals[-1].actions)}"
 
     @property
     def names(self) -> list[str]:
-        """What the seats are called: people by their names, with the seat where two have one name, players by other names."""
+        """Display names of the seats: people's names, with the seat number if equal; players get other names."""
         people = [person.name for person in self.people.values()]
         taken = {name.casefold() for name in people}
         free = [name for name in PLAYERS_NAMES if name.casefold() not in taken]
@@ -109,14 +109,14 @@ class LiveTable:
 
     def seat_of(self, key: str) -> int | None:
         """The seat of the person with a key; None for anybody else."""
-        found = [seat for seat, person in self.people.items() if person.key and same_secret(person.key, key)]
-        return found[0] if found else None
+        seats = [seat for seat, person in self.people.items() if person.key and same_secret(person.key, key)]
+        return seats[0] if seats else None
 
     def claim(self, invitation: str, key: str) -> int:
-        """The seat of whoever has an invitation, from now on that of whoever has a key. Twice with the same key is once.
+        """Accept an invitation with a key; returns the seat. Repeating it with the same key has no effect.
 
         Raises:
-            RefusedError: there is no such invitation, somebody has accepted it, or it is no key.
+            RefusedError: there is no such invitation, it was accepted with another key, or the key is invalid.
         """
         if not KEY.fullmatch(key) or any(key == person.invitation for person in self.people.values()):
             raise RefusedError("a key has 22 to 64 letters")
@@ -134,7 +134,7 @@ class LiveTable:
         Args:
             seat: of the person.
             word: of the action, as in a record.
-            moment: at which the person chose it: a click that comes late does nothing.
+            moment: at which the person chose it; a late click is refused.
 
         Raises:
             RefusedError: it is not that person's turn, or the action is not legal; nothing has changed.
@@ -181,7 +181,7 @@ class LiveTable:
         del self.sheet[len(self.session.records()) :]
 
     def asked(self, seat: int) -> Session:
-        """The session as it is now, for the adviser of a person, who sees what that person sees.
+        """A copy of the session for a person's adviser, which sees what that person sees.
 
         Raises:
             RefusedError: it is not that person's turn.
@@ -191,7 +191,7 @@ class LiveTable:
         return self.session.copy()
 
     def replace(self, seat: int, player: Seated, *, has_failed: bool = False) -> None:
-        """Let a player take the seat of a person, or of a player that has failed.
+        """Replace a person, or a player that has failed, by a player.
 
         Raises:
             RefusedError: neither sits there.
@@ -221,7 +221,10 @@ class LiveTable:
             options.setdefault(value.action, {}).update(points_of(value))
         options.setdefault(advice.action, {})
         words = {action: table.word(action) for action in options}
-        return [{"word": words[action], "said": said(table, words[action]), **one} for action, one in options.items()]
+        return [
+            {"word": words[action], "said": describe_action(table, words[action]), **option}
+            for action, option in options.items()
+        ]
 
     def _note_score(self) -> None:
         """Put the deal on the score sheet if it has just been scored."""
@@ -232,7 +235,7 @@ class LiveTable:
         self.sheet.append({"points": points, "totals": totals, "lines": results(table, self.names)})
 
     def to_json(self) -> str:
-        """All that is needed to go on from here."""
+        """The table as JSON, from which `table_from` restores it."""
         session = self.session
         state = {
             "format": FORMAT,
@@ -250,9 +253,9 @@ class LiveTable:
         return json.dumps(state, separators=(",", ":"))
 
     def save(self, path: Path) -> None:
-        """Write the table to a file, whole or not at all, for this user alone: all cards and keys are in it.
+        """Write the table to a file atomically, readable by this user alone: it holds all cards and keys.
 
-        The disk is waited for when a deal is over.
+        At the end of a deal the file is synced to disk.
 
         Raises:
             OSError: it cannot be written; the old file stays.
@@ -270,7 +273,7 @@ def new_table(
         names: of the players, seat by seat; None where a person sits.
         people: names of the people by seat.
         hints: name of the player that is asked for hints.
-        seed: of the deals and the players; when None drawn from all there are, since all cards follow from it.
+        seed: of the deals and the players; when None a random one of 63 bits, which nobody can guess.
 
     Raises:
         ValueError: there is no such player, it cannot play this game, or the seats do not fit.
@@ -282,24 +285,24 @@ def new_table(
 
 
 def players_of(names: Sequence[str | None], rules: Rules) -> list[Seated | None]:
-    """The players of the seats, those of one name the same; None where a person sits."""
+    """The players of the seats, one for each name; None where a person sits."""
     known = {name: seat_players([name], 1, rules)[0] for name in {*names} if name is not None}
     return [None if name is None else known[name] for name in names]
 
 
 def adviser(name: str, rules: Rules) -> Seated:
-    """Who is asked for hints: none of those that play, so that both may think at a time."""
+    """The player for hints: a separate one, so that it may think at the same time as the others."""
     return seat_players([name], 1, rules)[0]
 
 
-def same_secret(one: str, other: str) -> bool:
-    """Whether two secrets are the same; the time that it takes does not tell how much of them."""
-    return secrets.compare_digest(one.encode(), other.encode())
+def same_secret(secret: str, other: str) -> bool:
+    """Compare two secrets in constant time."""
+    return secrets.compare_digest(secret.encode(), other.encode())
 
 
 def is_table(path: Path) -> bool:
-    """Whether a path is that of a file that begins as one that `to_json` has made; OSError if it cannot be read."""
-    if not path.is_file():  # a pipe would be waited for
+    """Whether a file begins like one of `to_json`; OSError if it cannot be read."""
+    if not path.is_file():  # opening a pipe would block
         return False
     begin = f'{{"format":"{FORMAT}",'.encode()
     with path.open("rb") as file:
@@ -307,15 +310,15 @@ def is_table(path: Path) -> bool:
 
 
 def person_from(name: str, key: str, sits: bool, invitation: str = "") -> Person:
-    """A person of a file; ValueError if it describes none. Files of before there were invitations have a key alone."""
+    """Parse a person; ValueError if it is none. Older files have a key and no invitation."""
     if not all(isinstance(text, str) for text in (name, key, invitation)) or type(sits) is not bool:
         raise ValueError("a person has a name, a key and an invitation")
-    (name + key + invitation).encode()  # not half of a surrogate pair
+    (name + key + invitation).encode()  # refuses lone surrogates
     return Person(name, key, sits, invitation)
 
 
 def _people(state: dict[str, Any]) -> dict[int, Person]:
-    """The people of a table in a file, by seat; ValueError if one is none, or sits where a player does."""
+    """Parse the people of a table, by seat; ValueError if one is invalid, or sits on a player's seat."""
     people = {int(seat): person_from(*told) for seat, told in state["people"].items()}
     here = {seat for seat, person in people.items() if person.sits}
     seats = dict(enumerate(state["players"]))
@@ -331,10 +334,10 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
 
     Args:
         text: of a file.
-        check: is told the game and the names of the players, before any of them is made, and raises if one must not be.
+        check: called with the game and the names of the players before they are made; raises if one is not allowed.
 
     Raises:
-        ValueError: the text describes none, or one whose players are not here.
+        ValueError: the text describes no table, or a player cannot be loaded.
     """
     try:
         state = parse_json(text)

@@ -1,4 +1,4 @@
-"""What somebody may choose from who opens a table: games, options, players."""
+"""The choices for a new table: games, options and players."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PLAYERS_SAID = {
 
 
 def kind_of(name: str) -> str:
-    """The kind of a player in `PLAYERS_SAID`, or nothing."""
+    """The kind of a player in `PLAYERS_SAID`, or ""."""
     if name in VARIANTS:
         return "policy"
     if name.endswith("@0") and name.removesuffix("@0") in VARIANTS:
@@ -72,8 +72,8 @@ def levels_of(variant: str) -> dict[str, str]:
     return {"easy": "thumb", "medium": variant, "strong": f"search:{variant}@0"}
 
 
-def told_option(option: Option, usual: Rules) -> dict[str, Any]:
-    """An option for a page: its control, what it does, what it may be, and what its words mean."""
+def describe_option(option: Option, usual: Rules) -> dict[str, Any]:
+    """An option for a page: its control, description, allowed values, and their meanings."""
     details = usual.variant.details.get(option.name, "")
     meanings = dict(re.findall(r"`(\w+)`: ([^;]+)", details))
     unit = re.match("(?:cards|deals|points|tricks)\\b", option.doc)
@@ -99,10 +99,10 @@ def policies_of(variant: str) -> tuple[str, ...]:
 
 
 class WrongOptionError(ValueError):
-    """An option of a game that is not possible.
+    """An option of a game is not possible.
 
     Attributes:
-        field: its name: the first that the sentence names of those that were asked for; None where it names none.
+        field: the first requested option that the message names; None if it names none.
     """
 
     def __init__(self, sentence: str, names: Sequence[str]) -> None:
@@ -111,16 +111,16 @@ class WrongOptionError(ValueError):
 
 
 class NotOfferedError(RefusedError):
-    """A player is not among those that whoever started the server allows."""
+    """A player is not among those that the server allows."""
 
 
 class Lobby:
     """The games and players of a server.
 
     Attributes:
-        players: names that whoever started the server allows besides the usual ones. Others are refused, since a name can
-            stand for a file or a program.
-        is_ready: nothing is being compiled for the first use; see `compile`.
+        players: names that the server allows besides the usual ones. Others are refused, since a name can stand for a file
+            or a program.
+        is_ready: the first compilation is complete; see `compile`.
     """
 
     def __init__(self, players: Sequence[str] = ()) -> None:
@@ -129,7 +129,7 @@ class Lobby:
         self._working, self._waiting = asyncio.Lock(), 0
 
     async def work(self, job: Callable[[], Thought]) -> Thought:
-        """Do in a thread what takes long: films, pictures, analyses; one at a time.
+        """Run a long job in a thread, one at a time: films, pictures, analyses.
 
         Raises:
             RefusedError: too many wait.
@@ -144,36 +144,36 @@ class Lobby:
             self._waiting -= 1
 
     async def thought(self, seconds: float, think: Callable[..., Thought], *about: Any) -> Thought:
-        """What a player finds, in a thread of its own: nobody waits for it but its table, and not even that for ever.
+        """Run a player's decision in a thread of its own, so that other tables do not wait for it.
 
         Raises:
-            TimeoutError: it takes longer than so many seconds; what it finds later is dropped.
+            TimeoutError: it takes longer than `seconds`; a later result is dropped.
         """
         loop = asyncio.get_running_loop()
-        found: asyncio.Future[Thought] = loop.create_future()
+        thought: asyncio.Future[Thought] = loop.create_future()
 
         def tell(set_outcome: Callable[[Any], None], outcome: Any) -> None:
-            if not found.done():
+            if not thought.done():
                 set_outcome(outcome)
 
         def run() -> None:
             told: tuple[Callable[[Any], None], Any]
             try:
-                told = found.set_result, think(*about)
+                told = thought.set_result, think(*about)
             except Exception as error:
-                told = found.set_exception, error
+                told = thought.set_exception, error
             with suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(tell, *told)
 
         Thread(target=run, name="player", daemon=True).start()
         try:
-            return await asyncio.wait_for(found, seconds)
+            return await asyncio.wait_for(thought, seconds)
         except TimeoutError:
             raise TimeoutError(f"it thought for more than {seconds:g} seconds") from None
 
     def compile(self) -> None:
-        """Compile in a thread what tables and the players of the levels need, before anybody waits for it."""
-        needed = parts(list(levels_of(VARIANTS[0]).values()), batches=False) if COMPILED else {}  # another game needs the same
+        """Compile, in a thread, what tables and the players of the levels need."""
+        needed = parts(list(levels_of(VARIANTS[0]).values()), batches=False) if COMPILED else {}  # one game is enough
 
         def run() -> None:
             try:
@@ -189,11 +189,11 @@ class Lobby:
         return [*policies_of(variant), *PLAYERS, *self.players]
 
     def level_of(self, variant: str, name: str) -> str:
-        """The level that a player of a game stands for, or else its name."""
+        """The level of a player in a game, or its name if it is no level."""
         return next((level for level, player in levels_of(variant).items() if player == name), name)
 
     def choices(self, variant: str) -> list[dict[str, str]]:
-        """The players of a game for a page, those of the levels first: `name`, and what is said of it."""
+        """The players of a game for a page, the levels first: `name` and description."""
         levels = levels_of(variant)
         said = {name: f"{level.capitalize()}: {PLAYERS_SAID[kind_of(name)]}" for level, name in levels.items()}
         others = [name for name in self.players_of(variant) if name not in said]
@@ -202,9 +202,9 @@ class Lobby:
 
     def games(self) -> list[dict[str, Any]]:
         """The games, for a page."""
-        return [self._told(variant) for variant in GAMES.values()]
+        return [self._describe_game(variant) for variant in GAMES.values()]
 
-    def _told(self, variant: Variant) -> dict[str, Any]:
+    def _describe_game(self, variant: Variant) -> dict[str, Any]:
         usual, (low, high) = make_rules(variant), variant.seats
         return {
             "name": variant.name,
@@ -214,13 +214,13 @@ class Lobby:
             "deck": variant.deck_kind,
             "seats": [*range(low, high + 1)],
             "usual": usual.seats,
-            "options": [told_option(option, usual) for option in variant.options],
+            "options": [describe_option(option, usual) for option in variant.options],
             "levels": levels_of(variant.name),
             "players": self.choices(variant.name),
         }
 
     def check(self, variant: str, names: Sequence[str | None]) -> None:
-        """Let only players pass that are offered.
+        """Check that all players are offered.
 
         Raises:
             NotOfferedError: one is not.
@@ -230,8 +230,8 @@ class Lobby:
             if name not in allowed:
                 raise NotOfferedError(f"this server has no such player, {brief(name)}; start it with --player NAME")
 
-    def restored(self, text: str) -> LiveTable:
-        """The table of a file, which may come from anywhere: it seats only players that are offered.
+    def restore_table(self, text: str) -> LiveTable:
+        """Restore a table from an untrusted file; all its players must be offered.
 
         Raises:
             NotOfferedError: it names another one.
@@ -240,7 +240,7 @@ class Lobby:
         return table_from(text, self.check)
 
     def judge(self, rules: Rules) -> SearchPlayer:
-        """The search that says what decisions of a game lost.
+        """The search that measures the losses of decisions in a game.
 
         Raises:
             RefusedError: there is none.
@@ -253,7 +253,7 @@ class Lobby:
             raise RefusedError(str(error)) from error
 
     def open(self, request: TableRequest) -> LiveTable:
-        """The table that is asked for.
+        """Open a requested table.
 
         Raises:
             ValueError: there is no such game, option or player, or the seats do not fit.

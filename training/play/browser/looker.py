@@ -15,14 +15,14 @@ encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(eq=False)
 class Looker:
-    """A browser at a table. Nobody waits for it: texts are queued, and `write` sends them.
+    """A browser at a table. Texts are queued without waiting, and `write` sends them.
 
     Attributes:
         send: sends a text to it.
-        most_queued: bytes; one for which more wait to be sent is left behind.
-        seat: whose view it gets; None for a spectator.
-        knows: what it has been told of the table.
-        is_gone: it is told nothing any more.
+        most_queued: bytes; a browser with a longer queue is disconnected.
+        seat: of its view; None for a spectator.
+        knows: the parts of the table already sent.
+        is_gone: nothing more is sent.
     """
 
     send: Callable[[str], Awaitable[None]]
@@ -34,11 +34,11 @@ class Looker:
     _queued: int = 0
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send a message, after those that wait."""
+        """Queue a message."""
         self.tell_text(encoded(message))
 
     def tell_text(self, text: str) -> None:
-        """Send a message that is encoded, after those that wait."""
+        """Queue an encoded message."""
         if self._queued > self.most_queued:
             self.end()
         if not self.is_gone:
@@ -46,17 +46,17 @@ class Looker:
             self._queue.put_nowait(text)
 
     def end(self) -> None:
-        """Send what waits, and nothing after it."""
+        """Close the queue: send what it holds, and nothing more."""
         if not self.is_gone:
             self.is_gone = True
             self._queue.put_nowait(None)
 
     async def write(self) -> None:
-        """Send what is told until `end`, or until the browser does not take it."""
+        """Send the queue until `end`, or until sending fails."""
         try:
             while (text := await self._queue.get()) is not None:
                 async with asyncio.timeout(SEND_SECONDS):
                     await self.send(text)
                 self._queued -= len(text)
-        except Exception:  # of whatever kind: the connection is of no more use
+        except Exception:  # whatever it is, the connection is broken
             self.is_gone = True

@@ -1,4 +1,4 @@
-"""What browsers send, checked before anything is done with it. Nothing in it is trusted."""
+"""Messages from browsers: untrusted, and checked before use."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ MOST_OPTIONS, MOST_SEATS = 64, 16
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server puts up with.
+    """The server's limits.
 
     Attributes:
-        message_bytes: of a message on a socket.
-        body_bytes: of a request, such as a file of records.
-        rate: messages a second on a socket, on the mean; twice as many seconds of them may come at once.
-        tables: at a time.
-        sockets: of spectators at a table.
-        idle_hours: after which a table where nobody is gets removed.
-        film_deals: of a file that is replayed.
-        analysis_seconds: between two analyses at a table.
-        film_seconds: between two films of a deal at a table, and between two times that its records are given.
-        pace: seconds before a decision of a player at least, also where a table wants none: what it thinks shall not be seen.
-        thought_seconds: that a player may think, its first compiling included; then it counts as failed.
-        queued_bytes: that wait to be sent to a browser; one that takes less is left behind.
+        message_bytes: bytes of a message on a socket.
+        body_bytes: bytes of a request, such as a file of records.
+        rate: messages a second on a socket, on average, with bursts of two seconds.
+        tables: tables at a time.
+        sockets: spectators at a table.
+        idle_hours: hours after which an empty table is removed.
+        film_deals: deals of a replayed file.
+        analysis_seconds: seconds between two analyses at a table.
+        film_seconds: seconds between two films of a deal at a table, and between two downloads of its records.
+        pace: minimum seconds before a player's decision, so that thinking time is not visible.
+        thought_seconds: seconds for a player's decision, compiling included; after that it has failed.
+        queued_bytes: bytes queued for a browser; a slow client with more is disconnected.
     """
 
     message_bytes: int = 4096
@@ -54,7 +54,7 @@ class Limits:
 
 @dataclass
 class Allowance:
-    """How many messages may still come: a bucket that fills with time.
+    """A token bucket of messages.
 
     Attributes:
         rate: messages a second.
@@ -70,7 +70,7 @@ class Allowance:
         self._left, self._at = 2 * self.rate, self.clock()
 
     def take(self) -> bool:
-        """Whether one more may come; if so it is taken."""
+        """Take a token; False if there is none."""
         now = self.clock()
         self._left = min(2 * self.rate, self._left + (now - self._at) * self.rate)
         self._at = now
@@ -123,13 +123,13 @@ FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
 """What may be asked for on a socket, and what else such a message holds."""
 
 
-def parsed(text: str) -> dict[str, Any]:
-    """A message from a socket: `do`, and the fields of that.
+def parse_message(text: str) -> dict[str, Any]:
+    """Parse a message from a socket: `do`, and the fields of that request.
 
     Raises:
-        RefusedError: it is no such message.
+        RefusedError: it is no valid message.
     """
-    message = parsed_object(text)
+    message = parse_object(text)
     job = message.get("do")
     wanted = FIELDS.get(job) if isinstance(job, str) else None
     if wanted is None or set(message) != {"do", *wanted}:
@@ -137,11 +137,11 @@ def parsed(text: str) -> dict[str, Any]:
     return {"do": job, **{name: check(message[name]) for name, check in wanted.items()}}
 
 
-def parsed_object(text: str) -> dict[str, Any]:
-    """An object of JSON.
+def parse_object(text: str) -> dict[str, Any]:
+    """Parse a JSON object.
 
     Raises:
-        RefusedError: the text is none.
+        RefusedError: the text is no JSON object.
     """
     try:
         message = parse_json(text)
@@ -152,19 +152,19 @@ def parsed_object(text: str) -> dict[str, Any]:
     return message
 
 
-def parsed_claim(text: str) -> tuple[str, str, str]:
-    """A request for a seat: the table, the invitation, and the key of whoever sits there from now on.
+def parse_claim(text: str) -> tuple[str, str, str]:
+    """Parse a request for a seat: the table, the invitation, and the new key.
 
     Raises:
-        RefusedError: it is none.
+        RefusedError: it is no valid request.
     """
-    told = parsed_object(text)
+    told = parse_object(text)
     return _text(told.get("table")), _text(told.get("invitation")), _text(told.get("key"))
 
 
 @dataclass(frozen=True)
 class TableRequest:
-    """A table that somebody wants.
+    """A request for a table.
 
     Attributes:
         variant: name of the game.
@@ -183,24 +183,24 @@ class TableRequest:
     hints: str
 
 
-def parsed_request(text: str) -> TableRequest:
-    """A request for a table.
+def parse_request(text: str) -> TableRequest:
+    """Parse a request for a table.
 
     Raises:
-        RefusedError: it is none.
+        RefusedError: it is no valid request.
     """
-    given = parsed_object(text)
-    options, players, people = given.get("options", {}), given.get("players"), given.get("people", {})
+    request = parse_object(text)
+    options, players, people = request.get("options", {}), request.get("players"), request.get("people", {})
     if not isinstance(options, dict) or not isinstance(people, dict) or not isinstance(players, list):
         raise RefusedError("a table wants options, players and people")
     fits = len(players) <= MOST_SEATS and len(people) <= MOST_SEATS and len(options) <= MOST_OPTIONS
     if not fits or not all(seat.isascii() and seat.isdigit() and len(seat) < 3 for seat in people):
         raise RefusedError("a table wants a player or a person for each seat")
     return TableRequest(
-        _text(given.get("variant")),
-        _seat(given.get("seats")),
+        _text(request.get("variant")),
+        _seat(request.get("seats")),
         {_text(name): _text(value) for name, value in options.items()},
         tuple(None if name is None else _text(name) for name in players),
         {int(seat): clean_name(_text(name, MOST_NAME)) or f"Seat {int(seat)}" for seat, name in people.items()},
-        _text(given.get("hints")),
+        _text(request.get("hints")),
     )

@@ -27,7 +27,7 @@ def asset(name: str) -> str:
 
 
 def font_faces(address: str | None = None) -> str:
-    """The fonts of the drawing for a style sheet: under an address, or within the sheet where there is none."""
+    """The fonts of the drawing for a style sheet: by URL, or embedded without one."""
     faces = []
     for file in map(Path, FONTS):
         source = f"{address}{file.name}" if address else f"data:font/ttf;base64,{base64.b64encode(file.read_bytes()).decode()}"
@@ -39,7 +39,7 @@ def font_faces(address: str | None = None) -> str:
 def page_of(film: Film, title: str) -> str:
     """The page with the film in it.
 
-    Its Content-Security-Policy lets run the scripts of this file alone, and loads nothing.
+    Its Content-Security-Policy allows only the scripts of this file, and loads nothing.
 
     Args:
         film: with a deal at least.
@@ -58,5 +58,5 @@ def page_of(film: Film, title: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A text's hash as a Content-Security-Policy has it."""
+    """A text's hash in the form of a Content-Security-Policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

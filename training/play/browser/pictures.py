@@ -7,7 +7,7 @@ from io import BytesIO
 
 from noms_env.record import Record
 from noms_env.show.picture import drawing
-from noms_env.show.pixels import drawn_with, png
+from noms_env.show.pixels import import_renderer, png
 from noms_env.show.theme import Theme
 from noms_env.table import Table
 
@@ -54,14 +54,14 @@ def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> byt
         return animation(drawn)
     if moment is not None and not 0 <= moment < len(drawn):
         raise ValueError(f"the moment must be from 0 to {len(drawn) - 1} in this deal, not {moment}")
-    one = drawn[-1 if moment is None else moment]
-    return one.encode() if suffix == ".svg" else png(one, PNG_ZOOM)
+    drawing = drawn[-1 if moment is None else moment]
+    return drawing.encode() if suffix == ".svg" else png(drawing, PNG_ZOOM)
 
 
 def animation(drawn: Sequence[str]) -> bytes:
     """An animated GIF of drawings, all in the colours of the middle one."""
-    image = drawn_with("PIL.Image")
-    frames = [image.open(BytesIO(png(one, GIF_ZOOM))).convert("RGB") for one in drawn]
+    image = import_renderer("PIL.Image")
+    frames = [image.open(BytesIO(png(drawing, GIF_ZOOM))).convert("RGB") for drawing in drawn]
     palette = frames[len(frames) // 2].quantize(GIF_COLOURS)
     flat = [frame.quantize(palette=palette, dither=image.Dither.NONE) for frame in frames]
     file, times = BytesIO(), [*[GIF_MILLISECONDS] * (len(flat) - 1), GIF_END]

@@ -1,4 +1,4 @@
-"""A table and the browsers that look at it: each is sent what its seat may see, and the players act when it is their turn."""
+"""A table with its browsers: each is sent its seat's view, and the players act in their turns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from noms_env.record import Record
-from noms_env.record.replaying import replayed
+from noms_env.record.replaying import pair_with_previous
 
 from ...evaluation.mistakes import find_losses
 from ..session import Seated, seat_players
@@ -31,7 +31,7 @@ class Room:
     """A table that is kept in a file, with its browsers.
 
     Attributes:
-        table: which is changed while `lock` is held, and saved before anybody is told.
+        table: changed while `lock` is held, and saved before anything is sent.
         path: its file.
         lookers: the browsers.
     """
@@ -47,14 +47,14 @@ class Room:
         self._failed: tuple[bytes, Seated] | None = None
 
     async def claim(self, invitation: str, key: str) -> int:
-        """Give whoever was invited the seat, under a key that nobody else knows; see `LiveTable.claim`."""
+        """Accept an invitation with a browser's key; see `LiveTable.claim`."""
         async with self.lock:
             seat = self.table.claim(invitation, key)
             await self._done()
         return seat
 
     async def enter(self, looker: Looker) -> None:
-        """Let a browser in, and tell it all. A seat has one browser: the newer takes the place of the older."""
+        """Add a browser, and send it everything. A seat has one browser: a newer one replaces the older."""
         async with self.lock:
             older = [other for other in self.lookers if other.seat == looker.seat and looker.seat is not None]
             for other in older:
@@ -69,18 +69,18 @@ class Room:
         self._wake()
 
     async def leave(self, looker: Looker) -> None:
-        """Let a browser go."""
+        """Remove a browser."""
         looker.end()
         async with self.lock:
             self.table.touched = time.time()
             self._tell_all()
 
     async def handle(self, looker: Looker, message: dict[str, Any]) -> None:
-        """Do what a browser asks for.
+        """Handle a browser's request.
 
         Args:
             looker: the browser.
-            message: from `messages.parsed`.
+            message: from `messages.parse_message`.
 
         Raises:
             RefusedError: it is not possible now; nothing has changed.
@@ -137,21 +137,21 @@ class Room:
             raise RefusedError(str(error)) from error
 
     def _records(self) -> str:
-        """The records of a match that is over: they hold all cards, also those that nobody was to see."""
+        """The records of a finished match, with all cards, hidden ones too."""
         if not self.table.session.is_over:
             raise RefusedError("records hold all cards: they are given when the match is over")
         self._wait_for("records", self.limits.film_seconds)
         return "".join(f"{json.dumps(record)}\n" for record in self.table.session.records())
 
     def _wait_for(self, what: str, gap: float) -> None:
-        """Give what takes long, or is long, not more often than after a gap in seconds."""
+        """Refuse an expensive request that comes sooner than a gap in seconds after the last."""
         wait = self._given_at.get(what, -math.inf) + gap - time.monotonic()
         if wait > 0:
             raise RefusedError(f"the next {what} can be in {math.ceil(wait)} seconds")
         self._given_at[what] = time.monotonic()
 
     async def _hint(self, looker: Looker, seat: int) -> None:
-        """Give a hint. The adviser thinks while the table goes on: nobody else sees how long."""
+        """Give a hint. The adviser thinks while the table goes on, so others cannot see how long."""
         table = self.table
         async with self._advising:
             async with self.lock:
@@ -159,21 +159,21 @@ class Room:
             try:
                 (advice,) = await self.lobby.thought(self.limits.thought_seconds, session.advice, [table.hints])
             except Exception as error:  # of whatever kind: a player may be anybody's program
-                raise RefusedError(failed(table.hints.name, error)) from error
+                raise RefusedError(describe_error(table.hints.name, error)) from error
         async with self.lock:
             if table.session.table.get_state() != before:
                 raise RefusedError("the table has moved on since then")
             options = table.options_of(advice)
-            chances = {one["word"]: one["p"] for one in options if "p" in one}
+            chances = {option["word"]: option["p"] for option in options if "p" in option}
             best = max(chances, key=chances.__getitem__) if chances else session.table.word(advice.action)
             who = self.lobby.level_of(table.rules.variant.name, advice.name)
             looker.tell({"is": "hint", "name": who, "options": options, "taken": best, "moment": table.moment})
 
-    async def _done(self, job: Callable[..., None] = lambda: None, *given: Any) -> None:
-        """Change the table and save it, both in one thread, and tell everybody; what the change raises changes nothing."""
+    async def _done(self, job: Callable[..., None] = lambda: None, *arguments: Any) -> None:
+        """Change and save the table in a thread, and send the change to everybody; an error leaves the table unchanged."""
 
         def work() -> OSError | None:
-            job(*given)
+            job(*arguments)
             try:
                 self.table.save(self.path)
             except OSError as error:
@@ -191,7 +191,7 @@ class Room:
             looker.tell({"is": "refused", "text": text})
 
     def _tell_all(self) -> None:
-        """Tell every browser how its seat sees the table, but not what it knows already."""
+        """Send every browser the changes in its seat's view."""
         self.lookers = [looker for looker in self.lookers if not looker.is_gone]
         if not self.lookers:
             return
@@ -229,18 +229,18 @@ class Room:
             self._players = asyncio.create_task(self._play_or_tell())
 
     async def _play_or_tell(self) -> None:
-        """Let the players act; whatever goes wrong is told to everybody and logged: else the table would just stand still."""
+        """Let the players act; show and log every error, since the table would otherwise hang in silence."""
         try:
             await self._play()
         except Exception as error:
             logging.getLogger("uvicorn.error").exception("the table %s has failed", self.path.stem)
-            self._refuse_all(failed("the table", error))
+            self._refuse_all(describe_error("the table", error))
 
     async def _play(self) -> None:
         """Let the players act while it is their turn and somebody looks.
 
-        Nobody else waits while a player thinks, and what it does is shown when a pause is over, or several of them where it
-        thinks longer: so neither what the server answers meanwhile nor the moment of the action tells whether it had a choice.
+        A player thinks in a thread, and its action is shown at the end of a pause, or of several if it thinks longer. So
+        neither the server's response times nor the time of the action tells whether the player had a choice.
         """
         session = self.table.session
         while self.lookers and not session.table.is_scored and not session.is_persons_turn:
@@ -256,7 +256,7 @@ class Room:
                 choice = error
             await asyncio.sleep(rest_of_pause(pause, time.monotonic() - began))
             async with self.lock:
-                if self.lookers and self._still_acts(acting, before):  # else it chooses again
+                if self.lookers and self._still_acts(acting, before):  # otherwise it chooses again
                     try:
                         if isinstance(choice, Exception):
                             raise choice
@@ -266,11 +266,11 @@ class Room:
                         return
 
     def _fail(self, player: Seated, state: bytes, error: Exception) -> None:
-        """Tell everybody that the player to act cannot: until another takes its seat, or something else happens, all wait."""
+        """Tell everybody that the player to act has failed; the table waits until it is replaced or changed."""
         name = self.table.names[int(self.table.session.table.row.seat)]
         self._failed = state, player
         self._tell_all()
-        self._refuse_all(failed(name, error))
+        self._refuse_all(describe_error(name, error))
 
     def _failed_seat(self) -> int | None:
         """The seat whose player is to act and has failed; None where there is none."""
@@ -279,7 +279,7 @@ class Room:
         return int(self.table.session.table.row.seat)
 
     def _still_acts(self, player: Seated, before: bytes) -> bool:
-        """Whether a player is to act at the table as it was: nothing was taken back, and nobody took the seat."""
+        """Whether the same player is still to act: nothing was taken back, and the seat was not taken."""
         session = self.table.session
         return (
             not session.table.is_scored
@@ -289,7 +289,7 @@ class Room:
         )
 
     def scored_deals(self, seat: int | None, deal: int | None = None) -> tuple[list[Record], Shown]:
-        """The deals up to one, and what a seat may see of that one: until the match is over its own view.
+        """The deals up to a finished one, and the view of a seat: its own until the match is over.
 
         Args:
             seat: the seat.
@@ -306,7 +306,7 @@ class Room:
         return records[: last + 1], Shown(None if session.is_over else seat, self.table.names)
 
     def _start_film(self, looker: Looker, analyse: bool) -> None:
-        """Make the film of the deal that is over, while the table goes on; one at a time, analyses not too often."""
+        """Start the film of a finished deal while the table goes on; one at a time, with a minimum gap between analyses."""
         records, shown = self.scored_deals(looker.seat)
         if self._analysis is not None and not self._analysis.done():
             raise RefusedError("wait for the one that is under way")
@@ -321,23 +321,24 @@ class Room:
 
         def made() -> str:
             film = Film()
-            *_, (record, before) = replayed(records)
+            *_, (record, before) = pair_with_previous(records)
             film.add(record, shown, before)
             film.deals[0]["title"] = f"Deal {len(records)}"
             if analyse:
-                ((_, found),) = find_losses(records, self.lobby.judge(rules), wanted=lambda one: one is record)
-                own = None if found is None else [one for one in found if shown.seat in (None, one.seat)]
+                ((_, losses),) = find_losses(records, self.lobby.judge(rules), wanted=lambda judged: judged is record)
+                own = None if losses is None else [loss for loss in losses if shown.seat in (None, loss.seat)]
                 tell_losses(film.deals[0], own)
             return encoded({"is": "film", "film": {**film.data(), "deal": len(records) - 1}})
 
         try:
             told = await self.lobby.work(made)
         except Exception as error:
-            text = str(error) if isinstance(error, RefusedError) else failed("the analysis" if analyse else "the film", error)
+            subject = "the analysis" if analyse else "the film"
+            text = str(error) if isinstance(error, RefusedError) else describe_error(subject, error)
             looker.tell({"is": "refused", "text": text})
             return
         async with self.lock:
-            if records[-1] in self.table.session.records():  # else it was taken back, and goes on
+            if records[-1] in self.table.session.records():  # otherwise the deal was taken back
                 looker.tell_text(told)
 
     async def close(self) -> None:
@@ -350,10 +351,10 @@ class Room:
 
 
 def rest_of_pause(pause: float, spent: float) -> float:
-    """Seconds until a pause is over of which some are spent, or the next of several pauses where one is not enough."""
+    """Seconds to the end of a pause, or of the next multiple of it if more time is spent."""
     return pause * max(1, math.ceil(spent / pause)) - spent if pause else 0.0
 
 
-def failed(who: str, error: Exception) -> str:
-    """A sentence on what went wrong."""
+def describe_error(who: str, error: Exception) -> str:
+    """A sentence on an error."""
     return f"{who} has failed: {str(error)[:200] or type(error).__name__}"

@@ -1,4 +1,4 @@
-"""The server of `noms table`: pages, requests and sockets, and who may use them."""
+"""The server of `noms table`: pages, requests, sockets and access control."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .gallery import states
 from .hall import Hall
 from .live import RefusedError
 from .looker import SEND_SECONDS, Looker
-from .messages import Allowance, parsed
+from .messages import Allowance, parse_message
 from .page import ASSETS, font_faces
 from .room import Room
 
@@ -57,10 +57,10 @@ HEADERS = {
 
 
 class Guard:
-    """Lets pass what is meant for this server, and puts the headers of security on every answer.
+    """Rejects foreign Host and Origin headers, and adds security headers to every response.
 
-    A page of somebody else cannot use the server through a visitor's browser: it does not know the `Host` (DNS rebinding), and
-    its `Origin` is another.
+    So a foreign page cannot use the server through a visitor's browser: neither by DNS rebinding (`Host`) nor by requests
+    across origins (`Origin`).
     """
 
     def __init__(self, app: ASGIApp, hosts: tuple[str, ...] = ()) -> None:
@@ -68,7 +68,7 @@ class Guard:
 
         Args:
             app: the application.
-            hosts: names by which the server may be called; any where there is none.
+            hosts: allowed host names; all if empty.
         """
         self.app, self.hosts = app, hosts
 
@@ -101,7 +101,7 @@ class Guard:
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer that a request is not meant for this server."""
+    """Reject a request with a foreign Host or Origin."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008})
@@ -114,7 +114,7 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
 
     Args:
         hall: the tables.
-        hosts: names by which the server may be called, without the port; any where there is none.
+        hosts: allowed host names, without the port; all if empty.
     """
 
     @asynccontextmanager
@@ -137,14 +137,14 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/drawing.css", style),
         Route("/decks.js", decks),
         Route("/fonts/{name}", font),
-        Route("/api/games", guarded(hall, games)),
-        Route("/api/ready", guarded(hall, ready)),
-        Route("/api/gallery", guarded(hall, gallery)),
-        Route("/api/tables", guarded(hall, tables), methods=["POST"]),
-        Route("/api/seat", guarded(hall, seat), methods=["POST"]),
-        Route("/api/film", guarded(hall, film), methods=["POST"]),
-        Route("/api/gif", guarded(hall, gif), methods=["POST"]),
-        Route("/api/table-gif", guarded(hall, table_gif), methods=["POST"]),
+        Route("/api/games", require_token(hall, games)),
+        Route("/api/ready", require_token(hall, ready)),
+        Route("/api/gallery", require_token(hall, gallery)),
+        Route("/api/tables", require_token(hall, tables), methods=["POST"]),
+        Route("/api/seat", require_token(hall, seat), methods=["POST"]),
+        Route("/api/film", require_token(hall, film), methods=["POST"]),
+        Route("/api/gif", require_token(hall, gif), methods=["POST"]),
+        Route("/api/table-gif", require_token(hall, table_gif), methods=["POST"]),
         Route("/{name:path}", file),
         WebSocketRoute("/socket", Sockets(hall)),
     ]
@@ -189,8 +189,8 @@ def font(request: Request) -> Response:
 Answer = Callable[[Hall, Request], Any]
 
 
-def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
-    """A request that wants the token, if there is one; what is wrong in it is answered by a sentence."""
+def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
+    """Wrap a request handler: require the token, if there is one, and answer errors by a sentence."""
 
     async def endpoint(request: Request) -> Response:
         if not hall.knows(request.headers.get("authorization", "").removeprefix("Bearer ")):
@@ -201,7 +201,7 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
         except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500], "field": getattr(error, "field", None)}, 400)
         except ClientDisconnect:
-            return Response(status_code=400)  # which nobody reads
+            return Response(status_code=400)  # the client is gone
         except OSError as error:
             return JSONResponse({"error": f"the server cannot keep it: {error.strerror or error}"}, 500)
 
@@ -256,7 +256,7 @@ class Sockets:
                     await socket.close(1008)
 
     async def _listen(self, socket: WebSocket, looker: Looker, writing: asyncio.Task[None]) -> None:
-        """Do what a browser asks for, until it goes, asks for too much, or takes nothing any more."""
+        """Handle a browser's requests until it disconnects, exceeds its rate, or stalls."""
         room: Room | None = None
         allowance = Allowance(self.hall.limits.rate)
         loop = asyncio.get_running_loop()
@@ -266,7 +266,7 @@ class Sockets:
                 if not allowance.take():
                     return
                 try:
-                    message = parsed(text)
+                    message = parse_message(text)
                     if room is not None:
                         await room.handle(looker, message)
                     elif message["do"] == "hello":
@@ -282,7 +282,7 @@ class Sockets:
                 await room.leave(looker)
 
     async def _received(self, socket: WebSocket, writing: asyncio.Task[None], seconds: float | None) -> str | None:
-        """The next text; None for what is no text, or too long, or does not come in time, or if nothing is taken any more."""
+        """The next text; None if it is no text, too long or too late, or if the browser is gone."""
         receiving = asyncio.create_task(socket.receive())
         await asyncio.wait((receiving, writing), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if writing.done() or not receiving.done():
@@ -295,7 +295,7 @@ class Sockets:
         return text if isinstance(text, str) and len(text) <= self.hall.limits.message_bytes else None
 
     async def _welcome(self, looker: Looker, message: dict[str, Any]) -> Room:
-        """Let a browser in."""
+        """Add a browser to its room."""
         if not self.hall.knows(message["token"]):
             raise RefusedError("this server wants a token: open the address that it printed")
         room = await self.hall.room(message["table"])

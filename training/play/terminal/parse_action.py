@@ -10,11 +10,11 @@ from noms_env.core.cards import CARD_NUMBERS, SUIT_LETTERS
 from noms_env.show import card_text, suit_text
 from noms_env.show.lines import legal_text
 from noms_env.show.rules import SUIT_NAMES
-from noms_env.show.view import View, call_said
+from noms_env.show.view import View, say_call
 
 SYMBOLS = str.maketrans("♣♦♥♠", "CDHS")
 SYNONYMS = {"MISERE": "mis", "MISEREAVIS": "mis_a_vis", "OPENMISERE": "mis_a_vis", "OPENMIS": "mis_a_vis"}
-"""Other words for bids, as `_spelled` leaves them; each game has a word of its own, which is shown."""
+"""Other words for bids, as `_spell` leaves them; each game has a word of its own, which is shown."""
 NO_TRUMP_NAMES = ("NOTRUMP", "NOTRUMPS", "NONE", "N")
 CARDS = ("play", "nominate")
 """The phases in which cards are named."""
@@ -26,19 +26,19 @@ class UnclearError(ValueError):
 
 
 def parse_action(view: View, text: str) -> int:
-    """The legal action that a person means.
+    """Parse a legal action.
 
     Args:
         view: of the person, whose turn it is.
         text: what was typed.
 
     Raises:
-        UnclearError: it means nothing now, or is not legal.
+        UnclearError: the text names no action, or one that is not legal.
     """
     phase = view.phase or ""
     if not text.strip():
         raise UnclearError(f"There is a choice. {legal_sentence(view)}")
-    word = _words(phase, view.deck_kind).get(_spelled(text, phase)) or _begun(view, text)
+    word = _words(phase, view.deck_kind).get(_spell(text, phase)) or _find_call(view, text)
     if word is None:
         raise UnclearError(f"{text.strip()!r} is no {NOUNS[phase]}. {legal_sentence(view)}")
     if word not in view.legal:
@@ -53,14 +53,14 @@ def legal_sentence(view: View) -> str:
 
 @cache
 def _words(phase: str, deck_kind: int) -> dict[str, str]:
-    """Every way to write the words of a phase, as `_spelled` leaves it, and the word."""
+    """Every way to write the words of a phase, as `_spell` leaves it, and the word."""
     words: dict[str, str] = {}
     for action in range(NUM_ACTIONS):
         try:
             word = action_word(action, deck_kind)
             if action_number(word, phase, deck_kind) == action:
-                words[_spelled(word, phase)] = word
-        except ValueError:  # a number or a word that stands for nothing here
+                words[_spell(word, phase)] = word
+        except ValueError:  # an action without meaning in this phase
             continue
     if phase in ("trump", "suit"):
         words |= dict(zip(map(str.upper, SUIT_NAMES[deck_kind]), SUIT_LETTERS[deck_kind], strict=True))
@@ -71,7 +71,7 @@ def _words(phase: str, deck_kind: int) -> dict[str, str]:
     return words
 
 
-def _spelled(text: str, phase: str) -> str:
+def _spell(text: str, phase: str) -> str:
     """The text in capitals, without gaps; suit symbols become letters, and the letters of a card are sorted."""
     plain = unicodedata.normalize("NFD", text.upper()).translate(SYMBOLS)
     plain = "".join(letter for letter in plain if letter not in " \t_-" and not unicodedata.combining(letter))
@@ -80,13 +80,13 @@ def _spelled(text: str, phase: str) -> str:
     return plain
 
 
-def _begun(view: View, text: str) -> str | None:
-    """The only legal call that begins so: `p`, `mo`."""
-    start = _spelled(text, "call")
+def _find_call(view: View, text: str) -> str | None:
+    """The only legal call with this prefix: `p`, `mo`."""
+    start = _spell(text, "call")
     if view.phase != "call" or not start.isalpha():
         return None
-    ways = {word: (word, call_said(word, view.misere)) for word in view.legal}
-    begun = [word for word, said in ways.items() if any(_spelled(one, "call").startswith(start) for one in said)]
+    ways = {word: (word, say_call(word, view.misere)) for word in view.legal}
+    begun = [word for word, said in ways.items() if any(_spell(form, "call").startswith(start) for form in said)]
     return begun[0] if len(begun) == 1 else None
 
 
@@ -100,4 +100,4 @@ def _reason(view: View, word: str) -> str:
         if view.trick and view.led_suit is not None:
             return f"You must follow {suit_text(view.led_suit, kind)}"
         return f"{card_text(card, kind)} may not be led now"
-    return f"{call_said(word, view.misere) if view.phase == 'call' else word} is not allowed now"
+    return f"{say_call(word, view.misere) if view.phase == 'call' else word} is not allowed now"

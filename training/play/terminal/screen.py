@@ -16,10 +16,10 @@ from noms_env.show.lines import (
     BOLD,
     BRIGHT,
     DIM,
+    add_label,
     contract_lines,
     hand_lines,
     headline,
-    labelled,
     legal_text,
     paint,
     seat_lines,
@@ -27,7 +27,7 @@ from noms_env.show.lines import (
     trick_lines,
 )
 from noms_env.show.rules import legend, rules_in_brief
-from noms_env.show.view import View, call_said
+from noms_env.show.view import View, say_call
 from noms_env.table import Table
 from noms_env.variants import Rules
 from noms_env.variants.families import PLAIN
@@ -63,28 +63,28 @@ def screen_lines(view: View, names: Sequence[str | None], width: int | None = No
     Args:
         view: of the person.
         names: of the players, seat by seat; None for the person.
-        width: of the terminal; the table of the seats gives way to it. None for as wide as need be.
+        width: of the terminal, which the table of the seats must fit; None for no limit.
     """
     blocks = [
         [paint(headline(view), BOLD, True), paint(status(view), BRIGHT, True)],
         [*contract_lines(view, True), *trick_lines(view, True)],
-        seat_lines(_named(view, names, width), True),
+        seat_lines(_add_names(view, names, width), True),
         [] if view.phase is None else own_lines(view),
         [*result_lines(view, names)] if view.phase is None else [],
     ]
     return [line for block in blocks if block for line in ("", *block)]
 
 
-def _named(view: View, names: Sequence[str | None], width: int | None) -> View:
-    """The view with the players' names before what else is known of the seats.
+def _add_names(view: View, names: Sequence[str | None], width: int | None) -> View:
+    """The view with the players' names before the other marks of the seats.
 
-    Where the table of the seats is too wide, it leaves out what other lines tell too, and cuts the names.
+    If the table of the seats is too wide, it omits marks that other lines repeat, and cuts the names.
     """
     short = short_names([name or "" for name in names])
     named = view
     for longest in (None, *range(LONGEST, LEAST_NAME - 1, -1)):
         marks = [((name if longest is None else cut_middle(name, longest)),) if name else () for name in short]
-        places = (replace(one, marks=marks[one.seat] + (one.marks if longest is None else ())) for one in view.places)
+        places = (replace(place, marks=marks[place.seat] + (place.marks if longest is None else ())) for place in view.places)
         named = replace(view, places=tuple(places))
         if width is None or max(map(len, seat_lines(named, False))) <= width:
             break
@@ -95,12 +95,12 @@ def own_lines(view: View) -> list[str]:
     """The person's hand with a mark under each legal card, open hands of others, and what else is legal."""
     _, *others = hand_lines(replace(view, legal=()), True)
     lines = [line for row in _rows(view) for line in row]
-    lines[0] = labelled("Hand", lines[0], True)
-    lines[1:] = [labelled("", line, True) for line in lines[1:]]
+    lines[0] = add_label("Hand", lines[0], True)
+    lines[1:] = [add_label("", line, True) for line in lines[1:]]
     lines += others
     words = replace(view, legal=tuple(word for word in view.legal if view.phase != "play" or word == "indicate"))
     if words.legal:
-        lines.append(labelled("Legal", legal_text(words), True))
+        lines.append(add_label("Legal", legal_text(words), True))
     return lines
 
 
@@ -125,7 +125,7 @@ def legal_marks(view: View, hand: Sequence[int]) -> str:
 
 
 def prompt(view: View, is_last: bool) -> str:
-    """What the person is asked.
+    """The prompt for the person.
 
     Args:
         view: of the person.
@@ -135,34 +135,34 @@ def prompt(view: View, is_last: bool) -> str:
         return f"Enter {'ends the game' if is_last else 'deals the next hand'} [help score t u q]: "
     example = ""
     if len(view.legal) == 1:
-        example = f", Enter for {call_said(view.legal[0], view.misere) if view.phase == 'call' else view.legal[0]}"
+        example = f", Enter for {say_call(view.legal[0], view.misere) if view.phase == 'call' else view.legal[0]}"
     elif view.phase in ("play", "nominate"):
         example = f", such as {view.legal[0]}"
     return f"{PROMPTS[view.phase]}{example} [{COMMANDS}]: "
 
 
 def tricks_lines(record: Record, table: Table) -> list[str]:
-    """Calls and tricks of the deal so far, which all have seen; `record` may end where the deal stands."""
+    """The public calls and tricks of the deal so far; `record` may be incomplete."""
     calls = [line for line in deal_text.talk_lines(record, table, int(table.row.seat)) if line.startswith("  calls")]
     return [*calls, *deal_text.trick_lines(record, table, None)] or ["  nothing has been said or played yet"]
 
 
 def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
-    """What the players would do in the person's place."""
-    for one in advice:
-        if one.probabilities is None:
-            text = action_text(table, one.action)
-            would = f"  {one.name} would {'' if text == 'indicate' else DONE[table.phase or '']}{text}"
-            yield f"{would}; it expects, in points above the others' mean," if one.values else would
-            yield from (f"    {action_text(table, value.action)}  {value_text(value)}" for value in one.values[:MOST_ADVISED])
+    """The players' advice for the person."""
+    for entry in advice:
+        if entry.probabilities is None:
+            text = action_text(table, entry.action)
+            would = f"  {entry.name} would {'' if text == 'indicate' else DONE[table.phase or '']}{text}"
+            yield f"{would}; it expects, in points above the others' mean," if entry.values else would
+            yield from (f"    {action_text(table, value.action)}  {value_text(value)}" for value in entry.values[:MOST_ADVISED])
             continue
-        yield f"  {one.name} plays, with probability"
-        yield from _bars(table, one.probabilities)
+        yield f"  {entry.name} plays, with probability"
+        yield from _bars(table, entry.probabilities)
 
 
 def _bars(table: Table, ranked: RankedActions) -> Iterator[str]:
     """A line with a bar for each action, the most probable first; improbable ones are counted where there are many."""
-    shown = [one for place, one in enumerate(ranked) if place < MOST_ADVISED or one[1] >= LEAST]
+    shown = [pair for place, pair in enumerate(ranked) if place < MOST_ADVISED or pair[1] >= LEAST]
     width = max(len(action_text(table, action, False)) for action, _ in shown)
     for action, probability in shown:
         gap = " " * (width - len(action_text(table, action, False)))
@@ -193,11 +193,11 @@ def help_lines(rules: Rules) -> Iterator[str]:
     yield paint("What you can type, in capitals or small letters:", BOLD, True)
     is_french = rules.variant.deck_kind == FRENCH
     if rules.variant.family != PLAIN:
-        yield labelled("call", "as it is listed, such as a number or pass; its beginning is enough", True)
-    yield labelled("card", "QH, hq or 10s: rank and suit" if is_french else "2MK or km2: rank and suits", True)
-    yield labelled("suit", "H or hearts; nt for no trump" if is_french else "M or moons", True)
+        yield add_label("call", "as it is listed, such as a number or pass; its beginning is enough", True)
+    yield add_label("card", "QH, hq or 10s: rank and suit" if is_french else "2MK or km2: rank and suits", True)
+    yield add_label("suit", "H or hearts; nt for no trump" if is_french else "M or moons", True)
     for word, does in TYPED.items():
-        yield labelled(word, does, True)
+        yield add_label(word, does, True)
     yield legend(rules.variant.deck_kind)
 
 
