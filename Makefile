@@ -1,4 +1,4 @@
-# Everything that a fresh clone needs: Python 3.11 and make. `make` alone prints the targets.
+# A fresh clone needs only Python 3.11 and make. `make` alone prints the targets.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 PYTHON ?= $(firstword $(foreach p,python3.11 python3 python,$(if $(shell \
 	$(p) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")' 2>/dev/null),$(p))))
 
-# Installed before the package: what builds it, and torch by its exact version, since left to the resolver it may come with
-# several gigabytes of GPU libraries.
+# Installed before the package: the build backend, and the pinned torch, since the resolver may choose one with several
+# gigabytes of GPU libraries.
 BUILD := hatchling hatch-fancy-pypi-readme
 PINNED_FIRST := $(BUILD) $(shell sed -n '/^torch==/p' constraints.txt)
 
@@ -22,11 +22,10 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --co
 INSTALL := $(PIP_INSTALL) --no-build-isolation --editable
 INSTALLED_FROM := pyproject.toml constraints.txt noms_env/version.py
 
-# Libraries for which there are adapters. The versions that they ask for collide, so each has an extra, constraints and an
-# environment of its own.
+# Libraries with adapters. Their requirements conflict, so each has its own extra, constraints and environment.
 LIBRARIES := $(patsubst tests/interop/%.txt,%,$(wildcard tests/interop/*.txt))
 
-# One target after another: two would install into the same environment. What is installed already may go side by side.
+# Targets run one after another, since they install into the same environment; installed ones may run in parallel.
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
@@ -92,7 +91,7 @@ clean: ## remove the environment and everything that was built or cached
 	rm -rf $(VENV) .interop build dist docs/policies .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find benchmarks docs examples noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
 
-# The stamps: nothing is installed again until one of its sources changes.
+# Stamps: an environment is installed again only if one of its sources changes.
 
 $(VENV)/.created:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found (tried python3.11, python3 and python)." \
@@ -124,7 +123,7 @@ $(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)
 	$(INSTALL) '.[docs]'
 	@touch $@
 
-# Not from `constraints.txt`: the libraries weigh 430 MB.
+# Not from `constraints.txt`, since the libraries take 430 MB.
 .interop/ptx/.installed: tests/cuda/ptx.txt pyproject.toml noms_env/version.py
 	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make ptx PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .interop/ptx
