@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from noms_env.table import IllegalActionError, Table
@@ -130,6 +131,9 @@ OPEN: dict[str, Any] = {"open_partner": True}
 def test_3_3_cards_in_the_stock(words: str, options: dict[str, Any], partner: int, alone: int) -> None:
     table = with_stock(words, **options)
     assert (table.phase, table.row.partner, table.row.alone) == ("play", partner, alone)
+    for seat in range(5) if "open_partner" in options else ():
+        twin = table.sample_hidden(seat, np.random.default_rng(seat))
+        assert (twin.row.stock >> table.row.nominated & 1, twin.row.partner) == (alone, partner), "all know where it is"
     play_out(table, random.Random(1))
     table.next_deal()
     assert (table.row.revealed, table.row.alone) == (-1, 0)
