@@ -62,7 +62,7 @@ REFUSED = [
     (["demo", "--decisions", "0"], "decisions must be from 1 to"),
     (
         ["train", "noms", "--initial-policy", "noms", "--network.width", "9"],
-        "an initial policy must have the run's network size; noms has",
+        "kind and size of network; noms has layers of other sizes",
     ),
     (["train", "noms", "--ppo.learning-rate", "-1"], "--ppo.learning-rate must be from 0 to 1, not -1.0"),
     (["train"], "name at least one game to train on; `noms list` shows them"),
