@@ -41,41 +41,44 @@ Found = Mapping[str, Mapping[str, BestResponse]]
 
 def found_in(checkpoints: Path) -> Found:
     """The best responses at tables of the benchmark."""
-    found: dict[str, dict[str, BestResponse]] = {name: {} for name in GAMES}
+    responses: dict[str, dict[str, BestResponse]] = {name: {} for name in GAMES}
     results = read_results(checkpoints)
-    for one in results.best_responses:
-        name, player = one.rules.variant.name, one.player
+    for response in results.best_responses:
+        name, player = response.rules.variant.name, response.player
         if player.partition("@")[0] in results.policies:
             player = ITSELF
-        if one.rules.seats == GAMES.get(name) and player in (*PLAYERS, ITSELF):
-            found[name][player] = one
-    return found
+        if response.rules.seats == GAMES.get(name) and player in (*PLAYERS, ITSELF):
+            responses[name][player] = response
+    return responses
 
 
-def table(found: Found) -> str:
+def table(responses: Found) -> str:
     """What the policy gains with which the learner began, and what the learner gains, as Markdown."""
     rows = list[list[str | None]]()
-    for name, by_player in found.items():
+    for name, by_player in responses.items():
         row: list[str | None] = [name]
         for player in PLAYERS:
-            one = by_player.get(player)
-            row += [plus_minus(one.initial_gain) if one and one.initial_gain else None, plus_minus(one.gain) if one else None]
+            response = by_player.get(player)
+            row += [
+                plus_minus(response.initial_gain) if response and response.initial_gain else None,
+                plus_minus(response.gain) if response else None,
+            ]
         rows.append([*row, plus_minus(by_player[ITSELF].gain) if ITSELF in by_player else None])
     heads = [head for player in PLAYERS for head in (f"`{player}`: before", "learnt")]
     return markdown_table(rows, "game", *heads, f"{ITSELF}: learnt")
 
 
-def draw(found: Found) -> bytes:
+def draw(responses: Found) -> bytes:
     """The learning curves: what the learner gained in the course of its budget, with intervals."""
-    shown = {name: curves for name, players in found.items() if (curves := {k: v for k, v in players.items() if v.curve})}
+    shown = {name: curves for name, players in responses.items() if (curves := {k: v for k, v in players.items() if v.curve})}
     picture, grid = panels(len(shown) + 1, "python -m benchmarks.best_responses")
     for axes, (name, curves) in zip(grid, shown.items(), strict=False):
         for colour, player in zip(COLOURS, (*PLAYERS, ITSELF), strict=False):
             if player in curves:
-                one = curves[player]
-                at, mean, low, high = np.array(one.curve).T
-                axes.plot(at / one.budget, mean, color=colour, label=player, linewidth=1.4, marker="o", markersize=2.5)
-                band(axes, at / one.budget, low, high, colour)
+                response = curves[player]
+                at, mean, low, high = np.array(response.curve).T
+                axes.plot(at / response.budget, mean, color=colour, label=player, linewidth=1.4, marker="o", markersize=2.5)
+                band(axes, at / response.budget, low, high, colour)
         axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         plain(axes, name)
@@ -87,9 +90,9 @@ def draw(found: Found) -> bytes:
 
 def main(args: Args) -> None:
     """Write both."""
-    found = found_in(args.checkpoints)
-    (args.out / f"{NAME}.txt").write_text(table(found) + "\n", encoding="utf-8")
-    (args.out / f"{NAME}.png").write_bytes(draw(found))
+    responses = found_in(args.checkpoints)
+    (args.out / f"{NAME}.txt").write_text(table(responses) + "\n", encoding="utf-8")
+    (args.out / f"{NAME}.png").write_bytes(draw(responses))
 
 
 if __name__ == "__main__":

@@ -104,7 +104,6 @@ MAKERS: dict[str, list[tuple[Any, ...]]] = {
 }
 """The commands that make a good file or folder of each kind."""
 
-GO_ON = ("--allow-programs",)
 SEATED = ("--variant", "small_ships", "--deals", 2, "--threads", 1)
 LEARNT = ("train", "small_ships", "--preset", "smoke", "--decisions", 500, "--out", "learnt")
 OPENERS: dict[str, list[tuple[Any, ...]]] = {

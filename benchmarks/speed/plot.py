@@ -21,7 +21,7 @@ def draw(results: Results, path: str | Path) -> None:
         OSError: the file cannot be written.
     """
     figures = require("matplotlib.figure", "plot", "--plot")
-    bars = sorted(bars_of(results), key=lambda one: one.median)
+    bars = sorted(bars_of(results), key=lambda result: result.median)
     curves = {name: _curve(results, name) for name in CURVES}
     panels: list[tuple[float, Callable[[Any], None]]] = []
     if bars:
@@ -38,40 +38,40 @@ def draw(results: Results, path: str | Path) -> None:
 
 def bars_of(results: Results) -> list[Measured]:
     """The peers and what they are compared with; without peers, the rates of ours."""
-    rates = [one for one in results.measured.values() if one.case.unit == RATE]
-    peers = [one for one in rates if one.case.of_a_peer]
-    compared = {key for one in peers for key in one.case.compared_with}
-    return [one for one in rates if one.case.of_a_peer or one.case.key in compared or not peers]
+    rates = [result for result in results.measured.values() if result.case.unit == RATE]
+    peers = [result for result in rates if result.case.of_a_peer]
+    compared = {key for result in peers for key in result.case.compared_with}
+    return [result for result in rates if result.case.of_a_peer or result.case.key in compared or not peers]
 
 
 def _curve(results: Results, name: str) -> list[tuple[int, Measured]]:
-    points = [(key.rpartition("/"), one) for key, one in results.measured.items()]
-    return [(int(size), one) for (start, _, size), one in points if start == name]
+    points = [(key.rpartition("/"), result) for key, result in results.measured.items()]
+    return [(int(size), result) for (start, _, size), result in points if start == name]
 
 
 def draw_bars(axes: Any, bars: Sequence[Measured]) -> None:
     """Decisions per second, the fastest on top, with a line from the lowest to the highest repetition."""
     places = range(len(bars))
-    medians = [one.median for one in bars]
-    spread = [[one.median - min(one.values) for one in bars], [max(one.values) - one.median for one in bars]]
-    colours = [PEERS if one.case.of_a_peer else OURS for one in bars]
+    medians = [result.median for result in bars]
+    spread = [[result.median - min(result.values) for result in bars], [max(result.values) - result.median for result in bars]]
+    colours = [PEERS if result.case.of_a_peer else OURS for result in bars]
     axes.barh(places, medians, color=colours, xerr=spread, error_kw={"linewidth": 1})
-    axes.set_yticks(places, [_label(one) for one in bars], fontsize=8)
+    axes.set_yticks(places, [_label(result) for result in bars], fontsize=8)
     axes.bar_label(axes.containers[-1], [figure(value, RATE) for value in medians], padding=6, fontsize=8)
     axes.set_xscale("log")
     axes.set_xlim(right=5 * max(medians))
     axes.set_ylim(-0.7, len(bars) - 0.3)
     axes.set_xlabel("decisions per second (logarithmic)")
-    what = "Training" if any(one.case.key.startswith("train/") for one in bars) else "Random play"
+    what = "Training" if any(result.case.key.startswith("train/") for result in bars) else "Random play"
     axes.set_title(f"{what}, decisions per second: noms_env (green) and peers (grey)", fontsize=10)
 
 
-def _label(one: Measured) -> str:
-    group, _, rest = one.case.key.partition("/")
-    if one.case.of_a_peer:
-        return f"{group}: {one.case.text}"
+def _label(result: Measured) -> str:
+    group, _, rest = result.case.key.partition("/")
+    if result.case.of_a_peer:
+        return f"{group}: {result.case.text}"
     game = {"oh_hell": "down_up with ten cards", "games": rest, "seats": "down_up", "train": rest}.get(group, "small_ships")
-    return f"noms_env, {game}: {one.case.text}"
+    return f"noms_env, {game}: {result.case.text}"
 
 
 def draw_growth(axes: Any, curves: dict[str, list[tuple[int, Measured]]]) -> None:
@@ -79,8 +79,8 @@ def draw_growth(axes: Any, curves: dict[str, list[tuple[int, Measured]]]) -> Non
     for name, points in curves.items():
         if points:
             sizes = [size for size, _ in points]
-            axes.plot(sizes, [one.median for _, one in points], marker="o", label=CURVES[name])
-            lows, highs = [min(one.values) for _, one in points], [max(one.values) for _, one in points]
+            axes.plot(sizes, [result.median for _, result in points], marker="o", label=CURVES[name])
+            lows, highs = [min(result.values) for _, result in points], [max(result.values) for _, result in points]
             axes.fill_between(sizes, lows, highs, alpha=0.2)
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])

@@ -58,18 +58,18 @@ class Results:
     @property
     def control(self) -> list[float]:
         """All times of the control loop, in seconds."""
-        return [seconds for one in self.measured.values() for seconds in one.control]
+        return [seconds for result in self.measured.values() for seconds in result.control]
 
-    def ratios(self, one: Measured) -> dict[str, float]:
+    def ratios(self, result: Measured) -> dict[str, float]:
         """How many times as fast as this case those are that it is compared with."""
-        known = (key for key in one.case.compared_with if key in self.measured)
-        return {key: one.times_slower_than(self.measured[key]) for key in known}
+        known = (key for key in result.case.compared_with if key in self.measured)
+        return {key: result.times_slower_than(self.measured[key]) for key in known}
 
     def groups(self) -> dict[str, list[Measured]]:
         """The figures by group, in the order of measurement."""
         groups: dict[str, list[Measured]] = {}
-        for key, one in self.measured.items():
-            groups.setdefault(key.partition("/")[0], []).append(one)
+        for key, result in self.measured.items():
+            groups.setdefault(key.partition("/")[0], []).append(result)
         return groups
 
 
@@ -85,17 +85,17 @@ def as_json(results: Results) -> dict[str, Any]:
         "versions": versions(),
         "settings": dict(results.settings),
         "control": {"unit": "s"} | _summary(results.control),
-        "cases": {key: _case(one, results) for key, one in results.measured.items()},
+        "cases": {key: _case(result, results) for key, result in results.measured.items()},
         "bytes_per_table": dict(results.bytes_per_table),
         "missing": dict(results.missing),
     }
 
 
-def _case(one: Measured, results: Results) -> dict[str, Any]:
-    case = one.case
+def _case(result: Measured, results: Results) -> dict[str, Any]:
+    case = result.case
     head = {"text": case.text, "unit": case.unit, "peer": case.of_a_peer}
-    figures = {"values": one.values, "control": one.control} | _summary(one.values)
-    return head | figures | {"faster": results.ratios(one)}
+    figures = {"values": result.values, "control": result.control} | _summary(result.values)
+    return head | figures | {"faster": results.ratios(result)}
 
 
 def _summary(values: list[float]) -> dict[str, Any]:
@@ -145,12 +145,12 @@ def group_table(name: str, group: list[Measured], results: Results) -> Table:
     table.title, table.title_justify, table.title_style = TITLES.get(name, f"Peer: {name}"), "left", "bold"
     for column in table.columns[3:]:
         column.justify, column.no_wrap = "left", False
-    for one in group:
-        unit = one.case.unit
-        spread = f"{figure(min(one.values), unit)} to {figure(max(one.values), unit)}"
-        faster = "\n".join(f"{times(ratio)} {key}" for key, ratio in results.ratios(one).items())
-        middle = f"{figure(one.median, unit)}{'/s' if unit == RATE else ' ' + unit}"
-        table.add_row(one.case.key, middle, spread, faster, escape(one.case.text))
+    for result in group:
+        unit = result.case.unit
+        spread = f"{figure(min(result.values), unit)} to {figure(max(result.values), unit)}"
+        faster = "\n".join(f"{times(ratio)} {key}" for key, ratio in results.ratios(result).items())
+        middle = f"{figure(result.median, unit)}{'/s' if unit == RATE else ' ' + unit}"
+        table.add_row(result.case.key, middle, spread, faster, escape(result.case.text))
     return table
 
 

@@ -91,27 +91,27 @@ def score_rows(document: Mapping[str, Any], part: str) -> Table:
 
 def games_of(entries: Sequence[Scored]) -> list[str]:
     """The games that any of the entries has."""
-    return [name for name in GAMES if any(name in one.entry.games for one in entries)]
+    return [name for name in GAMES if any(name in result.entry.games for result in entries)]
 
 
 def has_all_games(entries: Sequence[Scored]) -> bool:
     """Whether any of the entries has all games of the protocol: what is over some of them compares with nothing."""
-    return any(one.entry.games == tuple(GAMES) for one in entries)
+    return any(result.entry.games == tuple(GAMES) for result in entries)
 
 
 def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
     """All entries: over all games where one has them all, and each game that one has."""
     of_all, games = ["all games", "mean", "least field"] if has_all_games(entries) else [], games_of(entries)
     rows = list[Row]()
-    for one in entries:
-        if not one.scores.get(part):
+    for result in entries:
+        if not result.scores.get(part):
             continue
-        scores = one.scores[part]["games"]
+        scores = result.scores[part]["games"]
         each = [f"{scores[name]['score']['value']:z.2f}" if name in scores else "" for name in games]
-        entry, budget, over = one.entry, one.entry.budget or "none", ["" for _ in of_all]
+        entry, budget, over = result.entry, result.entry.budget or "none", ["" for _ in of_all]
         if entry.games == tuple(GAMES):
-            means = (f"{one.all(what, part)['value']:z.2f}" for what in ("mean", "robustness"))
-            over = [interval(one.all("score", part)), *means]
+            means = (f"{result.all(what, part)['value']:z.2f}" for what in ("mean", "robustness"))
+            over = [interval(result.all("score", part)), *means]
         rows.append((entry.name, entry.track, budget, str(len(entry.seeds)), *over, *each))
     return ("entry", "track", "budget", "seeds", *of_all, *games), rows
 
@@ -120,9 +120,9 @@ SPEED = ("decisions", "wall time", "CPU time", "decisions/s", "processor")
 """What `speed_row` says."""
 
 
-def speed_row(one: Scored, games: Sequence[str]) -> Row | None:
+def speed_row(result: Scored, games: Sequence[str]) -> Row | None:
     """What the runs of an entry in some games took, on the mean of its runs; None if that is not known."""
-    paths = [one.folder / RUNS / name / str(seed) / RUN for name in games for seed in one.entry.seeds]
+    paths = [result.folder / RUNS / name / str(seed) / RUN for name in games for seed in result.entry.seeds]
     runs = [read_json(path, f"the run {path.parent} is not complete", RUN_PATTERN) for path in paths if path.exists()]
     if not runs:
         return None
@@ -134,16 +134,16 @@ def speed_row(one: Scored, games: Sequence[str]) -> Row | None:
 
 def speed_table(entries: Sequence[Scored]) -> Table:
     """What the runs of each entry took, on the mean of its runs."""
-    rows = ((one.name, speed_row(one, one.entry.games)) for one in entries)
+    rows = ((result.name, speed_row(result, result.entry.games)) for result in entries)
     return ("entry", *SPEED), [(name, *row) for name, row in rows if row is not None]
 
 
 def cross_table(entries: Sequence[Scored]) -> Table:
     """The mean points of a seed alone among another, of each entry and game."""
     games, rows = games_of(entries), list[Row]()
-    for one in entries:
-        if tables := one.scores.get("cross_play"):
-            rows.append((one.name, *(f"{tables[game]['gap']:+z.2f}" if game in tables else "" for game in games)))
+    for result in entries:
+        if tables := result.scores.get("cross_play"):
+            rows.append((result.name, *(f"{tables[game]['gap']:+z.2f}" if game in tables else "" for game in games)))
     return ("entry", *games), rows
 
 
@@ -158,28 +158,35 @@ def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None
             "over seeds and deals. Least field: the mean over the games of the score in the field that suits the entry least."
         )
     yield "Scores", says, score_table(entries), {}
-    if any(one.scores.get("search") for one in entries):
+    if any(result.scores.get("search") for result in entries):
         yield "Scores in fields that search", "The same in the fields that search.", score_table(entries, "search"), {}
-    whole = [one for one in entries if len(one.entry.games) > 1]
+    whole = [result for result in entries if len(result.entry.games) > 1]
     if whole:
-        games = {one.name: one.scores["core"]["games"].values() for one in whole}
+        games = {result.name: result.scores["core"]["games"].values() for result in whole}
         by_run = {name: [score for game in of_entry for score in game["seeds"]] for name, of_entry in games.items()}
         says = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
         yield "Performance profiles", says, None, {"profiles": draw_profiles(by_run)}
-    curves = {one.name: curves_of(one.entry, one.folder) for one in entries}
+    curves = {result.name: curves_of(result.entry, result.folder) for result in entries}
     curves = {name: of_games for name, of_games in curves.items() if of_games}
     if curves:
         says = "The mean of the seeds, and from the lowest to the highest of them."
         yield "Learning curves", says, speed_table(entries), {"curves": draw_curves(curves)}
-    if crossed := [one for one in entries if one.scores.get("cross_play")]:
+    if crossed := [result for result in entries if result.scores.get("cross_play")]:
         pictures = {
-            f"cross-play-{file_name(one.name)}": draw_cross_play(one.name, one.scores["cross_play"], one.entry.seeds)
-            for one in crossed
+            f"cross-play-{file_name(result.name)}": draw_cross_play(
+                result.name, result.scores["cross_play"], result.entry.seeds
+            )
+            for result in crossed
         }
         says = "Points a deal of a seed alone among another; the mean is below 0 where seeds have found different conventions."
         yield "Cross-play", says, cross_table(entries), pictures
-    for one in entries:
-        yield f"{one.name}: games and fields", one.entry.description, score_rows(one.scores, "core"), {}
+    for result in entries:
+        yield (
+            f"{result.name}: games and fields",
+            result.entry.description,
+            score_rows(result.scores, "core"),
+            {},
+        )
 
 
 def file_name(name: str) -> str:

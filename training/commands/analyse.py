@@ -72,15 +72,15 @@ def analyse(
     known = records_of(file, match, deal, seat)
     records = [record for record in known if is_chosen(record, match, deal, seat)]
     judge = judge_of(player, records[0])
-    found: list[list[Loss] | None] = []
+    losses: list[list[Loss] | None] = []
     with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
         for _, told in find_losses(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
-            found.append(None if told is None else [one for one in told if seat in (None, one.seat)])
+            losses.append(None if told is None else [loss for loss in told if seat in (None, loss.seat)])
             advance(1)
-    print_lines(all_lines(records, found, most, seat))
+    print_lines(all_lines(records, losses, most, seat))
     if html is not None:
         chosen = [is_chosen(record, match, deal, seat) for record in known]
-        write(html, page(known, Shown(seed=seed), Path(file).name, chosen, found))
+        write(html, page(known, Shown(seed=seed), Path(file).name, chosen, losses))
     return OK
 
 
@@ -102,31 +102,31 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
     with wrong_arguments():
         rules = make_rules(game(record["variant"]), record["seats"], record["options"])
         judge = name or f"search:{record['variant']}@0"
-        found = search_of(seat_players([judge], 1, rules)[0].player)
+        losses = search_of(seat_players([judge], 1, rules)[0].player)
         compile_players([judge], batches=False)
-        return found
+        return losses
 
 
-def all_lines(records: list[Record], found: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:
+def all_lines(records: list[Record], losses: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:
     """The biggest mistakes of each deal, and of several what was lost on the mean."""
-    for record, of_deal in zip(records, found, strict=True):
+    for record, of_deal in zip(records, losses, strict=True):
         yield from deal_lines(record, of_deal, most)
-    judged = [told for told in found if told is not None]
+    judged = [told for told in losses if told is not None]
     if len(judged) > 1:
         yield from ["", *summary_lines(by_seat_and_phase(judged, records[0]["seats"]), seat)]
 
 
-def deal_lines(record: Record, found: list[Loss] | None, most: int) -> list[str]:
+def deal_lines(record: Record, losses: list[Loss] | None, most: int) -> list[str]:
     """The biggest mistakes of a deal."""
     number = f"Match {record['match']}, deal {record['deal']}"
-    if found is None:
+    if losses is None:
         return ["", f"{number}: {NOT_JUDGED}"]
-    total = sum(one.points for one in found)
-    head = f"{number}: {count(len(found), 'decision')} with a choice, {total:.2f} points lost"
+    total = sum(loss.points for loss in losses)
+    head = f"{number}: {count(len(losses), 'decision')} with a choice, {total:.2f} points lost"
     lines = [
-        f"  {one.points:6.2f} ±{one.error:.2f}  step {one.step:<3} seat {one.seat} {one.phase} {one.taken}, better {one.best}"
-        + ("" if one.is_sure else "  (may be chance)")
-        for one in biggest(found, most)
+        f"  {loss.points:6.2f} ±{loss.error:.2f}  step {loss.step:<3} seat {loss.seat} {loss.phase} {loss.taken}, "
+        f"better {loss.best}" + ("" if loss.is_sure else "  (may be chance)")
+        for loss in biggest(losses, most)
     ]
     return ["", head, *lines]
 
@@ -135,8 +135,8 @@ def summary_lines(summed: dict[tuple[int, str], Estimate], seat: int | None) -> 
     """What the seats lost in a deal on the mean, phase by phase."""
     phases = list(dict.fromkeys(phase for _, phase in summed))
     table = new_table("points lost in a deal", *(phase or "all" for phase in phases))
-    for one in sorted({one for one, _ in summed}):
-        if seat in (None, one):
-            table.add_row(f"seat {one}", *(plus_minus(summed[one, phase], 2) for phase in phases))
+    for loss in sorted({loss for loss, _ in summed}):
+        if seat in (None, loss):
+            table.add_row(f"seat {loss}", *(plus_minus(summed[loss, phase], 2) for phase in phases))
     deals = next(iter(summed.values())).deals
     return [*table_lines(table), *([too_few(deals)] if deals < FEW else [])]

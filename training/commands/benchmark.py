@@ -147,30 +147,30 @@ def refusals() -> Iterator[None]:
         raise CommandError(str(error)) from error
 
 
-def games_of(given: Sequence[str]) -> tuple[str, ...]:
+def games_of(args: Sequence[str]) -> tuple[str, ...]:
     """The games that the words name, in the order of the protocol; CommandError if there is no such game."""
-    if tuple(given) == ALL:
+    if tuple(args) == ALL:
         return tuple(GAMES)
     with refusals():
-        for name in given:
+        for name in args:
             rules_of_game(name)
-    return tuple(name for name in GAMES if name in given)
+    return tuple(name for name in GAMES if name in args)
 
 
-def run(given: Run) -> int:
+def run(args: Run) -> int:
     """Train."""
-    if given.seeds < 1 or given.workers < 1:
-        raise CommandError(f"--seeds and --workers must be 1 or more, not {given.seeds} and {given.workers}")
+    if args.seeds < 1 or args.workers < 1:
+        raise CommandError(f"--seeds and --workers must be 1 or more, not {args.seeds} and {args.workers}")
     with refusals(), file_errors("cannot begin the entry"):
-        algorithm = algorithm_file(given.algorithm)
-        folder = Path(given.out) if given.out else Path("runs") / "benchmark" / algorithm.stem
-        seeds = tuple(range(1, given.seeds + 1))
-        entry = begin(folder, algorithm, games_of(given.games), seeds, given.budget)
+        algorithm = algorithm_file(args.algorithm)
+        folder = Path(args.out) if args.out else Path("runs") / "benchmark" / algorithm.stem
+        seeds = tuple(range(1, args.seeds + 1))
+        entry = begin(folder, algorithm, games_of(args.games), seeds, args.budget)
     left, decisions = runs_left(entry, folder), budget_of(entry.budget).decisions
     title = f"{entry.name}, {count(len(left), 'run')}"
     try:
         with progress_bar(title, "decisions", decisions and decisions * len(left)) as tick:
-            train_all(entry, folder, workers=given.workers, tick=tick)
+            train_all(entry, folder, workers=args.workers, tick=tick)
     except KeyboardInterrupt as error:
         raise CommandError("stopped by Ctrl-C; the same words do the runs that are left", STOPPED) from error
     except EntryError as error:  # any other error is one of the algorithm, and shows where
@@ -179,25 +179,25 @@ def run(given: Run) -> int:
     return OK
 
 
-def score(given: Score) -> int:
+def score(args: Score) -> int:
     """Play and score."""
-    check_run(0, given.threads, None)
-    if given.deals is not None and given.deals < 2:
-        raise CommandError(f"--deals must be 2 or more, not {given.deals}")
-    if given.ray and given.threads is not None:
+    check_run(0, args.threads, None)
+    if args.deals is not None and args.deals < 2:
+        raise CommandError(f"--deals must be 2 or more, not {args.deals}")
+    if args.ray and args.threads is not None:
         raise CommandError("give --threads or --ray, and not both")
-    entry = entry_to_score(given)
-    kept = given.folder if given.deals is None else given.folder / TRIAL
+    entry = entry_to_score(args)
+    kept = args.folder if args.deals is None else args.folder / TRIAL
     with refusals(), file_errors(f"cannot write in {kept}"):
         before = read_scores(kept)["parts"] if (kept / SCORES).exists() else []
-        parts = [part for part in PARTS if part in (*before, *given.parts)]
-        playing = cells_of_entry(entry, given.folder, parts, kept=kept, most=given.deals)
+        parts = [part for part in PARTS if part in (*before, *args.parts)]
+        playing = cells_of_entry(entry, args.folder, parts, kept=kept, most=args.deals)
         for part in parts:
-            play_part(given, f"{entry.name}, {part}", [one for one in playing if one.cell.field.part == part], kept)
-        document = scored(entry, [one.cell for one in playing])
+            play_part(args, f"{entry.name}, {part}", [planned for planned in playing if planned.cell.field.part == part], kept)
+        document = scored(entry, [planned.cell for planned in playing])
         write_scores(kept, document)
     show(document)
-    times, lost = read_times(kept), sum((one for each in playing for one in each.cell.lost.values()), Lost())
+    times, lost = read_times(kept), sum((planned for each in playing for planned in each.cell.lost.values()), Lost())
     print_lines(
         [
             *lost.sentences(entry.name),
@@ -208,17 +208,17 @@ def score(given: Score) -> int:
     return OK
 
 
-def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
+def play_part(args: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
     """Play what is missing of a part, and note what it took."""
     if not playing:
         return
-    compile_players({name for one in playing for name in one.names})
-    cells, began = [one.cell for one in playing], time.perf_counter()
+    compile_players({name for planned in playing for name in planned.names})
+    cells, began = [planned.cell for planned in playing], time.perf_counter()
     before = sum(cell.deals for cell in cells)
     try:
         with progress_bar(title, "deals", sum(cell.field.deals for cell in cells)) as tick:
-            threads = given.threads or os.cpu_count() or 1
-            ending, cpu = play_cells(playing, kept, threads=threads, on_ray=given.ray, tick=tick)
+            threads = args.threads or os.cpu_count() or 1
+            ending, cpu = play_cells(playing, kept, threads=threads, on_ray=args.ray, tick=tick)
     except WorkerError as error:
         raise CommandError(f"{error}; the same words go on") from error
     deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - began
@@ -227,55 +227,55 @@ def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) 
         raise CommandError("stopped by Ctrl-C; the same words go on", STOPPED)
 
 
-def entry_to_score(given: Score) -> Entry:
+def entry_to_score(args: Score) -> Entry:
     """The entry of the words, which is written if they name a player, or that of the folder."""
-    with refusals(), file_errors(f"cannot write in {given.folder}"):
-        if given.player is None:
-            entry, stray = read_entry(given.folder), options_given(given, OF_PLAYER)
+    with refusals(), file_errors(f"cannot write in {args.folder}"):
+        if args.player is None:
+            entry, stray = read_entry(args.folder), options_given(args, OF_PLAYER)
             if stray:
-                raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {given.folder} says it for itself")
+                raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {args.folder} says it for itself")
             return entry
         allow_programs()  # all players of this entry are the one that the command line names
-        name = given.name or given.folder.resolve().name
-        entry = Entry(name, given.track, given.player, games_of(given.games), given.seeds, given.budget)
-        if (given.folder / ENTRY).exists() and read_entry(given.folder) != entry:
-            raise CommandError(f"there is another entry in {given.folder}; take another folder, or leave --player away")
+        name = args.name or args.folder.resolve().name
+        entry = Entry(name, args.track, args.player, games_of(args.games), args.seeds, args.budget)
+        if (args.folder / ENTRY).exists() and read_entry(args.folder) != entry:
+            raise CommandError(f"there is another entry in {args.folder}; take another folder, or leave --player away")
         for game in entry.games:
-            entry.specs(given.folder, game)
-        write_entry(given.folder, entry)
+            entry.specs(args.folder, game)
+        write_entry(args.folder, entry)
     return entry
 
 
-def check(given: Check) -> int:
+def check(args: Check) -> int:
     """Check."""
-    check_run(given.seed or 0, given.threads, None)
-    if given.cells < 0:
-        raise CommandError(f"--cells must be 0 or more, not {given.cells}")
-    seed = secrets.randbits(31) if given.seed is None else given.seed
+    check_run(args.seed or 0, args.threads, None)
+    if args.cells < 0:
+        raise CommandError(f"--cells must be 0 or more, not {args.cells}")
+    seed = secrets.randbits(31) if args.seed is None else args.seed
     with refusals():
-        found, played = complaints(given.folder), list["Playing"]()
-        if not found and (given.all or given.cells):
-            played = sampled_cells(given.folder, None if given.all else given.cells, seed)
-            with progress_bar("played again", "deals", sum(one.cell.field.deals for one in played)) as tick:
+        wrong, played = complaints(args.folder), list["Playing"]()
+        if not wrong and (args.all or args.cells):
+            played = sampled_cells(args.folder, None if args.all else args.cells, seed)
+            with progress_bar("played again", "deals", sum(planned.cell.field.deals for planned in played)) as tick:
                 try:
-                    found = replayed(given.folder, played, given.threads or os.cpu_count() or 1, tick)
+                    wrong = replayed(args.folder, played, args.threads or os.cpu_count() or 1, tick)
                 except KeyboardInterrupt as error:
                     raise CommandError("stopped by Ctrl-C before the check was done", STOPPED) from error
-        left = [] if found else unchecked(given.folder, played)
-    print_lines([*found, *left])
-    verdict = "refused" if found else "accepted as far as can be checked here" if left else "accepted"
-    how = f"{count(len(played), 'cell')} played again" + ("" if given.all else f" (--seed {seed})")
-    print_lines([f"{given.folder}: {verdict}, {how}"])
-    return FOUND if found else OK
+        left = [] if wrong else unchecked(args.folder, played)
+    print_lines([*wrong, *left])
+    verdict = "refused" if wrong else "accepted as far as can be checked here" if left else "accepted"
+    amount = f"{count(len(played), 'cell')} played again" + ("" if args.all else f" (--seed {seed})")
+    print_lines([f"{args.folder}: {verdict}, {amount}"])
+    return FOUND if wrong else OK
 
 
-def report(given: Report) -> int:
+def report(args: Report) -> int:
     """Report."""
-    if not given.folders:
+    if not args.folders:
         raise CommandError("name the folder of at least one entry that is scored, such as entries/ppo")
     require("matplotlib", "plot", "noms benchmark report")
-    with refusals(), file_errors(f"cannot write in {given.out}"):
-        written = write_report(given.folders, given.out)
+    with refusals(), file_errors(f"cannot write in {args.out}"):
+        written = write_report(args.folders, args.out)
     print_lines([f"written to {written}"])
     return OK
 

@@ -127,10 +127,10 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
     if device_of((a, b)) == "cpu":
         compile_players((a.name, b.name))
-    found, is_stopped = play_all(a, b, rule_sets, measurement)
+    results, is_stopped = play_all(a, b, rule_sets, measurement)
     if measurement.json:
-        document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes((a, b)))
-        for of_game, (comparison, _) in zip(document["games"], found, strict=True):
+        document = as_json((measurement.a, measurement.b), results, measurement.tell, hashes((a, b)))
+        for of_game, (comparison, _) in zip(document["games"], results, strict=True):
             of_game["benchmark"] = benchmark_score(comparison, b)
         write_json(measurement.json, document)
     if is_stopped:
@@ -170,65 +170,65 @@ Found = tuple["Comparison", "Matches | None"]
 """The result of one game: on duplicate deals, and in whole matches if there were any."""
 
 
-def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Arguments) -> tuple[list[Found], bool]:
+def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Arguments) -> tuple[list[Found], bool]:
     """Play and print game after game; CommandError if it is stopped before the first figures.
 
     Returns:
         The results, and whether Ctrl-C ended it.
     """
-    began, found = time.monotonic(), list[Found]()
+    began, results = time.monotonic(), list[Found]()
     for number, rules in enumerate(rule_sets):
-        until = None if given.minutes is None else began + 60 * given.minutes * (number + 1) / len(rule_sets)
+        until = None if args.minutes is None else began + 60 * args.minutes * (number + 1) / len(rule_sets)
         try:
-            one, is_stopped = play_one(a, b, rules, given, until)
+            result, is_stopped = play_one(a, b, rules, args, until)
         except NothingPlayedError as nothing:
             is_over_time = nothing.ending == "time"
-            if not found and is_over_time:
+            if not results and is_over_time:
                 raise CommandError("--minutes is too short: not even two deals were done") from nothing
-            if not found:
+            if not results:
                 raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing
             if not is_over_time:
-                return found, True
+                return results, True
             print_lines([f"{rules.variant.name}, {rules.seats} seats: not even two deals were done in time"])
             continue
-        found.append(one)
+        results.append(result)
         if is_stopped:
-            return found, True
-    return found, False
+            return results, True
+    return results, False
 
 
-def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: float | None) -> tuple[Found, bool]:
+def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Found, bool]:
     """Play and print one game, and say whether Ctrl-C ended it."""
     title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
-    share = 1.0 if given.matches == 0 else DEALS_SHARE
+    share = 1.0 if args.matches == 0 else DEALS_SHARE
     for_deals = None if until is None else began + share * (until - began)
-    threads = given.threads or os.cpu_count() or 1
-    how: dict[str, Any] = {
-        "seed": given.seed,
-        "deal_set": deals_of(given.deal_set, given.salt),
+    threads = args.threads or os.cpu_count() or 1
+    settings: dict[str, Any] = {
+        "seed": args.seed,
+        "deal_set": deals_of(args.deal_set, args.salt),
         "threads": threads,
     }
-    names = given.line_ups or LINE_UPS
-    with progress_bar(title, "deals", given.most_deals if given.minutes is None else None) as tick:
-        comparison = compare(rules, a, b, given.most_deals, until=for_deals, names=names, tick=tick, **how)
+    names = args.line_ups or LINE_UPS
+    with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
+        comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)
     seconds, matches, ending = time.monotonic() - began, None, comparison.ending
-    number = comparison.deals // DEALS_A_MATCH if given.matches is None else given.matches
-    if ending != "ctrl-c" and number >= 2 and given.has_matches:
+    number = comparison.deals // DEALS_A_MATCH if args.matches is None else args.matches
+    if ending != "ctrl-c" and number >= 2 and args.has_matches:
         try:
             with progress_bar(title, "matches", number) as tick:
-                matches = compare_matches(rules, a, b, number, until=until, tick=tick, **how)
+                matches = compare_matches(rules, a, b, number, until=until, tick=tick, **settings)
             ending = matches.ending
         except NothingPlayedError as nothing:
             ending = nothing.ending
     more = score_sentences(comparison, benchmark_score(comparison, b))
-    print_comparison(terminal(), comparison, matches, seconds, given.tell, more)
+    print_comparison(terminal(), comparison, matches, seconds, args.tell, more)
     return (comparison, matches), ending == "ctrl-c"
 
 
 def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | None:
     """The score of A in the field that B makes, with its 95 % interval; None if the benchmark has no such field."""
     field = field_of(comparison.rules, b.name, b.sha256)
-    if field is None or ALONE not in [one.name for one in comparison.line_ups]:
+    if field is None or ALONE not in [result.name for result in comparison.line_ups]:
         return None
     scale, points = references()[comparison.rules.variant.name][field.name], comparison.estimate(ALONE)
     scores = {name: scale.score(value) for name, value in (("value", points.mean), ("low", points.low), ("high", points.high))}
