@@ -111,6 +111,26 @@ def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: p
         extras.require("PIL", "render")
 
 
+HELP_WITHOUT_EXTRAS = """
+import sys
+
+class Missing:
+    def find_spec(name, *_):
+        if name.partition(".")[0] in sys.argv:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing)
+from noms_training import cli
+for command in cli.COMMANDS:
+    assert cli.main([command, "--help"]) == 0
+"""
+
+
+def test_help_needs_no_extra() -> None:
+    libraries = ["PIL", "h11", "jinja2", "matplotlib", "pyarrow", "resvg_py", "starlette", "tensorboard", "torch", "uvicorn"]
+    subprocess.run([sys.executable, "-c", HELP_WITHOUT_EXTRAS, *libraries, "websockets"], check=True, capture_output=True)
+
+
 @pytest.mark.parametrize(
     ("given", "options"),
     [

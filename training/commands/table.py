@@ -18,11 +18,9 @@ from noms_env._files import read_file, write_atomically
 from ..agents.registry import agent_spec
 from ..extras import require
 from ..options import OFF, by_default
-from ..play.browser.connections import server_of
 from ..play.browser.hall import Hall
 from ..play.browser.lobby import Lobby
-from ..play.browser.messages import Limits
-from ..play.browser.server import LOOPBACK, application
+from ..play.browser.messages import LOOPBACK, Limits
 from .common import OK, CommandError, file_errors, wrong_arguments
 
 HOME = "127.0.0.1"
@@ -102,6 +100,9 @@ def kept_token(folder: Path) -> str:
 
 def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits, opens: bool = False) -> int:
     """Serve the tables of a folder until Ctrl-C, and open the page if wished; CommandError if nothing can listen there."""
+    from ..play.browser.connections import server_of  # here, since the server's libraries are an extra
+    from ..play.browser.server import application  # likewise
+
     is_local = host in LOOPBACK
     token = None if is_local else kept_token(folder)
     name = f"[{host}]" if ":" in host else host

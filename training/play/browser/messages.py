@@ -12,6 +12,8 @@ from noms_env.core.messages import clean_name
 
 from .live import SPEEDS, RefusedError
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+"""Hosts of this machine."""
 MOST_TEXT = 200
 """Letters of a text within a message."""
 MOST_NAME = 40

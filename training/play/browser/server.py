@@ -28,11 +28,10 @@ from .gallery import states
 from .hall import Hall
 from .live import RefusedError
 from .looker import SEND_SECONDS, Looker
-from .messages import Allowance, parse_message
+from .messages import LOOPBACK, Allowance, parse_message
 from .page import ASSETS, font_faces
 from .room import Room
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """A socket that has not said by then to which table it belongs is closed."""
