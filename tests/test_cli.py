@@ -113,13 +113,13 @@ def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: p
 
 HELP_WITHOUT_EXTRAS = """
 import sys
+from importlib.machinery import PathFinder
 
-class Missing:
-    def find_spec(name, *_):
-        if name.partition(".")[0] in sys.argv:
-            raise ModuleNotFoundError(name)
+class WithoutExtras(PathFinder):
+    def find_spec(name, path=None, target=None):
+        return None if name.partition(".")[0] in sys.argv else PathFinder.find_spec(name, path, target)
 
-sys.meta_path.insert(0, Missing)
+sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutExtras
 from noms_training import cli
 for command in cli.COMMANDS:
     assert cli.main([command, "--help"]) == 0
