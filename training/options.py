@@ -45,6 +45,17 @@ def parse_options(given: Iterable[str]) -> dict[str, Any]:
     return options
 
 
+def parse_held_out(words: Iterable[str]) -> dict[str, list[Any]]:
+    """The values of `name=value` words by name; ValueError if one is not of this form."""
+    values: dict[str, list[Any]] = {}
+    for text in words:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ValueError(f"--held-out wants NAME=VALUE, such as half=floor, not {text!r}")
+        values.setdefault(name, []).append(parse_value(value))
+    return values
+
+
 def parse_value(text: str) -> Any:
     """A value from JSON (or Python's True, False, None), or else the word itself."""
     if text in PYTHON_WORDS:

@@ -17,6 +17,7 @@ The modules are imported when a player is made, and named by strings, since poli
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -327,8 +328,43 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
     return [adapted[id(player)] for player in players]
 
 
+class AnyOptions(tuple[Rules, ...]):
+    """The rules by which a policy for any options is measured. All rules of its games, at seats that it knows, are in it.
+
+    Attributes:
+        trained: all rules that it was trained with.
+        options: those that it sees.
+    """
+
+    trained: tuple[Rules, ...]
+    options: frozenset[str]
+
+    @classmethod
+    def of(cls, rule_sets: Iterable[Rules], drawn: Iterable[Rules], options: Iterable[str]) -> AnyOptions:
+        """Those of a policy; arguments as in `PolicyInfo`."""
+        made = cls(rule_sets)
+        made.trained, made.options = (*made, *drawn), frozenset(options)
+        return made
+
+    def __contains__(self, rules: object) -> bool:
+        tables = ((own.variant.name, own.seats) for own in self.trained)
+        return isinstance(rules, Rules) and (rules.variant.name, rules.seats) in tables
+
+    def unknown(self, rules: Rules) -> list[str]:
+        """The options, as NAME=VALUE, with values that training did not contain; a number between two that it did is known."""
+        of_game = [own.options for own in self.trained if own.variant.name == rules.variant.name]
+        names = [option.name for option in rules.variant.options if option.name in self.options | {"hand_size"}]
+        return [f"{name}={rules.options[name]}" for name in names if not _is_known(rules.options[name], name, of_game)]
+
+
+def _is_known(value: Any, name: str, trained: Sequence[Mapping[str, Any]]) -> bool:
+    values = [options[name] for options in trained]
+    numbers = [number for number in values if type(number) is int]
+    return value in values or (type(value) is int and len(numbers) > 0 and min(numbers) < value < max(numbers))
+
+
 def check_rules(name: str, trained: Sequence[Rules] | None, rules: Rules) -> None:
-    """Refuse a policy at a table that it was not trained for.
+    """Refuse a policy at a table that it was not trained for; warn if it plays there with options that it has not seen.
 
     Args:
         name: of the player, for the message.
@@ -339,6 +375,8 @@ def check_rules(name: str, trained: Sequence[Rules] | None, rules: Rules) -> Non
         ValueError: it was trained for others.
     """
     if trained is None or rules in trained:
+        if isinstance(trained, AnyOptions) and (unknown := trained.unknown(rules)):
+            warnings.warn(f"{name} was not trained with {', '.join(unknown)} in {rules.variant.name}", stacklevel=2)
         return
     games = ", ".join(dict.fromkeys(f"{own.variant.name} with {own.seats} seats" for own in trained))
     same = any((own.variant.name, own.seats) == (rules.variant.name, rules.seats) for own in trained)

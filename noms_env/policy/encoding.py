@@ -39,6 +39,7 @@ class Encoding:
 
     Attributes:
         rule_sets: the rules.
+        drawn: further rules, see `make_encoding`.
         index: int16, shape (24, n_features): per order of the suits, the byte that each feature looks at.
         value: int16, shape (24, n_features): the value that it is compared with, or `COPY`.
         scale: float32, shape (n_features,): what a network sees is `feature * scale`.
@@ -51,11 +52,12 @@ class Encoding:
         options: names of the bytes of the section `choices` that are features.
         card_features: whether some features are card features, and `index` so reaches behind the observation.
         trick_features: the same of trick features.
-        rules: `rules_lookup.rules_rows`.
+        rules: `rules_lookup.rules_rows`; none where the tables may have any options.
         digest: SHA-256 of all of this: networks with equal digests read the same features.
     """
 
     rule_sets: tuple[Rules, ...]
+    drawn: tuple[Rules, ...]
     index: np.ndarray = field(repr=False, compare=False)
     value: np.ndarray = field(repr=False, compare=False)
     scale: np.ndarray = field(repr=False, compare=False)
@@ -197,6 +199,7 @@ def make_encoding(
     card_features: bool = False,
     options: Sequence[str] | None = None,
     trick_features: bool = False,
+    drawn: Sequence[Rules] = (),
 ) -> Encoding:
     """The features for tables of some rules.
 
@@ -206,12 +209,16 @@ def make_encoding(
         options: which bytes of the section `choices` are among them (names as in `choice_names`): those that a policy was
             trained with, so that an option declared later changes nothing; all in which the tables differ when None.
         trick_features: whether what a player works out about the trick is among them.
+        drawn: further rules that were drawn for training. With some, a table may have any options: no feature counts as
+            constant there, and no table is refused.
 
     Raises:
         ValueError: there are none.
     """
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
+    own, drawn = tuple(rule_sets), tuple(drawn)
+    rule_sets = own + drawn
     options = inputs.differing_options(rule_sets) if options is None else tuple(options)
     tables, parts = inputs.Tables(rule_sets), list(inputs.features_of(rule_sets, options))
     parts += card_features_of(tables) if card_features else ()
@@ -230,7 +237,8 @@ def make_encoding(
     for name, array in sorted(arrays.items()):
         digest.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
     return Encoding(
-        tuple(rule_sets),
+        own,
+        drawn,
         **arrays,
         holders=tables.seats - 1 + inputs.has_stock(rule_sets),
         cards=len(tables.cards),
@@ -238,7 +246,7 @@ def make_encoding(
         options=options,
         card_features=card_features,
         trick_features=trick_features,
-        rules=rules_rows(rule_sets),
+        rules=rules_rows(() if drawn else own),
         digest=digest.hexdigest(),
     )
 

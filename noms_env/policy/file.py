@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -24,6 +24,7 @@ from noms_env._files import open_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.observation.features import differing_options
 from noms_env.observation.layout import layout_digest
+from noms_env.players.registry import AnyOptions
 from noms_env.policy import attention
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.inference import shapes_of
@@ -48,8 +49,8 @@ TYPES = {
     **{"card_features": bool, "trick_features": bool, "options": list},
 }
 """The entries of the document that stand in a `PolicyInfo` as they are (options as a tuple)."""
-FIELDS = {*TYPES, "format", "rules", "environment", "layout", "encoding", "network", "sha256"}
-ADDED = {"trick_features": False}
+FIELDS = {*TYPES, "format", "rules", "drawn", "environment", "layout", "encoding", "network", "sha256"}
+ADDED: dict[str, Any] = {"trick_features": False, "drawn": []}
 """Entries that older files lack, and what they then are."""
 FORMER = "rule_based_prior"
 """An entry of older files: false, or the network had an input that is there no more."""
@@ -65,6 +66,7 @@ class PolicyInfo:
 
     Attributes:
         rule_sets: the rules of the tables on which it was trained.
+        drawn: further rules, drawn at random for its training; with some it plays its games under any options.
         network: its sizes, see `NETWORKS` (`scorer_width` is 0 of older files), and its `kind` if that is not `mlp`.
         training: the configuration of the training run, plain values.
         seed: of the training run.
@@ -88,15 +90,21 @@ class PolicyInfo:
     card_features: bool = False
     trick_features: bool = False
     options: tuple[str, ...] = None  # type: ignore[assignment]
+    drawn: tuple[Rules, ...] = ()
 
     def __post_init__(self) -> None:
         if self.options is None:
-            object.__setattr__(self, "options", differing_options(self.rule_sets))
+            object.__setattr__(self, "options", differing_options(self.rule_sets + self.drawn))
 
     @property
     def encoding(self) -> Encoding:
         """What its network sees."""
-        return make_encoding(self.rule_sets, self.card_features, self.options, self.trick_features)
+        return make_encoding(self.rule_sets, self.card_features, self.options, self.trick_features, self.drawn)
+
+    @property
+    def playable(self) -> tuple[Rules, ...]:
+        """The rules of the tables that it can sit at: `AnyOptions` where they were drawn."""
+        return AnyOptions.of(self.rule_sets, self.drawn, self.options) if self.drawn else self.rule_sets
 
 
 def parameter_shapes(encoding: Encoding, network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -137,9 +145,8 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     _check_tensors(arrays, parameter_shapes(encoding, info.network), "the policy")
     document = {
         "format": FORMAT,
-        "rules": [
-            {"variant": rules.variant.name, "seats": rules.seats, "options": given_options(rules)} for rules in info.rule_sets
-        ],
+        "rules": _entries(info.rule_sets),
+        **({"drawn": _entries(info.drawn)} if info.drawn else {}),
         **{name: getattr(info, name) for name in TYPES},
         "score": None if info.score is None else float(info.score),
         "options": list(info.options),
@@ -150,6 +157,10 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     }
     document["sha256"] = _digest(document, arrays)
     write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
+
+
+def _entries(rule_sets: Sequence[Rules]) -> list[dict[str, Any]]:
+    return [{"variant": rules.variant.name, "seats": rules.seats, "options": given_options(rules)} for rules in rule_sets]
 
 
 def _text(document: Mapping[str, Any]) -> str:
@@ -276,12 +287,13 @@ def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
     unknown = sorted(set(values["options"]) - set(choice_names()))
     if unknown:
         raise PolicyFileError(f"{file} names the option {unknown[0]!r}, which this version of noms-env does not have")
-    return PolicyInfo(_rule_sets(file, document["rules"]), _network(file, document["network"]), **values)
+    rule_sets, drawn = _rule_sets(file, document["rules"], 1), _rule_sets(file, document["drawn"], 0)
+    return PolicyInfo(rule_sets, _network(file, document["network"]), **values, drawn=drawn)
 
 
-def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
+def _rule_sets(file: Path, entries: Any, least: int) -> tuple[Rules, ...]:
     keys = {"variant", "seats", "options"}
-    is_list = isinstance(entries, list) and 1 <= len(entries) <= MAX_RULES and all(isinstance(one, dict) for one in entries)
+    is_list = isinstance(entries, list) and least <= len(entries) <= MAX_RULES and all(isinstance(one, dict) for one in entries)
     if not is_list or not all(set(one) == keys and isinstance(one["options"], dict) for one in entries):
         raise PolicyFileError(f"{file} does not say for which games its policy was trained")
     try:

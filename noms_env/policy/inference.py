@@ -72,7 +72,8 @@ class Forward:
     Attributes:
         first: float32, shape (padded width / PANEL, n, PANEL): weights with scales folded in, of copied features, then of
             one-hot ones.
-        first_bias: float32, shape (rule_sets, padded width): with the features that are constant at a table.
+        first_bias: float32, shape (rule_sets, padded width): with the features that are constant at a table; a single row
+            where a table may have any options.
         layers: float32, shape (blocks, padded width / PANEL, width, PANEL).
         head: float32, shape (padded outputs / PANEL, width, PANEL): of the choices, then of the scorer's context.
         biases: float32, shape (blocks, padded width): of the blocks.
@@ -111,7 +112,7 @@ class Forward:
         first, first_bias, blocks, weight, head_bias = folded_layers(encoding, exact)
         layers, biases = [as_panels(layer) for layer, _ in blocks], [bias for _, bias in blocks]
         width = len(first)
-        known, of_rules = _follow_from_rules(encoding, encoding.rules)
+        known, of_rules = _follow_from_rules(encoding)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
         return cls(
             encoding.rules,
@@ -183,8 +184,11 @@ def _copies(index: np.ndarray, size: int) -> np.ndarray:
     return copies
 
 
-def _follow_from_rules(encoding: Encoding, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _follow_from_rules(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
     """Which features are constant at a table, bool, shape (n_features,), and their values, shape (rule_sets, so many)."""
+    rules = encoding.rules
+    if len(rules) == 0:
+        return np.zeros(encoding.n_features, np.bool_), np.zeros((1, 0))
     seen = np.zeros((len(rules), OBSERVATION_SIZE), np.uint8)
     seen[:, CHOICES : CHOICES + NUM_CHOICES] = rules[:, :NUM_CHOICES]
     seen[:, SEATS] = rules[:, NUM_CHOICES]

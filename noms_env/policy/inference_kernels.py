@@ -143,7 +143,7 @@ def judge(seen, legal, legal_count, rules, actions):
     if legal_count == 0:
         return 0, FINE
     number = number_of_rules(seen, rules)
-    if number == len(rules):
+    if number == len(rules) and len(rules) > 0:
         return 0, OTHER_RULES
     known_count = 0
     for k in range(actions.shape[1]):

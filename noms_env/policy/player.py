@@ -56,6 +56,7 @@ class PolicyPlayer:
             ValueError: the temperature is below 0 or infinite.
         """
         self.info, self.encoding, self.temperature = info, encoding, _checked_temperature(temperature)
+        self._playable = info.playable
         with np.errstate(over="ignore", invalid="ignore"):
             self.forward: Forward | AttentionForward
             if kind_of(info.network) == "attention":
@@ -101,8 +102,8 @@ class PolicyPlayer:
 
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
-        """The rules of the tables that it can sit at."""
-        return self.info.rule_sets
+        """The rules of the tables that it can sit at; a policy for any options is measured by these."""
+        return self._playable
 
     def act(
         self,

@@ -76,7 +76,7 @@ class Tokens:
         pairs = zip(encoding.index[IDENTITY].tolist(), encoding.value[IDENTITY].tolist(), strict=True)
         place_of = {pair: k for k, pair in enumerate(pairs)}
         cards = [int(choice) for choice in encoding.choices if choice < CARDS]
-        seats = max(rules.seats for rules in encoding.rule_sets)
+        seats = max(rules.seats for rules in encoding.rule_sets + encoding.drawn)
         starts = [START["hand"], *(START["played"] + CARD_BYTES * seat for seat in range(seats))]
         starts += [START[name] for name in ("trick_of", "exposed", "previous_deal")] + [*map(section_start, range(SECTIONS))]
         keys = [start for start in starts if (start + cards[0], COPY) in place_of]

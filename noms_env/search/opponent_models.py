@@ -86,7 +86,7 @@ def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
         other = load_player(opponents)
     except ValueError as error:
         raise ValueError(f"opponents must be {', '.join(models)}, or a policy: {error}") from None
-    if not isinstance(other, PolicyPlayer) or not set(policy.rule_sets) <= set(other.rule_sets):
+    if not isinstance(other, PolicyPlayer) or not all(rules in other.rule_sets for rules in policy.rule_sets):
         raise ValueError(f"opponents must be {', '.join(models)}, or a policy for the same games, which {opponents} is not")
     if other.temperature != 1:
         raise ValueError(f"opponents are taken to draw their actions: {opponents.rpartition('@')[0]}, and not {opponents}")

@@ -139,7 +139,7 @@ def test_kept_arrays_fit_together() -> None:
 
 
 def test_parts_are_joined_with_tables_of_their_own() -> None:
-    (worker,) = make_workers(make_rule_sets(["down_up"]), 24, 1, TrainConfig(("down_up",), seed=1), rank=0)
+    (worker,) = make_workers(make_rule_sets(["down_up"]), 0, 24, 1, TrainConfig(("down_up",), seed=1), rank=0)
     learner = make_learner(worker.rule_sets)
     part = worker.play(0, learner, np.random.default_rng(0))
     nothing, rule_set = part._replace(steps=[]), torch.zeros(72, dtype=torch.int64)

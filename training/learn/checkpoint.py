@@ -440,6 +440,8 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
     config = run.config
     info = PolicyInfo(
         rule_sets=run.encoding.rule_sets,
+        drawn=run.encoding.drawn,
+        options=run.encoding.options,
         network=config.network.sizes(),
         training=json.loads(json.dumps(config.as_dict())),
         seed=config.seed,

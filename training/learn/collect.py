@@ -36,8 +36,10 @@ from .opponents import draw_seating
 
 FIRST_IN_MATCHES = 1 << 31
 """Number of the first table at which matches are played; the tables of single deals have lower numbers."""
-TRIAL_TABLES = 64
-"""Tables for each of the rules, from whose deals the number of tables is found."""
+TRIAL_TABLES, MOST_TRIAL_TABLES = 64, 4096
+"""Tables for each of the rules, from whose deals the number of tables is found, and for all together."""
+DRAWN_SHARE = 0.7
+"""Of the tables of each game, for rules that were drawn."""
 
 
 @dataclass
@@ -219,11 +221,13 @@ class Worker:
     Attributes:
         pool: the tables.
         rule_sets: all rules of the run.
+        watched: how many of them, the first, have figures of behaviour.
         number: unlike those of all other workers of the run, in all processes.
     """
 
     pool: TablePool
     rule_sets: Sequence[Rules]
+    watched: int
     number: int
 
     def play(
@@ -257,7 +261,7 @@ class Worker:
     def _behaviour(self, learns: np.ndarray) -> dict[str, Tally]:
         """What the learner did, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
         found = {}
-        for number in np.unique(self.pool.rule_set):
+        for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.watched]):
             own, rules = np.flatnonzero(self.pool.rule_set == number), self.rule_sets[number]
             found[label(rules)] = count_deals(self.pool.batch.tables[own].view(np.recarray), rules, learns[own])
         return found
@@ -323,7 +327,7 @@ def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Gener
 
 def tables_for(decisions: float, rule_sets: Sequence[Rules], seed: int, learner: PolicyLearner) -> int:
     """Tables whose deals make about so many decisions, from some deals of a policy, which is not privileged."""
-    tables = TRIAL_TABLES * len(rule_sets)
+    tables = max(min(TRIAL_TABLES * len(rule_sets), MOST_TRIAL_TABLES), len(rule_sets))
     pool = TablePool(rule_sets, range(len(rule_sets)), tables, seed=seed)
     pool.deal(0, draw_sizes(pool, rule_sets, learner.rng))
     play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
@@ -331,13 +335,26 @@ def tables_for(decisions: float, rule_sets: Sequence[Rules], seed: int, learner:
     return round(decisions / max(made, 1))
 
 
+def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:
+    """How many of the tables each of the rules gets, in proportion: as many, or `DRAWN_SHARE` of each game's for drawn ones.
+
+    The last `drawn` of the rules are those.
+    """
+    if not drawn:
+        return [1.0] * len(rule_sets)
+    own = len(rule_sets) - drawn
+    kinds = [(rules.variant.name, number >= own) for number, rules in enumerate(rule_sets)]
+    return [(DRAWN_SHARE if kind[1] else 1 - DRAWN_SHARE) / kinds.count(kind) for kind in kinds]
+
+
 def make_workers(
-    rule_sets: Sequence[Rules], tables: int, threads: int, config: TrainConfig, rank: int, device: Device = "cpu"
+    rule_sets: Sequence[Rules], drawn: int, tables: int, threads: int, config: TrainConfig, rank: int, device: Device = "cpu"
 ) -> Iterator[Worker]:
     """For each thread one worker with single deals and one with matches, as far as there are such.
 
     Args:
-        rule_sets: the rules of the tables; each gets as many.
+        rule_sets: the rules of the tables.
+        drawn: how many of them, the last, were drawn; see `weights_of`.
         tables: of each process.
         threads: of each process.
         config: of the run.
@@ -350,6 +367,7 @@ def make_workers(
     least = threads * len(rule_sets)
     if tables < least:
         raise ValueError(f"tables must be at least {least}: one for each game and number of seats in each of {threads} threads")
+    weights = weights_of(rule_sets, drawn)
     in_matches = [config.curriculum.matches if rules.variant.deals_depend else 0.0 for rules in rule_sets]
     first = rank * tables
     for thread in range(threads):
@@ -358,11 +376,11 @@ def make_workers(
             numbers = [number for number, share in enumerate(shares) if share > 0]
             if not numbers:
                 continue
-            wanted = [shares[number] for number in numbers]
+            wanted = [weights[number] * shares[number] for number in numbers]
             pool = TablePool(
                 [rule_sets[number] for number in numbers],
                 numbers,
-                max(round(own * sum(wanted) / len(rule_sets)), len(numbers)),
+                max(round(own * sum(wanted) / sum(weights)), len(numbers)),
                 seed=config.seed,
                 first_table=first + kind * FIRST_IN_MATCHES,
                 in_matches=bool(kind),
@@ -370,7 +388,7 @@ def make_workers(
                 shares=wanted,
                 device=device,
             )
-            yield Worker(pool, rule_sets, (rank * threads + thread) * 2 + kind)
+            yield Worker(pool, rule_sets, len(rule_sets) - drawn, (rank * threads + thread) * 2 + kind)
         first += own
 
 

@@ -282,7 +282,7 @@ class _Tables:
     def _behaviour(self, learns: Tensor) -> dict[str, Tally]:
         """What the learner did at some of the tables, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
         found = {}
-        for number in np.unique(self.pool.rule_set):
+        for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.worker.watched]):
             own, rules = np.flatnonzero(self.pool.rule_set == number)[:WATCHED], self.rule_sets[number]
             tables = self.batch.save(own)
             found[label(rules)] = count_deals(tables, rules, learns[torch.from_numpy(own).to(learns.device)].cpu().numpy())

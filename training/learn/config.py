@@ -192,6 +192,9 @@ class TrainConfig(_Checked):
         variants: The games; several make one policy for all of them.
         seats: Numbers of seats, each for every game that allows it.
         option: An option of the games, NAME=VALUE, for every game that has it; may be given several times.
+        drawn_rules: For a policy that plays under any options: besides the run's own rules it learns from every number of
+            seats, every option alone, and so many random mixes of options a game. It is measured on the run's own rules.
+        held_out: Values of options, NAME=VALUE, that are never drawn.
         initial_policy: Policy to start from, by file, folder or name, trained for the games of the run; `noms train` gives
             the network that policy's size and features. The new policy is for all tables of the initial one and of the run.
         seed: Random seed, 0 to 2**63 - 1, of the deals, the initial weights and everything else.
@@ -222,6 +225,8 @@ class TrainConfig(_Checked):
     variants: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT ...", help_behavior_hint="")]
     seats: Annotated[tuple[int, ...], by_default("each game's usual number")] = ()
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    drawn_rules: Annotated[int, Between(0, 100), by_default("none")] = 0
+    held_out: Annotated[tuple[str, ...], by_default("none", "NAME=VALUE ...")] = ()
     initial_policy: Annotated[str, by_default("start untrained")] = ""
     seed: Annotated[int, Between(0, 2**63 - 1)] = 0
     decisions: Annotated[int, Between(1, 10**15)] = 6_000_000

@@ -47,7 +47,7 @@ def prepared(config: TrainConfig) -> Iterator[Trainer]:
         run = Trainer(config, processes)
         try:
             for player in (*run.panel(), *run.players.values()):
-                for rules in run.rule_sets:
+                for rules in run.all_rules:
                     player.check(rules)
             yield run
         finally:
@@ -235,7 +235,7 @@ class Evaluator:
         points = _points(metrics)
         by_rules = [
             np.mean([value for name, value in points.items() if name.split("/")[1] == rules]) / scale
-            for rules, scale in zip(self.run.labels, self.run.reward_scale.scale.tolist(), strict=True)
+            for rules, scale in zip(self.run.labels, self.run.reward_scale.scale.tolist(), strict=False)
         ]
         return float(np.mean(by_rules))
 

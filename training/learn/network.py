@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
+from noms_env.observation.features import differing_options
 from noms_env.policy.encoding import CARDS, Encoding, make_encoding
 from noms_env.policy.file import read_info, read_policy
 from noms_env.policy.player import policy_file_of
@@ -32,6 +33,7 @@ from noms_env.variants import Rules
 
 from .attention import AttentionTrunk
 from .config import ActorConfig, NetworkConfig, TrainConfig
+from .draw_rules import BETWEEN_DEALS
 from .fused import add_and_normalise
 from .sparse import first_layer
 
@@ -343,25 +345,35 @@ ILLEGAL = -1e9
 """Finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
 
 
-def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules]) -> Encoding:
+def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence[Rules] = ()) -> Encoding:
     """What the networks of a run see: the features of all tables that it, or its initial policy, is for.
 
     Args:
         config: of the run.
         rule_sets: of its tables.
+        drawn: further rules of its tables, drawn at random.
 
     Raises:
         PolicyFileError: there is no such initial policy, or the file holds none that can be used here.
         ValueError: the initial policy does not know all these games.
     """
+    kinds = {"card_features": config.card_features, "trick_features": config.trick_features}
     if not config.initial_policy:
-        return make_encoding(rule_sets, config.card_features, trick_features=config.trick_features)
-    known = read_info(policy_file_of(config.initial_policy)).rule_sets
+        return make_encoding(rule_sets, options=seen_options(rule_sets, drawn), drawn=drawn, **kinds)
+    info = read_info(policy_file_of(config.initial_policy))
+    known = info.rule_sets
     if not {rules.variant for rules in rule_sets} <= {rules.variant for rules in known}:
         games = ", ".join(sorted({rules.variant.name for rules in known}))
         raise ValueError(f"an initial policy must be for the games of the run; {config.initial_policy} was trained for {games}")
-    all_rules = [*known, *(rules for rules in rule_sets if rules not in known)]
-    return make_encoding(all_rules, config.card_features, trick_features=config.trick_features)
+    own = list(dict.fromkeys([*known, *rule_sets]))
+    drawn = list(dict.fromkeys([*info.drawn, *drawn]))
+    return make_encoding(own, options=seen_options(own, drawn), drawn=drawn, **kinds)
+
+
+def seen_options(own: Sequence[Rules], drawn: Sequence[Rules]) -> list[str]:
+    """The options that a network sees: those in which the tables differ, but where some are drawn none between deals."""
+    options = differing_options([*own, *drawn])
+    return [name for name in options if not drawn or name not in BETWEEN_DEALS]
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:

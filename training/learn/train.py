@@ -27,7 +27,7 @@ from noms_env.variants import Rules
 from ..agents.registry import agent_spec, label
 from ..agents.spec import AgentSpec
 from ..agents.table_pool import AtTables, make_rule_sets
-from ..options import parse_options
+from ..options import parse_held_out, parse_options
 from ..thread_pool import InOrder, ThreadPool
 from . import schedule
 from .checkpoint import check_optimizer_state
@@ -45,6 +45,7 @@ from .collect import (
 )
 from .config import SIZES, TrainConfig
 from .distributed import SIMULATED, Processes, compiled, device_of, precision_of
+from .draw_rules import draw_rules
 from .gae import RewardScale, critic_figures, gae, standardise
 from .imitation import SHARE, ImitatedExpert, Recorded, RecordedDecisions
 from .log import Profile
@@ -68,6 +69,7 @@ class Trainer:
     Attributes:
         iteration, decisions: done so far.
         actor, critic: the networks.
+        rule_sets, all_rules: of the run, by which it is measured; and with those that were drawn behind them.
         tables_on: where the tables lie: on a GPU if it learns there, and all opponents play there.
         workers: the tables, each with its thread.
         past: past policies that are opponents, by name.
@@ -89,13 +91,15 @@ class Trainer:
         self.iteration = self.decisions = 0
         self.rule_sets: list[Rules] = make_rule_sets(config.variants, config.seats, parse_options(config.option))
         self.labels = [label(rules) for rules in self.rule_sets]
-        self.encoding = encoding_of(config, self.rule_sets)
+        drawn = draw_rules(config.variants, config.drawn_rules, config.seed, parse_held_out(config.held_out))
+        self.encoding = encoding_of(config, self.rule_sets, drawn)
+        self.all_rules = [*self.rule_sets, *drawn]
         self.dtype = precision_of(config.precision, self.device)
         self.players, self.tables_on = self._players()
         on_gpu = self.tables_on == "cuda"
         self.threads = InOrder() if on_gpu else ThreadPool(config.threads or os.cpu_count() or 1)
         shards = config.curriculum.shards
-        self.recorded = RecordedDecisions(shards, self.encoding, self.rule_sets) if shards else None
+        self.recorded = RecordedDecisions(shards, self.encoding, self.all_rules) if shards else None
         torch.manual_seed(config.seed % 2**63)
         self.actor = self.new_actor()
         if config.initial_policy:
@@ -104,11 +108,11 @@ class Trainer:
         self.trainable = self._trainable(self.actor, 0), self._trainable(self.critic, 1)
         tables = config.tables or self._tables_of_a_batch()
         threads, rank = self.threads.threads, self.processes.rank
-        self.workers = list(make_workers(self.rule_sets, tables, threads, config, rank, self.tables_on))
+        self.workers = list(make_workers(self.all_rules, len(drawn), tables, threads, config, rank, self.tables_on))
         pools = [worker.pool for worker in self.workers]
         self.rule_set = torch.from_numpy(np.concatenate([pool.rule_set for pool in pools])).to(self.device)
         self.seats = torch.from_numpy(np.concatenate([pool.seats for pool in pools])).to(self.device)
-        self.reward_scale = RewardScale(len(self.rule_sets), self.device)
+        self.reward_scale = RewardScale(len(self.all_rules), self.device)
         self.past: dict[str, Actor] = {}
         self.collector = self._collector() if on_gpu else None
         self._is_compiled = self.device == "cpu" or config.decisions < COMPILED_FROM
@@ -141,7 +145,7 @@ class Trainer:
         from .collect_cuda import GpuCollector  # here, since it takes time to import
 
         kept = (self.dtype, self.config.privileged_critic, self.notes.append)
-        return GpuCollector(self.actor, self.encoding, self.workers, self.rule_sets, *kept)
+        return GpuCollector(self.actor, self.encoding, self.workers, self.all_rules, *kept)
 
     def _compile(self) -> None:
         """Let torch compile the networks for a GPU, if it can."""
@@ -180,8 +184,8 @@ class Trainer:
         player = ActorPlayer(self.actor, self.encoding, device=self.device)
         learner = PolicyLearner(player, self._stream(TRIAL), privileged=False)
         wanted = (self.config.batch_size or SIZES[0]) / self.processes.world
-        tables = tables_for(wanted, self.rule_sets, self.config.seed, learner)
-        return max(tables, self.threads.threads * len(self.rule_sets))
+        tables = tables_for(wanted, self.all_rules, self.config.seed, learner)
+        return max(tables, self.threads.threads * len(self.all_rules))
 
     def _stream(self, purpose: int, number: int = 0) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, self.iteration, purpose, number])
@@ -202,7 +206,7 @@ class Trainer:
             batch.value = critic_values(self.critic, batch.seen, self.dtype, self.threads)
             batch.advantage = gae(batch.table, batch.seat, batch.value, batch.reward, self.config.ppo.gae_lambda)
             batch.target = batch.value + batch.advantage
-            batch.advantage = standardise(batch.advantage, batch.rule_set, len(self.rule_sets), summed)
+            batch.advantage = standardise(batch.advantage, batch.rule_set, len(self.all_rules), summed)
             done = int(summed(torch.tensor(len(batch))))
             seed = int(self._stream(LEARNING, self.processes.rank).integers(2**62))
             shuffle = Shuffle(len(batch), done, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)

@@ -1,0 +1,98 @@
+"""Rules drawn at random, so that a policy learns to play under any options.
+
+This is domain randomisation (Tobin et al., arXiv 1703.06907).
+
+For each game: every number of seats; every word, flag and None of an option alone; and mixes of options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from noms_env.core.state import MAX_ROTATION
+from noms_env.variants import Rules, RulesError, Variant, game, make_rules
+from noms_env.variants.rulebook import ROTATION_WORDS, Option
+
+BETWEEN_DEALS = frozenset(
+    {"accumulate", "cut", "cut_min", "early_stop", "max_deals", "max_hands", "n_hands", "reveal_stock_at_end", "target"}
+)
+"""Options that change nothing within a deal; they are not drawn, and a policy for any options does not see them."""
+SHARE = 0.3
+"""Chance that a mix changes an option."""
+FROM, TO = 1, 13
+"""Numbers that are drawn for an option that depends on the deck."""
+SPAN = 12
+"""The numbers that are drawn of an option lie so close to its least."""
+SMALLEST = {"ranks": 5, "suits": 2}
+"""The smallest decks that are drawn."""
+TRIES = 100
+"""For each mix."""
+
+
+def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping[str, Sequence[Any]]) -> list[Rules]:
+    """The rules that a run draws besides its own, none twice.
+
+    Args:
+        variants: names of games.
+        mixes: so many mixes of options for each game, or as many as there are; nothing is drawn where it is 0.
+        seed: of the draws.
+        held_out: values by option that are never drawn, unless they are usual in a game.
+    """
+    drawn: dict[Rules, None] = {}
+    for name in variants if mixes else ():
+        variant, rng = game(name), np.random.default_rng([seed, game(name).number])
+        allowed = {option.name: held_out.get(option.name, ()) for option in variant.options}
+        drawn |= dict.fromkeys(rules for rules in _singles(variant) if not _is_held_out(rules, allowed))
+        wanted = len(drawn) + mixes
+        for _ in range(TRIES * mixes):
+            if len(drawn) == wanted:
+                break
+            rules = _mix(variant, rng)
+            if rules is not None and not _is_held_out(rules, allowed):
+                drawn[rules] = None
+    return list(drawn)
+
+
+def _singles(variant: Variant) -> Iterator[Rules]:
+    """Each number of seats; each word, flag and None of an option alone."""
+    low, high = variant.seats
+    for seats in range(low, high + 1):
+        yield make_rules(variant, seats)
+    for option in variant.options:
+        values = [*option.words, *((True, False) if option.flag else ()), *((None,) if option.none else ())]
+        for value in values if option.name not in BETWEEN_DEALS else ():
+            try:
+                yield make_rules(variant, None, {option.name: value})
+            except RulesError:
+                continue
+
+
+def _mix(variant: Variant, rng: np.random.Generator) -> Rules | None:
+    """Some options at random values; None where they do not go together."""
+    low, high = variant.seats
+    seats = int(rng.integers(low, high + 1))
+    changed = [option for option in variant.options if option.name not in BETWEEN_DEALS and rng.random() < SHARE]
+    try:
+        return make_rules(variant, seats, {option.name: _draw_value(option, rng) for option in changed})
+    except RulesError:
+        return None
+
+
+def _draw_value(option: Option, rng: np.random.Generator) -> Any:
+    if option.flag:
+        return bool(rng.integers(2))
+    if option.rotation:
+        return [str(word) for word in rng.choice(ROTATION_WORDS, int(rng.integers(1, MAX_ROTATION + 1)))]
+    if option.words:
+        return str(rng.choice(option.words))
+    low, high = option.numbers or (FROM, TO)
+    low = SMALLEST.get(option.name, low)
+    return int(rng.integers(low, min(high, low + SPAN) + 1))
+
+
+def _is_held_out(rules: Rules, held_out: Mapping[str, Sequence[Any]]) -> bool:
+    usual = make_rules(rules.variant, rules.seats).options
+    return any(rules.options[name] in values and rules.options[name] != usual[name] for name, values in held_out.items())
