@@ -10,6 +10,7 @@ import os
 import runpy
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -79,10 +80,18 @@ def main(args: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if args is None else args)
     token = COMMAND_LINE.set(shlex.join(["noms", *words]))
     try:
-        with no_sudden_end():
+        with no_sudden_end(), warnings.catch_warnings():
+            warnings.simplefilter("once", UserWarning)
+            warnings.showwarning = _show_warning
             return exit_status("noms", lambda: run(words))
     finally:
         COMMAND_LINE.reset(token)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any) -> None:
+    """Print a warning: one for the user as its sentence, any other with the place that it comes from."""
+    is_for_user = category is UserWarning
+    sys.stderr.write(f"noms: {message}\n" if is_for_user else warnings.formatwarning(message, category, filename, lineno))
 
 
 def exit_status(program: str, command: Callable[[], int]) -> int:

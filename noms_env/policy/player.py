@@ -277,13 +277,32 @@ def shipped_policies() -> dict[str, Path]:
 def policy_of_game(variant: str) -> Path | None:
     """The file of the policy that comes with the package for a game; None if there is none.
 
-    Of several it is the one that is named after the game, then the one that was trained on the most decisions, the first by
-    name of equals. Files that cannot be used here are passed over.
+    Of several it is the one that is named after the game, then one for the usual options before one for any, then the one that
+    was trained on the most decisions, the first by name of equals. Files that cannot be used here are passed over.
     """
-    found = {name: info for name, info in _shipped_infos().items() if info and variant in _variants(info)}
-    if not found:
-        return None
-    return shipped_policies()[min(found, key=lambda name: (name != variant, -found[name].decisions, name))]
+    names = _policies_of(variant)
+    return shipped_policies()[next(iter(names))] if names else None
+
+
+def policy_name_for(rules: Rules) -> str | None:
+    """The name of the policy that comes with the package for a table: the game's name where that policy plays there.
+
+    None if there is none. Where a table has unusual options it is a policy for any options.
+    """
+    infos = _policies_of(rules.variant.name)
+    name = next((name for name, info in infos.items() if rules in info.playable), None)
+    return rules.variant.name if name is not None and name == next(iter(infos)) else name
+
+
+def _policies_of(variant: str) -> dict[str, PolicyInfo]:
+    """The policies that come with the package for a game, see `policy_of_game`, the first choice first."""
+    known = {name: info for name, info in _shipped_infos().items() if info and variant in _variants(info)}
+    return dict(sorted(known.items(), key=lambda item: (item[0] != variant, bool(item[1].drawn), -item[1].decisions, item[0])))
+
+
+def policies_for_any_options() -> list[str]:
+    """The names of the policies that come with the package and play under any options."""
+    return [name for name, info in _shipped_infos().items() if info and info.drawn]
 
 
 def is_policy_name(name: str) -> bool:

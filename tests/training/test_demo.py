@@ -138,7 +138,7 @@ def test_the_run_takes_nothing_from_a_player_by_rule() -> None:
     config = demo_config("noms", 123, 4)
     assert (config.variants, config.decisions, config.seed) == (("noms",), 123, 4)
     assert (config.initial_policy, config.opponents.players) == ("", ())
-    assert config.curriculum.expert == ""
+    assert config.curriculum.expert == ()
 
 
 @pytest.mark.parametrize(

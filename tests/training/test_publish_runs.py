@@ -120,11 +120,11 @@ def test_a_run_that_learns_from_recorded_decisions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "policy"),
     [
-        ({"initial_policy": "runs/x", "curriculum": CurriculumConfig(expert="runs/y")}, "runs/x"),
-        ({"curriculum": CurriculumConfig(expert="search:runs/y@0.5,worlds=4")}, "runs/y"),
-        ({"curriculum": CurriculumConfig(expert="runs/y", imitation=0.0)}, ""),
-        ({"curriculum": CurriculumConfig(expert="thumb")}, ""),
-        ({"curriculum": CurriculumConfig(expert="my_agent:make")}, ""),
+        ({"initial_policy": "runs/x", "curriculum": CurriculumConfig(expert=("runs/y",))}, "runs/x"),
+        ({"curriculum": CurriculumConfig(expert=("search:runs/y@0.5,worlds=4",))}, "runs/y"),
+        ({"curriculum": CurriculumConfig(expert=("runs/y",), imitation=0.0)}, ""),
+        ({"curriculum": CurriculumConfig(expert=("thumb",))}, ""),
+        ({"curriculum": CurriculumConfig(expert=("my_agent:make",))}, ""),
     ],
 )
 def test_what_a_run_learns_from(tmp_path: Path, changes: dict[str, Any], policy: str) -> None:
@@ -140,7 +140,7 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
     )
     fewer = make_run(tmp_path / "fewer", dataclasses.replace(CONFIG, seats=(3,)))
     assert len(read_trained(second, [fewer]).runs) == 2, "a run may begin with a policy for fewer tables"
-    taught = dataclasses.replace(CONFIG, network=ActorConfig(8, 0, 2), curriculum=CurriculumConfig(expert="runs/first"))
+    taught = dataclasses.replace(CONFIG, network=ActorConfig(8, 0, 2), curriculum=CurriculumConfig(expert=("runs/first",)))
     pupil = make_run(tmp_path / "pupil", taught)
     assert len(read_trained(pupil, [first]).runs) == 2, "an expert may be of another size"
     found = read_trained(second, [first])

@@ -31,7 +31,7 @@ def test_entropy_coefficients_fall_but_not_to_nothing() -> None:
 def test_the_opponents_come_when_they_should() -> None:
     config = TrainConfig(("noms",), opponents=OpponentsConfig(share=0.2, start=0.6))
     assert [schedule.at(progress, config).opponent_share for progress in (0.59, 0.6)] == [0, 0.2]
-    imitating = replace(config, curriculum=CurriculumConfig(expert="thumb", imitation=0.7))
+    imitating = replace(config, curriculum=CurriculumConfig(expert=("thumb",), imitation=0.7))
     assert [schedule.at(progress, imitating).opponent_share for progress in (0.6, 0.7)] == [0, 0.2]
 
 
@@ -39,9 +39,9 @@ def test_the_opponents_come_when_they_should() -> None:
     ("settings", "initial_policy", "expected"),
     [
         (CurriculumConfig(imitation=0.2, critic_warmup=0.15), "", [PLAY] * 5),  # nobody to imitate
-        (CurriculumConfig(expert="thumb", imitation=0.2), "", [IMITATION, IMITATION, PLAY, PLAY, PLAY]),
+        (CurriculumConfig(expert=("thumb",), imitation=0.2), "", [IMITATION, IMITATION, PLAY, PLAY, PLAY]),
         (CurriculumConfig(critic_warmup=0.15), "noms", [WARMUP, WARMUP, PLAY, PLAY, PLAY]),
-        (CurriculumConfig(expert="thumb", imitation=0.2, critic_warmup=0.1), "noms", [WARMUP, *[PLAY] * 4]),
+        (CurriculumConfig(expert=("thumb",), imitation=0.2, critic_warmup=0.1), "noms", [WARMUP, *[PLAY] * 4]),
         (CurriculumConfig(critic_warmup=0.0), "noms", [PLAY] * 5),
     ],
 )

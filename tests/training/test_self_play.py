@@ -142,7 +142,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     "changes",
     [
         {"variants": ("small_ships",)},
-        {"variants": ("noms",), "curriculum": CurriculumConfig(expert="thumb", imitation=0.001)},
+        {"variants": ("noms",), "curriculum": CurriculumConfig(expert=("thumb",), imitation=0.001)},
         {"variants": ("down_up", "noms"), "opponents": OpponentsConfig(share=0.5, start=0.0, players=("random",))},
         {"variants": ("big_ships",), "seats": (3, 5), "privileged_critic": False},
         {"variants": ("sniped_whist",), "card_features": False},
@@ -221,7 +221,7 @@ def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None
         return float(policy.gather(1, taken).mean()), float((1 / decisions.mask.sum(1)).mean())
 
     settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
-    imitation = CurriculumConfig(expert="thumb", imitation=1.0)
+    imitation = CurriculumConfig(expert=("thumb",), imitation=1.0)
     alone = OpponentsConfig(start=0.0)
     run = Trainer(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, opponents=alone))
     before, chance = agreement(run)
@@ -272,7 +272,7 @@ def save_first_policy(folder: Path, network: ActorConfig = TINY) -> Path:
 
 @pytest.mark.parametrize("temperature", ["", "@0"])
 def test_of_a_policy_as_expert_all_probabilities_are_known(first_policy: Path, temperature: str) -> None:
-    imitation = CurriculumConfig(expert=f"{first_policy}{temperature}", imitation=1.0)
+    imitation = CurriculumConfig(expert=(f"{first_policy}{temperature}",), imitation=1.0)
     run = Trainer(tiny("down_up", curriculum=imitation, opponents=OpponentsConfig(start=0.0)))
     decisions = _decisions(run)
     expert = Trainer(tiny("down_up", initial_policy=str(first_policy)))

@@ -202,7 +202,7 @@ def test_a_damaged_configuration_is_told(run: Run, started: Started, saved: Trai
     [
         ({"panel": ("random", "cmd:touch ran")}, "cmd:touch ran"),
         ({"opponents": OpponentsConfig(players=("ran_there:make",))}, "ran_there:make"),
-        ({"curriculum": CurriculumConfig(expert="evil/ran.py:make")}, "evil/ran.py:make"),
+        ({"curriculum": CurriculumConfig(expert=("evil/ran.py:make",))}, "evil/ran.py:make"),
     ],
 )
 def test_a_folder_runs_no_program_unless_the_command_line_allows_it(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from noms_env.policy.player import policy_of_game
+from noms_env.policy.player import policy_name_for
 from noms_env.record import Record
 from noms_env.search.policy_search import SearchPlayer
 from noms_env.variants import game, make_rules
@@ -97,11 +97,12 @@ def records_of(file: str, match: int | None, deal: int | None, seat: int | None)
 
 def judge_of(name: str | None, record: Record) -> SearchPlayer:
     """The search that judges; CommandError if there is none for the game."""
-    if name is None and policy_of_game(record["variant"]) is None:
-        raise CommandError("no policy for this game comes with the package; name a search by --player search:POLICY")
     with wrong_arguments():
         rules = make_rules(game(record["variant"]), record["seats"], record["options"])
-        judge = name or f"search:{record['variant']}@0"
+        policy = policy_name_for(rules)
+        if name is None and policy is None:
+            raise CommandError("no policy for this table comes with the package; name a search by --player search:POLICY")
+        judge = name or f"search:{policy}@0"
         losses = search_of(seat_players([judge], 1, rules)[0].player)
         compile_players([judge], batches=False)
         return losses

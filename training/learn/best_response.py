@@ -121,7 +121,7 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
         threads=threads,
         ppo=UPDATE,
         opponents=OpponentsConfig(share=1.0, start=0.0, past=0, players=(target.player,), alone=True),
-        curriculum=CurriculumConfig(expert=target.player, imitation=IMITATION),
+        curriculum=CurriculumConfig(expert=(target.player,), imitation=IMITATION),
         panel=(target.player,),
         evaluate_every=max(LEAST_APART if budget < SHORT else 1, budget // 10),
         evaluation_deals=FEWER_DEALS if budget < SHORT else usual.evaluation_deals,

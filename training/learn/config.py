@@ -162,8 +162,9 @@ class CurriculumConfig(_Checked):
     """What is learnt when: imitation, then PPO.
 
     Attributes:
-        expert: A player by name to imitate, such as `thumb`; none if empty. Of a trained policy, the probabilities of all
-            actions are imitated (policy distillation: Rusu et al., arXiv 1511.06295); of `NAME@0`, its most probable actions.
+        expert: Players by name to imitate, such as `thumb`; at each table it is the first that plays there. Of a trained
+            policy, the probabilities of all actions are imitated (policy distillation: Rusu et al., arXiv 1511.06295); of
+            `NAME@0`, its most probable actions.
         imitation: Share of the budget, at its start, in which the policy imitates the expert; ignored with an initial policy.
         shards: Folders of decisions that the policy also learns from, written by `noms export --targets`, or folders of those.
         distil_coef: Initial coefficient of the cross entropy to their policies; linear decay to 0.
@@ -171,7 +172,7 @@ class CurriculumConfig(_Checked):
         critic_warmup: With an initial policy, share of the budget, at its start, in which only the critic learns.
     """
 
-    expert: Annotated[str, by_default("none")] = ""
+    expert: Annotated[tuple[str, ...], by_default("none")] = ()
     imitation: Share = 0.1
     shards: Annotated[tuple[str, ...], by_default("none", "FOLDER ...")] = ()
     distil_coef: Coefficient = 1.0
@@ -292,6 +293,8 @@ def _from_dict(kind: type[Any], values: object, where: str) -> Any:
             raise ValueError(f"unknown key {where}{printable(name)}; this version has the keys {keys}")
         if dataclasses.is_dataclass(hints[name]):
             value = _from_dict(hints[name], value, f"{name}.")
+        if name == "expert" and isinstance(value, str):  # in older files it is the name of a single player
+            value = [value] if value else []
         made[name] = tuple(value) if isinstance(value, list) else value
     try:
         return kind(**made)

@@ -124,22 +124,41 @@ def _rules(source: dict[str, Any]) -> Rules | None:
         return None
 
 
-class ImitatedExpert(Learner):
-    """An expert whose decisions are kept as if they were the learner's own; `rng` is the expert's stream."""
+class ImitatedExperts(Learner):
+    """Experts whose decisions are kept as if they were the learner's own.
 
-    def __init__(self, expert: Player, encoding: Encoding, rng: np.random.Generator, privileged: bool = True) -> None:
+    Args:
+        experts: they.
+        at_tables: the number of the expert at each table, int64, shape (tables,).
+        encoding: of what the learner sees.
+        rng: the experts' stream.
+        privileged: keep the hidden state too.
+    """
+
+    def __init__(
+        self,
+        experts: Sequence[Player],
+        at_tables: np.ndarray,
+        encoding: Encoding,
+        rng: np.random.Generator,
+        privileged: bool = True,
+    ) -> None:
         super().__init__(encoding, privileged)
-        self.expert, self._act = expert, AtTables(expert, rng)
+        self.experts, self._at_tables = [(expert, AtTables(expert, rng)) for expert in experts], at_tables
 
     def decide(
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """See `Learner`; besides the expert's policy over the outputs of the network, float32, shape (n, n_choices)."""
-        names = self.encoding.actions[order]
-        choice = np.argmax(names == self._act(batch, rows)[:, None], axis=1)
-        if isinstance(self.expert, TellsProbabilities):
-            of_actions = self.expert.probabilities(batch.observation[rows], batch.mask[rows])
-            probs = np.take_along_axis(of_actions, names.astype(np.int64), axis=1)
-        else:
-            probs = np.eye(self.encoding.n_choices, dtype=np.float32)[choice]
+        """See `Learner`; besides the experts' policy over the outputs of the network, float32, shape (n, n_choices)."""
+        names, numbers = self.encoding.actions[order], self._at_tables[rows]
+        choice, probs = np.empty(len(rows), np.int64), np.empty((len(rows), self.encoding.n_choices), np.float32)
+        for number in np.unique(numbers):
+            (expert, act), part = self.experts[number], np.flatnonzero(numbers == number)
+            own, of_part = rows[part], names[part]
+            choice[part] = np.argmax(of_part == act(batch, own)[:, None], axis=1)
+            if isinstance(expert, TellsProbabilities):
+                of_actions = expert.probabilities(batch.observation[own], batch.mask[own])
+                probs[part] = np.take_along_axis(of_actions, of_part.astype(np.int64), axis=1)
+            else:
+                probs[part] = np.eye(self.encoding.n_choices, dtype=np.float32)[choice[part]]
         return {"choice": choice, "log_prob": np.zeros(len(rows), np.float32), "expert_probs": probs}

@@ -46,9 +46,14 @@ def prepared(config: TrainConfig) -> Iterator[Trainer]:
     with joined_processes(device_of(config.device)) as processes:
         run = Trainer(config, processes)
         try:
-            for player in (*run.panel(), *run.players.values()):
-                for rules in run.all_rules:
+            for rules in run.rule_sets:
+                for player in run.panel():
                     player.check(rules)
+            for rules in run.all_rules:
+                for name in config.opponents.players:
+                    run.players[name].check(rules)
+                if config.curriculum.expert:
+                    run.expert_for(rules)
             yield run
         finally:
             run.close()
@@ -160,7 +165,7 @@ class Evaluator:
         self.panel = run.panel()
         self.best: float | None = None
         self.past: list[str] = []
-        names = [run.config.curriculum.expert, *run.config.opponents.players, *run.config.panel]
+        names = [*run.config.curriculum.expert, *run.config.opponents.players, *run.config.panel]
         self.others = {name: digest for name in names if name and (digest := file_sha256(name)) is not None}
         state = folder.latest_state()
         if state is not None:

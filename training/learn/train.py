@@ -47,7 +47,7 @@ from .config import SIZES, TrainConfig
 from .distributed import SIMULATED, Processes, compiled, device_of, precision_of
 from .draw_rules import draw_rules
 from .gae import RewardScale, critic_figures, gae, standardise
-from .imitation import SHARE, ImitatedExpert, Recorded, RecordedDecisions
+from .imitation import SHARE, ImitatedExperts, Recorded, RecordedDecisions
 from .log import Profile
 from .network import GRAIN, Actor, Critic, encoding_of, initial_parameters
 from .opponents import draw_opponent
@@ -128,18 +128,18 @@ class Trainer:
 
     def _players(self) -> tuple[dict[str, AgentSpec], Device]:
         """The opponents and the expert, and where they and the tables are."""
-        expert, names = self.config.curriculum.expert, self.config.opponents.players
+        experts, names = self.config.curriculum.expert, self.config.opponents.players
         if self.device == "cuda" or (SIMULATED and self.config.device == "cuda"):
             try:
                 if schedule.stage(0.0, self.config) is Stage.IMITATION:
-                    raise ValueError(f"the expert {expert} is imitated on the processor only")
+                    raise ValueError(f"{' and '.join(experts)} can be imitated on the processor only")
                 from noms_env.cuda.rows import check_gpu  # here, since it takes time to import
 
                 check_gpu()
                 return {name: self.spec(name, "cuda") for name in names}, "cuda"
             except (ImportError, RuntimeError, ValueError) as error:
                 self.notes.append(f"the tables stay on the processor, so that play is slower: {error}")
-        return {name: self.spec(name) for name in [*names, expert] if name}, "cpu"
+        return {name: self.spec(name) for name in [*names, *experts]}, "cpu"
 
     def _collector(self) -> GpuCollector:
         from .collect_cuda import GpuCollector  # here, since it takes time to import
@@ -178,6 +178,17 @@ class Trainer:
     def player(self, actor: Actor, greedy: bool = False) -> ActorPlayer:
         """An actor of this run as a player."""
         return ActorPlayer(actor, self.encoding, dtype=self.dtype, device=self.device, greedy=greedy)
+
+    def expert_for(self, rules: Rules) -> str:
+        """The name of the expert that is imitated at a table; ValueError if none of them plays there."""
+        for name in self.config.curriculum.expert:
+            try:
+                self.players[name].check(rules)
+            except ValueError as error:
+                refusal = error
+            else:
+                return name
+        raise refusal
 
     def _tables_of_a_batch(self) -> int:
         """Tables whose deals make a batch of decisions, estimated from some deals of the first policy."""
@@ -232,8 +243,11 @@ class Trainer:
             seed = int(rng.integers(2**62))
             return self.collector.play(worker, self.iteration, seed, opponent, now.opponent_share, alone)
         if now.stage is Stage.IMITATION:
-            expert = self.players[self.config.curriculum.expert].make()
-            learner: Learner = ImitatedExpert(expert, self.encoding, rng, privileged)
+            names = self.config.curriculum.expert
+            by_rules = np.array([names.index(self.expert_for(rules)) for rules in self.all_rules])
+            experts = [self.players[expert].make() for expert in names]
+            at_tables = by_rules[worker.pool.rule_set]
+            learner: Learner = ImitatedExperts(experts, at_tables, self.encoding, rng, privileged)
         else:
             learner = PolicyLearner(self.player(self.actor), rng, privileged)
         if name is None:

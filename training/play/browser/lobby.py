@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from noms_env._jit import COMPILED, PROGRESS
 from noms_env.core.actions import brief
 from noms_env.envs.first_use import parts
-from noms_env.policy.player import policy_of_game
+from noms_env.policy.player import policies_for_any_options, policy_name_for, policy_of_game
 from noms_env.search.policy_search import SearchPlayer
 from noms_env.show.rules import rules_in_brief
 from noms_env.variants import GAMES, VARIANTS, Rules, Variant, game, make_rules
@@ -55,13 +55,26 @@ PLAYERS_SAID = {
 """Kinds of players, in words."""
 
 
+@cache
+def general_policies() -> tuple[str, ...]:
+    """The policies that come with the package and play under any options."""
+    return tuple(policies_for_any_options())
+
+
 def kind_of(name: str) -> str:
     """The kind of a player in `PLAYERS_SAID`, or ""."""
-    if name in VARIANTS:
+    policies = {*VARIANTS, *general_policies()}
+    if name in policies:
         return "policy"
-    if name.endswith("@0") and name.removesuffix("@0") in VARIANTS:
+    if name.endswith("@0") and name.removesuffix("@0") in policies:
         return "policy@0"
     return name.partition(":")[0] if name.partition(":")[0] in PLAYERS_SAID else ""
+
+
+def fit(name: str, rules: Rules) -> str:
+    """The player that sits at a table for a usual one of its game: a policy for any options replaces the game's if it must."""
+    game, policy = rules.variant.name, policy_name_for(rules)
+    return name.replace(game, policy) if name in policies_of(game) and policy is not None else name
 
 
 @cache
@@ -190,6 +203,8 @@ class Lobby:
 
     def level_of(self, variant: str, name: str) -> str:
         """The level of a player in a game, or its name if it is no level."""
+        for policy in general_policies():
+            name = name.replace(policy, variant)
         return next((level for level, player in levels_of(variant).items() if player == name), name)
 
     def choices(self, variant: str) -> list[dict[str, str]]:
@@ -225,7 +240,8 @@ class Lobby:
         Raises:
             NotOfferedError: one is not.
         """
-        allowed = {*self.players_of(variant), None}
+        usual = self.players_of(variant)
+        allowed = {*usual, None, *(name.replace(variant, policy) for policy in general_policies() for name in usual)}
         for name in names:
             if name not in allowed:
                 raise NotOfferedError(f"this server has no such player, {brief(name)}; start it with --player NAME")
@@ -248,7 +264,7 @@ class Lobby:
         if not policies_of(rules.variant.name):
             raise RefusedError("no policy for this game comes with the package; use noms analyse --player")
         try:
-            return search_of(seat_players([f"search:{rules.variant.name}@0"], 1, rules)[0].player)
+            return search_of(seat_players([f"search:{policy_name_for(rules)}@0"], 1, rules)[0].player)
         except ValueError as error:
             raise RefusedError(str(error)) from error
 
@@ -264,7 +280,8 @@ class Lobby:
         except RulesError as error:
             raise WrongOptionError(str(error), [*request.options]) from error
         self.check(variant.name, [*request.players, request.hints])
-        return new_table(rules, request.players, request.people, request.hints)
+        players = [name and fit(name, rules) for name in request.players]
+        return new_table(rules, players, request.people, fit(request.hints, rules))
 
 
 def rules_page(rules: Rules) -> list[str]:
