@@ -145,7 +145,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
         {"variants": ("noms",), "curriculum": CurriculumConfig(expert=("thumb",), imitation=0.001)},
         {"variants": ("down_up", "noms"), "opponents": OpponentsConfig(share=0.5, start=0.0, players=("random",))},
         {"variants": ("big_ships",), "seats": (3, 5), "privileged_critic": False},
-        {"variants": ("sniped_whist",), "card_features": False},
+        {"variants": ("sniped_whist",), "card_features": False, "drawn_rules": 1, "tables": 120},
         {"variants": ("small_ships",), "network": ATTENTION, "critic": ATTENTION},
     ],
 )

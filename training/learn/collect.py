@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -347,6 +348,11 @@ def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:
     return [(DRAWN_SHARE if kind[1] else 1 - DRAWN_SHARE) / kinds.count(kind) for kind in kinds]
 
 
+def least_tables(weights: Sequence[float]) -> int:
+    """So many tables that each of the rules gets one."""
+    return ceil(sum(weights) / min(weights))
+
+
 def make_workers(
     rule_sets: Sequence[Rules], drawn: int, tables: int, threads: int, config: TrainConfig, rank: int, device: Device = "cpu"
 ) -> Iterator[Worker]:
@@ -364,10 +370,10 @@ def make_workers(
     Raises:
         ValueError: there are too few tables.
     """
-    least = threads * len(rule_sets)
+    weights = weights_of(rule_sets, drawn)
+    least = threads * least_tables(weights)
     if tables < least:
         raise ValueError(f"tables must be at least {least}: one for each game and number of seats in each of {threads} threads")
-    weights = weights_of(rule_sets, drawn)
     in_matches = [config.curriculum.matches if rules.variant.deals_depend else 0.0 for rules in rule_sets]
     first = rank * tables
     for thread in range(threads):
@@ -380,7 +386,7 @@ def make_workers(
             pool = TablePool(
                 [rule_sets[number] for number in numbers],
                 numbers,
-                max(round(own * sum(wanted) / sum(weights)), len(numbers)),
+                max(round(own * sum(wanted) / sum(weights)), least_tables(wanted)),
                 seed=config.seed,
                 first_table=first + kind * FIRST_IN_MATCHES,
                 in_matches=bool(kind),

@@ -45,38 +45,43 @@ def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping
     for name in variants if mixes else ():
         variant, rng = game(name), np.random.default_rng([seed, game(name).number])
         allowed = {option.name: held_out.get(option.name, ()) for option in variant.options}
-        drawn |= dict.fromkeys(rules for rules in _singles(variant) if not _is_held_out(rules, allowed))
+        drawn |= dict.fromkeys(rules for rules in _singles(variant, rng) if not _is_held_out(rules, allowed))
         wanted = len(drawn) + mixes
         for _ in range(TRIES * mixes):
             if len(drawn) == wanted:
                 break
-            rules = _mix(variant, rng)
+            rules = _mix(variant, None, rng)
             if rules is not None and not _is_held_out(rules, allowed):
                 drawn[rules] = None
     return list(drawn)
 
 
-def _singles(variant: Variant) -> Iterator[Rules]:
-    """Each number of seats; each word, flag and None of an option alone."""
+def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:
+    """Each number of seats; each word, flag and None of an option alone, or in a mix where it needs others."""
     low, high = variant.seats
     for seats in range(low, high + 1):
         yield make_rules(variant, seats)
     for option in variant.options:
         values = [*option.words, *((True, False) if option.flag else ()), *((None,) if option.none else ())]
         for value in values if option.name not in BETWEEN_DEALS else ():
-            try:
-                yield make_rules(variant, None, {option.name: value})
-            except RulesError:
-                continue
+            alone = _rules(variant, None, {option.name: value})
+            mixes = (_mix(variant, {option.name: value}, rng) for _ in range(TRIES))
+            rules = alone or next((mix for mix in mixes if mix is not None), None)
+            if rules is not None:
+                yield rules
 
 
-def _mix(variant: Variant, rng: np.random.Generator) -> Rules | None:
-    """Some options at random values; None where they do not go together."""
+def _mix(variant: Variant, fixed: Mapping[str, Any] | None, rng: np.random.Generator) -> Rules | None:
+    """Some options at random values, and others at fixed ones; None where they do not go together."""
     low, high = variant.seats
     seats = int(rng.integers(low, high + 1))
     changed = [option for option in variant.options if option.name not in BETWEEN_DEALS and rng.random() < SHARE]
+    return _rules(variant, seats, {option.name: _draw_value(option, rng) for option in changed} | dict(fixed or {}))
+
+
+def _rules(variant: Variant, seats: int | None, options: Mapping[str, Any]) -> Rules | None:
     try:
-        return make_rules(variant, seats, {option.name: _draw_value(option, rng) for option in changed})
+        return make_rules(variant, seats, options)
     except RulesError:
         return None
 

@@ -40,8 +40,10 @@ from .collect import (
     behaviour_figures,
     entropies,
     joined,
+    least_tables,
     make_workers,
     tables_for,
+    weights_of,
 )
 from .config import SIZES, TrainConfig
 from .distributed import SIMULATED, Processes, compiled, device_of, precision_of
@@ -196,7 +198,8 @@ class Trainer:
         learner = PolicyLearner(player, self._stream(TRIAL), privileged=False)
         wanted = (self.config.batch_size or SIZES[0]) / self.processes.world
         tables = tables_for(wanted, self.all_rules, self.config.seed, learner)
-        return max(tables, self.threads.threads * len(self.all_rules))
+        drawn = len(self.all_rules) - len(self.rule_sets)
+        return max(tables, self.threads.threads * least_tables(weights_of(self.all_rules, drawn)))
 
     def _stream(self, purpose: int, number: int = 0) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, self.iteration, purpose, number])
