@@ -15,6 +15,7 @@ from noms_env import TableGroup, make_batch
 from noms_env.observation.features import possible_actions
 from noms_env.players.registry import AnyOptions, check_rules
 from noms_env.policy.file import read_info, read_policy
+from noms_env.policy.player import load_policy
 from noms_env.variants import VARIANTS, given_options, make_rules
 from noms_env.variants import game as game_of
 from noms_training.learn.checkpoint import write_policy
@@ -70,7 +71,7 @@ def test_a_policy_with_drawn_rules_plays_under_any_options(general: Path) -> Non
     assert "target" not in info.options
     others = [rules for rules in draw_rules(GAMES, 20, 99, {}) if rules not in info.drawn]
     assert set().union(*map(possible_actions, others)) <= set(encoding.choices.tolist())
-    player = noms_env.load_player(general)
+    player = load_policy(general)
     actor = Actor.of(encoding, ActorConfig(**info.network))
     actor.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
     groups = [TableGroup(rules.variant.name, rules.seats, given_options(rules)) for rules in others]
@@ -88,7 +89,7 @@ def test_a_policy_with_drawn_rules_plays_under_any_options(general: Path) -> Non
 
 
 def test_unknown_options_are_told_once_and_other_games_are_refused(general: Path) -> None:
-    player = noms_env.load_player(general)
+    player = load_policy(general)
     assert isinstance(player.rule_sets, AnyOptions)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -261,10 +261,11 @@ class Lobby:
         Raises:
             RefusedError: there is none.
         """
-        if not policies_of(rules.variant.name):
-            raise RefusedError("no policy for this game comes with the package; use noms analyse --player")
+        policy = policy_name_for(rules)
+        if policy is None:
+            raise RefusedError("no policy for this table comes with the package; use noms analyse --player")
         try:
-            return search_of(seat_players([f"search:{policy_name_for(rules)}@0"], 1, rules)[0].player)
+            return search_of(seat_players([f"search:{policy}@0"], 1, rules)[0].player)
         except ValueError as error:
             raise RefusedError(str(error)) from error
 

@@ -1,0 +1,117 @@
+"""A policy for any options beside a player, under rules drawn at random.
+
+`python -m benchmarks.options` writes docs/options.csv, and prints a summary.
+
+Each row is a setting: the points per deal that the policy is better on duplicate deals, as `noms evaluate` measures them. The
+seed of the draws is not that of the training, so most mixes of options are new to the policy. `unknown` names values of options
+that its training did not contain at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tyro
+
+from benchmarks.publish import ROOT
+from noms_env._files import write_atomically
+from noms_env.players.registry import AnyOptions
+from noms_env.variants import VARIANTS, Rules
+from noms_training.agents.registry import agent_specs
+from noms_training.evaluation.comparison import compare
+from noms_training.evaluation.statistics import Estimate, estimate, plus_minus
+from noms_training.learn.draw_rules import draw_rules
+
+COLUMNS = ("variant", "seats", "options", "unknown", "points", "low", "high")
+
+
+@dataclass
+class Args:
+    """The settings; `--help` prints them."""
+
+    policy: str = "generalist@0"
+    """the policy"""
+    against: str = "thumb"
+    """the other player"""
+    settings: int = 200
+    """how many settings, about as many of each game"""
+    deals: int = 100
+    """duplicate deals for each setting"""
+    seed: int = 20261128
+    """of the draws"""
+    out: Path = ROOT / "docs/options.csv"
+    """the file"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A setting, and what the policy is better there.
+
+    Attributes:
+        rules: the setting.
+        unknown: options with values that its training did not contain, as NAME=VALUE.
+        estimate: of the points per deal.
+    """
+
+    rules: Rules
+    unknown: Sequence[str]
+    estimate: Estimate
+
+
+def measure(args: Args) -> list[Row]:
+    """Draw the settings and play on each."""
+    policy, other = agent_specs([args.policy, args.against])
+    if not isinstance(policy.rule_sets, AnyOptions):
+        raise SystemExit(f"{args.policy} is a policy for some options only; name one that was trained with drawn rules")
+    rng, rows = np.random.default_rng(args.seed), list[Row]()
+    for number, variant in enumerate(VARIANTS):
+        drawn = draw_rules([variant], args.settings, args.seed, {})
+        count = args.settings * (number + 1) // len(VARIANTS) - args.settings * number // len(VARIANTS)
+        for place in rng.permutation(len(drawn))[:count]:
+            rules = drawn[place]
+            compared = compare(rules, policy, other, args.deals, deal_set="test", threads=os.cpu_count() or 1)
+            rows.append(Row(rules, policy.rule_sets.unknown(rules), compared.estimate()))
+            print(f"{len(rows):3}/{args.settings} {plus_minus(rows[-1].estimate)} {variant}: {rules.summary}", flush=True)
+    return rows
+
+
+def write(rows: Sequence[Row], path: Path) -> None:
+    """Write the rows as CSV."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for row in rows:
+        seats, _, options = row.rules.summary.partition(", ")
+        figures = (f"{number:.3f}" for number in (row.estimate.mean, row.estimate.low, row.estimate.high))
+        table.writerow((row.rules.variant.name, seats.split()[0], options, " ".join(row.unknown), *figures))
+    write_atomically(path, text.getvalue().encode())
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How many settings are above 0, clearly above and clearly below; the mean of all, of each game, and of unknown options."""
+    parts = {"all": rows}
+    parts |= {variant: [row for row in rows if row.rules.variant.name == variant] for variant in VARIANTS}
+    parts["known options"] = [row for row in rows if not row.unknown]
+    parts["unknown options"] = [row for row in rows if row.unknown]
+    lines = []
+    for name, part in parts.items():
+        if len(part) > 1:
+            values = [row.estimate for row in part]
+            above, clear = sum(value.mean > 0 for value in values), sum(value.low > 0 for value in values)
+            below, mean = sum(value.high < 0 for value in values), estimate(np.array([value.mean for value in values]))
+            counts = f"{len(part)} settings, {above} above 0, {clear} clearly, {below} clearly below"
+            lines.append(f"{name}: {counts}; mean {plus_minus(mean)}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    arguments = tyro.cli(Args)
+    measured = measure(arguments)
+    write(measured, arguments.out)
+    print(summary(measured))
