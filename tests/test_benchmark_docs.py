@@ -17,7 +17,7 @@ from tests.commands import Run
 from tests.test_docs import python_blocks
 
 DOCS = Path(__file__).parent.parent / "docs"
-PROTOCOL, ENTRY = ((DOCS / name).read_text(encoding="utf-8") for name in ("benchmark.md", "tutorials/own_entry.md"))
+PROTOCOL, ENTRY = ((DOCS / name).read_text(encoding="utf-8") for name in ("benchmark.md", "how_to/own_entry.md"))
 
 
 def rows(section: str) -> list[tuple[str, ...]]:

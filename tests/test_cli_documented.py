@@ -102,7 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (made / "runs" / name).mkdir(parents=True)
         save_small(made / "runs" / name / "policy.safetensors", rules_of(variant))
     shutil.copytree(ROOT / "examples", made / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    own = (ROOT / "docs" / "tutorials" / "own_players.md").read_text(encoding="utf-8")
+    own = (ROOT / "docs" / "how_to" / "own_players.md").read_text(encoding="utf-8")
     function = re.search(r"(?s)import numpy as np\n.*?\n\n\n(def highest.*?)\n\n\n", own)
     assert function is not None
     (made / "my_agent.py").write_text(f"import numpy as np\n{function[1]}\n", encoding="utf-8")

@@ -5,17 +5,17 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TUTORIALS = ROOT / "docs" / "tutorials"
+HOW_TO = ROOT / "docs" / "how_to"
 NEW_FILES = {
     "variant": (("seven_down.py", "noms_env/variants"),),
     "option": (),
     "player": (("lowest.py", "noms_env/players"),),
 }
-"""By tutorial: files of `docs/tutorials`, and the folders that they go to."""
+"""By tutorial: files of `docs/how_to`, and the folders that they go to."""
 
 
 def page(name: str) -> str:
-    return (TUTORIALS / f"add_{name}.md").read_text(encoding="utf-8")
+    return (HOW_TO / f"add_{name}.md").read_text(encoding="utf-8")
 
 
 def apply(diff: str, root: Path) -> list[str]:
@@ -43,7 +43,7 @@ def changed_copy(root: Path, name: str) -> list[str]:
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "checkpoints", root / "noms_env" / "checkpoints")
     for file, folder in NEW_FILES[name]:
-        shutil.copy(TUTORIALS / file, root / folder)
+        shutil.copy(HOW_TO / file, root / folder)
     changed = [file for diff in re.findall(r"(?s)```diff\n(.*?)```", page(name)) for file in apply(diff, root)]
     assert len(changed) == len(set(changed)) == page(name).count("+++ b/") > 0
     return [*changed, *(f"{folder}/{file}" for file, folder in NEW_FILES[name])]

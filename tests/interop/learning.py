@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "other_libraries.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "other_libraries.md"
 LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
 
 

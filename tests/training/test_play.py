@@ -609,7 +609,7 @@ def test_watch_waits_for_enter_or_for_a_while(run: Run, monkeypatch: pytest.Monk
 
 
 def test_the_screen_in_the_tutorial_is_real(run: Run, typing: Callable[..., None]) -> None:
-    text = (ROOT / "docs" / "tutorials" / "play.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how_to" / "play.md").read_text(encoding="utf-8")
     (excerpt,) = re.findall(r"(?m)(?:^    .*\n|^\n(?=    ))+", text)
     command, *screen = [line.removeprefix("    ") for line in excerpt.strip("\n").splitlines()]
     typing("pass", "pass", "?", "q")
