@@ -1,0 +1,131 @@
+"""Paragraphs and sentences that are too long: `python docs/readability.py` lists them, `FILE ...` those of some files alone.
+
+Read are the pages, the README, the examples' README, the tables of results, and the help of the commands. Left out are code,
+tables, headings and pictures, since nobody reads them as sentences; and `LEFT_OUT`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parent.parent
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT)]
+
+MOST_WORDS_OF_PARAGRAPH = 90
+MOST_WORDS_OF_SENTENCE = 30
+LEFT_OUT = ("CHANGELOG.md", "checkpoints/LAB.md")
+"""Logs, in which one looks an entry up. The pages of the policies are made when the site is built, from results."""
+MORE = ("README.md", "examples/README.md", "checkpoints/README.md", "checkpoints/RESULTS.md", "benchmarks/entries/README.md")
+
+_PROSE_DIRECTIVES = ("{glossary}", "{note}", "{tip}", "{warning}")
+_END = re.compile(r"""(?<=[.!?])["')\]*]*\s+(?=["'(\[*]*[A-Z0-9`])""")
+_ABBREVIATION = re.compile(r"(?<![\w-])(?:e\.g|i\.e|al|cf|vs|P|D)\.$")
+
+
+def files() -> list[Path]:
+    """All files that are read."""
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    return [*(page for page in pages if page.parent.name != "policies"), *(ROOT / name for name in MORE)]
+
+
+def paragraphs(markdown: str) -> Iterator[tuple[int, str]]:
+    """Line and text of each paragraph, each item of a list and each definition, markup removed."""
+    front = re.match(r"\A---\n.*?\n---\n", markdown, re.DOTALL)
+    text = "\n" * front[0].count("\n") + markdown[front.end() :] if front else markdown
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        line = token.map[0] + 1 if token.map else 0
+        if token.type == "inline" and before is not None and before.type == "paragraph_open":
+            yield line, _spoken(token)
+        elif token.type == "fence" and token.info.split(" ")[0] in _PROSE_DIRECTIVES:
+            terms = r"(?m)^\S.*$" if "glossary" in token.info else r"(?m)^:\w+:.*$"
+            inner = re.sub(r"(?m)^ +", "", re.sub(terms, "", token.content))
+            yield from ((line + number, part) for number, part in paragraphs(inner))
+
+
+def _spoken(token: Token) -> str:
+    """The words of a paragraph: a piece of code counts as one, and a link as its text."""
+    words, role = [], False
+    for part in token.children or ():
+        if part.type == "text":
+            words.append(re.sub(r"\{[\w:]+\}$", "", part.content))
+            role = part.content.endswith("}")
+        elif part.type == "code_inline":
+            words.append(re.sub(r" <.*>", "", part.content) if role else "`code`")
+        elif part.type in ("softbreak", "hardbreak"):
+            words.append(" ")
+    return "".join(words)
+
+
+def sentences(paragraph: str) -> list[str]:
+    """The sentences of a paragraph."""
+    found: list[str] = []
+    for part in _END.split(paragraph):
+        if found and _ABBREVIATION.search(found[-1]):
+            found[-1] = f"{found[-1]} {part}"
+        else:
+            found.append(part)
+    return found
+
+
+def count(text: str) -> int:
+    """How many words a text has; a sign alone is none."""
+    return sum(any(letter.isalnum() for letter in word) for word in text.split())
+
+
+def problems(paragraphs_of_text: Iterator[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Line, number of words and text of each paragraph and sentence that is too long."""
+    for line, paragraph in paragraphs_of_text:
+        if (words := count(paragraph)) > MOST_WORDS_OF_PARAGRAPH:
+            yield line, words, f"paragraph: {paragraph}"
+        for sentence in sentences(paragraph):
+            if (words := count(sentence)) > MOST_WORDS_OF_SENTENCE:
+                yield line, words, sentence
+
+
+def help_paragraphs(command: str) -> Iterator[tuple[int, str]]:
+    """The paragraphs of a command's help, and what it says of each option."""
+    from noms_training import cli
+
+    printed = io.StringIO()
+    with mock.patch.dict(os.environ, {"COLUMNS": "2000"}), contextlib.redirect_stdout(printed):
+        cli.main([command, "--help"])
+    boxes = re.split(r"(?m)^╭.*$", printed.getvalue())
+    for part in boxes[0].split("\n\n")[1:]:
+        lines = part.strip("\n").splitlines()
+        if not any(line.startswith(" ") for line in lines):  # lists and examples are indented
+            yield 0, " ".join(lines)
+    for line in "".join(boxes[1:]).splitlines():
+        yield 0, re.sub(r" {2,}|\(default:.*", " ", re.sub(r"^│ +(?:-\S+.*?(?: {2,}|│)|[A-Z. ]+ {2,})?|│ *$|[╭╰].*", "", line))
+
+
+def main(names: list[str]) -> int:
+    """Print what is too long; 1 if there is something."""
+    from noms_training import cli
+
+    chosen = [Path(name).resolve() for name in names] or files()
+    texts = {str(path.relative_to(ROOT)): paragraphs(path.read_text(encoding="utf-8")) for path in chosen}
+    if not names:
+        texts |= {f"noms {command} --help": help_paragraphs(command) for command in cli.COMMANDS}
+    total = 0
+    for name, parts in texts.items():
+        for line, words, text in problems(parts):
+            print(f"{name}:{line}: {words} words: {text}")
+            total += 1
+    print(f"{total} too long")
+    return min(total, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
