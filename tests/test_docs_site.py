@@ -134,7 +134,7 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     listed = {DOCS / "index"}
     for page in PAGES:
         for toctree in re.findall(r"(?s)```\{toctree\}\n(.*?)```", text_of(page)):
-            listed |= {page.parent / line for line in toctree.splitlines() if line and not line.startswith(":")}
+            listed |= {(page.parent / line).resolve() for line in toctree.splitlines() if line and not line.startswith(":")}
     assert {page.with_suffix("") for page in PAGES} == {path for path in listed if path.parent.name != sources.POLICIES}
 
 

@@ -16,5 +16,5 @@ families differ in what tricks are worth to them, and in a few rules that come f
 numbered prose. The player leaves nothing to chance.
 
 The rules have versions, and each stays as it is: `thumb:1` plays as it always did, `thumb` by the newest rules. Searches play
-their worlds out by the first, and so does all that was measured with it (docs/how_to/opponents.md).
+their worlds out by the first, and so does all that was measured with it (docs/players.md).
 """
