@@ -98,7 +98,7 @@ def publishing() -> list[list[str]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a reader of the documentation has made."""
     made = tmp_path_factory.mktemp("made")
-    for name, variant in (("first", "down_up"), ("small_ships-fast", "small_ships")):
+    for name, variant in (("first", "down_up"), ("mine", "small_ships"), ("small_ships-fast", "small_ships")):
         (made / "runs" / name).mkdir(parents=True)
         save_small(made / "runs" / name / "policy.safetensors", rules_of(variant))
     shutil.copytree(ROOT / "examples", made / "examples", ignore=shutil.ignore_patterns("__pycache__"))

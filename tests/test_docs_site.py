@@ -30,7 +30,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != sources.POLICIES)
 """All pages but those that are written when the site is built."""
 NEW_FILES = ("seven_down.py", "lowest.py")
-"""The files that a reader of the tutorials makes."""
+"""The files that a reader of the pages makes."""
 
 
 def name_of(page: Path) -> str:
@@ -52,7 +52,7 @@ def pages_with(*languages: str) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the tutorials call `runs/first`: the folder of a run with a policy for down_up."""
+    """What the pages call `runs/first` and `runs/mine`: the folder of a run with a policy for down_up."""
     folder = tmp_path_factory.mktemp("docs") / "first"
     folder.mkdir()
     save_small(folder / "policy.safetensors", rules_of("down_up"))
@@ -64,8 +64,8 @@ def test_the_code_of_a_page_runs(
     page: Path, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each block of Python by itself, in a folder in which the commands above it were given."""
-    (tmp_path / "runs").mkdir()
-    shutil.copytree(run_folder, tmp_path / "runs" / "first")
+    for name in ("first", "mine"):
+        shutil.copytree(run_folder, tmp_path / "runs" / name)
     monkeypatch.chdir(tmp_path)
     for language, block in blocks_of(page):
         if language == "python":
