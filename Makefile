@@ -115,7 +115,7 @@ $(VENV)/.installed-dev: $(VENV)/.created $(INSTALLED_FROM)
 	@touch $(VENV)/.installed-demo $(VENV)/.installed-table $@
 
 $(VENV)/.installed-browser: $(VENV)/.installed-dev $(INSTALLED_FROM)
-	$(INSTALL) '.[browser,dev]'
+	$(INSTALL) '.[browser,dev,docs]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 
 from docutils import nodes
@@ -47,8 +48,21 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!noms_env|noms_training).*|.*\.ActT|.*\.Encoding|.*\.option_types\.Options")]
 
 # --- looks
+URLS = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
 html_theme = "furo"
 html_title = f"noms-env {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_search_scorer = str(DOCS / "_static" / "scorer.js")
+html_context = {"urls": URLS}
+templates_path = ["_templates"]
+myst_html_meta = {
+    "property=og:title": "noms-env",
+    "property=og:description": "Seven trick-taking card games for reinforcement learning",
+    "property=og:image": f"{URLS['Source']}/raw/main/docs/_static/social.png",
+    "name=twitter:card": "summary_large_image",
+}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}

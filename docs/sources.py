@@ -64,7 +64,7 @@ def write_policy_pages() -> None:
     no_search = "---\nnosearch: true\n---\n\n"
     texts = {name: f"{no_search}```{{include}} {os.path.relpath(card, folder)}\n```\n" for name, card in cards.items()}
     listed = "\n".join(cards)
-    texts["index"] = "# Policies\n\n" + (
+    texts["index"] = f"{no_search}# Policies\n\n" + (
         f"The policies that come with the package, each with its card.\n\n```{{toctree}}\n{listed}\n```\n"
         if cards
         else "No policy comes with this version of the package.\n"
