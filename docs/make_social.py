@@ -14,8 +14,7 @@ LINES = (
     "with hidden partners, exact bids",
     "and bluff",
     "",
-    "Train agents, compare them,",
-    "play them",
+    "Train agents, play cards",
 )
 
 

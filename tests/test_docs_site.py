@@ -18,7 +18,7 @@ import noms_env
 import noms_env.players
 import noms_env.record
 import noms_training
-from docs import sources
+from docs import make_rooms, sources
 from noms_training import cli
 from tests.interop.learning import PAGE as LIBRARIES
 from tests.interop.learning import blocks_of_page
@@ -150,6 +150,10 @@ def test_paths_that_a_page_names_are_there() -> None:
     for path, holds in rows:
         for file in ["", *re.findall(r"\w+\.py", holds)]:
             assert (ROOT / path / file).exists(), (path, file)
+
+
+def test_the_picture_of_the_rooms_is_what_the_imports_give() -> None:
+    assert make_rooms.PICTURE.read_text(encoding="utf-8") == make_rooms.drawing(), "run `python docs/make_rooms.py`"
 
 
 def test_parts_of_other_files_are_there() -> None:
