@@ -191,9 +191,11 @@ Rewards are 0 until the last card of a deal, and then come to all seats.
 Points a deal of the learner alone above the mean of three `{field}`, so 0 is as good as `{field}`. The first row is `{zero}`
 in the same place: what lies above it was learnt. Figures after so many decisions are means of three seeds on {curve_deals}
 duplicate deals, read off the learning curves; nothing stands behind the end of a run. Those at the end are from the deals of
-the protocol, with the lowest and the highest seed, and among three `{zero}` as well. Each learner had some four minutes of
-processor time. Its decisions are its choices; forced moves are none. [The protocol](benchmark.md) says more; the
-[results](benchmark_results.md) have other learners. `noms train` begins slowly, and ends ahead of the other three.
+the protocol, with the lowest and the highest seed, and among three `{zero}` as well.
+
+Each learner had some four minutes of processor time. Its decisions are its choices; forced moves are none.
+[The protocol](benchmark.md) says more; the [results](benchmark_results.md) have other learners. `noms train` begins slowly, and
+ends ahead of the other three.
 
 {games}
 
