@@ -1,14 +1,16 @@
 """Paragraphs and sentences that are too long: `python docs/readability.py` lists them, `FILE ...` those of some files alone.
 
-Read are the pages, the README, the examples' README, the tables of results, and the help of the commands. Left out are code,
-tables, headings and pictures, since nobody reads them as sentences; and `LEFT_OUT`.
+Read are the pages, the README, the examples' README, the tables of results, the help of the commands, and public docstrings.
+Left out are code, tables, headings and pictures, since nobody reads them as sentences; and `LEFT_OUT`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
+import pydoc
 import re
 import sys
 from collections.abc import Iterator
@@ -110,6 +112,18 @@ def help_paragraphs(command: str) -> Iterator[tuple[int, str]]:
         yield 0, re.sub(r" {2,}|\(default:.*", " ", re.sub(r"^│ +(?:-\S+.*?(?: {2,}|│)|[A-Z. ]+ {2,})?|│ *$|[╭╰].*", "", line))
 
 
+def docstring_paragraphs(page: str) -> Iterator[tuple[int, str]]:
+    """The paragraphs of the docstrings that a page of the API shows, and what they say of each argument."""
+    for name in re.findall(r"(?m)^\.\. auto(?:class|function|exception):: (\S+)$", page):
+        shown = pydoc.locate(name)
+        described = [member for key, member in inspect.getmembers(shown, inspect.isroutine) if not key.startswith("_")]
+        members = described if inspect.isclass(shown) else []
+        for one in (shown, *members):
+            text = inspect.getdoc(one) or ""
+            for part in re.split(r"\n\s*\n|\n(?= *[\w.`, *]+: )|\n(?= *[-*] )|\n(?=\w+:\n)", text):
+                yield 0, " ".join(re.sub(r"``?[^`]+``?", "`code`", part).split())
+
+
 def main(names: list[str]) -> int:
     """Print what is too long; 1 if there is something."""
     from noms_training import cli
@@ -118,6 +132,8 @@ def main(names: list[str]) -> int:
     texts = {str(path.relative_to(ROOT)): paragraphs(path.read_text(encoding="utf-8")) for path in chosen}
     if not names:
         texts |= {f"noms {command} --help": help_paragraphs(command) for command in cli.COMMANDS}
+        api = sorted((ROOT / "docs" / "api").glob("*.md"))
+        texts |= {f"docstrings of {page.name}": docstring_paragraphs(page.read_text(encoding="utf-8")) for page in api}
     total = 0
     for name, parts in texts.items():
         for line, words, text in problems(parts):
