@@ -213,6 +213,12 @@ def tell_losses(deal: dict[str, Any], losses: Iterable[Loss] | None) -> None:
     ]
 
 
+def lost_by(seat: int | None, losses: Iterable[Loss]) -> dict[str, float]:
+    """What a seat lost in a deal, in points, and the number of its decisions that were judged."""
+    own = [loss.points for loss in losses if loss.seat == seat]
+    return {"points": round(sum(own), 3), "decisions": len(own)}
+
+
 def results(table: Table, names: Sequence[str]) -> list[str]:
     """What a scored deal brought, in words."""
     known = [names[seat] if seat < len(names) else "" for seat in range(table.seats)]

@@ -18,6 +18,7 @@ from noms_env._files import write_atomically
 from noms_env._json import parse_json
 from noms_env.core.messages import clean_name
 from noms_env.show.data import view_data
+from noms_env.show.results import outcomes
 from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
@@ -67,14 +68,17 @@ class LiveTable:
         people: by seat.
         hints: the player that gives hints.
         speed: seconds before a decision of a player.
-        sheet: the finished deals: points, totals, and results in words.
+        sheet: the finished deals: points, totals, by seat whether its bid was made (None where it had none to make), whether
+            all passed, and results in words.
         touched: time of the last activity, in seconds; the keeper of the table sets it.
+        practice: the table does not count in a person's results.
     """
 
     def __init__(self, session: Session, people: Mapping[int, Person], hints: Seated, speed: float = USUAL_SPEED) -> None:
         self.session, self.people, self.hints, self.speed = session, dict(people), hints, speed
         self.sheet: list[dict[str, Any]] = []
         self.touched = 0.0
+        self.practice = False
         self._note_score()
 
     @property
@@ -232,7 +236,17 @@ class LiveTable:
         if not table.is_scored or len(self.sheet) == len(self.session.deals):
             return
         points, totals = ([round(float(x), 3) for x in row[: table.seats]] for row in (table.row.points, table.row.totals))
-        self.sheet.append({"points": points, "totals": totals, "lines": results(table, self.names)})
+        view = look(table, None)
+        made = {outcome.seats[0]: outcome.made for outcome in outcomes(view)}
+        self.sheet.append(
+            {
+                "points": points,
+                "totals": totals,
+                "made": [made.get(seat) for seat in range(table.seats)],
+                "passed_out": view.passed_out,
+                "lines": results(table, self.names),
+            }
+        )
 
     def to_json(self) -> str:
         """The table as JSON, from which `table_from` restores it."""
@@ -250,6 +264,8 @@ class LiveTable:
             "touched": self.touched,
             "deals": [deal.actions for deal in session.deals],
         }
+        if self.practice:
+            state["practice"] = True
         return json.dumps(state, separators=(",", ":"))
 
     def save(self, path: Path) -> None:
@@ -357,7 +373,7 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
                 table.next_deal()
             for action in actions:
                 table.take(action)
-        table.touched = float(touched)
+        table.touched, table.practice = float(touched), state.get("practice") is True
     except RefusedError:
         raise
     except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as error:

@@ -17,7 +17,7 @@ from noms_env.record.replaying import pair_with_previous
 
 from ...evaluation.mistakes import find_losses
 from ..session import Seated, seat_players
-from .film import Film, Shown, tell_losses
+from .film import Film, Shown, lost_by, tell_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
 from .looker import Looker, encoded
@@ -43,7 +43,7 @@ class Room:
         self._players: asyncio.Task[None] | None = None
         self._analysis: asyncio.Task[None] | None = None
         self._advising = asyncio.Lock()
-        self._given_at = dict[str, float]()
+        self._given_at = dict[tuple[str, int | None], float]()
         self._failed: tuple[bytes, Seated] | None = None
 
     async def claim(self, invitation: str, key: str) -> int:
@@ -90,7 +90,7 @@ class Room:
             if looker.is_gone:
                 return
             if message["do"] == "records":
-                looker.tell({"is": "records", "text": self._records()})
+                looker.tell({"is": "records", "text": self._records(looker.seat)})
                 return
             goes_on = not self.table.people and message["do"] in GOING_ON
             if looker.seat is None and not goes_on:
@@ -136,19 +136,19 @@ class Room:
         except ValueError as error:
             raise RefusedError(str(error)) from error
 
-    def _records(self) -> str:
+    def _records(self, seat: int | None) -> str:
         """The records of a finished match, with all cards, hidden ones too."""
         if not self.table.session.is_over:
             raise RefusedError("records hold all cards: they are given when the match is over")
-        self._wait_for("records", self.limits.film_seconds)
+        self._wait_for("records", self.limits.film_seconds, seat)
         return "".join(f"{json.dumps(record)}\n" for record in self.table.session.records())
 
-    def _wait_for(self, what: str, gap: float) -> None:
-        """Refuse an expensive request that comes sooner than a gap in seconds after the last."""
-        wait = self._given_at.get(what, -math.inf) + gap - time.monotonic()
+    def _wait_for(self, what: str, gap: float, seat: int | None = None) -> None:
+        """Refuse an expensive request that comes sooner than a gap in seconds after the last, of a seat where one is given."""
+        wait = self._given_at.get((what, seat), -math.inf) + gap - time.monotonic()
         if wait > 0:
             raise RefusedError(f"the next {what} can be in {math.ceil(wait)} seconds")
-        self._given_at[what] = time.monotonic()
+        self._given_at[what, seat] = time.monotonic()
 
     async def _hint(self, looker: Looker, seat: int) -> None:
         """Give a hint. The adviser thinks while the table goes on, so others cannot see how long."""
@@ -216,6 +216,7 @@ class Room:
             "failed": self._failed_seat(),
             "players": self.lobby.choices(variant),
             "hints": self.lobby.level_of(variant, table.hints.name),
+            "practice": table.practice,
         }
         for looker in self.lookers:
             told = {**known, "yours": looker.seat, "view": views[looker.seat], "back": table.may_take_back(looker.seat)}
@@ -328,6 +329,7 @@ class Room:
                 ((_, losses),) = find_losses(records, self.lobby.judge(rules), wanted=lambda judged: judged is record)
                 own = None if losses is None else [loss for loss in losses if shown.seat in (None, loss.seat)]
                 tell_losses(film.deals[0], own)
+                film.deals[0]["lost"] = lost_by(looker.seat, losses or ())
             return encoded({"is": "film", "film": {**film.data(), "deal": len(records) - 1}})
 
         try:

@@ -35,7 +35,10 @@ from .room import Room
 SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """A socket that has not said by then to which table it belongs is closed."""
-MODULES = ("choices", "connection", "film", "gallery", "head", "icons", "layout", "main", "panel", "pictures", "sound", "start")
+MODULES = (
+    *("archive", "choices", "connection", "film", "gallery", "head", "icons", "layout", "main", "panel", "pictures"),
+    *("results", "sound", "start"),
+)
 """Of the page, which draws itself; `vendor` has what it is written with."""
 FILES = {
     **{f"{name}.js": "text/javascript" for name in ("board", "replay", "store", "table", "table_page", "words", *MODULES)},

@@ -1,6 +1,6 @@
 /* What may be chosen besides cards of the hand, and the result of a deal: both in the middle of the table. */
 
-import { act, ask, send } from "./connection.js";
+import { act, ask, saveRecords, send } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { html } from "./store.js";
 import { CardWord, Suit } from "./head.js";
@@ -104,7 +104,7 @@ export function Result({ table, lay }) {
         ${table.yours !== null && html`
           <button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", analyse: true })}>${waits === "judge" ? html`<span class="spinner"></span> Looking for mistakes` : "Analyse"}</button>
           <button type="button" id="watch" disabled=${waits !== ""} onClick=${() => ask("watch", { do: "film", analyse: false })}>Replay</button>`}
-        ${table.over && html`<button type="button" id="records" onClick=${() => send({ do: "records" })}>Save the records</button>`}
+        ${table.over && html`<button type="button" id="records" onClick=${() => (table.records ? saveRecords(table.records) : ask("records", { do: "records" }))}>Save the records</button>`}
       </div>
     </section>
   </div>`;

@@ -1,5 +1,6 @@
 /* Requests to the server, and the socket of a table. */
 
+import { noteLost, noteTable } from "./archive.js";
 import { kept, store, update, updateTable } from "./store.js";
 import { heard } from "./sound.js";
 
@@ -91,7 +92,11 @@ function told(message) {
       updateTable({ asks: "" });
     },
     elsewhere: () => updateTable({ elsewhere: message.text }),
-    records: () => globalThis.save("records.jsonl", new Blob([message.text], { type: "application/jsonl" })),
+    records: () => {
+      if (store.table.asks === "records") saveRecords(message.text);
+      updateTable({ asks: "", records: message.text });
+      noteTable(store.table);
+    },
     table: () => shown(message),
     hint: () => {
       updateTable({ asks: "", ...(message.moment === store.table.moment ? { hint: message } : {}) });
@@ -99,11 +104,16 @@ function told(message) {
     },
     film: () => {
       updateTable({ asks: "" });
+      const [{ lost }] = message.film.deals;
+      if (lost) noteLost(store.table, message.film.deal, lost);
       update({ page: "film", film: message.film });
     },
   };
   jobs[message.is]();
 }
+
+/** Save a file of records. */
+export const saveRecords = (text) => globalThis.save("records.jsonl", new Blob([text], { type: "application/jsonl" }));
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -112,12 +122,15 @@ function shown(fresh) {
   const before = store.table;
   const moved = before.moment !== fresh.moment;
   const table = { ...before, ...fresh, ...(moved ? { hint: null, why: "", asks: "" } : {}) };
+  if (!table.over) table.records = "";
   const { view } = table;
   const trick = trickName(view);
   if (before.swept === null) table.swept = trick; // what was over before this page came is not shown again
   if (moved) update({ notice: "" });
   update({ table });
   if (before.view && moved) heard(before, table);
+  noteTable(table);
+  if (table.over && !before.over && table.yours !== null && !table.practice) send({ do: "records" }); // for the archive
   if (table.swept !== trick && !view.trick.length) {
     clearTimeout(sweeping);
     sweeping = setTimeout(() => updateTable({ swept: trick }), 1100);

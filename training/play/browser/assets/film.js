@@ -24,7 +24,7 @@ export function showFilm() {
   replay.load(film);
   const [worst] = film.deals[0].losses || [];
   if (worst) replay.go(0, worst.moment); // an analysis opens at the biggest mistake
-  byId("return").textContent = store.table ? "Back to the table" : "Back to the games";
+  byId("return").textContent = store.table ? "Back to the table" : store.results ? "Back to your results" : "Back to the games";
   const body = film.source === undefined ? JSON.stringify({ table: store.table.name, key: store.table.key, deal: film.deal }) : film.source;
   offerGif(film.source === undefined ? "/api/table-gif" : "/api/gif", film.source === undefined ? {} : { player: film.thinker }, body);
 }
@@ -48,4 +48,4 @@ function offerGif(path, parameters, body) {
   };
 }
 
-export const endFilm = () => update({ page: store.table ? "table" : "start", film: null });
+export const endFilm = () => update({ page: store.table ? "table" : store.results ? "results" : "start", film: null });

@@ -4,6 +4,7 @@ import { openTable } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { endFilm, showFilm } from "./film.js";
 import { startSound } from "./sound.js";
+import { openResults, ResultsPage } from "./results.js";
 import { openStart, showRecords, StartPage } from "./start.js";
 import { html, start, store, update } from "./store.js";
 import { pressed } from "./table.js";
@@ -12,6 +13,7 @@ import { TablePage } from "./table_page.js";
 function Page() {
   showFilm();
   if (store.page === "table" || (store.page === "film" && store.table)) return html`<${TablePage} />`;
+  if (store.results) return html`<${ResultsPage} />`;
   if (store.games) return html`<${StartPage} />`;
   return html`<main class="waits"><h1 class="unseen">Noms</h1>${store.notice ? html`<p id="notice" class="notice" role="alert">${store.notice}</p>` : html`<p role="status"><span class="spinner"></span></p>`}</main>`;
 }
@@ -30,4 +32,6 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   if (event.dataTransfer.files.length && store.page === "start") showRecords(event.dataTransfer.files[0]);
 });
-(new URLSearchParams(location.hash.slice(1)).get("table") ? openTable() : openStart()).catch((error) => update({ notice: error.message }));
+
+const address = new URLSearchParams(location.hash.slice(1));
+(address.get("table") ? openTable() : address.get("page") === "results" ? openResults() : openStart()).catch((error) => update({ notice: error.message }));

@@ -163,7 +163,7 @@ function Setup() {
 
 export async function showRecords(file) {
   if (!file) return;
-  const { thinker = "", analyse = false } = store.chosen;
+  const { thinker = "", analyse = false } = store.chosen || {};
   update({ busy: "records", notice: "" });
   try {
     const text = await file.text();
@@ -187,7 +187,7 @@ function Records() {
 }
 
 export function StartPage() {
-  return html`<${TopBar} title="Noms" facts="Trick-taking games in which you say beforehand what you will win" />
+  return html`<${TopBar} title="Noms" facts="Trick-taking games in which you say beforehand what you will win"><a class="to-results" href="#page=results">Your results</a></${TopBar}>
     <main class="start">
       ${store.notice && !store.setup && html`<p id="notice" class="notice" role="alert">${store.notice}</p>`}
       ${!store.ready && html`<p class="notice waiting" role="status"><span class="spinner"></span> The players are being compiled for the first use, which takes a minute or two. You can look around; the first deal waits for it.</p>`}

@@ -11,7 +11,7 @@ export const html = htm.bind(h);
  *   setup: object|null, errors: object, table: object|null, size: {width: number, height: number}|null, open: string[]}}
  */
 export const store = {
-  page: "", // "start", "table" or "film"
+  page: "", // "start", "table", "results" or "film"
   notice: "", // what went wrong
   busy: "", // what is waited for
   ready: true, // nothing is compiled for the first use
@@ -21,6 +21,7 @@ export const store = {
   setup: null, // the game whose table is set up
   errors: {}, // by field of the set-up
   table: null,
+  results: null, // the games of this browser, where they are shown
   size: null, // of the table, in pixels
   open: matchMedia("(min-width: 861px)").matches ? ["score", "bids", "tricks"] : ["score"], // parts beside the table
 };

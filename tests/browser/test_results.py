@@ -1,0 +1,82 @@
+"""The results that a browser keeps: by game, past games, and the records of all."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from noms_env.record import check_records
+from tests.browser.test_pages import click, saved, sit_down, until, wait_for_turn
+
+pytestmark = pytest.mark.browser
+NewPage = Callable[..., Any]
+
+
+def play_out(page: Any) -> None:
+    """Play the deal to its end."""
+    while wait_for_turn(page):
+        click(page)
+    page.wait_for_selector("#result-headline")
+
+
+def results(page: Any) -> Any:
+    page.goto(f"{page.evaluate('location.origin')}/#page=results")
+    page.wait_for_selector(".results")
+    return page
+
+
+def cells(page: Any) -> list[dict[str, str]]:
+    """The rows of the statistics."""
+    return list(
+        page.evaluate(
+            "[...document.querySelectorAll('.statistics tbody tr')].map((row) => Object.fromEntries("
+            "[['Game', row.querySelector('th').innerText], ...[...row.querySelectorAll('td')].map((cell) =>"
+            "[cell.dataset.name, cell.querySelector('b').innerText])]))"
+        )
+    )
+
+
+def test_results_count_each_deal_once_and_past_games_are_replayed_saved_and_deleted(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "sniped_whist")
+    play_out(page)
+    until(page, "Boolean(noms.table.records)")
+    points = page.evaluate("noms.table.sheet[0].points[0]")
+    page.click("#judge")
+    page.wait_for_selector("#analysis:not([hidden])")
+    lost = page.evaluate("noms.film.deals[0].lost")
+    page.click("#return")
+    page.click("#undo")
+    until(page, "!noms.table.over")
+    play_out(page)
+    page.goto(address)
+    page.wait_for_selector(".games")
+    sit_down(page, "up_down", "thumb")
+    play_out(page)
+    (other, row) = sorted(cells(results(page)), key=lambda one: one["Game"])
+    assert row["Game"].startswith("Sniped whist")
+    assert (row["Deals"], row["Matches"], row["Bids made"]) == ("1", "1", "–"), "what was taken back counts once"
+    assert float(row["Points a deal"].replace("−", "-")) == pytest.approx(points, abs=0.006)
+    assert float(row["Lost a decision"].replace("−", "-")) == pytest.approx(lost["points"] / lost["decisions"], abs=0.006)
+    assert (other["Deals"], other["Matches"], other["Lost a decision"]) == ("1", "0", "–")
+    assert other["Bids made"] in ("0 of 1", "1 of 1")
+    page.click(".replay-game")
+    page.wait_for_selector("#replay:not([hidden])")
+    page.keyboard.press("End")
+    assert page.inner_text("#result-lines")
+    page.click("#return")
+    lines = saved(page, "#export").decode().splitlines()
+    assert not list(check_records(enumerate(map(json.loads, lines), 1)))
+    assert [json.loads(line)["variant"] for line in lines] == ["sniped_whist"]
+    page.click(".past:has(.go-on) .go-on")
+    page.wait_for_selector("#result-headline")
+    page = results(page)
+    page.locator(".past .quiet").first.click()
+    until(page, "document.querySelectorAll('.past').length === 1")
+    page.click("#delete-all")
+    page.click("#delete-sure")
+    until(page, "document.querySelectorAll('.past').length === 0")
+    page.reload()
+    page.wait_for_selector(".results")
+    assert page.query_selector(".past, .statistics") is None

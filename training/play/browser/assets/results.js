@@ -1,0 +1,105 @@
+/* The results of this browser: by game, and every game to be looked at again. */
+
+import { allGames, exported, forget, forgetAll, statistics } from "./archive.js";
+import { link, saveRecords } from "./connection.js";
+import { TopBar } from "./head.js";
+import { showRecords } from "./start.js";
+import { html, store, update } from "./store.js";
+import { count, points, signed } from "./words.js";
+
+const KEPT_DAYS = 3; // the server keeps a table for so long
+const SHOWN_DEALS = 30; // the server shows so many deals of a file at once
+
+/** Open the page. */
+export async function openResults() {
+  const games = await allGames();
+  const old = Date.now() - KEPT_DAYS * 86400000;
+  const empty = games.filter((game) => !game.deals.length && game.began < old);
+  await Promise.all(empty.map((game) => forget(game.id)));
+  document.title = "Your results · Noms";
+  update({ page: "results", results: games.filter((game) => !empty.includes(game)) });
+}
+
+const LEVELS = { people: "people", several: "several levels", easy: "easy", medium: "medium", strong: "strong" };
+
+const mean = (sum, number) => (number ? points(sum / number) : "–");
+
+function Row({ row }) {
+  const cell = (name, value, more = "") => html`<td data-name=${name}><b>${value}</b>${more && html` <span class="faint">${more}</span>`}</td>`;
+  return html`<tr><th scope="row">${row.title} <span class="faint">against ${LEVELS[row.against] || row.against}</span></th>
+    ${cell("Deals", row.deals)}
+    ${cell("Matches", row.matches, row.matches ? `${row.won} won` : "")}
+    ${cell("Points a deal", mean(row.points, row.deals), `others ${mean(row.others, row.deals)}`)}
+    ${cell("Bids made", row.bids ? `${row.made} of ${row.bids}` : "–", row.bids ? `${Math.round((100 * row.made) / row.bids)} %` : "")}
+    ${cell("Lost a decision", mean(row.lost, row.decisions), row.decisions ? `in ${count(row.decisions, "decision")}` : "")}</tr>`;
+}
+
+function Statistics({ games }) {
+  const rows = statistics(games);
+  if (!rows.length) return html`<p>No deal is finished yet. <a href="/">Play one</a>, and it is counted here.</p>`;
+  return html`<table class="statistics"><thead><tr><th scope="col">Game</th><th scope="col">Deals</th><th scope="col">Matches</th><th scope="col">Points a deal</th><th scope="col">Bids made</th><th scope="col">Lost a decision</th></tr></thead>
+      <tbody>${rows.map((row) => html`<${Row} key=${row.variant + row.against} row=${row} />`)}</tbody></table>
+    <p class="faint">Points lost a decision are known of deals that you had analysed. A deal counts as it was scored first. Practice does not count.</p>`;
+}
+
+const day = (time) => new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+
+/** How a game ended, or how far it is. */
+export function resultText(game) {
+  const total = points(game.deals.reduce((sum, deal) => sum + deal.points, 0));
+  if (game.compared) return `You ${points(game.compared.own)}, the strong player ${points(game.compared.strong)} on the same cards (${signed(game.compared.own - game.compared.strong)})`;
+  if (game.over) return `${game.won ? "Won" : "Lost"} with ${count(Number(total.replace("−", "-")), "point").replace("-", "−")}`;
+  if (!game.deals.length) return "Begun";
+  return `${total} points after ${game.of ? `${game.deals.length} of ${count(game.of, "deal")}` : count(game.deals.length, "deal")}`;
+}
+
+/** The records of a game in pieces that the server shows at once. */
+function pieces(game) {
+  const lines = game.records.trim().split("\n");
+  const starts = Array.from({ length: Math.ceil(lines.length / SHOWN_DEALS) }, (_, piece) => SHOWN_DEALS * piece);
+  return starts.map((from) => ({ from, text: lines.slice(from, from + SHOWN_DEALS).join("\n"), to: Math.min(lines.length, from + SHOWN_DEALS) }));
+}
+
+async function drop(game) {
+  await forget(game.id);
+  await openResults();
+}
+
+function Game({ game }) {
+  const open = !game.over && game.key && Date.now() - game.began < 86400000 * 30;
+  return html`<li class="past" data-id=${game.id}>
+    <div><b>${game.title}</b> <span class="faint when">${day(game.began)} · against ${LEVELS[game.against] || game.against}</span>${game.day && html` <span class="tag">Deal of the day</span>`}
+      <p>${resultText(game)}</p></div>
+    <div class="row">
+      ${game.records && pieces(game).map(({ from, to, text }, _, all) => html`<button type="button" class="replay-game" onClick=${() => showRecords(new File([text], "records.jsonl"))}>${all.length > 1 ? `Replay deals ${from + 1} to ${to}` : "Replay"}</button>`)}
+      ${open && html`<a class="button go-on" href=${`#${link(game.id, { key: game.key })}`}>Go on</a>`}
+      <button type="button" class="quiet" aria-label=${`Delete ${game.title} of ${day(game.began)}`} onClick=${() => drop(game)}>Delete</button>
+    </div>
+  </li>`;
+}
+
+function DeleteAll() {
+  if (store.setup !== "delete") return html`<button type="button" id="delete-all" onClick=${() => update({ setup: "delete" })}>Delete all</button>`;
+  return html`<span class="row" role="alert">Delete all results? <button type="button" id="delete-sure" class="primary" onClick=${async () => {
+    await forgetAll();
+    update({ setup: null });
+    await openResults();
+  }}>Delete</button> <button type="button" onClick=${() => update({ setup: null })}>Keep</button></span>`;
+}
+
+export function ResultsPage() {
+  const games = store.results;
+  const back = (event) => {
+    event.preventDefault();
+    location.hash = "";
+  };
+  return html`<${TopBar} title="Your results" back=${back} />
+    <main class="results">
+      ${store.notice && html`<p id="notice" class="notice" role="alert">${store.notice}</p>`}
+      <section aria-labelledby="by-game"><h2 id="by-game">By game</h2><${Statistics} games=${games} /></section>
+      ${games.length > 0 && html`<section aria-labelledby="past-games"><h2 id="past-games">Past games</h2>
+        <ul class="past-games">${games.map((game) => html`<${Game} key=${game.id} game=${game} />`)}</ul></section>
+      <div class="row"><button type="button" id="export" disabled=${!games.some((game) => game.records)} onClick=${() => saveRecords(exported(games))}>Save all records</button><${DeleteAll} /></div>`}
+      <p class="faint">This browser keeps all of this, and no server does. A match has records when it is over.</p>
+    </main>`;
+}
