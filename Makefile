@@ -61,7 +61,7 @@ uncompiled: $(VENV)/.installed-dev ## the tests marked `uncompiled`, with the co
 wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environment outside of the checkout
 	$(BIN)/python tests/check_wheel.py
 
-browser: $(VENV)/.installed-browser ## the tests of the pages in the system's Chromium
+browser: $(VENV)/.installed-browser ## the tests of the pages in the system's Chromium and Firefox
 	$(BIN)/python -m pytest -q -m browser tests/browser
 
 soak: $(VENV)/.installed-dev ## the long tests, marked `soak`

@@ -1,35 +1,77 @@
-"""What the tests in a browser share: Chromium, a server, and pages that must not complain.
+"""What the tests in a browser share: Chromium, Firefox, a server, and pages that must not complain.
 
-They are left out unless asked for: `make browser`. The browser is the system's; none is downloaded.
+They are left out unless asked for: `make browser`. The browsers are the system's; none is downloaded.
 """
 
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""Names under which systems have it."""
+NAMES = {
+    "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    "firefox": ("firefox-esr", "firefox"),
+}
+"""Under which systems have them."""
+SIZES = ((1440, 900), (1024, 768), (844, 390), (390, 844))
+
+
+def find_browser(kind: str) -> str | None:
+    """The path of a browser: `NOMS_CHROMIUM`, `NOMS_FIREFOX` (empty: none), or the system's."""
+    return os.environ.get(f"NOMS_{kind.upper()}", next(filter(None, map(shutil.which, NAMES[kind])), None)) or None
+
+
+KINDS = ["chromium", *(["firefox"] if find_browser("firefox") else [])]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which tests were left out."""
+    if "firefox" not in KINDS:
+        terminalreporter.write_line(
+            "the tests in Firefox are left out: install it (apt install firefox-esr), or name it by NOMS_FIREFOX"
+        )
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """The browser; the tests fail with a sentence where there is none."""
+def playwright() -> Iterator[Any]:
+    """What drives the browsers."""
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
         pytest.fail("the tests in a browser need Playwright: pip install '.[browser]'")
-    path = os.environ.get("NOMS_CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Any) -> Iterator[Any]:
+    """The browser; the tests fail with a sentence where there is none."""
+    path = find_browser("chromium")
     if path is None:
         pytest.fail("the tests in a browser need Chromium: install it (apt install chromium), or name it by NOMS_CHROMIUM")
-    with sync_playwright() as playwright:
-        root = hasattr(os, "geteuid") and os.geteuid() == 0
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if root else [])
-        yield browser
-        browser.close()
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    same = ["--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"]
+    browser = playwright.chromium.launch(executable_path=path, args=[*same, *(["--no-sandbox"] if root else [])])
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def firefox(playwright: Any) -> Iterator[Any]:
+    """The browser as its makers publish it, driven by WebDriver BiDi, which this Playwright has without a public name."""
+    from playwright._impl._connection import from_channel
+    from playwright._impl._sync_base import mapping
+
+    kind = from_channel(playwright._impl_obj._initializer["_bidiFirefox"])
+    kind._playwright = playwright._impl_obj
+    prefs = {"ui.prefersReducedMotion": 1}  # not emulated there
+    browser = mapping.from_impl(kind).launch(executable_path=find_browser("firefox"), firefox_user_prefs=prefs)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -44,13 +86,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def new_page(chromium: Any) -> Iterator[Callable[..., Any]]:
+@contextmanager
+def pages_of(browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens pages, each of a person of its own; at the end none may have complained in its console."""
     contexts, complaints = [], list[str]()
 
-    def open_page(address: str | Path, **settings: Any) -> Any:
-        context = chromium.new_context(viewport={"width": 1280, "height": 900}, **settings)
+    def open_page(address: str | Path, size: tuple[int, int] = (1280, 900), **settings: Any) -> Any:
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **settings)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(60_000)
@@ -63,3 +105,23 @@ def new_page(chromium: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+@pytest.fixture
+def new_page(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens pages in Chromium."""
+    with pages_of(chromium) as open_page:
+        yield open_page
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Each browser."""
+    return str(request.param)
+
+
+@pytest.fixture
+def new_page_of_kind(kind: str, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """Opens pages in each browser."""
+    with pages_of(request.getfixturevalue(kind)) as open_page:
+        yield open_page

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.browser.conftest import SIZES
+
 pytestmark = pytest.mark.browser
-SIZES = ((1440, 900), (1024, 768), (844, 390), (390, 844))
 LEAST_STRIP = 22
 """Pixels of a card of the hand that its neighbour leaves."""
 MEASURE = """() => {

@@ -1,4 +1,4 @@
-"""The pages in a real Chromium: deals played by clicks and by keys, two people at a table, a phone, and what axe finds."""
+"""The pages in a real Chromium: what a table says and does, two people at a table, a phone, and what axe finds."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -8,71 +8,12 @@ from typing import Any
 import pytest
 
 from noms_env.record import record_matches, write_records
-from noms_env.variants import VARIANTS
 from noms_training.play.browser.film import Shown, film_of
 from noms_training.play.browser.page import page_of
+from tests.browser.playing import CHOICES, CORNER, click, sit_down, state, until, wait_for_turn
 
 pytestmark = pytest.mark.browser
 NewPage = Callable[..., Any]
-CHOICES = "#stage [data-word]"
-CORNER = {"x": 9, "y": 20}
-"""Of a card: the part that no other covers."""
-
-
-def until(page: Any, script: str, arg: object = None) -> None:
-    """Wait until a script says true; the page's policy lets no text be run in it, so the page is asked from outside."""
-    for _ in range(1200):
-        if page.evaluate(script, arg):
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"it never came to {script}")
-
-
-def sit_down(page: Any, variant: str, player: str = "random", guests: int = 0) -> None:
-    """Open a table at which the others play at once."""
-    page.click(f"[data-game={variant}] .set-up")
-    for place, select in enumerate(page.query_selector_all("#setup .who select")[1:]):
-        select.select_option("-person" if place < guests else player)
-    page.click("#start")
-    page.wait_for_selector("#stage .own-bar")
-    page.select_option("#pace", "0")
-
-
-def state(page: Any) -> str:
-    """Where the match stands."""
-    return str(page.evaluate("noms.table.moment"))
-
-
-def wait_for_turn(page: Any) -> bool:
-    """Wait until the person is to act; False if the deal is over."""
-    until(page, f"Boolean(document.querySelector('{CHOICES}')) || noms.table?.scored")
-    return page.query_selector(CHOICES) is not None
-
-
-def click(page: Any) -> None:
-    before = state(page)
-    page.locator(CHOICES).first.click(position=CORNER)
-    until(page, "(before) => noms.table.moment !== before", before)
-
-
-def press(page: Any) -> None:
-    before = state(page)
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    until(page, "(before) => noms.table.moment !== before", before)
-
-
-@pytest.mark.parametrize("act", [click, press])
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_deal_is_played_to_its_score(variant: str, act: Callable[[Any], None], new_page: NewPage, address: str) -> None:
-    page = new_page(address)
-    sit_down(page, variant)
-    while wait_for_turn(page):
-        act(page)
-    page.wait_for_selector("#sheet tbody tr")
-    assert page.inner_text("#table-status").startswith(("The deal is over", "The match is over", "All passed"))
-    page.wait_for_selector("#result-headline")
-    assert page.locator(".result tbody tr").count() == page.evaluate("noms.table.names.length")
 
 
 def test_what_is_not_legal_does_nothing_and_says_why(new_page: NewPage, address: str) -> None:

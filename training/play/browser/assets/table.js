@@ -153,7 +153,7 @@ export class Stage extends Component {
   }
 
   render({ table }) {
-    return html`<div class="stage" id="stage" role="group" aria-label="Table" ref=${this.ref}>
+    return html`<div class="stage" id="stage" role="group" aria-label="Table" data-moment=${table.moment} ref=${this.ref}>
       ${store.size && table.view && html`<${Laid} table=${table} lay=${layout(table.view, store.size)} />`}
     </div>`;
   }
