@@ -2,7 +2,8 @@
 
 The curves and the points at the end are those of published entries of the benchmark. With `--measure` the rewards are measured
 again, which takes a minute or two: docs/normal.csv has the lowest, the highest and the root mean square reward of deals that
-copies of a reference play, that of score 0 or of score 1. Needs `pip install '.[plot]'`.
+copies of a reference play, that of score 0 or of score 1. It also has the decisions of a deal and the legal actions of a
+decision. Needs `pip install '.[plot]'`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ AT = (100_000, 500_000, 1_000_000, 2_000_000)
 """Decisions at which the curves are read."""
 DEALS, TABLES = 20_000, 1000
 """Of a measurement of rewards."""
-COLUMNS = ("game", "score", "deals", "lowest_points", "highest_points", "lowest", "highest", "root_mean_square")
+COLUMNS = (
+    *("game", "score", "deals", "lowest_points", "highest_points", "lowest", "highest", "root_mean_square"),
+    *("fewest_decisions", "decisions", "most_decisions", "legal", "most_legal", "forced"),
+)
 
 
 @dataclass
@@ -51,30 +55,49 @@ class Args:
     """the checkout"""
 
 
-def played_points(game: str, name: str) -> np.ndarray:
-    """The points of each seat in some deals that copies of a player play, float64, shape (DEALS, seats)."""
+@dataclass(frozen=True)
+class Deals:
+    """What was counted in some deals."""
+
+    points: np.ndarray
+    """of each seat, float64, shape (deals, seats)"""
+    decisions: np.ndarray
+    """of all seats, int64, shape (deals,)"""
+    legal: np.ndarray
+    """decisions with 0, 1, ... legal actions, int64, shape (n,)"""
+
+
+def play_deals(game: str, name: str) -> Deals:
+    """Play deals (`DEALS`) by copies of a player."""
     batch, rng = noms_env.make_batch(game, TABLES, seats=GAMES[game], seed=1, episode="deal"), np.random.default_rng(1)
-    player, found = noms_env.load_player(name), list[np.ndarray]()
-    for _ in range(DEALS // TABLES):
+    player, points, decisions = noms_env.load_player(name), list[np.ndarray](), np.zeros((DEALS // TABLES, TABLES), np.int64)
+    legal = np.zeros(noms_env.NUM_ACTIONS + 1, np.int64)
+    for number in decisions:
         batch.reset()
         while not batch.over.all():
             batch.observe()
             rows, actions = np.flatnonzero(~batch.over), np.zeros(TABLES, np.int64)
             tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
             actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
+            number[rows] += 1
+            legal += np.bincount(batch.mask[rows].sum(axis=1, dtype=np.int64), minlength=len(legal))
             batch.step(actions)
-        found.append(batch.tables.points[:, : GAMES[game]].astype(np.float64))
-    return np.concatenate(found)
+        points.append(batch.tables.points[:, : GAMES[game]].astype(np.float64))
+    return Deals(np.concatenate(points), decisions.ravel(), legal)
 
 
 def measured() -> Iterator[tuple[object, ...]]:
     """The rows of docs/normal.csv."""
     for game in GAMES:
         for score, name in enumerate((ZERO, CURVE_FIELD)):
-            points = played_points(game, name)
+            deals = play_deals(game, name)
+            points, length, legal = deals.points, deals.decisions, deals.legal
             relative = deal_rewards("relative", points, np.ones(len(points), np.bool_), np.zeros(len(points), np.int64))
             ends = (f"{end:g}" for end in (points.min(), points.max(), relative.min().round(2), relative.max().round(2)))
-            yield game, score, len(points), *ends, f"{np.sqrt(np.square(relative).mean()):.3f}"
+            decisions = (length.min(), f"{length.mean():.1f}", length.max())
+            mean, forced = legal @ np.arange(len(legal)) / legal.sum(), legal[1] / legal.sum()
+            branching = (f"{mean:.2f}", legal.nonzero()[0][-1], f"{forced:.3f}")
+            yield game, score, len(points), *ends, f"{np.sqrt(np.square(relative).mean()):.3f}", *decisions, *branching
 
 
 def read_rewards(root: Path) -> dict[str, list[dict[str, str]]]:

@@ -20,7 +20,8 @@ sys.path[:0] = [str(DOCS.parent)]
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # nothing is played here
 os.environ["COLUMNS"] = "96"  # the width of the commands' help
 
-from docs import sources  # noqa: E402 - found by the path above
+from docs import deals, sources  # noqa: E402 - found by the path above
+from noms_env.variants import GAMES  # noqa: E402 - likewise
 from noms_env.version import __version__  # noqa: E402 - likewise
 from noms_training import cli  # noqa: E402 - likewise
 
@@ -104,6 +105,22 @@ def _paragraph(part: str) -> str:
     return textwrap.fill(" ".join(lines), int(os.environ["COLUMNS"])) if is_prose else "\n".join(lines)
 
 
+class DealFrame(SphinxDirective):
+    """`{deal} GAME`: the page of a game's deal in a frame, and a link to it."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The frame as HTML."""
+        page = f"{'../' * self.env.docname.count('/')}{deals.FOLDER}/{self.arguments[0]}.html"
+        title = f"A deal of {GAMES[self.arguments[0]].title}, step by step"
+        html = (
+            f'<iframe src="{page}" title="{title}" loading="lazy" style="width: 100%; height: 40rem; border: 0"></iframe>'
+            f'<p><a href="{page}">The same on a page of its own</a></p>'
+        )
+        return [nodes.raw("", html, format="html")]
+
+
 def setup(app: Sphinx) -> None:
     """Tell Sphinx what is made here."""
     sources.write_policy_pages()
@@ -116,5 +133,7 @@ def setup(app: Sphinx) -> None:
         fit_links(app, Path(app.env.doc2path(page)), page, content)
 
     app.add_directive("noms-commands", CommandHelp)
+    app.add_directive("deal", DealFrame)
+    app.connect("builder-inited", lambda app: deals.write_pages(Path(app.outdir) / deals.FOLDER))
     app.connect("include-read", fit_links)
     app.connect("source-read", fit_links_of_page)

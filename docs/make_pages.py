@@ -15,6 +15,7 @@ from typing import Any
 
 import jinja2
 
+from benchmarks.normal import divisor, read_rewards
 from noms_env.core.actions import (
     INDICATE,
     MIS,
@@ -41,11 +42,12 @@ from noms_env.envs.validation import Episode
 from noms_env.observation.feature_layout import LEFT_OUT
 from noms_env.observation.layout import FIELDS, HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
 from noms_env.show.rules import numbered_rules, paragraphs
-from noms_env.variants import GAMES, Variant, make_rules
+from noms_env.variants import GAMES, Rules, Variant, make_rules
 from noms_env.variants.families import AUCTION, EXACT_BID
 from noms_env.variants.rulebook import SHORT_DECK, Option
 from noms_env.variants.table_record import OPTIONS
 from noms_env.version import ENV_VERSION
+from noms_training.benchmark.protocol import CURVE_FIELD
 from noms_training.text import markdown_table
 
 DOCS = Path(__file__).parent
@@ -113,10 +115,11 @@ def span(first: int, last: int) -> str:
 
 
 def deviations(variant: str) -> str:
-    """What the rulebook decided where the source text is silent or says otherwise."""
+    """What the rulebook decided where the source text is silent or says otherwise, as a list."""
     start = "Deviations and decisions: "
     (text,) = (part for part in paragraphs(f"noms_env.variants.{variant}") if part.startswith(start))
-    return f"{sentence(text.removeprefix(start))}."
+    parts = re.split(r"(?<=\.) (?=[A-Z\"])", f"{sentence(text.removeprefix(start))}.")
+    return "\n".join(f"- {part}" for part in parts)
 
 
 def arguments() -> dict[str, tuple[Any, str]]:
@@ -136,23 +139,53 @@ def game_facts(game: Variant) -> dict[str, Any]:
     """What the template of a game's page shows."""
     low, high = game.seats
     own = [option for option in game.options if option not in SHORT_DECK]
+    usual, groups, rewards = make_rules(game), sorted(action_groups(game)), read_rewards(DOCS.parent).get(game.name, [])
     return {
         "game": game,
         "version": ENV_VERSION,
         "environment_id": environment_id(game.name),
         "seats": f"{span(low, high)}" + ("" if low == high else f" (default {game.default_seats})"),
-        "deck": f"{DECK_NAMES[game.deck_kind]}, {len(make_rules(game).deck)} cards",
+        "deck": f"{DECK_NAMES[game.deck_kind]}, {len(usual.deck)} cards",
         "hand_sizes": hand_sizes(game),
         "rules": numbered_rules(f"noms_env.variants.{game.name}"),
         "exact_bid": game.family == EXACT_BID,
-        "auction": game.family == AUCTION,
         "deck_rules": paragraphs("noms_env.variants.noms_deck")[1],
         "deviations": deviations(game.name),
-        "defaults": {"seats": game.default_seats, **make_rules(game).options},
-        "options": [(f"`{o.name}`", default_of(game, o), allowed(o), meaning(game, o)) for o in own],
+        "example": f"{own[0].name}={literal(usual.options[own[0].name])}",
+        "observation": f"`({OBSERVATION_SIZE},)` bytes, or `({feature_layout(game.name).n_features},)` features with "
+        '`observation="features"`',
+        "num_actions": NUM_ACTIONS,
+        "legal_actions": sum(last + 1 - first for first, last, _ in groups),
+        "points": points_by_rules(usual),
+        "divisor": str(divisor(rewards)) if rewards else "not measured",
+        "measured": measured_rows(rewards),
+        "measured_deals": f"{int(rewards[0]['deals']):,}" if rewards else "",
+        "deal_player": CURVE_FIELD,
+        "options": [(f"`{o.name}`", default_of(game, o), meaning(game, o)) for o in own],
         "short_deck": len(own) < len(game.options),
-        "actions": [(span(*numbers), words(game, *numbers), sentence(said)) for *numbers, said in sorted(action_groups(game))],
+        "actions": [(span(*numbers), words(game, *numbers), sentence(said)) for *numbers, said in groups],
     }
+
+
+def points_by_rules(rules: Rules) -> str:
+    """Bounds of a seat's points in a deal."""
+    game, options = rules.variant, rules.options
+    size = max(rules.schedule or [game.deal_size(options, rules.seats)])
+    times = 2 ** game.most_doublings(options)
+    return " to ".join(f"{times * end:g}" for end in game.point_range(options, size))
+
+
+def measured_rows(rewards: Sequence[dict[str, str]]) -> list[tuple[str, ...]]:
+    """What was counted in deals of two players (docs/normal.csv): a name, and a figure of each."""
+    forms = {
+        "Decisions in a deal": "{fewest_decisions} to {most_decisions}, mean {decisions}",
+        "Forced decisions": "{forced:.0%}",
+        "Legal actions of a decision": "mean {legal:.1f}, most {most_legal}",
+        "Points of a deal": "{lowest_points} to {highest_points}",
+        '`reward="relative"`': "{lowest} to {highest}, root mean square {root_mean_square:.1f}",
+    }
+    numbers = [{**row, **{name: float(row[name]) for name in ("forced", "legal", "root_mean_square")}} for row in rewards]
+    return [(name, *(form.format(**row).replace("%", " %") for row in numbers)) for name, form in forms.items()]
 
 
 def _per_seats(values: dict[int, str]) -> str:
@@ -195,8 +228,11 @@ def allowed(option: Option) -> str:
 
 
 def meaning(game: Variant, option: Option) -> str:
-    """What an option does, what each of its words means, and where it has an effect."""
-    return ". ".join(filter(None, (sentence(option.doc), game.details.get(option.name), _needs(game, option))))
+    """What an option does, what it may be, what each of its words means, and where it has an effect."""
+    details = game.details.get(option.name, "")
+    is_said = option.flag or (option.words and all(f"`{word}`: " in details for word in option.words))
+    values = "" if is_said else f"Allowed: {allowed(option)}"
+    return ". ".join(filter(None, (sentence(option.doc), details, values, _needs(game, option))))
 
 
 def _needs(game: Variant, option: Option) -> str:
@@ -255,7 +291,6 @@ def shared() -> dict[str, Any]:
         "games": [(game, span(*game.seats)) for game in GAMES.values()],
         "arguments": [(f"`{name}`", f"`{literal(default)}`", argument(name)) for name, (default, _) in arguments().items()],
         "short_deck": [(f"`{o.name}`", f"`{literal(o.default)}`", allowed(o), sentence(o.doc)) for o in SHORT_DECK],
-        "exact_bid_rules": numbered_rules("noms_env.variants.families.exact_bid"),
         "sections": list(section_rows(OBSERVATION)),
         "hidden": list(section_rows(HIDDEN, OBSERVATION_SIZE)),
         "features": list(feature_rows()),

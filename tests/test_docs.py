@@ -1,19 +1,23 @@
 """The pages of the environments: they are what the code says, they name everything, and their code runs."""
 
+import ast
 import inspect
 import random
 import re
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import noms_env
-from docs import make_pages
+from docs import deals, make_pages
 from docs.make_pages import FOLDER, action_groups, all_pages
 from noms_env.envs.aec import TrickTakingEnv
+from noms_env.record import check_records
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, make_rules
+from noms_env.variants.rulebook import SHORT_DECK
 from noms_env.variants.table_record import choice_bytes, choice_names
 from tests.agreement import random_table
 from tests.begun import begun
@@ -108,12 +112,12 @@ def test_every_argument_has_one_row() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_defaults_are_those_in_force(variant: str) -> None:
-    block = python_blocks(page(f"{variant}.md"))[0]
-    given: dict[str, Any] = {}
-    exec(f"given.update(dict({block.partition('env(')[2]})", {"given": given})  # the arguments of the block, as a dictionary
-    rules = make_rules(GAMES[variant], given["seats"])
-    assert {name: given[name] for name in rules.options} == rules.options
-    assert rules == make_rules(GAMES[variant])
+    rules = make_rules(GAMES[variant])
+    cells = dict(re.findall(r"(?m)^\| `(\w+)` \| (.+?) \| .+ \|$", part(f"{variant}.md", "Options")))
+    for name, cell in cells.items():
+        (value,) = re.findall(rf"`([^`]+)`(?: with [\d, or]*{rules.seats}\b|$)", cell)
+        assert ast.literal_eval(value) == rules.options[name], name
+    assert set(rules.options) - set(cells) <= {option.name for option in SHORT_DECK}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -144,6 +148,16 @@ def test_only_listed_actions_are_ever_legal_and_every_kind_is(variant: str) -> N
                 groups[group] = True
             table.step(rng.choice(legal))
     assert all(groups.values()), groups
+
+
+def test_the_page_of_a_game_shows_a_deal_of_it(tmp_path: Path) -> None:
+    records = deals.records()
+    assert [record["variant"] for record in records] == list(VARIANTS)
+    assert not [fault for record in records for fault in check_records([(1, record)])]
+    deals.write_pages(tmp_path)
+    for variant in VARIANTS:
+        assert f"```{{deal}} {variant}\n" in page(f"{variant}.md")
+        assert "<title>A deal of" in (tmp_path / f"{variant}.html").read_text(encoding="utf-8")
 
 
 WHERE_IT_ACTS = {"turnup_full_deal": {"trump_mode": "turnup"}}

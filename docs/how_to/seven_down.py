@@ -1,8 +1,10 @@
 """Seven down and up, all or nothing (an example, of no source text).
 
-1. Three to seven seats. Hands of 7, 6, ..., 1, ..., 6, 7 cards.
-2. Trumps in turn: hearts, clubs, diamonds, spades, none.
-3. One round of calls, from eldest; the last caller may not make the calls add up to the tricks.
+1. Three to seven players. Hands of 7, 6, ..., 1, ..., 6, 7 cards.
+2. Trump changes from deal to deal: hearts, clubs, diamonds, spades, none.
+3. The player at the dealer's left calls first. Each player calls once: how many tricks they will win, from none to all. The
+   last caller may not make the calls add up to the number of tricks. Then the player at the dealer's left leads. Follow suit
+   if you can; otherwise play any card. The highest trump wins the trick, or the highest card of the suit led.
 4. Ten points and one for each trick for an exact call, nothing for any other.
 
 Deviations and decisions: none; the lead passes clockwise, the first one is drawn.

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from noms_env.core.cards import FRENCH
 from noms_env.variants import Rules, make_rules
-from noms_env.variants.families import AUCTION
 
 _REFERENCE = r"(?:rules )?\d[\d.]*b?(?: `\w+`)?"
 _REFERENCES = rf" \({_REFERENCE}(?:, {_REFERENCE})*\)|, {_REFERENCE}(?=\))| \(`(?:tricks|noms_deck)`\)"
@@ -23,17 +22,6 @@ LEGENDS = (
     "Aces and crowns have one suit, the others two: 2MK is the 2 of Moons and Knots. EX, the Excuse, has none.",
 )
 """Per deck, what the letters of its cards stand for."""
-TRICKS = (
-    "Each seat plays a card, clockwise: one of the suit led if it has any, or else any card. The highest trump wins the trick, "
-    "or the highest card of the suit led if there is no trump in it. The winner leads to the next.",
-    "Each seat plays a card, clockwise: one that has the suit to follow if it has any, or else any card. The winner leads to "
-    "the next.",
-)
-"""Per deck, how a trick is played."""
-BIDDING = (
-    "A turn is a pass or a bid above the high bid, by any step. Who has passed may bid again. When all others have passed in a "
-    "row, the high bidder is the declarer."
-)
 
 
 def paragraphs(module: str) -> list[str]:
@@ -49,15 +37,11 @@ def numbered_rules(module: str) -> str:
 
 
 def rules_in_brief(rules: Rules) -> Iterator[str]:
-    """The rules of a table on a page: the game's, how it is bid and played, and each option that is not as usual."""
+    """The rules of a table on a page: how to play the game, and each option that is not as usual."""
     game = rules.variant
     yield game.intro
     for rule in numbered_rules(f"noms_env.variants.{game.name}").replace("`", "").splitlines():
         yield rule.replace(". ", ".  ", 1)
-    yield "Eldest is the seat to the dealer's left."
-    if game.family == AUCTION:
-        yield f"Auction: {BIDDING}"
-    yield f"Tricks: {TRICKS[game.deck_kind]}"
     usual = make_rules(game).options
     changed = [option for option in game.options if rules.options[option.name] != usual[option.name]]
     yield "At this table, " + ("all options are as usual." if not changed else "unlike above:")

@@ -1,9 +1,15 @@
 """Big Ships (rules 2; source text 000, "Big Ships Rules").
 
-1. Two to seven seats. The first hand has `start_cards`, the next one card less each, down to one and up again.
-2. Trumps in turn: hearts, clubs, diamonds, spades, none.
-3. One round of calls, from eldest; no hook unless the table wants it.
-4. One point for each trick, ten more for making the call.
+1. Two to seven players; four is usual. Each deal has one card less, down to one, then one more: with four players 13, 12,
+   ..., 1, ..., 12, 13.
+2. Trump changes from deal to deal: hearts, clubs, diamonds, spades, none.
+3. The player at the dealer's left calls first. Each player calls once: how many tricks they will win, from none to all. The
+   calls may add up to anything, unless the table plays the hook.
+4. The player at the dealer's left leads. Follow suit if you can; otherwise play any card. The highest trump wins the trick,
+   or the highest card of the suit led if there is no trump in it. The winner leads next. Aces are high.
+5. Each trick is a point. Winning exactly as many as you called is ten more: call 3 and win 3 for 13 points, call 3 and win
+   4 for 4.
+6. The highest total after the last deal wins.
 
 Deviations and decisions: the source text does not give the first hand's size; here it is min(13, 52 // seats).
 "Make your call" is read as exactly. "Any number of players can play", but "generally no more than six or seven": more than

@@ -1,9 +1,14 @@
 """Nomination whist, ten down and up (rules 6; source text 003).
 
-1. Three to six seats. Hands of 10, 9, ..., 1, ..., 9, 10 cards; with six seats from 8.
-2. Trumps in turn: spades, hearts, clubs, diamonds, none.
-3. One round of calls, from the lead player (eldest); the last caller may not make the calls add up to the tricks.
-4. One point for each trick, ten more for an exact call.
+1. Three to six players; four is usual. Hands of 10, 9, ..., 1, ..., 9, 10 cards; with six players from 8.
+2. Trump changes from deal to deal: spades, hearts, clubs, diamonds, none.
+3. The player at the dealer's left calls first. Each player calls once: how many tricks they will win, from none to all. The
+   last caller may not make the calls add up to the number of tricks, which is the hook.
+4. The player at the dealer's left leads. Follow suit if you can; otherwise play any card. The highest trump wins the trick,
+   or the highest card of the suit led if there is no trump in it. The winner leads next. Aces are high.
+5. Each trick is a point. Winning exactly as many as you called is ten more: call 3 and win 3 for 13 points, call 1 and win
+   2 for 2.
+6. The highest total after the last deal wins.
 
 Deviations and decisions: none that the source text speaks of; the lead passes clockwise, the first one is drawn.
 

@@ -1,22 +1,25 @@
 """Noms (rules 4; source text 001).
 
-1. Four seats, 13 cards each, dealt in packets from a deck that is cut but not shuffled (`noms_deck`).
-2. Auction from eldest: 10, 11, 12, 13, Mis, Mis a Vis. Four passes: no play, and the next deal is a double hand. If that is
-   passed out too, the next one is again; by option it counts four times, the next one eight times, and so on: nothing bounds
-   this but the number of deals in a match (`max_deals`).
-3. For a number the bidder names trump, then any card: its holder is the hidden partner. Mis and Mis a Vis are played
-   alone and without trumps; the bidder of Mis a Vis lays his hand open after the first trick.
-4. The bidder leads, any card.
-5. Made: the bid for the bidder and the partner, 13 for Mis, 26 for Mis a Vis. Failed: the same for each opponent.
-   Twice that in a double hand.
-6. The match ends when a seat has 101 points.
-7. Options of the source text: unbid slam, reduced minimum, value of Mis, first lead, implicit announcements (4.2, 4.4).
+1. Four players, 13 cards each, dealt in packets from a deck that is cut but not shuffled (`noms_deck`).
+2. The auction begins at the dealer's left. Pass, or bid above the high bid: 10, 11, 12, 13, Mis, Mis a Vis. Who has
+   passed may bid again. It ends when all others have passed in a row. If all four pass, nobody plays, and the next deal
+   counts double.
+3. The high bidder of a number names trump or none, then any card: whoever holds it is the partner, and nobody else knows.
+   Mis and Mis a Vis are bids to win no trick, played alone and without trump. In Mis a Vis the bidder's hand lies open
+   after the first trick.
+4. The bidder leads, any card. Follow suit if you can; otherwise play any card. The highest trump wins the trick, or the
+   highest card of the suit led if there is no trump in it. The winner leads next. Aces are high.
+5. Made: the bid for bidder and partner each, 13 for Mis, 26 for Mis a Vis. Failed: the same for each opponent. Twice that
+   in a deal that counts double.
+6. The match ends when a player has 101 points.
+7. Options of the source text: unbid slam, reduced minimum, value of Mis, first lead, implicit announcements (4.2, 4.4). If
+   double deals are passed out again and again, the points may by option double each time; only `max_deals` bounds that.
 
-Deviations and decisions: how a pile is gathered and where the deck is cut (4.3); ties are joint wins; implicit
-announcements, part of the source text's base game, are an option since they add nothing that cannot be reached without. Seats
-are given, not chosen in the order of a cut; the first dealer is drawn, each with the same chance. With Mis at 10 there is no
-Mis a Vis, as the source text has it "usually"; an option keeps it. Where `double_repeat="quadruple"` makes a total larger than
-2**53 it is rounded to the nearest number that a float64 holds, and rounded totals decide who wins.
+Deviations and decisions: how a pile is gathered and where the deck is cut (4.3). Ties are joint wins. Implicit
+announcements, part of the source text's base game, are an option, since they add nothing that cannot be reached without.
+Seats are given, not chosen in the order of a cut; the first dealer is drawn, each with the same chance. With Mis at 10 there
+is no Mis a Vis, as the source text has it "usually"; an option keeps it. With `double_repeat="quadruple"`, totals above 2**53
+are rounded to what a float64 holds, and decide who wins.
 
 >>> from noms_env import Table
 >>> table = Table("noms", seed=1)

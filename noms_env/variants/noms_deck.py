@@ -1,7 +1,7 @@
 """The deck of Noms on its way from deal to deal (rules 4.3).
 
 A deck is a list of cards, place 0 on top. The cards of a played deal are gathered trick by trick and pile by pile, those
-of a passed-out deal sorted hand by hand; then the deck is cut, and dealt in packets. It is never shuffled but for the
+of a passed-out deal sorted hand by hand. Then the deck is cut, and dealt in packets. It is never shuffled but for the
 first deal of a match (and in the two shuffled modes).
 """
 

@@ -1,16 +1,17 @@
 """Nonesuch (rules 5; source text 002), by P. D. Magnus, for the Decktet.
 
-1. Three or four seats; the basic deck and the Excuse. All cards but one are dealt, 12 or 9 each; the last is turned up.
-2. An ace or crown turned up: its suit is trump. A number card: one of its suits will be. The Excuse: no trump.
-3. One bid each from eldest: None, Some or Most.
-4. Then the holder of the Excuse shows it, names one of the two suits if a number card was turned up, takes that card, and
-   lays the Excuse aside.
-5. Eldest leads. No trump may be led until one has been played, unless the leader has nothing else. The leader of a
-   two-suited card names the suit to follow.
-6. The highest card that bears the trump wins, else the highest of the suit named (`tricks`).
-7. Some: +1 a trick. Most: +2 a trick with at least half of them, else minus what is missing. None: + all tricks if none
-   was taken, else -1 a trick.
-8. The match ends when a seat has 31 points.
+1. Three or four players. The basic Decktet and the Excuse are dealt, 12 or 9 cards each; the last card is turned up.
+2. An ace or crown turned up: its suit is trump. A number card: one of its two suits will be. The Excuse: no trump.
+3. From the dealer's left, each player bids once: None, Some or Most.
+4. Then the holder of the Excuse shows it, lays it aside and takes the card turned up. Of a number card the holder first
+   names one of the suits as trump.
+5. The player at the dealer's left leads. The leader of a two-suited card names the suit to follow. Play a card that has it
+   if you can; otherwise any card. No trump may be led until one has been played, unless the leader has nothing else.
+6. The highest card that bears the trump wins the trick, else the highest of the suit named (`tricks`). The winner leads
+   next. Crowns are high, aces low.
+7. Some: +1 a trick. Most: +2 a trick with at least half of them, else minus what is missing. None: + all tricks if none was
+   taken, else -1 a trick.
+8. The match ends when a player has 31 points.
 
 Deviations and decisions: half of nine tricks is five (`half`); ties are joint wins.
 

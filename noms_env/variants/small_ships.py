@@ -1,15 +1,20 @@
 """Small Ships, also called Misere (rules 3; source text 000, "Small Ships Rules").
 
-1. Three to six seats (the source text: four). All cards are dealt as far as they go round.
-2. Auction from eldest: 7, 8, 9, 10, Misere, 11, 12, 13 with four seats. If all others pass, the dealer must bid a number.
-3. The declarer names trump, then any card: its holder is the partner, and nobody but the holder knows. A card of his
-   own means that he is alone.
-4. Eldest leads. A declarer who leads to the first trick may not lead the suit of the nominated card, unless he has no other.
-5. A bid made: the bid for each of the side. Failed: nothing. Misere: +10 alone, +20 each with a partner; failed, each
-   loses 10 and the tricks that both took. Everybody else: one point for each own trick.
+1. Three to six players; four is usual. All cards are dealt, as far as they go round.
+2. The auction begins at the dealer's left. Pass, or bid above the high bid: 7, 8, 9, 10, Misere (no trick), 11, 12, 13 with
+   four players. Who has passed may bid again. It ends when all others have passed in a row. If everybody else passes, the
+   dealer must bid a number.
+3. The high bidder is the declarer, and names trump or none, then any card. Whoever holds that card is the partner, and
+   nobody else knows. A declarer who names a card of their own is alone.
+4. The player at the dealer's left leads. Follow suit if you can; otherwise play any card. The highest trump wins the trick,
+   or the highest card of the suit led if there is no trump in it. The winner leads next. Aces are high. A declarer who
+   leads to the first trick may not lead the suit of the card named, but for want of another.
+5. A bid is made if declarer and partner together win as many tricks. Each scores the bid if it is made, or nothing. Misere
+   made: +10 alone, +20 each with a partner. Misere failed: each loses 10, and a point for each trick of both. All others
+   score a point for each trick of their own.
 6. The match ends at 100 points or after 20 deals.
-7. Indication (option, rules 3.4): the holder may show himself, for twice the bid off his points; in Misere for twice
-   `misere_value`.
+7. An option is indication: the partner may show who they are, for twice the bid off their points; in Misere for twice its
+   value.
 
 Deviations and decisions: three, five and six seats, the ladder there and the value of Misere are decisions of this
 project (3.3). "Any number of players can play", which heads Big Ships and Small Ships together, is not taken for Small

@@ -1,12 +1,14 @@
 """Sniped whist (rules 1; source text 000, first item).
 
-1. Three to seven seats, no bids, no partners; the cards are dealt out as far as they go round.
+1. Three to seven players; four is usual. Everybody plays alone. The cards are dealt out as far as they go round.
 2. Trump is turned up: the next undealt card, or the dealer's last card if all are dealt.
-3. Eldest leads; singles play whist.
-4. The fewest tricks share +1, the most tricks are sniped and share -1.
+3. Nobody bids. The player at the dealer's left leads. Follow suit if you can; otherwise play any card. The highest trump
+   wins the trick, or the highest card of the suit led if there is no trump in it. The winner leads next. Aces are high.
+4. The aim is to take few tricks. The fewest tricks share +1; the most tricks are sniped, and share -1.
+5. A match is one deal, unless the table agrees on more.
 
-Deviations and decisions: three seats, the spare cards out of play, the way of turning up trump and the place scoring
-are decisions of this project; the source text speaks of four or more players and of the flicked nose only. More than
+Deviations and decisions: three seats, the spare cards out of play, the turning up of trump and the place scoring are
+decisions of this project. The source text speaks of four or more players and of the flicked nose only. More than
 seven cannot play here: each further seat would make the observation of all games 88 bytes (8 %) longer, and no published
 policy could read it.
 

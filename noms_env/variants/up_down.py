@@ -1,13 +1,18 @@
 """Nomination whist, one to thirteen to one (rules 7; source text 004).
 
-1. Four seats. Hands of 1, 2, ..., 12, 13, 12, ..., 2, 1 cards.
-2. Trumps in turn: spades, hearts, diamonds, clubs, none.
-3. One round of calls, from eldest; in hands of four cards and more the calls may not add up to the tricks.
-4. One point for each trick, ten more for an exact call.
+1. Four players. Hands of 1, 2, ..., 12, 13, 12, ..., 2, 1 cards.
+2. Trump changes from deal to deal: spades, hearts, diamonds, clubs, none.
+3. The player at the dealer's left calls first. Each player calls once: how many tricks they will win, from none to all. In
+   hands of four cards and more the last caller may not make the calls add up to the number of tricks, which is the hook.
+4. The player at the dealer's left leads. Follow suit if you can; otherwise play any card. The highest trump wins the trick,
+   or the highest card of the suit led if there is no trump in it. The winner leads next. Aces are high.
+5. Each trick is a point. Winning exactly as many as you called is ten more: call 3 and win 3 for 13 points, call 4 and win
+   5 for 5.
+6. The highest total after the last deal wins.
 
 Deviations and decisions: the source text says that a suit "may be designated" as trumps and leaves open how; here the suits
-take turns. "After thirteen, the cards dealt moves back to one" is read as counting down; another reading, that the next hand
-has one card, is an option (`up_up`), whose end after the second climb is this project's. The first dealer is drawn, which is
+take turns. "After thirteen, the cards dealt moves back to one" is read as counting down. Another reading, that the next hand
+has one card, is an option (`up_up`); its end after the second climb is this project's. The first dealer is drawn, which is
 what a cut for it comes to.
 
 >>> from noms_env import Table
