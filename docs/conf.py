@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent)]
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # nothing is played here
-os.environ["COLUMNS"] = "96"  # the width of the commands' help
+os.environ["COLUMNS"] = "88"  # the width of the commands' help
 
 from docs import deals, sources  # noqa: E402 - found by the path above
 from noms_env.variants import GAMES  # noqa: E402 - likewise
