@@ -16,10 +16,13 @@ import pytest
 
 import noms_env
 import noms_env.players
+import noms_env.policy.file
 import noms_env.record
+import noms_env.record.form
 import noms_training
 from docs import make_rooms, sources
 from noms_training import cli
+from noms_training.learn.data.decisions import COLUMNS, TARGETS
 from tests.interop.learning import PAGE as LIBRARIES
 from tests.interop.learning import blocks_of_page
 from tests.policy.test_player import rules_of, save_small
@@ -176,3 +179,17 @@ def test_every_public_name_is_in_the_reference() -> None:
     for name in named - {"noms_env"}:
         path, _, last = name.rpartition(".")
         assert hasattr(import_module(path or "noms_env"), last), name
+
+
+@pytest.mark.parametrize(
+    ("title", "keys"),
+    [
+        ("Records", [*noms_env.record.form.SHAPES]),
+        ("Data sets", [column.name for column in COLUMNS + TARGETS]),
+        ("Policies", [*noms_env.policy.file.FIELDS]),
+    ],
+)
+def test_the_keys_of_files_are_listed(title: str, keys: list[str]) -> None:
+    rows = text_of(DOCS / "api" / "records.md").partition(f"## {title}\n")[2].partition("\n## ")[0]
+    listed = [name for cell in re.findall(r"(?m)^\| (`.+?) \|", rows) for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(listed) == sorted(keys)

@@ -19,7 +19,7 @@ class GpuArray:
 
     `torch.as_tensor(array, device="cuda")` and `cupy.asarray(array)` take it by `__cuda_array_interface__`,
     `jax.dlpack.from_dlpack(array)` by DLPack. What the batch does to it is in order on the stream of `streams.current`, torch's
-    current one where torch is in use; a reader on another stream must wait for that one itself.
+    current one where torch is in use. A reader on another stream must wait for that one itself.
 
     Attributes:
         shape: lengths.

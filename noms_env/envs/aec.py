@@ -161,9 +161,9 @@ class TrickTakingEnv(AECEnv):
         Args:
             seed: 0 to 2**63 - 1; the same seed always gives the same deals. None goes on to the next match of the current
                 seed; before the first seed, one is drawn at random.
-            options: may set up a position: `deck` (words of all cards in dealing order; noms: after the cut), `dealer`,
-                `totals` (points before the deal), `deal` (number of the deal in the match, from 0), `multiplier` (2 in a
-                double hand of noms, with `double_repeat="quadruple"` a power of 2). The key `options`, which PettingZoo's
+            options: may set up a position. `deck`: words of all cards in dealing order (noms: after the cut). `dealer`: a
+                seat. `totals`: points before the deal. `deal`: number of the deal in the match, from 0. `multiplier`: 2 in a
+                double hand of noms, with `double_repeat="quadruple"` a power of 2. The key `options`, which PettingZoo's
                 tests pass, is ignored.
 
         Raises:

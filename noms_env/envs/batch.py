@@ -257,7 +257,7 @@ class BatchEnv:
         The deals are a function of (seed, table, match): rows with the same three get the same cards. A new batch has its
         seed and the row's number as table, and plays the matches 0, 1, 2, ...; a seed that is given begins with match 0.
 
-        On a GPU `rows` may also be booleans that lie there, `batch.over` among them: each of these tables starts its next match
+        On a GPU `rows` may also be booleans that lie there, such as `batch.over`. Each of these tables starts its next match
         (after the last number comes 0), and nothing waits for the GPU.
 
         Args:

@@ -53,9 +53,9 @@ class Disagreement:
 def check_records(lines: Iterable[tuple[int, Record | str]]) -> Iterator[Disagreement]:
     """Play records again and yield every disagreement with the rules.
 
-    The records of different matches may be mixed; those of one match must be in order. A match with a single scored deal, its
-    last, that is over although the rules do not end it is an episode of one deal (`episode="deal"`), which may begin from
-    any totals.
+    The records of different matches may be mixed; those of one match must be in order. A match that is
+    over after a single scored deal, although the rules do not end it, is an episode of one deal (`episode="deal"`). It may
+    begin from any totals.
 
     Args:
         lines: what `read_records` yields; for records in memory, `enumerate(records, 1)`.

@@ -15,7 +15,7 @@ def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
     """Whether a deal can be dealt from this deck after another one (rules 4.3).
 
     A deck that was shuffled can be anything. One that was gathered must be a cut of it, in one of the possible orders of
-    the piles; of a trick that was shuffled (`trick_order="random"`) all that can be said is that its cards lie together.
+    the piles. Of a trick that was shuffled (`trick_order="random"`) all that can be said is that its cards lie together.
 
     Args:
         previous: the table with the deal before, scored.

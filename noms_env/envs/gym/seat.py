@@ -58,12 +58,12 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     `observation="bytes"` the first is uint8 (OBSERVATION_SIZE,), as in `TrickTakingEnv`; with `mask_in="info"` it comes bare.
     `action_masks()` returns the mask as booleans. After the end of an episode the mask is all zeros.
 
-    Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal (with
-    `skip_forced` in all deals that end in the step) and `totals` in the match, float64, shape (seats,). In the step that ends
-    the episode: `winners`, bool, shape (seats,).
+    Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal and
+    `totals` in the match, float64, shape (seats,). With `skip_forced`, points are of all deals that end in the step. In the
+    step that ends the episode: `winners`, bool, shape (seats,).
 
-    Everything is a function of the seed and the learner's actions: `reset(seed=s)` deals the cards of
-    `raw_env().reset(seed=s)` with the same `episode`, and each later `reset()` goes on to the next match of that seed.
+    Everything is a function of the seed and the learner's actions. `reset(seed=s)` deals the cards of
+    `raw_env().reset(seed=s)` with the same `episode`. Each later `reset()` goes on to the next match of that seed.
 
     Args:
         variant: name of the game.

@@ -46,7 +46,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     * `DISABLED`: rows that are over wait for `reset(options={"reset_mask": ...})`.
 
     A row whose episode is over has a mask of zeros. Rewards are float64, shape (num_envs,). The infos have the keys of
-    `SeatEnv`, each with an array of one entry for each row; `_` before a key gives the bool mask of the rows with an entry.
+    `SeatEnv`, each with an array of one entry for each row. `_` before a key gives the bool mask of the rows with an entry.
 
     Args:
         num_envs: number of tables.
@@ -54,8 +54,8 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         render_mode: `ansi` or, with the extra `render`, `rgb_array`; `render` returns a frame for each row.
         autoreset_mode: an `AutoresetMode`, or its value: `NextStep`, `SameStep` or `Disabled`.
         threads: number of threads of the engine; None for all cores. Results do not depend on it.
-        copy: return new arrays with each call. With False, masks and observations of bytes are written in place and hold until
-            the next call, which saves a tenth of the time.
+        copy: return new arrays with each call. With False, masks and observations of bytes are written in place, and hold until
+            the next call. It saves a tenth of the time.
         **arguments: the other arguments of `SeatEnv`, for every row. With `illegal_action="terminate"` only the row with the
             illegal action ends. `opponents="random"` is fastest, since the engine itself chooses.
 
