@@ -225,7 +225,7 @@ ends ahead of the other three.
 ## Where you stand
 
 ```sh
-noms evaluate runs/first {field} --variant down_up --line-ups alone --matches 0
+noms evaluate runs/first {field} --variant down_up --line-ups alone --details
 ```
 
 measures a policy in the same way. Where table and opponent are those of the benchmark, the command says the score in this

@@ -136,9 +136,9 @@ def test_the_commands(tmp_path: Path, run: Run) -> None:
     words = ["--variant", "big_ships", "--seats", 3, "--option", "start_cards=1", "--json", tmp_path / "found.json"]
     for device in ("cuda", "auto"):
         more = ["--device", device, "--deals", 2, "--matches", 2 * (device == "cuda")]
-        status, out, _ = run("evaluate", "random", "greedy", *words, *more)
+        status, out, _ = run("evaluate", "random", "greedy", *words, *more, "--details")
         assert status == 0
-        assert ("games in" in out, " on a GPU" in out) == (True, True)
+        assert ("seatings of each deal" in out, " on a GPU" in out) == (True, True)
         assert json.loads((tmp_path / "found.json").read_text())["games"][0].get("device") == "cuda"
     assert run("crossplay", "greedy", "random", *words, "--deals", 2, "--device", "cuda")[0] == 0
     assert json.loads((tmp_path / "found.json").read_text())["device"] == "cuda"

@@ -55,7 +55,7 @@ def test_two_players_without_torch(tmp_path: Path) -> None:
 def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     words = ["evaluate", "thumb", "random", "--variant", "down_up", "noms", "--seats", "4", "--option", "target=20"]
-    status, out, _ = run(*words, "--deals", 60, "--matches", 2, "--tell", 0.5, "--json", file, "--set", "test")
+    status, out, _ = run(*words, "--deals", 60, "--matches", 2, "--tell", 0.5, "--json", file, "--set", "test", "--details")
     assert status == 0
     document = json.loads(file.read_text())
     assert [one["variant"] for one in document["games"]] == ["down_up", "noms"]
@@ -83,12 +83,45 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
     assert "cards: 10" in out
     assert "bids hit exactly" in out
     assert "contracts made" in out
-    assert "noms, 4 seats: thumb v random · 60 deals of the set test in 14 seatings · 840 games" in out
+    assert "840 games, 14 seatings of each deal" in out
+
+
+def test_three_lines_say_the_difference_its_interval_and_who_is_better(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    words = ["--variant", "small_ships", "--deals", 60, "--json", file]
+    for a, b, verdict in (
+        ("thumb", "random", "thumb is better than random: the interval lies above 0."),
+        ("random", "thumb", "thumb is better than random: the interval lies below 0."),
+        ("thumb:2", "thumb:1", "No difference is shown: one of 0.001 points takes {needed:,} deals to find."),
+        ("thumb", "thumb", "All deals end alike for both."),
+    ):
+        status, out, _ = run("evaluate", a, b, *words, "--tell", 0.001)
+        (game,) = json.loads(file.read_text())["games"]
+        points, needed = game["points"]["all"], game["deals_needed"]["deals"]
+        first, second, third = out.splitlines()
+        assert status == 0
+        assert first == f"small_ships, 4 seats: {a} v {b}: {points['mean']:+z.3f} points a deal"
+        assert second.split(": ")[1].startswith(f"{points['low']:+z.3f} to {points['high']:+z.3f}, from 60 duplicate deals")
+        assert third.strip() == verdict.format(needed=needed)
+        assert game["matches"]["matches"] == 3
 
 
 def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    words = ["evaluate", "greedy", CURVE_FIELD, "--deals", 8, "--matches", 0, "--json", file, "--variant", "nonesuch"]
+    words = [
+        "evaluate",
+        "greedy",
+        CURVE_FIELD,
+        "--deals",
+        8,
+        "--details",
+        "--json",
+        file,
+        "--matches",
+        0,
+        "--variant",
+        "nonesuch",
+    ]
     status, out, _ = run(*words, "down_up", "--seats", 4, "--line-ups", "alone")
     assert status == 0
     text = " ".join(out.split())
@@ -102,7 +135,7 @@ def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, t
             f"Score of greedy alone in the field thumb:1 of the benchmark: {interval}, where random has 0 and thumb:1 has 1."
             in text
         )
-    status, out, _ = run("evaluate", "greedy", "thumb", *words[3:6], 0, "--variant", "nonesuch", "--seats", 4)
+    status, out, _ = run("evaluate", "greedy", "thumb", *words[3:], "--seats", 4)
     assert "The benchmark's field is thumb:1, not thumb with its newest rules." in " ".join(out.split())
     for other in (["--seats", 3], ["--seats", 4, "--option", "target=20"], ["--seats", 4, "--line-ups", "mixed"]):
         status, out, _ = run(*words, *other)
@@ -148,9 +181,9 @@ def test_a_judge_has_deals_of_its_own(run: Run, tmp_path: Path) -> None:
 
 
 def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
-    words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--matches", 2, "--deals"]
+    words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--matches", 2, "--details", "--deals"]
     few, enough = run(*words, 29)[1], run(*words, 30)[1]
-    assert "29 deals are few: where rare deals decide, the intervals miss the mean more often than in 5 % of cases." in few
+    assert "29 deals are few: the interval may be too narrow." in few
     assert "2 matches are few: an interval takes 10 or more." in few
     assert "deals are few" not in enough
     words = ["tournament", "thumb", "greedy", "--variant", "down_up", "--deals", 4, "--out", tmp_path / "few"]
@@ -159,7 +192,7 @@ def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
 
 def test_a_player_against_itself_gains_nothing(run: Run) -> None:
     """Nothing varies, so there is nothing that a control variate could take out; what it does is printed all the same."""
-    status, out, err = run("evaluate", "thumb", "thumb", "--variant", "noms", "--deals", 200, "--matches", 0)
+    status, out, err = run("evaluate", "thumb", "thumb", "--variant", "noms", "--deals", 200, "--matches", 0, "--details")
     assert (status, err) == (0, "")
     assert "thumb alone +0.000 ±0.000 +0.000 to +0.000" in " ".join(out.split())
     assert "passed out" in out
@@ -169,7 +202,7 @@ def test_a_player_against_itself_gains_nothing(run: Run) -> None:
 
 def test_one_line_up_by_itself(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--deals", 20, "--matches", 0, "--json", file]
+    words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--deals", 20, "--matches", 0, "--details", "--json", file]
     assert run(*words)[0] == 0
     alone = json.loads(file.read_text())["games"][0]["points"]["alone"]
     status, out, _ = run(*words, "--line-ups", "alone")
@@ -242,7 +275,7 @@ def test_games_share_the_time_and_leave_some_for_matches(run: Run, monkeypatch: 
         raise NothingPlayedError("time")
 
     monkeypatch.setattr("noms_training.commands.evaluate.compare", note)
-    status, _, err = run("evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--minutes", 10)
+    status, _, err = run("evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--minutes", 10, "--details")
     assert (status, is_one_sentence(err)) == (2, True)
     assert until == [pytest.approx(0.8 * 300, abs=5)]
 

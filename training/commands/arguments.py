@@ -46,17 +46,14 @@ Salt = Annotated[
     by_default(
         "deals that everybody can look up",
         "FILE",
-        help="A secret of 16 bytes or more: deals that only who has the file can look up, for a judge of players that are "
-        "not trusted. Make one by: head -c 32 /dev/urandom > salt",
+        help="A secret of 16 bytes or more, from which the deals follow: for a judge of players that are not trusted.",
     ),
 ]
 Threads = Annotated[int | None, by_default("one for each core", "T", help="Threads. They change no result.")]
 PlayedOn = Annotated[
     Literal["auto", "cpu", "cuda"],
     tyro.conf.arg(
-        help="Where the deals are played: cpu; cuda, a GPU, without players of your own; auto, a GPU "
-        "if there is one on which all players play. Players that draw have other random numbers on a GPU; the rest have the "
-        "same figures, up to the rounding of networks.",
+        help="cpu, cuda (a GPU), or auto: a GPU if there is one on which all players play.",
     ),
 ]
 MoveLimit = Annotated[
@@ -64,8 +61,7 @@ MoveLimit = Annotated[
     by_default(
         "10",
         "SECONDS",
-        help="Time that a program (cmd:...) has for each decision; one that is late forfeits the table. Other players have no "
-        "limit: run your own as a program where it may be late.",
+        help="Time that a program (cmd:...) has for each decision; one that is late forfeits the table.",
     ),
 ]
 ProgramLimit = Annotated[

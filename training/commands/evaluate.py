@@ -21,11 +21,11 @@ from ..evaluation.block_store import NothingPlayedError
 from ..evaluation.comparison import Comparison, compare
 from ..evaluation.duplicate import ALONE, LINE_UPS, line_ups
 from ..evaluation.matches import Matches, compare_matches
-from ..evaluation.report import as_json, print_comparison
+from ..evaluation.report import as_json, print_details, print_result
 from ..options import by_default, parse_options
 from ..progress_bar import progress_bar
 from ..text import short_names
-from .arguments import DealSet, MoveLimit, Option, PlayedOn, PlayerSeed, Salt, Threads, check_run, deals_of, players_on
+from .arguments import DealSet, Flag, MoveLimit, Option, PlayedOn, PlayerSeed, Salt, Threads, check_run, deals_of, players_on
 from .common import OK, STOPPED, CommandError, wrong_arguments
 from .files import check_folder_of, write_json
 
@@ -52,20 +52,22 @@ class Arguments:
     option: Option = ()
     deals: Annotated[int | None, by_default(f"{USUAL_DEALS}, or with --minutes as many as there is time for", "N")] = None
     """Deals of each game."""
-    matches: Annotated[int | None, by_default(f"one for {DEALS_A_MATCH} deals", "N")] = None
-    """Whole matches of each game, with A and with B alone on each seat, but with --line-ups mixed; 0 for none."""
+    matches: Annotated[int | None, by_default(f"one for {DEALS_A_MATCH} deals with --details or --json, else 0", "N")] = None
+    """Whole matches of each game, with A and with B alone on each seat; shown with --details."""
     deal_set: DealSet = "dev"
     salt: Salt = None
     line_ups: Annotated[tuple[LineUpName, ...], by_default("all", "NAME ...")] = ()
-    """Which of alone, against and mixed are played. With a slow B, A alone costs less than half."""
+    """Which of alone, against and mixed are played."""
     minutes: Annotated[float | None, by_default("no limit", "M")] = None
-    """Time for all games together. How far it gets depends on the machine, but not the result of a deal."""
+    """Time for all games together."""
     tell: Annotated[float, tyro.conf.arg(metavar="POINTS")] = 0.1
-    """Say how many deals it takes to find a difference of so many points per deal."""
+    """The difference for which the needed deals are told."""
     seed: PlayerSeed = 0
     threads: Threads = None
     limit: MoveLimit = None
     device: PlayedOn = "cpu"
+    details: Flag = False
+    """Print all figures: by line-up and role, matches won, behaviour, variance."""
     json: Annotated[str | None, by_default("none", "FILE")] = None
     """Write all figures to this file."""
 
@@ -90,6 +92,12 @@ class Arguments:
         """Whether somebody sits alone, so that a match can be his."""
         return self.line_ups != ("mixed",)
 
+    def number_of_matches(self, deals: int) -> int:
+        """Whole matches that go with so many deals; 0 where nobody reads of them."""
+        if self.matches is None:
+            return deals // DEALS_A_MATCH if (self.details or self.json) and self.has_matches else 0
+        return self.matches
+
     @property
     def most_deals(self) -> int:
         """Deals of each game, if there is time."""
@@ -97,20 +105,19 @@ class Arguments:
 
 
 def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
-    """Measure how much better A is than B: points per scored deal with 95 % intervals on duplicate deals, and matches won.
+    """Measure how many points a deal A is better than B, with a 95 % interval.
 
     A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS, search:POLICY; a policy by file, folder of a run, or name;
     or a game, for the policy that comes with the package. NAME@0 always takes the most probable action of a policy. A policy
     plays only the games that it was trained for, and so does a search on it.
 
-    Your own player is MODULE:FUNCTION or FILE.py:FUNCTION: act(observation, mask, rng), which returns the number of a legal
-    action, or a function without arguments that returns a player (noms_env.players.Player). It can also be a name in the
-    entry points noms_env.players of an installed package, or 'cmd:PROGRAM ...', a program in any language that reads each
-    decision as a line of JSON (examples/README.md). A crash, a timeout or an illegal answer forfeits only that table.
+    Your own player is MODULE:FUNCTION or FILE.py:FUNCTION, for act(observation, mask, rng) or a function that makes a player;
+    or 'cmd:PROGRAM ...', which reads each decision as a line of JSON (examples/README.md). A crash, a timeout or an illegal
+    answer forfeits only that table.
 
-    Each deal is played with A alone on each seat against B, with B alone on each seat against A, and with 4 seats or more
-    with half of the seats for each. Where all pass, the deals that follow are played until one is scored; first deals only are
-    told apart. Deals come from a frozen set, so figures of different days compare. Ctrl-C prints the figures so far.
+    Both play the same deals: A alone on each seat against B, B alone against A, and with 4 seats or more half of the seats
+    each. Where all pass, the deals that follow are played until one is scored. The deals are frozen, so figures of different
+    days compare. Ctrl-C prints the figures so far.
 
     For example:
       noms evaluate thumb random
@@ -200,7 +207,7 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Argum
 def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Found, bool]:
     """Play and print one game, and say whether Ctrl-C ended it."""
     title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
-    share = 1.0 if args.matches == 0 else DEALS_SHARE
+    share = DEALS_SHARE if args.number_of_matches(MOST_DEALS) else 1.0
     for_deals = None if until is None else began + share * (until - began)
     threads = args.threads or os.cpu_count() or 1
     settings: dict[str, Any] = {
@@ -212,16 +219,18 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: f
     with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
         comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)
     seconds, matches, ending = time.monotonic() - began, None, comparison.ending
-    number = comparison.deals // DEALS_A_MATCH if args.matches is None else args.matches
-    if ending != "ctrl-c" and number >= 2 and args.has_matches:
+    number = args.number_of_matches(comparison.deals)
+    if ending != "ctrl-c" and number >= 2:
         try:
             with progress_bar(title, "matches", number) as tick:
                 matches = compare_matches(rules, a, b, number, until=until, tick=tick, **settings)
             ending = matches.ending
         except NothingPlayedError as nothing:
             ending = nothing.ending
-    more = score_sentences(comparison, benchmark_score(comparison, b))
-    print_comparison(terminal(), comparison, matches, seconds, args.tell, more)
+    print_result(terminal(), comparison, args.tell)
+    if args.details:
+        more = score_sentences(comparison, benchmark_score(comparison, b))
+        print_details(terminal(), comparison, matches, seconds, args.tell, more)
     return (comparison, matches), ending == "ctrl-c"
 
 

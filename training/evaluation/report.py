@@ -30,10 +30,50 @@ GOAL = 0.8
 """Chance with which a difference is found, for the words."""
 
 
-def print_comparison(
+def print_result(console: Console, comparison: Comparison, tell: float) -> None:
+    """Print the difference, its interval and a verdict, and below them what the figures suffer from.
+
+    Args:
+        console: where.
+        comparison: on duplicate deals.
+        tell: the difference for which the needed deals are told where none is shown.
+    """
+    one, (a, b) = comparison.estimate(), short_names(comparison.names)
+    rules, points = comparison.rules, Text(f"{one.mean:+z.3f}", f"bold {colour(*_printed_interval(one))}".strip())
+    say(console, Text.assemble(f"{rules.variant.name}, {rules.seats} seats: {a} v {b}: ", points, " points a deal"))
+    of = f"{comparison.deals:,} duplicate deals of the set {comparison.deal_set}"
+    for sentence in (f"95 % interval: {_interval(one)}, from {of}", verdict(comparison, tell), *warnings(comparison)):
+        say(console, Text(f"  {sentence}"))
+
+
+def verdict(comparison: Comparison, tell: float) -> str:
+    """What the interval says: who is better, or how many deals it takes to find out."""
+    one, (a, b) = comparison.estimate(), short_names(comparison.names)
+    low, high = _printed_interval(one)
+    if low > 0 or high < 0:
+        better, worse = (a, b) if low > 0 else (b, a)
+        return f"{better} is better than {worse}: the interval lies {'above' if low > 0 else 'below'} 0."
+    if one.standard_error == 0:
+        return "All deals end alike for both."
+    if (needed := comparison.needed(tell)) > comparison.deals:
+        return f"No difference is shown: one of {tell:g} points takes {needed:,} deals to find."
+    return f"No difference is shown, as most often one of {tell:g} points would be."
+
+
+def warnings(comparison: Comparison) -> Iterator[str]:
+    """Why the figures are less than they seem: few deals, an early end, tables that a player has lost."""
+    if comparison.deals < FEW:
+        yield too_few(comparison.deals)
+    if comparison.ending != "all":
+        yield f"Stopped {'by Ctrl-C' if comparison.ending == 'ctrl-c' else 'when the time was over'}."
+    for name, lost in zip(comparison.names, comparison.played.lost, strict=True):
+        yield from lost.sentences(name)
+
+
+def print_details(
     console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float, more: Sequence[str] = ()
 ) -> None:
-    """Print all about a game.
+    """Print all else about a game.
 
     Args:
         console: where.
@@ -43,7 +83,7 @@ def print_comparison(
         tell: the difference for which the needed deals are told.
         more: sentences that come first below the tables.
     """
-    say(console, Text(headline(comparison, seconds), style="bold"))
+    say(console, Text(speed(comparison, seconds)))
     for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):
         if table.row_count:
             console.print(fitted(table, console.width))
@@ -52,13 +92,12 @@ def print_comparison(
     console.print()
 
 
-def headline(comparison: Comparison, seconds: float) -> str:
-    """What was played, where if not on the processor, and how fast."""
-    rules, games = comparison.rules, comparison.deals * comparison.games
-    played = f"{comparison.deals:,} deals of the set {comparison.deal_set} in {comparison.games} seatings"
-    speed = f"{games:,} games in {seconds:.1f} s" if seconds > 0 else f"{games:,} games"
-    speed += " on a GPU" if comparison.device == "cuda" else ""
-    return f"{rules.variant.name}, {rules.seats} seats: {comparison.names[0]} v {comparison.names[1]} · {played} · {speed}"
+def speed(comparison: Comparison, seconds: float) -> str:
+    """How many games were played, where if not on the processor, and how fast."""
+    games = comparison.deals * comparison.games
+    played = f"{games:,} games, {comparison.games} seatings of each deal"
+    played += f", in {seconds:.1f} s" if seconds > 0 else ""
+    return played + (" on a GPU" if comparison.device == "cuda" else "")
 
 
 def points_table(comparison: Comparison, matches: Matches | None) -> Table:
@@ -81,9 +120,17 @@ def points_table(comparison: Comparison, matches: Matches | None) -> Table:
 
 def _add(table: Table, name: str, estimate: Estimate, *wins: str, style: str = "") -> None:
     """A row, in green where the interval, as it is printed, lies above 0 and in red where it lies below."""
-    low, high = round(estimate.low, 3), round(estimate.high, 3)
-    points = Text(plus_minus(estimate), f"{style} {colour(low, high)}".strip())
-    table.add_row(Text(name, style), points, f"{low:+z.3f} to {high:+z.3f}", *wins)
+    points = Text(plus_minus(estimate), f"{style} {colour(*_printed_interval(estimate))}".strip())
+    table.add_row(Text(name, style), points, _interval(estimate), *wins)
+
+
+def _interval(estimate: Estimate) -> str:
+    return "{:+z.3f} to {:+z.3f}".format(*_printed_interval(estimate))
+
+
+def _printed_interval(estimate: Estimate) -> tuple[float, float]:
+    """The ends of an interval as they are printed."""
+    return round(estimate.low, 3), round(estimate.high, 3)
 
 
 def group_table(comparison: Comparison) -> Table:
@@ -122,10 +169,6 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
             f"The variance is {comparison.variance_ratio:.3f} of that of {comparison.deals:,} deals, each played once, and "
             f"{comparison.game_ratio:.2f} of that of {comparison.deals * comparison.games:,} games, each on a deal of its own."
         )
-    else:
-        yield "All deals end alike for both."
-    if comparison.deals < FEW:
-        yield too_few(comparison.deals)
     if comparison.controlled is not None and comparison.controlled.standard_error > 0:
         gain = (one.standard_error / comparison.controlled.standard_error) ** 2
         yield f"The control variate is worth {gain:.2f} times as many deals."
@@ -137,10 +180,6 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
         if len(matches.shares) < FEW:
             rough = "their intervals are rough" if len(matches.shares) >= LEAST else f"an interval takes {LEAST} or more"
             yield f"{len(matches.shares)} matches are few: {rough}."
-    if comparison.ending != "all":
-        yield f"Stopped {'by Ctrl-C' if comparison.ending == 'ctrl-c' else 'when the time was over'}."
-    for name, lost in zip(comparison.names, comparison.played.lost, strict=True):
-        yield from lost.sentences(name)
 
 
 def as_json(

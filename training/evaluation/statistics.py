@@ -79,7 +79,7 @@ def percent(share: Estimate) -> str:
 
 def too_few(deals: int) -> str:
     """The warning about fewer deals than `FEW`."""
-    return f"{deals} deals are few: where rare deals decide, the intervals miss the mean more often than in 5 % of cases."
+    return f"{deals} deals are few: the interval may be too narrow."
 
 
 def estimate(values: np.ndarray) -> Estimate:
