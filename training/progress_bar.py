@@ -91,11 +91,12 @@ class Rate:
 
 def _lines(title: str, what: str, total: int | None) -> Callable[[int], None]:
     """Prints a line on standard error now and then, while the job is neither untouched nor done."""
-    done, rate, due = 0, Rate(), time.monotonic() + LINE_SECONDS
+    done, rate, due = 0, None, time.monotonic() + LINE_SECONDS
 
     def advance(number: int) -> None:
-        nonlocal done, due
+        nonlocal done, rate, due
         done += number
+        rate = rate or Rate(done)  # before the first units are done, code may be compiled
         rate.note(done)
         if time.monotonic() >= due and 0 < done != total:
             due = time.monotonic() + LINE_SECONDS

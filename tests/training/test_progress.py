@@ -72,8 +72,9 @@ def test_durations(seconds: float, text: str) -> None:
 
 def test_a_job_without_a_terminal_has_a_line_now_and_then(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar("noms, 4 seats", "deals", 1000) as advance:
+        clock[0] += 20  # of compilation
         advance(50)
-        clock[0] += 40
+        clock[0] += 20
         advance(50)
         clock[0] += 10
         advance(100)
@@ -105,10 +106,7 @@ def test_a_line_now_and_then(clock: list[float]) -> None:
         "110,000 of 1,000,000 decisions",
         "210,000 of 1,000,000 decisions",
     ]
-    assert written[-1] == (
-        " 21% · 210,000 of 1,000,000 decisions · 10,000/s · 1:19 left · entropy call 0.81 play 0.64 · "
-        "approximate KL 0.0123 · clip fraction 0.114 · explained variance 0.532 · time play 25% network 12% learn 62%"
-    )
+    assert written[-1] == " 21% · 210,000 of 1,000,000 decisions · 10,000/s · 1:19 left"
     lines.iteration(1_000_100, ITERATION)
     assert stream.getvalue().splitlines()[-1].startswith("100% · ")
 
@@ -134,7 +132,7 @@ def test_evaluations_and_notes_are_lines_of_their_own() -> None:
     lines.evaluation(50, EVALUATION)
     lines.note("a checkpoint [is] written")
     assert stream.getvalue().splitlines() == [
-        "evaluation after 50 decisions, down_up, 4 seats: points per deal v random +2.50 ±0.25 · bids hit exactly 45.6%",
+        "after 50 decisions, down_up, 4 seats: points a deal v random +2.50 ±0.25",
         "a checkpoint [is] written",
     ]
 

@@ -121,6 +121,7 @@ def test_the_short_help_has_what_matters_and_the_long_one_everything(run: Run, c
     assert {"--preset", "--minutes", "--decisions", "--device"} <= set(short.split())
     rare = {"--allow-programs", "--privileged-critic,", "--ppo.gae-lambda", "--keep", "--curriculum.matches", "--network.width"}
     assert not rare & set(short.split())
+    assert len(short.splitlines()) < 40
     status, full, _ = run("--help-all")
     assert status == 0
     assert rare | {"--resume", "--seats"} <= set(full.split())

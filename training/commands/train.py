@@ -30,9 +30,18 @@ Preset = Literal["smoke", "fast", "standard", "long"]
 USUAL: Preset = "fast"
 RUNS = Path("runs")
 NO_GAME = "name at least one game to train on; `noms list` shows them"
-MAIN = ("variants", "seats", "option", "initial_policy", "seed", "decisions", "threads", "device", "evaluate_every")
-"""Settings that `--help` shows; `--help-all` shows all."""
-MORE = "`noms train --help-all` shows all options."
+MAIN = {
+    "variants": "The games.",
+    "seats": "Numbers of seats.",
+    "option": "An option of the games.",
+    "initial_policy": "Policy to start from.",
+    "seed": "Random seed.",
+    "decisions": "Budget; forced moves do not count.",
+    "threads": "Threads.",
+    "device": "cpu, cuda, or auto.",
+    "evaluate_every": "Decisions between evaluations.",
+}
+"""Settings that `--help` shows, and its words; `--help-all` shows all."""
 NOTHING = ("",)
 """In place of the games, until the command line or the folder of a run has named them."""
 HELP = """\
@@ -55,7 +64,7 @@ For example:
   noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip-coef 0.1
   torchrun --nproc_per_node=2 -m noms_training train small_ships
 
-{more}Args:
+Args:
     config: The run.
     preset: Source of the defaults.
     out: Folder of the run.
@@ -63,6 +72,26 @@ For example:
     minutes: Stop after about so many minutes, with a checkpoint. The same command continues the run.
     allow_programs: Let --resume run the programs and functions that the folder names as players. The folder of a run is data:
         without this option nothing that it names is run, unless these words name it too."""
+
+SHORT_HELP = """\
+Train a policy by self-play.
+
+The folder of the run holds policy.safetensors (the best policy so far), log.csv and checkpoints. Ctrl-C stops the run.
+
+`noms train --help-all` shows all options.
+
+For example:
+  noms train small_ships
+  noms train down_up --preset standard --seed 1 --out runs/first
+  noms train --resume --out runs/first
+  noms train small_ships --minutes 10 --out runs/pieces
+
+Args:
+    config: The run.
+    preset: smoke takes a minute, fast half an hour, standard hours, long a day.
+    out: Folder of the run.
+    resume: Continue the run in the folder.
+    minutes: Stop after so many; the same command goes on."""
 
 
 def command(words: Sequence[str]) -> Callable[..., int]:
@@ -85,23 +114,27 @@ def command(words: Sequence[str]) -> Callable[..., int]:
 
     is_short = bool({"-h", "--help"} & set(words)) and "--help-all" not in words
     presets = "\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items())
-    train.__doc__ = HELP.format(presets=presets, more=f"{MORE}\n\n" if is_short else "")
+    train.__doc__ = SHORT_HELP if is_short else HELP.format(presets=presets)
     vars(train)["full_help"] = "--help-all"
     if is_short:
         kind, train.__defaults__ = short_config(default, train.__defaults__ or ())
-        train.__annotations__ |= {"config": Annotated[kind, tyro.conf.arg(name="")], "allow_programs": tyro.conf.Suppress[bool]}
+        train.__annotations__ |= {
+            "config": Annotated[kind, tyro.conf.arg(name="")],
+            "preset": Annotated[Preset, tyro.conf.arg(metavar="NAME")],
+            "allow_programs": tyro.conf.Suppress[bool],
+        }
     return train
 
 
 def short_config(config: TrainConfig, others: tuple[Any, ...]) -> tuple[type[Any], tuple[Any, ...]]:
-    """A class of configurations of whose fields the help shows `MAIN` only, and defaults with the same configuration in it.
+    """A class of configurations of whose fields the help shows `MAIN` alone, and defaults with the same configuration in it.
 
     The configuration stands first among the defaults `others` of a function.
     """
     hints, suppressed = get_type_hints(TrainConfig, include_extras=True), cast(Any, tyro.conf.Suppress)
     fields = [
-        (field.name, hints[field.name] if field.name in MAIN else suppressed[hints[field.name]])
-        for field in dataclasses.fields(TrainConfig)
+        (name, Annotated[hints[name], tyro.conf.arg(help=MAIN[name])] if name in MAIN else suppressed[hints[name]])
+        for name in (field.name for field in dataclasses.fields(TrainConfig))
     ]
     kind = dataclasses.make_dataclass("ShortConfig", fields, namespace={"__doc__": TrainConfig.__doc__})
     return kind, (kind(**{name: getattr(config, name) for name, _ in fields}), *others[1:])

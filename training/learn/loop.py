@@ -208,7 +208,6 @@ class Evaluator:
         if score is not None and (self.best is None or score > self.best):
             self.best = score
             write_policy(self.folder.policy, self.run.actor, self.run, score)
-            self.watcher.note(f"policy.safetensors is now the policy at {self.run.decisions:,} decisions")
         self._join_opponents()
 
     def measure(self, scored: bool = True) -> float | None:

@@ -109,40 +109,25 @@ class Lines(Watcher):
         self._total, self._next = total, 0.0
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self._figures.latest |= metrics
         if self._compiles:  # within the first iteration, which says nothing of the others
             self._compiles, self._rate = False, Rate(decisions)
         self._rate.note(decisions)
         if time.monotonic() >= self._next or decisions >= self._total:
             self._next = time.monotonic() + self._every
-            self.note(" · ".join(self._parts(decisions)))
+            counts = counts_text(decisions, self._total, "decisions", self._rate.per_second())
+            self.note(f"{min(1.0, decisions / self._total):4.0%} · {counts}")
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
         self._figures.evaluated(metrics)
         for rules in dict.fromkeys(rules for rules, _ in self._figures.points):
             points = [f"v {name} {one.text()}" for (of, name), one in self._figures.points.items() if of == rules]
-            probes = [f"{text} {value}" for of, text, value in self._figures.probes() if of == rules]
-            where = f"evaluation after {decisions:,} decisions, {rules_text(rules)}"
-            self.note(f"{where}: points per deal {' · '.join([*points, *probes])}")
+            self.note(f"after {decisions:,} decisions, {rules_text(rules)}: points a deal {' · '.join(points)}")
 
     def note(self, text: str) -> None:
         from rich.text import Text
 
         for part in broken(Text(text), terminal(stderr=True).width):
             print(part.plain, file=self._stream, flush=True)
-
-    def _parts(self, done: int) -> Iterator[str]:
-        yield f"{min(1.0, done / self._total):4.0%}"
-        yield counts_text(done, self._total, "decisions", self._rate.per_second())
-        entropies = " ".join(f"{phase} {value:.2f}" for phase, value in self._figures.entropies().items())
-        if entropies:
-            yield f"entropy {entropies}"
-        for name, text in UPDATES.items():
-            if name in self._figures.latest and name != "charts/learning_rate":
-                yield f"{text} {self._figures.latest[name]:.3g}"
-        times = " ".join(f"{part} {share:.0%}" for part, share in self._figures.times())
-        if times:
-            yield f"time {times}"
 
 
 class Screen(Watcher):
