@@ -163,8 +163,9 @@ def test_list_shows_the_games_and_of_one_every_option(run: Run) -> None:
         status, out, _ = run("list", game.name)
         assert status == 0
         assert " ".join(game.intro.split()) in " ".join(out.split())
-        assert all(f"  {option.name} " in out for option in game.options)
-        assert (" *  " in out) is ("* worked out" in out)
+        assert all(f"  {option.name}=" in out for option in game.options)
+        assert ("*  " in out) is ("* worked out" in out)
+        assert run("list", game.name, "--details")[1].count("(") == out.count("(") + len(game.options)
 
 
 @pytest.mark.parametrize("what", [*GAMES, "micro"])

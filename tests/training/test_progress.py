@@ -131,9 +131,12 @@ def test_evaluations_and_notes_are_lines_of_their_own() -> None:
     lines.started(0, 100)
     lines.evaluation(50, EVALUATION)
     lines.note("a checkpoint [is] written")
+    lines.evaluation(60, {"eval/points/noms_4/thumb": -1.0})
     assert stream.getvalue().splitlines() == [
-        "after 50 decisions, down_up, 4 seats: points a deal v random +2.50 ±0.25",
+        "after 50 decisions: v random +2.50 ±0.25 points",
         "a checkpoint [is] written",
+        "after 60 decisions, down_up, 4 seats: v random +2.50 ±0.25 points",
+        "after 60 decisions, noms, 4 seats: v thumb -1.00 ±0.00 points",
     ]
 
 

@@ -139,7 +139,7 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
     """One deal of the policy against itself."""
     table = Table(config.variants[0], seed=config.seed, episode="deal")
     table.start()
-    return narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed))
+    return narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed), FIRST_TRICKS)
 
 
 def show_games(seed: int) -> int:

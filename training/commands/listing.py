@@ -16,25 +16,31 @@ from noms_env.variants import GAMES, Option, Variant, game, make_rules
 
 from ..console import say, terminal
 from ..options import by_default
+from .arguments import Flag
 from .common import OK, wrong_arguments
 
 MICRO = "micro"
 """In place of a game."""
 
 
-def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("only their names", "VARIANT")] = None) -> int:
-    """Show the games and their numbers of seats; of one game also the options, with default and allowed values.
+def listing(
+    variant: Annotated[tyro.conf.Positional[str | None], by_default("only their names", "VARIANT")] = None,
+    details: Flag = False,
+) -> int:
+    """Show the games and their numbers of seats; of one game also the options and their defaults.
 
     For example:
       noms list
       noms list noms
+      noms list noms --details
       noms list micro
 
     Args:
         variant: The game whose options are shown; micro for the micro-games, which can be solved (`noms solve`).
+        details: Also show what each option may be, and the options of the micro-games.
     """
     if variant == MICRO:
-        terminal().print(micro_table(), soft_wrap=False)
+        terminal().print(micro_table(details), soft_wrap=False)
         return OK
     with wrong_arguments():
         games = list(GAMES.values()) if variant is None else [game(variant)]
@@ -47,21 +53,21 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("onl
         return OK
     (one,) = games
     say(console, Text(one.intro))
-    console.print(option_table(one), soft_wrap=False)
+    console.print(option_table(one, details), soft_wrap=False)
     if any(map(worked_out, one.options)):
         console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK
 
 
-def micro_table() -> Table:
-    """The suite of micro-games."""
+def micro_table(details: bool) -> Table:
+    """The suite of micro-games; with details also their options."""
     table = Table(box=None, pad_edge=False)
-    for head in ("micro-game", "variant", "seats", "options", "what is left of the game"):
+    for head in ("micro-game", "seats", *(["options"] if details else []), "what is left of the game"):
         table.add_column(head, overflow="fold")
     for one in SUITE:
         words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in one.options.items()]
         words += [] if one.hand_size is None else [f"--hand-size {one.hand_size}"]
-        table.add_row(one.name, one.variant, str(one.seats), " ".join(words), one.alive)
+        table.add_row(one.name, str(one.seats), *([" ".join(words)] if details else []), one.alive)
     return table
 
 
@@ -70,16 +76,15 @@ def worked_out(option: Option) -> bool:
     return option.default is None and not option.none
 
 
-def option_table(variant: Variant) -> Table:
-    """The options of a game."""
+def option_table(variant: Variant, details: bool) -> Table:
+    """The options of a game, with their defaults and what they do; with details also what they may be."""
     values = make_rules(variant).options
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    table.add_column("option", no_wrap=True)
-    table.add_column("default", max_width=14, overflow="fold")
-    table.add_column("what it does, and what it may be", overflow="fold")
+    table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
+    table.add_column("option=default", max_width=28, overflow="fold")
+    table.add_column("what it does, and what it may be" if details else "what it does", overflow="fold")
     for option in variant.options:
-        value = json.dumps(values[option.name]) + " *" * worked_out(option)
-        table.add_row(option.name, escape(value), f"{option.doc} [dim]({allowed(option)})[/dim]")
+        value = json.dumps(values[option.name], separators=(",", ":")) + "*" * worked_out(option)
+        table.add_row(escape(f"{option.name}={value}"), option.doc + f" [dim]({allowed(option)})[/dim]" * details)
     return table
 
 

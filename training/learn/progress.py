@@ -121,7 +121,8 @@ class Lines(Watcher):
         self._figures.evaluated(metrics)
         for rules in dict.fromkeys(rules for rules, _ in self._figures.points):
             points = [f"v {name} {one.text()}" for (of, name), one in self._figures.points.items() if of == rules]
-            self.note(f"after {decisions:,} decisions, {rules_text(rules)}: points a deal {' · '.join(points)}")
+            where = f", {rules_text(rules)}" if len({rules for rules, _ in self._figures.points}) > 1 else ""
+            self.note(f"after {decisions:,} decisions{where}: {' · '.join(points)} points")
 
     def note(self, text: str) -> None:
         from rich.text import Text

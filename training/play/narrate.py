@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from noms_env.core.actions import NOMINATE, PASS, SUIT
+from noms_env.core.state import MAX_TRICKS
 from noms_env.players import ActionValue, TellsProbabilities
 from noms_env.show import call_text, card_text, hand_text, look, suit_text
 from noms_env.table import Table
@@ -25,22 +26,31 @@ WIDTH = 16
 VERBS = {"call": "calls ", "trump": "names ", "nominate": "nominates ", "play": "", "suit": "names "}
 
 
-def narrate_deal(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -> Iterator[str]:
+def narrate_deal(
+    policy: TellsProbabilities, table: Table, rng: np.random.Generator, most_tricks: int = MAX_TRICKS
+) -> Iterator[str]:
     """Play a deal and narrate it, as lines with ANSI colours.
 
     Args:
         policy: sits on all seats.
         table: where the deal has just begun.
         rng: of the draws.
+        most_tricks: how many tricks are narrated; of the others the number is told.
     """
     deal = Deal(table)
     narrator = Narrator(deal, table)
     yield from narrator.opening()
     while not table.is_scored:
         action, known = decide(policy, table, rng)
-        yield from narrator.decision(action, known)
+        is_narrated = int(table.row.trick_number) < most_tricks
+        if is_narrated:
+            yield from narrator.decision(action, known)
         deal.take(table, action)
-        yield from narrator.trick_end()
+        if is_narrated:
+            yield from narrator.trick_end()
+    left = int(table.row.trick_number) - most_tricks
+    if left > 0:
+        yield f"  {DIM}... {left} more{PLAIN}"
     yield from narrator.ending()
 
 
