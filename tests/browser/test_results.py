@@ -80,3 +80,47 @@ def test_results_count_each_deal_once_and_past_games_are_replayed_saved_and_dele
     page.reload()
     page.wait_for_selector(".results")
     assert page.query_selector(".past, .statistics") is None
+
+
+def test_the_deal_of_the_day_counts_once_and_is_compared(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    page.click("[data-game=up_down] .day")
+    page.wait_for_selector("#stage .own-bar")
+    page.select_option("#pace", "0")
+    assert wait_for_turn(page)
+    click(page)
+    assert wait_for_turn(page)
+    assert page.query_selector("#undo, #hint") is None
+    table = page.evaluate("noms.table.name")
+    page.click(".way-back")
+    page.click("[data-game=up_down] .day")
+    page.wait_for_selector("#stage .own-bar")
+    assert page.evaluate("noms.table.name") == table, "it goes on"
+    play_out(page)
+    page.wait_for_selector("#compared >> text=strong player")
+    until(page, "Boolean(noms.table.compared && noms.table.records)")
+    own, strong = page.evaluate("[noms.table.compared.own, noms.table.compared.strong]")
+    assert own == page.evaluate("noms.table.sheet[0].points[0]")
+    page.click(".way-back")
+    said = f"Today: you {own:g}, strong {strong:g}"
+    page.wait_for_selector(f"[data-game=up_down] >> text={said}")
+    page.click("[data-game=up_down] .day")
+    page.wait_for_selector("#stage .own-bar")
+    assert page.evaluate("noms.table.practice")
+    play_out(page)
+    (row,) = cells(results(page))
+    assert (row["Deals"], row["Matches"]) == ("1", "0")
+    assert page.locator(".past").count() == 1
+
+
+def test_a_match_that_is_ended_can_be_replayed(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "up_down")
+    play_out(page)
+    page.click("#end-match")
+    until(page, "Boolean(noms.table.records)")
+    assert page.query_selector("#deal-next, #undo") is None
+    (row,) = cells(results(page))
+    assert (row["Deals"], row["Matches"]) == ("1", "0"), "it is no whole match"
+    page.click(".replay-game")
+    page.wait_for_selector("#replay:not([hidden])")

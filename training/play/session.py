@@ -10,7 +10,7 @@ import copy
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -173,14 +173,25 @@ class Session:
         seed: of the cards and of the players' random choices.
     """
 
-    def __init__(self, rules: Rules, players: Sequence[Seated | None], *, seed: int = 0, deals: int | None = None) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        players: Sequence[Seated | None],
+        *,
+        seed: int = 0,
+        deals: int | None = None,
+        episode: str = "match",
+        deal_size: int | None = None,
+    ) -> None:
         """Deal the first hand.
 
         Args:
             rules: of the table.
             players: one for each seat; None for a person.
             seed: 0 to 2**63 - 1: of the cards and of the players' random choices.
-            deals: deals to play, in as many matches as it takes; None for one match.
+            deals: deals to play, in as many matches as it takes; None for one match, or one episode.
+            episode: `match`, or `deal` for one scored deal, as for `Table`.
+            deal_size: cards of a hand in the episode `deal` of an exact-bid game, as for `Table`.
 
         Raises:
             ValueError: not as many players, or a number out of range.
@@ -189,7 +200,8 @@ class Session:
             raise ValueError(f"players must be {rules.seats}, one for each seat, not {len(players)}")
         if deals is not None and deals < 1:
             raise ValueError(f"deals must be 1 or more, not {deals}")
-        self.table = Table(rules.variant.name, rules.seats, rules.options, seed=check_seed(seed))
+        more: dict[str, Any] = {"seed": check_seed(seed), "episode": episode, "deal_size": deal_size}
+        self.table = Table(rules.variant.name, rules.seats, rules.options, **more)
         self.players = list(players)
         self.seed, self._most = seed, deals
         self.table.start()
@@ -269,6 +281,16 @@ class Session:
         else:
             self.table.next_deal()
         self.deals.append(Deal(self.table))
+
+    def end(self) -> None:
+        """End the match after the present deal.
+
+        Raises:
+            ValueError: the deal is not over yet.
+        """
+        if not self.table.is_scored:
+            raise ValueError("a match ends when a deal is over")
+        self._most = len(self.deals)
 
     def take_back(self) -> bool:
         """Go back to the last decision of the person (the first person if there are several), in this or an earlier deal.

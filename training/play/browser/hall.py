@@ -6,16 +6,19 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from noms_env._files import read_file
+from noms_env.variants import game
 
+from .day import day_table
 from .live import LiveTable, RefusedError, is_table
 from .lobby import Lobby, NotOfferedError
-from .messages import Limits, parse_claim, parse_request
+from .messages import Limits, parse_claim, parse_day, parse_request
 from .room import Room
 
 MOST_BYTES = 1 << 23
@@ -59,10 +62,23 @@ class Hall:
         Raises:
             ValueError: such a table is not possible, or there are too many.
         """
+        return await self._keep(lambda: self.lobby.open(parse_request(text)))
+
+    async def open_day(self, text: str) -> dict[str, Any]:
+        """Open a table with the deal of the day; see `open`.
+
+        Raises:
+            ValueError: there is no such game, or there are too many tables.
+        """
+        variant, name, practice = parse_day(text)
+        return await self._keep(lambda: day_table(game(variant), date.today(), name, practice))
+
+    async def _keep(self, make: Callable[[], LiveTable]) -> dict[str, Any]:
+        """Make a table and its file."""
         async with self._opening:
             if len([*self._files()]) >= self.limits.tables:
                 raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
-            table = await asyncio.to_thread(lambda: self.lobby.open(parse_request(text)))
+            table = await asyncio.to_thread(make)
             name = secrets.token_urlsafe(9)
             table.touched = time.time()
             table.save(self.path(name))

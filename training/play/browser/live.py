@@ -29,6 +29,7 @@ FORMAT = "noms-table/1"
 KEY_BYTES = 16
 KEY = re.compile("[A-Za-z0-9_-]{22,64}")
 """As a browser draws it."""
+DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 SPEEDS = (0.0, 5.0)
 """Seconds before a decision of a player, from and to."""
 USUAL_SPEED = 0.7
@@ -72,19 +73,26 @@ class LiveTable:
             all passed, and results in words.
         touched: time of the last activity, in seconds; the keeper of the table sets it.
         practice: the table does not count in a person's results.
+        day: the date of the deal of the day, or "". Unless for practice it has no hints, and nothing is taken back.
+        has_ended: the person has ended the match before its end.
     """
 
     def __init__(self, session: Session, people: Mapping[int, Person], hints: Seated, speed: float = USUAL_SPEED) -> None:
         self.session, self.people, self.hints, self.speed = session, dict(people), hints, speed
         self.sheet: list[dict[str, Any]] = []
         self.touched = 0.0
-        self.practice = False
+        self.practice, self.day, self.has_ended = False, "", False
         self._note_score()
 
     @property
     def rules(self) -> Rules:
         """The rules of the table."""
         return self.session.table.rules
+
+    @property
+    def is_first_try(self) -> bool:
+        """Whether this is a deal of the day that counts."""
+        return bool(self.day) and not self.practice
 
     @property
     def moment(self) -> str:
@@ -169,6 +177,8 @@ class LiveTable:
 
     def may_take_back(self, seat: int | None) -> bool:
         """Whether a person plays alone with players, and has decided something."""
+        if self.is_first_try or self.has_ended:
+            return False
         alone = seat is not None and [*self.people] == [seat] and self.session.players[seat] is None
         return alone and any(deal.has_decided(seat) for deal in self.session.deals if seat is not None)
 
@@ -178,11 +188,24 @@ class LiveTable:
         Raises:
             RefusedError: others play here too, or the person has decided nothing yet.
         """
+        if self.is_first_try or self.has_ended:
+            raise RefusedError("nothing is taken back in the deal of the day, or where you have ended the match")
         if [*self.people] != [seat] or self.session.players[seat] is not None:
             raise RefusedError("a decision is taken back only where one person plays")
         if not self.session.take_back():
             raise RefusedError("you have decided nothing yet that could be taken back")
         del self.sheet[len(self.session.records()) :]
+
+    def end(self, seat: int) -> None:
+        """End the match of a person who plays alone with players.
+
+        Raises:
+            RefusedError: others play here too, or the deal is not over.
+        """
+        if [*self.people] != [seat] or not self.session.table.is_scored or self.session.is_over:
+            raise RefusedError("a match can be ended where one person plays, after a deal")
+        self.session.end()
+        self.has_ended = True
 
     def asked(self, seat: int) -> Session:
         """A copy of the session for a person's adviser, which sees what that person sees.
@@ -192,6 +215,8 @@ class LiveTable:
         """
         if not self.session.is_persons_turn or int(self.session.table.row.seat) != seat:
             raise RefusedError("ask for a hint when it is your turn")
+        if self.is_first_try:
+            raise RefusedError("there are no hints in the deal of the day")
         return self.session.copy()
 
     def replace(self, seat: int, player: Seated, *, has_failed: bool = False) -> None:
@@ -264,9 +289,14 @@ class LiveTable:
             "touched": self.touched,
             "deals": [deal.actions for deal in session.deals],
         }
-        if self.practice:
-            state["practice"] = True
+        more = {"practice": self.practice, "day": self.day, "hand_size": self._hand_size, "ended": self.has_ended}
+        state |= {name: value for name, value in more.items() if value}
         return json.dumps(state, separators=(",", ":"))
+
+    @property
+    def _hand_size(self) -> int | None:
+        """The size of the hands in the deal of the day of a game whose hands differ."""
+        return int(self.session.table.row.deal_size) if self.day and self.rules.schedule else None
 
     def save(self, path: Path) -> None:
         """Write the table to a file atomically, readable by this user alone: it holds all cards and keys.
@@ -367,13 +397,21 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
             raise ValueError(f"its speed must be from {SPEEDS[0]} to {SPEEDS[1]}, and its time finite")
         check(rules.variant.name, [*state["players"], state["hints"]])
         players = players_of(state["players"], rules)
-        table = LiveTable(Session(rules, players, seed=state["seed"]), people, adviser(state["hints"], rules), speed)
+        day, hand_size = state.get("day", ""), state.get("hand_size")
+        if not isinstance(day, str) or (day and not DAY.fullmatch(day)):
+            raise ValueError("its day must be a date")
+        session = Session(rules, players, seed=state["seed"], episode="deal" if day else "match", deal_size=hand_size)
+        table = LiveTable(session, people, adviser(state["hints"], rules), speed)
+        table.day, table.practice = day, state.get("practice") is True
         for number, actions in enumerate(state["deals"]):
             if number:
                 table.next_deal()
             for action in actions:
                 table.take(action)
-        table.touched, table.practice = float(touched), state.get("practice") is True
+        table.touched = float(touched)
+        if state.get("ended") is True:
+            session.end()
+            table.has_ended = True
     except RefusedError:
         raise
     except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as error:

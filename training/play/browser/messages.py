@@ -121,6 +121,8 @@ FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "speed": {"seconds": _speed},
     "replace": {"seat": _seat, "player": _text},
     "sit": {},
+    "end": {},
+    "compare": {},
 }
 """What may be asked for on a socket, and what else such a message holds."""
 
@@ -162,6 +164,16 @@ def parse_claim(text: str) -> tuple[str, str, str]:
     """
     told = parse_object(text)
     return _text(told.get("table")), _text(told.get("invitation")), _text(told.get("key"))
+
+
+def parse_day(text: str) -> tuple[str, str, bool]:
+    """Parse a request for the deal of the day: the game, the person's name, and whether it is for practice.
+
+    Raises:
+        RefusedError: it is no valid request.
+    """
+    told = parse_object(text)
+    return _text(told.get("variant")), clean_name(_text(told.get("name"), MOST_NAME)) or "You", _flag(told.get("practice"))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from noms_env.record.replaying import pair_with_previous
 
 from ...evaluation.mistakes import find_losses
 from ..session import Seated, seat_players
+from .day import PERSON, strong_points
 from .film import Film, Shown, lost_by, tell_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
@@ -42,6 +43,7 @@ class Room:
         self.lookers: list[Looker] = []
         self._players: asyncio.Task[None] | None = None
         self._analysis: asyncio.Task[None] | None = None
+        self._comparison: asyncio.Task[None] | None = None
         self._advising = asyncio.Lock()
         self._given_at = dict[tuple[str, int | None], float]()
         self._failed: tuple[bytes, Seated] | None = None
@@ -98,6 +100,9 @@ class Room:
             if message["do"] == "film":
                 self._start_film(looker, message["analyse"])
                 return
+            if message["do"] == "compare":
+                self._start_comparison(looker)
+                return
             if message["do"] != "hint":
                 await self._done(self._change, looker.seat, message)
         if message["do"] == "hint" and looker.seat is not None:
@@ -119,6 +124,8 @@ class Room:
                 table.take_back(seat)
             case "sit", int():
                 table.sit(seat)
+            case "end", int():
+                table.end(seat)
             case _:
                 raise RefusedError("that is done already")
 
@@ -217,6 +224,7 @@ class Room:
             "players": self.lobby.choices(variant),
             "hints": self.lobby.level_of(variant, table.hints.name),
             "practice": table.practice,
+            "day": table.day,
         }
         for looker in self.lookers:
             told = {**known, "yours": looker.seat, "view": views[looker.seat], "back": table.may_take_back(looker.seat)}
@@ -343,9 +351,23 @@ class Room:
             if records[-1] in self.table.session.records():  # otherwise the deal was taken back
                 looker.tell_text(told)
 
+    def _start_comparison(self, looker: Looker) -> None:
+        """Start to play the deal of the day with the strong player on the seat of the person."""
+        table = self.table
+        if not table.day or not table.session.is_over:
+            raise RefusedError("the deal of the day is compared when it is over")
+        own = float(table.session.table.row.points[PERSON])
+
+        async def compare() -> None:
+            strong = await self.lobby.work(lambda: strong_points(table.session))
+            looker.tell({"is": "compared", "own": own, "strong": strong})
+
+        if self._comparison is None or self._comparison.done():
+            self._comparison = asyncio.create_task(compare())
+
     async def close(self) -> None:
         """Stop the players."""
-        for task in (self._players, self._analysis):
+        for task in (self._players, self._analysis, self._comparison):
             if task is not None:
                 task.cancel()
                 with suppress(asyncio.CancelledError, Exception):

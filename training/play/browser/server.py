@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,7 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/api/games", require_token(hall, games)),
         Route("/api/ready", require_token(hall, ready)),
         Route("/api/gallery", require_token(hall, gallery)),
+        Route("/api/day", require_token(hall, day), methods=["GET", "POST"]),
         Route("/api/tables", require_token(hall, tables), methods=["POST"]),
         Route("/api/seat", require_token(hall, seat), methods=["POST"]),
         Route("/api/film", require_token(hall, film), methods=["POST"]),
@@ -228,6 +230,11 @@ async def gallery(hall: Hall, _: Request) -> Any:
 async def tables(hall: Hall, request: Request) -> Any:
     """Open a table."""
     return await hall.open(await body_of(hall, request))
+
+
+async def day(hall: Hall, request: Request) -> Any:
+    """The date of the server, or a table with the deal of the day."""
+    return await hall.open_day(await body_of(hall, request)) if request.method == "POST" else {"day": f"{date.today()}"}
 
 
 async def seat(hall: Hall, request: Request) -> Any:

@@ -63,7 +63,7 @@ export function noteTable(table) {
   if (counted.get(table.name) === mark) return;
   counted.set(table.name, mark);
   change(table.name, (before) => {
-    const entry = before || { id: table.name, began: Date.now(), deals: [], lost: {}, over: false, won: false, records: "" };
+    const entry = before || { id: table.name, began: Date.now(), deals: [], lost: {}, over: false, whole: false, won: false, records: "" };
     const fresh = table.sheet.slice(entry.deals.length).map((deal) => dealOf(deal, table.yours));
     return {
       ...entry,
@@ -76,6 +76,7 @@ export function noteTable(table) {
       deals: [...entry.deals, ...fresh],
       of: table.view.deals,
       over: entry.over || table.over,
+      whole: entry.whole || table.view.over, // and not ended before
       won: entry.over ? entry.won : table.over && table.view.places[table.yours].marks.includes("winner"),
       records: table.records || entry.records,
       day: table.day || "",
@@ -103,7 +104,7 @@ export function statistics(games) {
       row.bids += deal.made === null ? 0 : 1;
       row.made += deal.made ? 1 : 0;
     }
-    row.matches += game.over && !game.day ? 1 : 0;
+    row.matches += game.whole && !game.day ? 1 : 0;
     row.won += game.won && !game.day ? 1 : 0;
     for (const lost of Object.values(game.lost)) {
       row.lost += lost.points;

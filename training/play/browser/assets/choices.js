@@ -4,7 +4,7 @@ import { act, ask, saveRecords, send } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { html } from "./store.js";
 import { CardWord, Suit } from "./head.js";
-import { count, headline, nameOf, outcomeText, points, signed, winnersText } from "./words.js";
+import { comparedText, count, headline, nameOf, outcomeText, points, signed, winnersText } from "./words.js";
 
 const TITLES = { call: "How many tricks?", trump: "Name the trump suit", nominate: "Nominate a card" };
 
@@ -94,12 +94,13 @@ export function Result({ table, lay }) {
   return html`<div class="middle" style=${{ left: `${result.x}px`, top: `${result.y}px`, width: `${result.width}px`, height: `${result.height}px` }}>
     <section class=${`result ${own && own.made === false ? "lost" : ""}`} aria-label="Result of the deal">
       <h2 id="result-headline">${headline(table)}</h2>
-      ${view.over && html`<p class="winners">${winnersText(table)}</p>`}
+      ${table.day ? html`<p class="winners" id="compared" role="status">${table.compared ? comparedText(table.compared) : html`<span class="spinner"></span> The strong player plays the same cards`}</p>` : view.over && html`<p class="winners">${winnersText(table)}</p>`}
       <table><thead><tr><th scope="col">Player</th><th scope="col">Tricks</th><th scope="col" class="number">Deal</th><th scope="col" class="number">Total</th></tr></thead>
         <tbody>${view.places.map((place) => html`<${OutcomeRow} table=${table} place=${place} />`)}</tbody></table>
       ${view.stock.length > 0 && html`<p class="stock"><span class="label">Undealt</span> ${view.stock.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</p>`}
       <div class="actions">
         ${!table.over && leads && html`<button type="button" id="deal-next" class="primary" onClick=${() => send({ do: "next" })}>Next deal</button>`}
+        ${!table.over && table.yours !== null && table.people.length === 1 && html`<button type="button" id="end-match" onClick=${() => send({ do: "end" })}>End the match</button>`}
         ${table.over && leads && html`<a id="again" class="button primary" href="/">Another game</a>`}
         ${table.yours !== null && html`
           <button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", analyse: true })}>${waits === "judge" ? html`<span class="spinner"></span> Looking for mistakes` : "Analyse"}</button>

@@ -98,6 +98,10 @@ function told(message) {
       noteTable(store.table);
     },
     table: () => shown(message),
+    compared: () => {
+      updateTable({ compared: { own: message.own, strong: message.strong } });
+      noteTable(store.table);
+    },
     hint: () => {
       updateTable({ asks: "", ...(message.moment === store.table.moment ? { hint: message } : {}) });
       update({ open: [...store.open.filter((one) => one !== "hint"), "hint"] });
@@ -130,6 +134,7 @@ function shown(fresh) {
   update({ table });
   if (before.view && moved) heard(before, table);
   noteTable(table);
+  if (table.over && !before.over && table.day) send({ do: "compare" });
   if (table.over && !before.over && table.yours !== null && !table.practice) send({ do: "records" }); // for the archive
   if (table.swept !== trick && !view.trick.length) {
     clearTimeout(sweeping);

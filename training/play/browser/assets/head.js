@@ -88,6 +88,12 @@ export function Facts({ table }) {
   </div>`;
 }
 
+/** A date in words. */
+export const dateText = (day) => new Date(`${day}T12:00`).toLocaleDateString("en-GB", { day: "numeric", month: "long" });
+
+/** The deal of the day in a few words. */
+export const dayText = (table) => `Deal of the day, ${dateText(table.day)}${table.practice ? ", for practice" : ""}`;
+
 /** The deal in a few words, for the top bar. */
 export function dealText(view) {
   const facts = [`Deal ${view.deal}${view.deals ? ` of ${view.deals}` : ""}`];

@@ -5,7 +5,7 @@ import { link, saveRecords } from "./connection.js";
 import { TopBar } from "./head.js";
 import { showRecords } from "./start.js";
 import { html, store, update } from "./store.js";
-import { count, points, signed } from "./words.js";
+import { comparedText, count, points } from "./words.js";
 
 const KEPT_DAYS = 3; // the server keeps a table for so long
 const SHOWN_DEALS = 30; // the server shows so many deals of a file at once
@@ -42,12 +42,13 @@ function Statistics({ games }) {
     <p class="faint">Points lost a decision are known of deals that you had analysed. A deal counts as it was scored first. Practice does not count.</p>`;
 }
 
-const day = (time) => new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+const day = (time) => new Date(time).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
 /** How a game ended, or how far it is. */
 export function resultText(game) {
   const total = points(game.deals.reduce((sum, deal) => sum + deal.points, 0));
-  if (game.compared) return `You ${points(game.compared.own)}, the strong player ${points(game.compared.strong)} on the same cards (${signed(game.compared.own - game.compared.strong)})`;
+  if (game.compared) return comparedText(game.compared);
+  if (game.over && !game.whole) return `Ended with ${total} points after ${count(game.deals.length, "deal")}`;
   if (game.over) return `${game.won ? "Won" : "Lost"} with ${count(Number(total.replace("−", "-")), "point").replace("-", "−")}`;
   if (!game.deals.length) return "Begun";
   return `${total} points after ${game.of ? `${game.deals.length} of ${count(game.of, "deal")}` : count(game.deals.length, "deal")}`;

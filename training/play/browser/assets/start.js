@@ -1,7 +1,9 @@
 /* The start page: a card for each game, a set-up for who wants another table than the usual one, recorded deals. */
 
+import { allGames } from "./archive.js";
 import { asked, link } from "./connection.js";
 import { html, kept, keptObject, store, update } from "./store.js";
+import { points } from "./words.js";
 import { TopBar } from "./head.js";
 import { GamePicture } from "./pictures.js";
 
@@ -12,9 +14,10 @@ const last = () => keptObject("noms-last") || {};
 
 /** Get the games, and wait until nothing is compiled. */
 export async function openStart() {
-  const games = await asked("/api/games");
+  const [games, { day }] = await Promise.all([asked("/api/games"), asked("/api/day")]);
+  const past = await allGames().catch(() => []);
   const chosen = last();
-  update({ page: "start", games, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
+  update({ page: "start", games, tries: past.filter((game) => game.day === day), chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
   while (!(await asked("/api/ready")).ready) {
     update({ ready: false });
     await new Promise((done) => setTimeout(done, 700));
@@ -65,6 +68,27 @@ function Seats({ game }) {
   return html`<span class="faint">${low === high ? `${low} seats` : `${low} to ${high} seats`}</span>`;
 }
 
+/** Open the deal of the day; a second try is for practice. */
+async function openDay(game, practice) {
+  update({ busy: game.name, notice: "" });
+  try {
+    const opened = await asked("/api/day", JSON.stringify({ variant: game.name, name: store.chosen.name.trim(), practice }));
+    location.hash = link(opened.table, { invitation: opened.invitations[0] });
+  } catch (error) {
+    update({ busy: "", notice: error.message });
+  }
+}
+
+/** The deal of the day: to be played, to go on with, or how it went. */
+function Day({ game }) {
+  const first = store.tries.find((one) => one.variant === game.name);
+  const off = store.busy !== "";
+  if (!first) return html`<button type="button" class="quiet day" disabled=${off} onClick=${() => openDay(game, false)}>Deal of the day</button>`;
+  if (!first.over) return html`<a class="day" href=${`#${link(first.id, { key: first.key })}`}>Go on with the deal of the day</a>`;
+  const { own, strong } = first.compared || {};
+  return html`<span class="day-result">${first.compared ? `Today: you ${points(own)}, strong ${points(strong)}` : "Played today"} <button type="button" class="quiet day" disabled=${off} title="It does not count" onClick=${() => openDay(game, true)}>Again</button></span>`;
+}
+
 function GameCard({ game }) {
   const busy = store.busy === game.name && !store.setup;
   return html`<li class="game" data-game=${game.name}>
@@ -77,6 +101,7 @@ function GameCard({ game }) {
         <button type="button" class="quiet set-up" onClick=${() => update({ setup: usualSetup(game), errors: {} })}>Set up</button>
         <${Seats} game=${game} />
       </div>
+      <div class="game-more"><${Day} game=${game} /></div>
     </div>
   </li>`;
 }

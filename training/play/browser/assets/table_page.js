@@ -1,6 +1,6 @@
 /* The page of a table: the top bar, what is known of the deal, the table, and what is beside it. */
 
-import { dealText, Facts, TopBar } from "./head.js";
+import { dayText, dealText, Facts, TopBar } from "./head.js";
 import { Panel } from "./panel.js";
 import { html, store, update } from "./store.js";
 import { Stage } from "./table.js";
@@ -14,7 +14,7 @@ export function TablePage() {
   const { table, notice } = store;
   if (!table.view) return html`<main class="waits"><h1 class="unseen">Noms</h1>${notice ? html`<p id="notice" class="notice" role="alert">${notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span> The table opens</p>`}</main>`;
   return html`<div class="table-page">
-    <${TopBar} title=${table.view.title} facts=${dealText(table.view)} back=${leave} />
+    <${TopBar} title=${table.view.title} facts=${table.day ? dayText(table) : dealText(table.view)} back=${leave} />
     <main class="play-area" id="play-panel">
       <div class="board">
         <${Facts} table=${table} />

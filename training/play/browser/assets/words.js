@@ -14,12 +14,16 @@ export const points = (number) => String(Math.round(100 * number) / 100).replace
 
 export const signed = (number) => (number > 0 ? `+${points(number)}` : points(number));
 
+/** How a person and the strong player did on the same cards of the deal of the day. */
+export const comparedText = ({ own, strong }) => `You ${points(own)}, the strong player ${points(strong)} on the same cards (${signed(own - strong)})`;
+
 const MINE = { call: "Your bid", trump: "Name the trump suit", nominate: "Nominate a card", suit: "Which suit do you lead?" };
 const THEIRS = { call: "is to bid", trump: "names trump", nominate: "nominates a card", suit: "names the suit led" };
 
 /** Whose turn it is and what for, or how it ended: the one place where the page says so. */
 export function status(table) {
   const view = table.view;
+  if (view.over && table.day) return "The deal of the day is over";
   if (view.over) return `The match is over${view.truncated ? ", cut off before its end" : ""}`;
   if (view.phase === null) return view.passed_out ? "All passed: nothing is played" : "The deal is over";
   if (view.turn === table.yours) return MINE[view.phase] || (view.trick.length ? "Your turn" : "Your lead");
