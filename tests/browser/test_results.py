@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from noms_env.record import check_records
-from tests.browser.test_pages import click, saved, sit_down, until, wait_for_turn
+from tests.browser.playing import click, sit_down, until, wait_for_turn
+from tests.browser.test_pages import saved
 
 pytestmark = pytest.mark.browser
 NewPage = Callable[..., Any]

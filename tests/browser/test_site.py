@@ -89,7 +89,7 @@ def test_the_search_leaves_out_the_notebook_and_the_cards(find: Callable[[str], 
 def test_nothing_on_a_page_to_work_with_scrolls_sideways(width: int, site: Path, new_page: Callable[..., Any]) -> None:
     page = new_page((site / "index.html").as_uri())
     page.set_viewport_size({"width": width, "height": 900})
-    wide = {}
+    wide = dict[str, list[str]]()
     for file in [site / "index.html", *sorted((site / "start").glob("*.html")), *sorted((site / "how_to").glob("*.html"))]:
         page.goto(file.as_uri())
         wide |= {str(file.relative_to(site)): parts} if (parts := page.evaluate(OVERFLOWS)) else {}
