@@ -102,11 +102,11 @@ def measured() -> Iterator[tuple[object, ...]]:
 
 def read_rewards(root: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of docs/normal.csv by game, that of score 0 first."""
-    found: dict[str, list[dict[str, str]]] = {}
+    by_game: dict[str, list[dict[str, str]]] = {}
     with (root / REWARDS).open(newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
-            found.setdefault(row["game"], []).append(row)
-    return found
+            by_game.setdefault(row["game"], []).append(row)
+    return by_game
 
 
 def divisor(rows: Sequence[Mapping[str, str]]) -> int:
@@ -142,10 +142,10 @@ def game_table(game: str, entries: Sequence[Scored]) -> str:
         (f"`{name}`", *[""] * len(AT), *(f"{getattr(among[field], which):+.2f}" for field in (ONE, ZERO)), "")
         for name, which in ((ZERO, "zero"), (CURVE_FIELD, "one"))
     ]
-    for one in entries:
-        runs = curves_of(one.entry, one.folder)[game]
-        ends = (at_end(one, game, field) for field in (ONE, ZERO))
-        rows.append((LEARNERS[one.name], *read_at(runs), *ends, f"{np.mean([run[-1, 0] for run in runs]) / 1e6:.1f} M"))
+    for entry in entries:
+        runs = curves_of(entry.entry, entry.folder)[game]
+        ends = (at_end(entry, game, field) for field in (ONE, ZERO))
+        rows.append((LEARNERS[entry.name], *read_at(runs), *ends, f"{np.mean([run[-1, 0] for run in runs]) / 1e6:.1f} M"))
     heads = (short_number(decisions) for decisions in AT)
     return markdown_table(rows, "", *heads, f"end, among `{CURVE_FIELD}`", f"end, among `{ZERO}`", "decisions")
 
@@ -153,15 +153,15 @@ def game_table(game: str, entries: Sequence[Scored]) -> str:
 def way_table(entries: Sequence[Scored]) -> str:
     """How far the learners have come from the reference of score 0 to that of score 1: the lowest and the highest game."""
     rows = []
-    for one in entries:
-        curves = curves_of(one.entry, one.folder)
+    for entry in entries:
+        curves = curves_of(entry.entry, entry.folder)
         read = [mean_curve(curves[game], "score") for game in GAMES]
         cells = []
         for decisions in AT:
-            scores = [np.interp(decisions, at, found.mean(axis=0)) for at, found in read if decisions <= at[-1]]
+            scores = [np.interp(decisions, at, scores_at.mean(axis=0)) for at, scores_at in read if decisions <= at[-1]]
             cells.append(f"{min(scores):.0%} to {max(scores):.0%}" if len(scores) == len(GAMES) else "")
-        ends = [one.scores["core"]["games"][game]["fields"][ONE] for game in GAMES]
-        rows.append((LEARNERS[one.name], *cells, f"{min(ends):.0%} to {max(ends):.0%}"))
+        ends = [entry.scores["core"]["games"][game]["fields"][ONE] for game in GAMES]
+        rows.append((LEARNERS[entry.name], *cells, f"{min(ends):.0%} to {max(ends):.0%}"))
     return markdown_table(rows, "", *map(short_number, AT), "end")
 
 
@@ -250,7 +250,7 @@ published policies](../checkpoints/README.md) have learnt from far more.
 
 def learners(root: Path) -> list[Scored]:
     """The entries of `LEARNERS`, in this order."""
-    return sorted(read_scored([root / ENTRIES / name for name in LEARNERS]), key=lambda one: list(LEARNERS).index(one.name))
+    return sorted(read_scored([root / ENTRIES / name for name in LEARNERS]), key=lambda entry: list(LEARNERS).index(entry.name))
 
 
 def main(args: Args) -> None:
@@ -258,7 +258,7 @@ def main(args: Args) -> None:
     if args.measure:
         lines = [",".join(map(str, row)) for row in (COLUMNS, *measured())]
         write_atomically(args.root / REWARDS, ("\n".join(lines) + "\n").encode())
-    curves = {LEARNERS[one.name].replace("`", ""): curves_of(one.entry, one.folder) for one in learners(args.root)}
+    curves = {LEARNERS[entry.name].replace("`", ""): curves_of(entry.entry, entry.folder) for entry in learners(args.root)}
     write_atomically(args.root / PICTURE, draw_curves(curves, "points", COMMAND))
     write_atomically(args.root / PAGE, page(args.root).encode())
 

@@ -71,8 +71,8 @@ def publish(folder: Path, entries: Path) -> Path:
         EntryError: there is no entry, or it is not scored.
         SystemExit: something is wrong with it; the message says what.
     """
-    if found := complaints(folder):
-        raise SystemExit("\n".join([*found, f"{folder} is not published"]))
+    if faults := complaints(folder):
+        raise SystemExit("\n".join([*faults, f"{folder} is not published"]))
     to = entries / file_name(read_entry(folder).name)
     part = to.with_name(f".{to.name}.part")
     shutil.rmtree(part, ignore_errors=True)
@@ -128,7 +128,7 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
     ):
         if rows:
             yield f"## {title}\n\n" + table_text((head, rows))
-    learn = [one for one in entries if curves_of(one.entry, one.folder)]
+    learn = [entry for entry in entries if curves_of(entry.entry, entry.folder)]
     if learn:
         yield (
             "## Learning curves\n\n"
@@ -138,11 +138,11 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
         )
     if len(learn) > 1:
         yield f"![Learning curves of all entries]({PICTURES}/{ALL})"
-    for one in learn:
-        found = ((name, speed_row(one, [name])) for name in one.entry.games)
-        times = table_text((("game", *SPEED), [(name, *row) for name, row in found if row is not None]))
-        name, says = map(markdown_text, (one.name, one.entry.description))
-        picture = f"![Learning curves of {name}]({PICTURES}/{file_name(one.name)}.png)"
+    for entry in learn:
+        speeds = ((name, speed_row(entry, [name])) for name in entry.entry.games)
+        times = table_text((("game", *SPEED), [(name, *row) for name, row in speeds if row is not None]))
+        name, says = map(markdown_text, (entry.name, entry.entry.description))
+        picture = f"![Learning curves of {name}]({PICTURES}/{file_name(entry.name)}.png)"
         yield "\n\n".join([f"### {name}", *filter(None, [says]), picture, times])
 
 
@@ -150,7 +150,7 @@ def write_pages(root: Path) -> None:
     """Write the page and its pictures from the entries of a checkout."""
     entries = published(root)
     pictures = (root / PAGE).parent / PICTURES
-    learn = {one.name: curves for one in entries if (curves := curves_of(one.entry, one.folder))}
+    learn = {entry.name: curves for entry in entries if (curves := curves_of(entry.entry, entry.folder))}
     drawn = {f"{file_name(name)}.png": {name: curves} for name, curves in learn.items()}
     if len(learn) > 1:
         drawn[ALL] = learn

@@ -126,7 +126,7 @@ def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
         raise KeyboardInterrupt from nothing
     if played.ending != "all":
         raise KeyboardInterrupt
-    seconds, decisions = (sum(sum(getattr(one, name)) for one in made) for name in ("seconds", "decisions"))
+    seconds, decisions = (sum(sum(getattr(player, name)) for player in made) for name in ("seconds", "decisions"))
     return {
         "ms": round(1000 * seconds / decisions, 4),
         "values": [round(float(value), 4) for value in played.per_deal("alone")],
@@ -158,8 +158,8 @@ class Results:
     def pimc_in_time(self, hero: str) -> str | None:
         """The slowest `pimc` that takes no more time than a hero, but for `EQUAL`."""
         limit = self.heroes[hero]["ms"] * (1 + EQUAL)
-        found = [name for name in self.heroes if name.startswith("pimc:") and self.heroes[name]["ms"] <= limit]
-        return max(found, key=lambda name: float(self.heroes[name]["ms"]), default=None)
+        fast = [name for name in self.heroes if name.startswith("pimc:") and self.heroes[name]["ms"] <= limit]
+        return max(fast, key=lambda name: float(self.heroes[name]["ms"]), default=None)
 
 
 def read(out: Path, game_name: str, among: str) -> Results:
@@ -169,10 +169,10 @@ def read(out: Path, game_name: str, among: str) -> Results:
         ValueError: it is of another policy than the present one of that name.
     """
     path, policy = out / f"{game_name}-{among.replace(':', '')}.json", policy_of(game_name)
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if found and found.pop(SHA256, None) != agent_spec(policy).sha256:
+    document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if document and document.pop(SHA256, None) != agent_spec(policy).sha256:
         raise ValueError(f"{path} is of another policy {policy}: take a new folder, or remove the file")
-    return Results(game_name, among, policy, found)
+    return Results(game_name, among, policy, document)
 
 
 def write(out: Path, results: Results) -> None:
@@ -187,7 +187,7 @@ def write(out: Path, results: Results) -> None:
 def rows(all_results: Sequence[Results]) -> Iterator[dict[str, Any]]:
     """A row for each hero in each field: its points above the field, above the policy, and above the `pimc` in its time."""
     for results in all_results:
-        for name, hero in sorted(results.heroes.items(), key=lambda one: one[1]["ms"]):
+        for name, hero in sorted(results.heroes.items(), key=lambda item: item[1]["ms"]):
             own = estimate(results.values(name))
             rival = results.pimc_in_time(name) if name.startswith("search:") else None
             yield {
@@ -202,14 +202,16 @@ def rows(all_results: Sequence[Results]) -> Iterator[dict[str, Any]]:
             }
 
 
-def shown(one: Estimate | None) -> str:
+def shown(value: Estimate | None) -> str:
     """`+0.31 ±0.12`."""
-    return f"{one.mean:+.2f} ±{(one.high - one.low) / 2:.2f}" if one else ""
+    return f"{value.mean:+.2f} ±{(value.high - value.low) / 2:.2f}" if value else ""
 
 
 def tables(all_results: Sequence[Results]) -> str:
     """As Markdown: points above the fields that do not search, and above those that do; milliseconds of a decision."""
-    searching = [[one for one in all_results if one.among.startswith("pimc:") is wanted] for wanted in (False, True)]
+    searching = [
+        [results for results in all_results if results.among.startswith("pimc:") is wanted] for wanted in (False, True)
+    ]
     return "\n\n".join([*map(_points_table, filter(None, searching)), _times_table(all_results)])
 
 
@@ -219,7 +221,7 @@ def _points_table(all_results: Sequence[Results]) -> str:
     points = list[list[str | None]]()
     for results in all_results:
         by_column = {_column(name, results): hero for name, hero in results.heroes.items()}
-        cells = [shown(estimate(np.array(by_column[one]["values"]))) if one in by_column else None for one in columns]
+        cells = [shown(estimate(np.array(by_column[column]["values"]))) if column in by_column else None for column in columns]
         points.append([results.game, results.among, *cells])
     return markdown_table(points, "game", "field", *map(_head, columns))
 
@@ -231,7 +233,7 @@ def _times_table(all_results: Sequence[Results]) -> str:
         for name, hero in results.heroes.items():
             times.setdefault(results.game, {}).setdefault(_column(name, results), []).append(hero["ms"])
     columns = _columns(all_results)
-    medians = [[game, *(_median(found.get(one)) for one in columns)] for game, found in times.items()]
+    medians = [[game, *(_median(by_column.get(column)) for column in columns)] for game, by_column in times.items()]
     return markdown_table(medians, "game", *map(_head, columns))
 
 
@@ -241,9 +243,9 @@ def _columns(all_results: Sequence[Results]) -> list[tuple[str, int]]:
 
 def _column(hero: str, results: Results) -> tuple[str, int]:
     """The kind of a hero, with its model of the others if one is named, and its number of worlds, 0 for the policy."""
-    found, model = re.search(r"(?:^pimc:|worlds=)(\d+)", hero), re.search(r"opponents=(\w+)", hero)
+    worlds, model = re.search(r"(?:^pimc:|worlds=)(\d+)", hero), re.search(r"opponents=(\w+)", hero)
     kind = "policy" if hero == results.policy else hero.split(":", 1)[0]
-    return f"{kind} {model[1]}" if model else kind, int(found[1]) if found else 0
+    return f"{kind} {model[1]}" if model else kind, int(worlds[1]) if worlds else 0
 
 
 def _head(column: tuple[str, int]) -> str:
@@ -259,7 +261,7 @@ def draw(all_results: Sequence[Results]) -> bytes:
     """Points above the field over milliseconds, a panel for each game and field."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    games = list(dict.fromkeys(one.game for one in all_results))
+    games = list(dict.fromkeys(item.game for item in all_results))
     picture, grid = panels(len(games) * len(FIELDS), "python -m benchmarks.search_strength", columns=len(FIELDS))
     for results in all_results:
         axes = grid[games.index(results.game) * len(FIELDS) + FIELDS.index(results.among)]
@@ -267,9 +269,9 @@ def draw(all_results: Sequence[Results]) -> bytes:
             points = sorted((hero["ms"], name) for name, hero in results.heroes.items() if name.startswith(kind))
             if not points:
                 continue
-            found = [estimate(results.values(name)) for _, name in points]
-            spread = [(one.high - one.low) / 2 for one in found]
-            times, means = [ms for ms, _ in points], [one.mean for one in found]
+            estimates = [estimate(results.values(name)) for _, name in points]
+            spread = [(item.high - item.low) / 2 for item in estimates]
+            times, means = [ms for ms, _ in points], [item.mean for item in estimates]
             axes.errorbar(times, means, spread, color=colour, marker="o", markersize=4, linewidth=1.4, capsize=2, label=label)
         if results.policy in results.heroes or results.among == "policy":
             level = 0.0 if results.among == "policy" else results.values(results.policy).mean()
@@ -300,19 +302,26 @@ def main(args: Args) -> None:
                 own_field = among == "policy" and hero == policy
                 if own_field or len(done.heroes.get(hero, {"values": []})["values"]) >= args.deals or time.monotonic() > until:
                     continue
-                found = measure(rules, hero, policy if among == "policy" else among, args.deals)
+                run = measure(rules, hero, policy if among == "policy" else among, args.deals)
                 done = read(args.out, name, among)
-                done.heroes[hero] = found
+                done.heroes[hero] = run
                 write(args.out, done)
-                print(name, among, hero, f"{found['ms']:.2f} ms", shown(estimate(np.array(found["values"]))), flush=True)
-    all_results = [one for name in VARIANTS for among in FIELDS if (one := read(args.out, name, among)).heroes]
+                print(
+                    name,
+                    among,
+                    hero,
+                    f"{run['ms']:.2f} ms",
+                    shown(estimate(np.array(run["values"]))),
+                    flush=True,
+                )
+    all_results = [item for name in VARIANTS for among in FIELDS if (item := read(args.out, name, among)).heroes]
     with (args.out / "search.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         ends, plain = ("mean", "low", "high"), ("game", "field", "player", "ms", "deals")
         writer.writerow([*plain, *(f"{of} {end}" for of in ("points", "policy", "pimc") for end in ends)])
         for row in rows(all_results):
             above = [row["points"], row["policy"], row["pimc"]]
-            figures = [round(getattr(one, end), 4) if one else "" for one in above for end in ends]
+            figures = [round(getattr(item, end), 4) if item else "" for item in above for end in ends]
             writer.writerow([*(row[name] for name in plain), *figures])
     (args.out / "search.md").write_text(f"{tables(all_results)}\n", encoding="utf-8")
     if all_results:

@@ -128,8 +128,8 @@ def arguments() -> dict[str, tuple[Any, str]]:
     block = textwrap.dedent(docstring.partition("Args:\n")[2].partition("\n\n")[0])
     said = re.findall(r"(?m)^(\w+): (.+(?:\n .+)*)", block)
     parameters = inspect.signature(TrickTakingEnv.__init__).parameters
-    found = {name: (parameters[name].default, " ".join(text.split())) for name, text in said if name in parameters}
-    return {name: found[name] for name in found if name != "variant"}
+    by_name = {name: (parameters[name].default, " ".join(text.split())) for name, text in said if name in parameters}
+    return {name: by_name[name] for name in by_name if name != "variant"}
 
 
 # ------------------------------------------------------------------------------------------------------- facts of a game
@@ -277,8 +277,8 @@ def action_groups(game: Variant) -> Iterator[tuple[int, int, str]]:
 
 def words(game: Variant, first: int, last: int) -> str:
     """The words of a group of actions, the middle of a long one left out."""
-    found = [f"`{action_word(action, game.deck_kind)}`" for action in range(first, last + 1)]
-    return ", ".join(found if len(found) <= 6 else [*found[:2], "...", found[-1]])
+    action_words = [f"`{action_word(action, game.deck_kind)}`" for action in range(first, last + 1)]
+    return ", ".join(action_words if len(action_words) <= 6 else [*action_words[:2], "...", action_words[-1]])
 
 
 # ------------------------------------------------------------------------------------------- facts that all games share
@@ -325,12 +325,12 @@ def section_rows(sections: Iterable[Section], start: int = 0) -> Iterator[Sequen
 
 def feature_rows() -> Iterator[Sequence[str]]:
     """One row for each section of features that some game has at its default table, in the order of the bytes."""
-    found: dict[tuple[str, float, str], dict[str, str]] = {}
+    by_meaning: dict[tuple[str, float, str], dict[str, str]] = {}
     for game in GAMES:
         for part in feature_layout(game).sections:
             shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
-            found.setdefault((part.name, part.scale, part.meaning), {})[game] = f"`({shape})`"
-    for (name, scale, meaning), shapes in sorted(found.items(), key=lambda row: _feature_place(row[0][0])):
+            by_meaning.setdefault((part.name, part.scale, part.meaning), {})[game] = f"`({shape})`"
+    for (name, scale, meaning), shapes in sorted(by_meaning.items(), key=lambda row: _feature_place(row[0][0])):
         games = "all" if len(shapes) == len(GAMES) else ", ".join(shapes)
         words = " or ".join(dict.fromkeys(shapes.values()))
         yield f"`{name}`", words, "1" if scale == 1 else f"1/{1 / scale:g}", sentence(meaning), games

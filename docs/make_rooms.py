@@ -30,14 +30,14 @@ def imports_of(package: str) -> Graph:
     """The rooms of a package that each of its rooms imports."""
     folders = {path.parent.name for path in (ROOT / PACKAGES[package]).glob("*/__init__.py")}
     modules = grimp.build_graph(package, cache_dir=None)
-    found: Graph = {folder: set() for folder in folders}
+    graph: Graph = {folder: set() for folder in folders}
     for module in modules.modules:
         room = module.split(".")[1:2]
         for target in modules.find_modules_directly_imported_by(module):
             there = target.split(".")[1:2]
             if room != there and folders.issuperset(room + there) and room and there:
-                found[room[0]].add(there[0])
-    return found
+                graph[room[0]].add(there[0])
+    return graph
 
 
 def below(graph: Graph, room: str) -> set[str]:

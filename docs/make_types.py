@@ -125,11 +125,11 @@ def type_of(*options: Option) -> str:
 def function(game: Variant, name: str, result: str, says: str) -> str:
     """A function of the module of a game."""
     usual = inspect.signature(TrickTakingEnv.__init__).parameters
-    common = {one: text for one, (_, text) in arguments().items() if name == "raw_env" or one not in RAW_ONLY}
+    common = {key: text for key, (_, text) in arguments().items() if name == "raw_env" or key not in RAW_ONLY}
     options = options_of(game)
-    parameters = [f"        {one}: {usual[one].annotation} = {literal(usual[one].default)}," for one in common]
+    parameters = [f"        {key}: {usual[key].annotation} = {literal(usual[key].default)}," for key in common]
     parameters += [f"        {option.name}: {type_of(option)} = {literal(option.default)}," for option in options]
-    said = [f"{one}: {text}" for one, text in common.items()] + [f"{option.name}: {option.doc}." for option in options]
+    said = [f"{key}: {text}" for key, text in common.items()] + [f"{option.name}: {option.doc}." for option in options]
     lines = [textwrap.fill(line, WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 16) for line in said]
     return FUNCTION.format(name=name, parameters="\n".join(parameters), result=result, says=says, said="\n".join(lines))
 

@@ -72,13 +72,13 @@ def _spoken(token: Token) -> str:
 
 def sentences(paragraph: str) -> list[str]:
     """The sentences of a paragraph."""
-    found: list[str] = []
+    merged: list[str] = []
     for part in _END.split(paragraph):
-        if found and _ABBREVIATION.search(found[-1]):
-            found[-1] = f"{found[-1]} {part}"
+        if merged and _ABBREVIATION.search(merged[-1]):
+            merged[-1] = f"{merged[-1]} {part}"
         else:
-            found.append(part)
-    return found
+            merged.append(part)
+    return merged
 
 
 def count(text: str) -> int:

@@ -25,14 +25,14 @@ LINK = re.compile(r"(?<=\]\()(?!\w+:|#)[^)\s#]+(?=[)#])")
 def includes(page: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     """The files that a page includes, each with the options that say which part of it."""
     for target, options in _INCLUDE.findall(page.read_text(encoding="utf-8")):
-        given = dict(re.findall(r"(?m)^:([\w-]+): (.+)$", options))
-        yield (page.parent / target).resolve(), {name: value.strip('"') for name, value in given.items()}
+        arguments = dict(re.findall(r"(?m)^:([\w-]+): (.+)$", options))
+        yield (page.parent / target).resolve(), {name: value.strip('"') for name, value in arguments.items()}
 
 
 def pages_of_files() -> dict[Path, Path]:
     """The page that shows a file of the repository, for files that are included whole; the README's is the start page."""
-    found = {file: page.relative_to(DOCS) for page in sorted(DOCS.rglob("*.md")) for file, part in includes(page) if not part}
-    return {**found, ROOT / "README.md": Path(START_PAGE)}
+    by_file = {file: page.relative_to(DOCS) for page in sorted(DOCS.rglob("*.md")) for file, part in includes(page) if not part}
+    return {**by_file, ROOT / "README.md": Path(START_PAGE)}
 
 
 def with_links_of_the_site(text: str, file: Path, pages: Mapping[Path, Path]) -> str:

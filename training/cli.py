@@ -196,8 +196,8 @@ def deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
     """The same arguments, to be called later: so errors of parsing and of running stay apart."""
 
     @functools.wraps(function)
-    def defer(*given: Any, **named: Any) -> Callable[[], int]:
-        return functools.partial(function, *given, **named)
+    def defer(*arguments: Any, **named: Any) -> Callable[[], int]:
+        return functools.partial(function, *arguments, **named)
 
     return defer
 

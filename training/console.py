@@ -171,9 +171,9 @@ def no_sudden_end() -> Iterator[None]:
     real = {(module, name): getattr(module, name) for module in (os, sys.modules[os.name]) for name in ENDS}
 
     def raising(name: str, end: Callable[..., Any]) -> Callable[..., Any]:
-        def refuse(*given: Any) -> Any:
+        def refuse(*arguments: Any) -> Any:
             if os.getpid() != process:
-                return end(*given)
+                return end(*arguments)
             raise SystemExit(f"os.{name} was called")
 
         return refuse

@@ -28,14 +28,14 @@ def rules_of(variant: str, seats: int | None, option: Iterable[str]) -> Rules:
     return make_rules(game(variant), seats, parse_options(option))
 
 
-def parse_options(given: Iterable[str]) -> dict[str, Any]:
+def parse_options(words: Iterable[str]) -> dict[str, Any]:
     """Options from `name=value` words; a value is JSON, or else a word.
 
     Raises:
         ValueError: one is not of this form, or is given twice.
     """
     options: dict[str, Any] = {}
-    for text in given:
+    for text in words:
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise ValueError(f"--option wants NAME=VALUE, such as target=50, not {text!r}")

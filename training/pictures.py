@@ -63,9 +63,9 @@ def as_label(name: str) -> str:
 
 def shared_legend(grid: Sequence[Any], room: Any) -> None:
     """One legend for some panels, in a panel that holds nothing else."""
-    found = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    lines = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     room.set_axis_off()
-    room.legend(found.values(), found.keys(), fontsize=9, frameon=False, loc="center")
+    room.legend(lines.values(), lines.keys(), fontsize=9, frameon=False, loc="center")
 
 
 def payoff_table(axes: Any, points: np.ndarray, names: Sequence[object], size: float) -> Any:

@@ -23,7 +23,7 @@ def short_names(names: Sequence[str]) -> list[str]:
         return [dict(zip(different, short_names(different), strict=True))[name] for name in names]
     deepest = max((word.count("/") for name in names for word in name.split()), default=0)
     tails = ([" ".join(_tail(word, parts) for word in name.split()) for name in names] for parts in range(1, deepest + 1))
-    short = next((one for one in tails if len(set(one)) == len(names)), names)
+    short = next((tail for tail in tails if len(set(tail)) == len(names)), names)
     cut = [cut_middle(name) for name in short]
     return [name if cut.count(name) == 1 else f"{name} ({cut[: at + 1].count(name)})" for at, name in enumerate(cut)]
 
@@ -87,7 +87,7 @@ def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
 def markdown_text(text: str) -> str:
     """A line of somebody else's text as it stands in Markdown: no HTML, link, picture, heading, list or block comes of it."""
     signs = r"[][<>\\]|^(?:[#=~|:]|[-+*](?=[\s*+-]|$)|\d+[.)](?=\s|$)|```)"
-    return re.sub(signs, lambda found: "".join(f"&#{ord(sign)};" for sign in found[0]), text.strip())
+    return re.sub(signs, lambda match: "".join(f"&#{ord(sign)};" for sign in match[0]), text.strip())
 
 
 def printable(text: str) -> str:

@@ -134,28 +134,28 @@ class Results:
 
 def main(words: list[str] | None = None) -> int:
     """Run everything; 1 if something failed or differs."""
-    given = parsed(words)
-    settings = TINY if config.ENABLE_CUDASIM else Settings(seconds=given.seconds)
-    if given.tables is not None:
-        settings = Settings(agreement_tables=given.tables, agreement_steps=20, every=1, seconds=3600, agreement_seconds=0)
-    if given.warm:
-        print(json.dumps(warm(given.warm)))
+    arguments = parsed(words)
+    settings = TINY if config.ENABLE_CUDASIM else Settings(seconds=arguments.seconds)
+    if arguments.tables is not None:
+        settings = Settings(agreement_tables=arguments.tables, agreement_steps=20, every=1, seconds=3600, agreement_seconds=0)
+    if arguments.warm:
+        print(json.dumps(warm(arguments.warm)))
         return 0
-    results = Results(given.json, settings)
-    if given.here:
+    results = Results(arguments.json, settings)
+    if arguments.here:
         results.read()
-        return run_here(results, given.here)
+        return run_here(results, arguments.here)
     why = why_not()
     if why:
         results.found = {"run": False, "why": why}
         results.write()
         print(f"not run: {why}")
         return 0
-    if given.profile:
+    if arguments.profile:
         from benchmarks.cuda import profile
 
         return profile.show(GAME, settings.profile_tables, settings.measure, settings.copied)
-    return run_all(results, steps_of(given.only or PARTS), in_processes=given.tables is None)
+    return run_all(results, steps_of(arguments.only or PARTS), in_processes=arguments.tables is None)
 
 
 def parsed(words: list[str] | None) -> argparse.Namespace:
@@ -325,9 +325,9 @@ def compile_all() -> dict[str, Any]:
     what_of_all = (*WARM, *players.names_of(players.Amount()))
     with ThreadPoolExecutor(len(what_of_all)) as pool:
         cold = dict(zip(what_of_all, pool.map(lambda what: printed_by("--warm", what), what_of_all), strict=True))
-    found: dict[str, Any] = {"cold": cold, "from disk": printed_by("--warm", "first")}
-    wrong = [seconds for seconds in (*cold.values(), found["from disk"]) if isinstance(seconds, str)]
-    return {**found, "failed": wrong[0]} if wrong else found
+    seconds_by: dict[str, Any] = {"cold": cold, "from disk": printed_by("--warm", "first")}
+    wrong = [seconds for seconds in (*cold.values(), seconds_by["from disk"]) if isinstance(seconds, str)]
+    return {**seconds_by, "failed": wrong[0]} if wrong else seconds_by
 
 
 def printed_by(*words: str) -> float | str:
@@ -374,17 +374,17 @@ def measure_learner(results: Results) -> dict[str, Any]:
         return {"not run": "torch is not installed"}
     from benchmarks.cuda import learner
 
-    amount, found = learner.TINY if config.ENABLE_CUDASIM else learner.Amount(), dict[str, Any]()
-    results.found["learn"] = found
+    amount, figures = learner.TINY if config.ENABLE_CUDASIM else learner.Amount(), dict[str, Any]()
+    results.found["learn"] = figures
     for game in amount.games:
-        found[game] = learner.measured(game, amount, is_compiled=False)
+        figures[game] = learner.measured(game, amount, is_compiled=False)
         gc.collect()
         results.write()
-    found["above thumb"] = {"game": game, **learner.time_above(game, amount)}
+    figures["above thumb"] = {"game": game, **learner.time_above(game, amount)}
     if results.left() > LEFT_TO_COMPILE:
         results.write()
-        found[f"{game}, compiled"] = learner.measured(game, amount, is_compiled=True)
-    return found
+        figures[f"{game}, compiled"] = learner.measured(game, amount, is_compiled=True)
+    return figures
 
 
 def measure(results: Results) -> dict[str, Any]:
@@ -392,12 +392,12 @@ def measure(results: Results) -> dict[str, Any]:
     from benchmarks.cuda import speed
 
     settings = results.settings
-    found: dict[str, Any] = {"game": GAME, "bytes a decision": speed.MOVED_A_DECISION}
-    found["bandwidth"] = speed.bandwidth(settings.copied, 0.1)
-    found["core"] = {variant: speed.one_core(variant, settings.core_tables, 2 * settings.measure) for variant in VARIANTS}
+    figures: dict[str, Any] = {"game": GAME, "bytes a decision": speed.MOVED_A_DECISION}
+    figures["bandwidth"] = speed.bandwidth(settings.copied, 0.1)
+    figures["core"] = {variant: speed.one_core(variant, settings.core_tables, 2 * settings.measure) for variant in VARIANTS}
     by_tables: dict[int, dict[str, float | None]] = {}
-    found["by tables"] = by_tables
-    results.found["speed"] = found
+    figures["by tables"] = by_tables
+    results.found["speed"] = figures
     for tables in settings.sizes:
         by_tables[tables] = speed.rates(GAME, tables, settings.measure)
         gc.collect()
@@ -405,16 +405,16 @@ def measure(results: Results) -> dict[str, Any]:
         if results.left() < 30:
             break
     best = max(by_tables, key=lambda tables: by_tables[tables]["launch"] or 0.0)
-    found["best"] = best
-    found["games"] = {}
+    figures["best"] = best
+    figures["games"] = {}
     for variant in VARIANTS:
         if results.left() < 5:
             break
-        found["games"][variant] = speed.rates(variant, best, settings.measure)
+        figures["games"][variant] = speed.rates(variant, best, settings.measure)
         gc.collect()
         results.write()
-    found["features"] = speed.rates(GAME, best, settings.measure, "features")
-    return found
+    figures["features"] = speed.rates(GAME, best, settings.measure, "features")
+    return figures
 
 
 def measure_player(results: Results, name: str, games: str = "") -> dict[str, Any]:
@@ -423,28 +423,28 @@ def measure_player(results: Results, name: str, games: str = "") -> dict[str, An
 
     known = results.found.get(f"players/{name}", {}).get(GAME, {})
     variants = [variant for variant in amount().games if variant != GAME] if games else [GAME]
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for variant in variants:
         if results.left() < 0 or "not made" in known:
             break
-        found[variant] = players.measured(name, variant, amount(), known.get("tables") if games else None)
-        if "failed" in found[variant]:
-            found["failed"] = f"{variant}: {found[variant]['failed']}"
-        elif found[variant].get("mismatches") and players.must_be_the_same(name):
-            found["failed"] = f"{found[variant]['first']}; {found[variant]['mismatches']} differ"
-        if "failed" in found:
+        figures[variant] = players.measured(name, variant, amount(), known.get("tables") if games else None)
+        if "failed" in figures[variant]:
+            figures["failed"] = f"{variant}: {figures[variant]['failed']}"
+        elif figures[variant].get("mismatches") and players.must_be_the_same(name):
+            figures["failed"] = f"{figures[variant]['first']}; {figures[variant]['mismatches']} differ"
+        if "failed" in figures:
             break
-        results.found[f"players/{name}" + "/games" * bool(games)] = found
+        results.found[f"players/{name}" + "/games" * bool(games)] = figures
         results.write()
-    return found
+    return figures
 
 
 def measure_layout(settings: Settings) -> dict[str, Any]:
     """What another layout of tables, and wider stores, could gain."""
     from benchmarks.cuda import layout
 
-    found = layout.measure_layouts(GAME, settings.layout_tables, settings.traces, settings.measure)
-    return {**found, "stores": layout.measure_stores(settings.layout_tables, settings.measure)}
+    figures = layout.measure_layouts(GAME, settings.layout_tables, settings.traces, settings.measure)
+    return {**figures, "stores": layout.measure_stores(settings.layout_tables, settings.measure)}
 
 
 def measure_peers(results: Results) -> dict[str, Any]:
@@ -457,11 +457,11 @@ def measure_peers(results: Results) -> dict[str, Any]:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=STUCK - 10)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip()[-2000:])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     games = results.found.get("speed", {}).get("games", {}).values()
     ours = max((rate for rates in games for rate in rates.values() if rate is not None), default=0.0)
-    theirs = max((row["rate"] for row in found["rates"]), default=0.0)
-    return {**found, "times": ours / theirs} if ours and theirs else found
+    theirs = max((row["rate"] for row in figures["rates"]), default=0.0)
+    return {**figures, "times": ours / theirs} if ours and theirs else figures
 
 
 if __name__ == "__main__":

@@ -61,18 +61,18 @@ def measured(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
     run = Trainer(settings_of(game, COMPILED_FROM if is_compiled else COMPILED_FROM - 1, amount))
     start = perf_counter()
     run.iterate()  # captures the graphs
-    found: dict[str, Any] = {"first": perf_counter() - start, "tables": len(run.rule_set), "on": run.tables_on}
+    measurement: dict[str, Any] = {"first": perf_counter() - start, "tables": len(run.rule_set), "on": run.tables_on}
     parts, before, start = [run.iterate()], run.decisions, perf_counter()
     while perf_counter() - start < amount.seconds:
         parts.append(run.iterate())
     taken = perf_counter() - start
-    found["rate"] = (run.decisions - before) / taken if len(parts) > 1 else parts[0]["charts/SPS"]
-    found["play"] = sum(part["charts/seconds/play"] for part in parts) / sum(
+    measurement["rate"] = (run.decisions - before) / taken if len(parts) > 1 else parts[0]["charts/SPS"]
+    measurement["play"] = sum(part["charts/seconds/play"] for part in parts) / sum(
         part["charts/seconds/play"] + part["charts/seconds/learn"] for part in parts
     )
-    found["products"] = share_of_products(run) if torch_on_gpu() is not None else None
-    found["notes"] = run.notes
-    return found
+    measurement["products"] = share_of_products(run) if torch_on_gpu() is not None else None
+    measurement["notes"] = run.notes
+    return measurement
 
 
 def share_of_products(run: Trainer) -> float:
@@ -96,8 +96,8 @@ def time_above(game: str, amount: Amount) -> dict[str, Any]:
     while above is None and (not points or perf_counter() - start < amount.above):
         for _ in range(amount.every):
             run.iterate()
-        found = figures(run.rule_sets, run.hero(panel[0].device, False), panel, deals, probes=False)
-        points.append((round(perf_counter() - start, 2), run.decisions, round(found[name], 3)))
-        if found[f"{name}/low"] > 0:
+        points_now = figures(run.rule_sets, run.hero(panel[0].device, False), panel, deals, probes=False)
+        points.append((round(perf_counter() - start, 2), run.decisions, round(points_now[name], 3)))
+        if points_now[f"{name}/low"] > 0:
             above = points[-1][0]
     return {"seconds": above, "curve": points}

@@ -36,18 +36,18 @@ def main() -> int:
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, metavar="N", help="numbers of tables to try")
     parser.add_argument("--seconds", type=float, default=600.0, metavar="N", help="nothing begins later")
     parser.add_argument("--measure", type=float, default=0.3, metavar="N", help="seconds of each figure")
-    given = parser.parse_args()
-    end = perf_counter() + given.seconds
+    arguments = parser.parse_args()
+    end = perf_counter() + arguments.seconds
     jax, pgx = import_module("jax"), import_module("pgx")
     device = jax.devices()[0]
-    found: dict[str, Any] = {"device": f"{device.platform} {device.device_kind}", "jax": jax.__version__}
-    found |= {"pgx": pgx.__version__, "rates": [], "missing": {}}
-    for name in given.games:
+    report: dict[str, Any] = {"device": f"{device.platform} {device.device_kind}", "jax": jax.__version__}
+    report |= {"pgx": pgx.__version__, "rates": [], "missing": {}}
+    for name in arguments.games:
         try:
-            found["rates"].append({"name": name, **best_rate(GAMES[name](pgx), given.tables, given.measure, end)})
+            report["rates"].append({"name": name, **best_rate(GAMES[name](pgx), arguments.tables, arguments.measure, end)})
         except Exception as error:  # whatever happens inside another package, the others are measured
-            found["missing"][name] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    print(json.dumps(found))
+            report["missing"][name] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    print(json.dumps(report))
     return 0
 
 

@@ -135,13 +135,13 @@ class Asked:
     def all_answers(self, seconds: float) -> np.ndarray:
         """The actions of the first rows, as many as all cores answer in some seconds, and those of a chunk at least."""
         cores, start = os.cpu_count() or 1, perf_counter()
-        found: list[np.ndarray] = []
+        answers: list[np.ndarray] = []
         with ThreadPoolExecutor(cores) as pool:
             for first in range(0, self.chunks, cores):
-                found += pool.map(self.answers, range(first, min(first + cores, self.chunks)))
+                answers += pool.map(self.answers, range(first, min(first + cores, self.chunks)))
                 if perf_counter() - start >= seconds:
                     break
-        return np.concatenate(found)
+        return np.concatenate(answers)
 
 
 def compare(name: str, variant: str, player: Any, batch: BatchEnv, amount: Amount) -> dict[str, Any]:
@@ -156,11 +156,11 @@ def compare(name: str, variant: str, player: Any, batch: BatchEnv, amount: Amoun
     answers = player.act(gpu, to_gpu(asked.seeds())).to_numpy()
     expected = asked.all_answers(amount.compare)
     differs = np.flatnonzero(answers[: len(expected)] != expected)
-    found: dict[str, Any] = {"core": asked.rate(amount.core), "compared": len(expected), "mismatches": len(differs)}
+    report: dict[str, Any] = {"core": asked.rate(amount.core), "compared": len(expected), "mismatches": len(differs)}
     if len(differs) > 0:
         row = int(differs[0])
-        found["first"] = f"row {row} of {variant}: {expected[row]} on the processor, {answers[row]} on the GPU"
-    return found
+        report["first"] = f"row {row} of {variant}: {expected[row]} on the processor, {answers[row]} on the GPU"
+    return report
 
 
 def turn(gpu: Gpu, player: Any) -> None:
@@ -172,21 +172,21 @@ def turn(gpu: Gpu, player: Any) -> None:
 
 def best_rate(player: Any, variant: str, sizes: tuple[int, ...], amount: Amount) -> dict[str, Any]:
     """Decisions a second by turns at the best of some numbers of tables; more are tried as long as they pay."""
-    found: dict[str, Any] = {"rate": 0.0, "tables": 0}
+    best: dict[str, Any] = {"rate": 0.0, "tables": 0}
     for tables in sizes:
         try:
             taken = seconds_of(partial(turn, Gpu(variant, tables), player), amount.measure)
         except Exception as error:  # memory that does not suffice has many names
-            if not found["tables"]:
+            if not best["tables"]:
                 raise
-            found["stopped"] = f"with {tables:,} tables: {type(error).__name__}: {error}"
+            best["stopped"] = f"with {tables:,} tables: {type(error).__name__}: {error}"
             break
-        is_better = tables / taken > GAIN * found["rate"]
-        if tables / taken > found["rate"]:
-            found |= {"rate": tables / taken, "tables": tables}
+        is_better = tables / taken > GAIN * best["rate"]
+        if tables / taken > best["rate"]:
+            best |= {"rate": tables / taken, "tables": tables}
         if not is_better or taken * 8 > amount.longest:
             break
-    return found
+    return best
 
 
 def warm(name: str, variant: str) -> None:
@@ -205,8 +205,8 @@ def measured(name: str, variant: str, amount: Amount, tables: int | None) -> dic
     except Exception as error:  # one that cannot be made is told, and the others are measured
         return {"not made": f"{type(error).__name__}: {error}"}
     try:
-        found = compare(name, variant, player, positions(variant, amount.tables), amount)
-        return found | best_rate(player, variant, (tables,) if tables else amount.sizes, amount)
+        report = compare(name, variant, player, positions(variant, amount.tables), amount)
+        return report | best_rate(player, variant, (tables,) if tables else amount.sizes, amount)
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {error}"}
 

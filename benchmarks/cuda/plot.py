@@ -20,9 +20,9 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.plot", description="The figures of a GPU as a picture.")
     parser.add_argument("json", type=Path, help="what `python -m benchmarks.cuda` wrote")
     parser.add_argument("picture", type=Path, help="an SVG or PNG to write")
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     try:
-        draw(speed_of(given.json), given.picture)
+        draw(speed_of(arguments.json), arguments.picture)
     except (OSError, ValueError, MissingExtraError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -37,8 +37,8 @@ def speed_of(file: Path) -> dict[str, Any]:
         ValueError: it has none.
     """
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        speed: dict[str, Any] = found["speed"]
+        document = json.loads(file.read_text(encoding="utf-8"))
+        speed: dict[str, Any] = document["speed"]
         rates = [speed["bandwidth"], speed["bytes a decision"], speed["core"][speed["game"]]]
         rates += [rate for row in speed["by tables"].values() for rate in row.values() if rate is not None]
         if not speed["by tables"] or not all(isinstance(rate, int | float) and rate > 0 for rate in rates):
@@ -48,7 +48,7 @@ def speed_of(file: Path) -> dict[str, Any]:
         raise ValueError(
             f"{file} has no rates by the number of tables: give a file that `python -m benchmarks.cuda` wrote"
         ) from None
-    return {**speed, "gpu": str(found.get("gpu", "GPU"))}
+    return {**speed, "gpu": str(document.get("gpu", "GPU"))}
 
 
 def draw(speed: dict[str, Any], picture: Path) -> None:

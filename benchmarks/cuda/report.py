@@ -15,29 +15,29 @@ FIRST_TARGET, DISK_TARGET = 60.0, 3.0
 """Seconds to the first step, and to the first with all on disk."""
 
 
-def show(found: dict[str, Any]) -> None:
+def show(results: dict[str, Any]) -> None:
     """Print one table."""
-    print(", ".join(f"{name} {found[name]}" for name in found if isinstance(found[name], str)))
+    print(", ".join(f"{name} {results[name]}" for name in results if isinstance(results[name], str)))
     for name in ("compiling", "agreement", "graph"):
-        if name in found:
-            print(f"{name}: {found[name]}")
-    show_targets(found)
-    show_learner(found.get("learn", {}))
-    speed = found.get("speed", {})
+        if name in results:
+            print(f"{name}: {results[name]}")
+    show_targets(results)
+    show_learner(results.get("learn", {}))
+    speed = results.get("speed", {})
     if "by tables" in speed:
         show_speed(speed)
     elif speed:
         print(f"speed: {speed}")
-    show_players({name: part for name, part in found.items() if name.startswith("players/")})
+    show_players({name: part for name, part in results.items() if name.startswith("players/")})
     for name in ("layout", "peers"):
-        if name in found:
-            show_rates(name, found[name])
-    print(f"seconds: {found.get('seconds')}")
+        if name in results:
+            show_rates(name, results[name])
+    print(f"seconds: {results.get('seconds')}")
 
 
-def show_targets(found: dict[str, Any]) -> None:
+def show_targets(results: dict[str, Any]) -> None:
     """Print whether compiling and agreement are as they should be."""
-    compiling, decisions = found.get("compiling", {}), found.get("agreement", {}).get("decisions")
+    compiling, decisions = results.get("compiling", {}), results.get("agreement", {}).get("decisions")
     if isinstance(compiling.get("cold", {}).get("first"), float):
         print(reached("seconds to the first step", compiling["cold"]["first"], FIRST_TARGET, most=True))
     if isinstance(compiling.get("from disk"), float):
@@ -115,37 +115,37 @@ def show_players(parts: dict[str, Any]) -> None:
     print(f"{'player':>26} {'game':>13}" + "".join(f" {head:>11}" for head in heads) + " target")
     for step, part in parts.items():
         name = step.split("/")[1]
-        for variant, found in part.items():
-            if isinstance(found, dict):
-                print(player_row(name, variant, found))
+        for variant, figures in part.items():
+            if isinstance(figures, dict):
+                print(player_row(name, variant, figures))
             else:
-                print(f"{name:>26} {variant}: {found}")
+                print(f"{name:>26} {variant}: {figures}")
 
 
-def player_row(name: str, variant: str, found: dict[str, Any]) -> str:
+def player_row(name: str, variant: str, figures: dict[str, Any]) -> str:
     """What is said of a player in a game."""
     head = f"{name:>26} {variant:>13} "
-    why = found.get("not made") or found.get("failed")
+    why = figures.get("not made") or figures.get("failed")
     if why:
-        return f"{head} {'not made' if 'not made' in found else 'failed'}: {why}"
-    rate, core, target = found["rate"], found["core"], PLAYER_TARGETS.get(name.partition(":")[0])
-    numbers = (f"{found['tables']:,}", f"{rate:,.0f}", f"{core:,.0f}", f"{rate / core:.1f}")
-    same = (f"{found['compared']:,}", f"{found['mismatches'] / found['compared']:.2%}")
+        return f"{head} {'not made' if 'not made' in figures else 'failed'}: {why}"
+    rate, core, target = figures["rate"], figures["core"], PLAYER_TARGETS.get(name.partition(":")[0])
+    numbers = (f"{figures['tables']:,}", f"{rate:,.0f}", f"{core:,.0f}", f"{rate / core:.1f}")
+    same = (f"{figures['compared']:,}", f"{figures['mismatches'] / figures['compared']:.2%}")
     said = "" if target is None else f" {target:,.0f}: {'yes' if rate >= target else 'NO'}"
     return head + " ".join(f"{text:>11}" for text in (*numbers, *same)) + said
 
 
-def show_rates(name: str, found: dict[str, Any]) -> None:
+def show_rates(name: str, figures: dict[str, Any]) -> None:
     """Print what another part measured, and for the peers whether ours is so many times the fastest."""
-    print(f"{name}: " + ", ".join(f"{what} {value}" for what, value in found.items() if isinstance(value, str | float)))
-    for row in found.get("rates", []):
+    print(f"{name}: " + ", ".join(f"{what} {value}" for what, value in figures.items() if isinstance(value, str | float)))
+    for row in figures.get("rates", []):
         print(f"{row['name']:>26} {row['tables']:>9,} {row['rate'] / MILLION:>9.2f} M/s")
-    for game, why in found.get("missing", {}).items():
+    for game, why in figures.get("missing", {}).items():
         print(f"{game:>26} not measured: {why}")
-    for what, rate in found.get("stores", {}).items():
+    for what, rate in figures.get("stores", {}).items():
         print(f"{what:>26} {'':>9} {rate / 1e9:>9.0f} GB/s")
-    if "times" in found:
-        print(reached("ours at its best, times the fastest of them", found["times"], PEERS_TARGET))
+    if "times" in figures:
+        print(reached("ours at its best, times the fastest of them", figures["times"], PEERS_TARGET))
 
 
 def show_profile(rows: Sequence[tuple[str, float, float, str]], bandwidth: float) -> None:

@@ -174,13 +174,13 @@ def launch_rate(gpu: Gpu, seconds: float) -> float:
 def rates(variant: str, tables: int, seconds: float, observation: Any = "bytes") -> dict[str, float | None]:
     """Decisions a second at so many tables: in one launch, by the calls of `BatchEnv`, and by replays of a CUDA graph."""
     gpu, torch = Gpu(variant, tables, observation), torch_on_gpu()
-    found: dict[str, float | None] = {"launch": None, "calls": None, "graph": None}
+    by_kind: dict[str, float | None] = {"launch": None, "calls": None, "graph": None}
     if observation == "bytes":
-        found["launch"] = launch_rate(gpu, seconds)
-    found["calls"] = tables / seconds_of(gpu.step, seconds)
+        by_kind["launch"] = launch_rate(gpu, seconds)
+    by_kind["calls"] = tables / seconds_of(gpu.step, seconds)
     if torch is not None:
-        found["graph"] = tables / seconds_of(gpu.graph(torch), seconds)
-    return found
+        by_kind["graph"] = tables / seconds_of(gpu.graph(torch), seconds)
+    return by_kind
 
 
 def captured_is_the_same(variant: str, tables: int, steps: int) -> bool | None:

@@ -82,7 +82,7 @@ def traces_of(variant: str, tables: int) -> list[list[int]]:
     observation, mask, hidden = batch._rows.seen
     wanted = batch_kernels.WRITE_OBSERVATION + batch_kernels.WRITE_MASK
     records = kernel_view(batch.tables)
-    found = []
+    traces = []
     for row in range(tables):
         for _ in range(row % STEPS):
             batch_kernels.step_randomly(records[row], row, streams)
@@ -94,8 +94,8 @@ def traces_of(variant: str, tables: int) -> list[list[int]]:
         table = NotedTable(records[row], note)
         batch_kernels.step_randomly(table, row, streams)
         batch_kernels.write(table, row, observation, mask, hidden, wanted, None, row)
-        found.append([*touched])
-    return found
+        traces.append([*touched])
+    return traces
 
 
 def packed(traces: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:

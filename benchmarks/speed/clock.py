@@ -129,4 +129,4 @@ def by_turns(
             if turn:
                 measured[case.key].control.append(before)
                 measured[case.key].values.append(value)
-    return {key: one for key, one in measured.items() if key not in failed}, failed
+    return {key: times for key, times in measured.items() if key not in failed}, failed

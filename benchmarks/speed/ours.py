@@ -267,8 +267,8 @@ def single_cases() -> Iterator[Case]:
     """One table, driven from Python."""
     module = getattr(noms_env, f"{GAME}_v{noms_env.ENV_VERSION}")
     for maker in ("raw_env", "env"):
-        one, other = (getattr(module, maker)() for _ in range(2))
-        work = partial(prepared_aec, one, scripts_of(one))
+        env, other = (getattr(module, maker)() for _ in range(2))
+        work = partial(prepared_aec, env, scripts_of(env))
         yield rated(f"single/{maker}", f"{maker}: last, step; actions chosen beforehand", work)
         work = partial(random_aec, other, Random(0))
         yield rated(f"single/{maker}/random", f"{maker}: last, choice from the mask, step", work)

@@ -117,11 +117,11 @@ def machine() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of the packages that are installed."""
-    found = {}
+    versions_by_package = {}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
+            versions_by_package[package] = metadata.version(package)
+    return versions_by_package
 
 
 def as_tables(results: Results) -> Iterator[Table | str]:

@@ -280,12 +280,12 @@ class BatchEnv:
         following = self._rows.field("match", numbers) + 1 if seed is None else np.zeros(len(numbers), np.int64)
         if match is None and (following > MAX_TABLE).any():
             raise ValueError(f"there is no match after number {MAX_TABLE}: give a match or a seed")
-        given = [
+        arguments = [
             ("match", match, following, MAX_TABLE),
             ("seed", seed, self._rows.field("seed", numbers), MAX_SEED),
             ("table", table, self._rows.field("table", numbers), MAX_TABLE),
         ]
-        wanted = {name: checked_for_rows(name, value, default, 0, most) for name, value, default, most in given}
+        wanted = {name: checked_for_rows(name, value, default, 0, most) for name, value, default, most in arguments}
         dealers = checked_for_rows("dealer", dealer, np.full(len(numbers), -1), -1, MAX_SEATS - 1)
         if (dealers >= self._rows.field("n_seats", numbers)).any():
             raise ValueError("dealer must be a seat of the table")

@@ -109,7 +109,7 @@ def use_environments() -> None:
         use_all_of_a_batch(kind, rng)
         use_seats(kind)
     for name, (option, word) in product(VARIANTS, (("trump_mode", "random"), ("tie", "cut"))):  # chance besides the cards
-        if any(one.name == option and word in one.words for one in game(name).options):
+        if any(known.name == option and word in known.words for known in game(name).options):
             records = list(islice(record_matches(name, options={option: word}), 2))
             list(check_records(enumerate(records, 1)))
             list(replay(records[0]))

@@ -143,9 +143,9 @@ class FeatureLayout:
     def __init__(self, rule_sets: Sequence[Rules], episode: str = "match") -> None:
         """Arrange the features for some rules, and for `match` or `deal`."""
         tables = Tables(rule_sets)
-        found = [*features_of(rule_sets, differing_options(rule_sets), any_seat=True)]
-        found += _match_features(tables.seats) if episode == "match" else []
-        self._features = sorted(found, key=lambda placed: _place(placed[0]))
+        placed_features = [*features_of(rule_sets, differing_options(rule_sets), any_seat=True)]
+        placed_features += _match_features(tables.seats) if episode == "match" else []
+        self._features = sorted(placed_features, key=lambda placed: _place(placed[0]))
         self._decks = tables.decks
         self.sections = tuple(_sections(feature for feature, _ in self._features))
         self.n_features = len(self._features)
@@ -201,8 +201,8 @@ class FeatureLayout:
             ValueError: these are no such bytes.
         """
         if observation.dtype != np.uint8 or observation.shape[-1:] != (OBSERVATION_SIZE,):
-            found = f"{observation.dtype} of shape {observation.shape}"
-            raise ValueError(f"observation must be uint8 of shape (..., {OBSERVATION_SIZE}), not {found}")
+            shown = f"{observation.dtype} of shape {observation.shape}"
+            raise ValueError(f"observation must be uint8 of shape (..., {OBSERVATION_SIZE}), not {shown}")
         seen = np.ascontiguousarray(observation).reshape(-1, OBSERVATION_SIZE).view(np.int64)
         out = np.empty((len(seen), self.n_features), np.float32)
         row = np.empty(self.words, np.int64)

@@ -119,13 +119,13 @@ def kind_of(network: Mapping[str, Any]) -> str:
 
 def package_versions() -> dict[str, str]:
     """Versions of the packages that have to do with a policy, as far as they are installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: PolicyInfo) -> None:
@@ -252,8 +252,8 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     except ValueError as error:
         raise PolicyFileError(f"what {file} says of its policy is damaged: {error}") from error
     if is_as_written and document.get("format") != FORMAT:
-        found = str(document.get("format"))[:40]
-        raise PolicyFileError(f"{file} has the format {found!r}; this version of noms-env reads {FORMAT!r}")
+        stated = str(document.get("format"))[:40]
+        raise PolicyFileError(f"{file} has the format {stated!r}; this version of noms-env reads {FORMAT!r}")
     if not is_as_written or {*ADDED, *document} - {FORMER} != FIELDS or document.get(FORMER, False) not in (True, False):
         raise PolicyFileError(f"what {file} says of its policy is damaged")
     if document.get(FORMER):
@@ -293,11 +293,13 @@ def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
 
 def _rule_sets(file: Path, entries: Any, least: int) -> tuple[Rules, ...]:
     keys = {"variant", "seats", "options"}
-    is_list = isinstance(entries, list) and least <= len(entries) <= MAX_RULES and all(isinstance(one, dict) for one in entries)
-    if not is_list or not all(set(one) == keys and isinstance(one["options"], dict) for one in entries):
+    is_list = (
+        isinstance(entries, list) and least <= len(entries) <= MAX_RULES and all(isinstance(entry, dict) for entry in entries)
+    )
+    if not is_list or not all(set(entry) == keys and isinstance(entry["options"], dict) for entry in entries):
         raise PolicyFileError(f"{file} does not say for which games its policy was trained")
     try:
-        return tuple(make_rules(game(one["variant"]), one["seats"], one["options"]) for one in entries)
+        return tuple(make_rules(game(entry["variant"]), entry["seats"], entry["options"]) for entry in entries)
     except RulesError as error:
         raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
 
@@ -326,7 +328,7 @@ def _check_tensors(tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple
     for name, shape in shapes.items():
         tensor = tensors[name]
         if tensor.shape != shape or tensor.dtype != np.float32:
-            found = f"{tensor.dtype} of shape {tensor.shape}"
-            raise PolicyFileError(f"{what} has {name!r} as {found}; it must be float32 of shape {shape}")
+            shown = f"{tensor.dtype} of shape {tensor.shape}"
+            raise PolicyFileError(f"{what} has {name!r} as {shown}; it must be float32 of shape {shape}")
         if not math.isfinite(float(np.abs(tensor).max(initial=0))):
             raise PolicyFileError(f"{what} holds numbers in {name!r} that are not finite")

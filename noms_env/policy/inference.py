@@ -196,8 +196,8 @@ def _follow_from_rules(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
     index, value = encoding.index[0], encoding.value[0]
     known = (index >= CHOICES) & (index < CHOICES + NUM_CHOICES) | (index == SEATS)
     known |= (index >= VARIANT) & (index < VARIANT + MAX_VARIANTS)
-    found = seen[:, index[known]]
-    return known, np.where(value[known] == COPY, found, found == value[known])
+    shown = seen[:, index[known]]
+    return known, np.where(value[known] == COPY, shown, shown == value[known])
 
 
 def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray]:

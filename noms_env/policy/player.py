@@ -212,7 +212,7 @@ def _games(rule_sets: Sequence[Rules]) -> list[str]:
     for rules in rule_sets:
         _, *chosen = rules.summary.split(", ", 1)
         seats.setdefault((rules.variant.name, "".join(f", {options}" for options in chosen)), []).append(rules.seats)
-    return [f"{variant} with {_numbers(sorted(set(found)))} seats{options}" for (variant, options), found in seats.items()]
+    return [f"{variant} with {_numbers(sorted(set(numbers)))} seats{options}" for (variant, options), numbers in seats.items()]
 
 
 def _numbers(ascending: Sequence[int]) -> str:
@@ -270,8 +270,8 @@ def shipped_policies() -> dict[str, Path]:
     folders = [PACKAGE / "checkpoints"]
     if (PACKAGE.parent / "pyproject.toml").is_file():
         folders.append(PACKAGE.parent / "checkpoints")
-    found = [file for folder in folders for file in sorted(folder.glob(f"*/{POLICY_NAME}"))]
-    return {file.parent.name: file for file in found}
+    files = [file for folder in folders for file in sorted(folder.glob(f"*/{POLICY_NAME}"))]
+    return {file.parent.name: file for file in files}
 
 
 def policy_of_game(variant: str) -> Path | None:
@@ -342,13 +342,13 @@ def is_there(path: Path | str) -> bool:
 
 def _shipped_infos() -> dict[str, PolicyInfo | None]:
     """What the files of the policies that come with the package say, by name; None for one that cannot be used here."""
-    found: dict[str, PolicyInfo | None] = {}
+    infos: dict[str, PolicyInfo | None] = {}
     for name, file in shipped_policies().items():
         try:
-            found[name] = read_info(file)
+            infos[name] = read_info(file)
         except PolicyFileError:
-            found[name] = None
-    return found
+            infos[name] = None
+    return infos
 
 
 def _variants(info: PolicyInfo) -> list[str]:

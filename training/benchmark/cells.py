@@ -98,7 +98,7 @@ class Cell:
 
     def figures(self) -> dict[str, Any]:
         """What `scores.json` says of it."""
-        values, lost = self.values, sum(one.tables for one in self.lost.values())
+        values, lost = self.values, sum(forfeits.tables for forfeits in self.lost.values())
         return {
             "points": float(values.mean()),
             "error": float(values.std(ddof=1) / len(values) ** 0.5),
@@ -276,11 +276,19 @@ def play_cells(
 
     if on_ray:
         left, jobs = list[tuple[int, int, int]](), list[tuple[Any, ...]]()
-        for number, one in enumerate(playing):
-            for first, count in one.blocks.left:
+        for number, part in enumerate(playing):
+            for first, count in part.blocks.left:
                 left.append((number, first, count))
-                jobs.append((one.cell.game, one.names, (one.cell.player_sha256, one.cell.field_sha256), first, count))
-        tick(sum(one.cell.deals for one in playing))
+                jobs.append(
+                    (
+                        part.cell.game,
+                        part.names,
+                        (part.cell.player_sha256, part.cell.field_sha256),
+                        first,
+                        count,
+                    )
+                )
+        tick(sum(part.cell.deals for part in playing))
         try:
             for (number, first, count), played in zip(left, in_ray(play_by_name, jobs) if left else (), strict=True):
                 keep(number, first, played)
@@ -290,7 +298,7 @@ def play_cells(
         return "all", seconds
     one_thread_of_torch()
     before = time.process_time()
-    series = [(one.blocks, partial(play_block, one.pairing)) for one in playing]
+    series = [(part.blocks, partial(play_block, part.pairing)) for part in playing]
     ending = play_left(series, threads, keep=keep, tick=tick)
     return ending, time.process_time() - before
 

@@ -52,8 +52,8 @@ def complaints(folder: Path) -> list[str]:
         EntryError: there is no entry, it has no scores, or they are damaged.
     """
     entry, document = read_entry(folder), read_scores(folder)
-    found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
-    return found or [
+    faults = [*_of_entry(entry, folder), *_of_scores(entry, document)]
+    return faults or [
         *_of_policies(entry, folder, document),
         *_of_sums(entry, document),
         *_of_cells(entry, folder, document),
@@ -70,26 +70,26 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     Raises:
         EntryError: there is no entry, or it has no scores.
     """
-    entry, document, found = read_entry(folder), read_scores(folder), list[str]()
+    entry, document, gaps = read_entry(folder), read_scores(folder), list[str]()
     cells, others = len(_all_cells(entry, document)), _count_others(document, played)
     runs, absent = len(entry.games) * len(entry.seeds), len(runs_absent(entry, folder))
     if absent:
         whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
-        found.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
+        gaps.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
     if entry.source and not (folder / ALGORITHM).is_file():
-        found.append(f"{ALGORITHM} is not here: it is {entry.source} in the repository of noms-env, SHA-256 {entry.algorithm}")
+        gaps.append(f"{ALGORITHM} is not here: it is {entry.source} in the repository of noms-env, SHA-256 {entry.algorithm}")
     if not (folder / CELLS).is_dir() and (others or len(played) < cells):
-        found.append("the points of the deals are not here: the intervals cannot be worked out again")
+        gaps.append("the points of the deals are not here: the intervals cannot be worked out again")
     if others:
-        found.append(
+        gaps.append(
             f"{others} of {count(len(played), 'cell')} came to other points here, within the interval of what was played: "
             "another processor or version may decide a few deals otherwise, and whether it did cannot be told"
         )
-    if not played and not found:
-        found.append("no cell was played again: the points are those that the files say")
+    if not played and not gaps:
+        gaps.append("no cell was played again: the points are those that the files say")
     elif 0 < len(played) < cells:
-        found.append(f"{cells - len(played)} of {cells} cells were not played again: their points are what the files say")
-    return found
+        gaps.append(f"{cells - len(played)} of {cells} cells were not played again: their points are what the files say")
+    return gaps
 
 
 def _published(document: Mapping[str, Any], game: str, seed: int, field: Field) -> Mapping[str, Any]:
@@ -100,7 +100,7 @@ def _published(document: Mapping[str, Any], game: str, seed: int, field: Field) 
 
 def _count_others(document: Mapping[str, Any], played: Sequence[Playing]) -> int:
     """How many cells came to other points than those published."""
-    cells = (one.cell for one in played)
+    cells = (replay.cell for replay in played)
     return sum(_published(document, cell.game, cell.seed, cell.field)["sha256"] != cell.sha256 for cell in cells)
 
 
@@ -235,24 +235,24 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
         cells.append(Cell(game, seed, field, said["player_sha256"], said["field_sha256"]))
         cells[-1].load(folder)
     try:
-        found = scored(entry, cells)
+        figures = scored(entry, cells)
     except EntryError as error:
         yield f"the deals in {folder / CELLS} cannot be used: {error}"
         return
-    for key, value in found.items():
+    for key, value in figures.items():
         if not _agree(document.get(key), value):
             yield f"{key} in the scores is not what the deals in {folder / CELLS} say"
 
 
-def _agree(said: Any, found: Any) -> bool:
+def _agree(said: Any, measured: Any) -> bool:
     """Whether two JSON values are the same but for rounding, which differs between libraries of linear algebra."""
-    if isinstance(found, float) and isinstance(said, (int, float)):
-        return abs(said - found) <= DIGITS
-    if isinstance(found, Mapping) and isinstance(said, Mapping):
-        return said.keys() == found.keys() and all(_agree(said[name], value) for name, value in found.items())
-    if isinstance(found, (list, tuple)) and isinstance(said, (list, tuple)):
-        return len(said) == len(found) and all(map(_agree, said, found))
-    return bool(said == found)
+    if isinstance(measured, float) and isinstance(said, (int, float)):
+        return abs(said - measured) <= DIGITS
+    if isinstance(measured, Mapping) and isinstance(said, Mapping):
+        return said.keys() == measured.keys() and all(_agree(said[name], value) for name, value in measured.items())
+    if isinstance(measured, (list, tuple)) and isinstance(said, (list, tuple)):
+        return len(said) == len(measured) and all(map(_agree, said, measured))
+    return bool(said == measured)
 
 
 def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
@@ -269,9 +269,9 @@ def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
         return playing
     drawn = [playing[place] for place in np.random.default_rng(seed).permutation(len(playing))]
     ranks, seen = list[int](), Counter[str]()
-    for one in drawn:
-        seen[one.cell.game] += 1
-        ranks.append(seen[one.cell.game])
+    for published_cell in drawn:
+        seen[published_cell.cell.game] += 1
+        ranks.append(seen[published_cell.cell.game])
     return [drawn[place] for place in np.argsort(ranks, kind="stable")[:number]]
 
 
@@ -294,11 +294,11 @@ def replayed(
     if play_cells(playing, None, threads=threads, tick=tick)[0] != "all":
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
-    cells = [one.cell for one in playing]
+    cells = [in_play.cell for in_play in playing]
     again = [
         Again(cell, _published(document, cell.game, cell.seed, cell.field), _kept(folder, document, cell)) for cell in cells
     ]
-    exact = (here or not any(map(_is_network, one.names)) for one in playing)
+    exact = (here or not any(map(_is_network, in_play.names)) for in_play in playing)
     differences = [*filter(None, map(_difference, again, exact))]
     if differences or _count_others(document, playing) or len(playing) < len(_all_cells(entry, document)):
         return differences or _shift(again) or _one_sided(again)
@@ -351,11 +351,11 @@ def _shift(again: Sequence[Again]) -> list[str]:
     The fields of a game and a seed share deals and player, so their errors add up; those of different ones are independent.
     """
     shift, errors = 0.0, defaultdict[Run, float](float)
-    for one in again:
-        if one.cell.sha256 != one.published["sha256"]:
-            here = one.cell.figures()
-            shift += one.published["points"] - here["points"]
-            errors[one.cell.game, one.cell.seed] += here["error"]
+    for replay in again:
+        if replay.cell.sha256 != replay.published["sha256"]:
+            here = replay.cell.figures()
+            shift += replay.published["points"] - here["points"]
+            errors[replay.cell.game, replay.cell.seed] += here["error"]
     if abs(shift) <= 1.96 * math.hypot(*errors.values()):
         return []
     better = "better" if shift > 0 else "worse"
@@ -365,14 +365,14 @@ def _shift(again: Sequence[Again]) -> list[str]:
 def _one_sided(again: Sequence[Again]) -> list[str]:
     """Whether what differs leads to one side more often than chance: of deals where they are kept, otherwise of cells."""
     parts = [
-        [one.published["points"] - one.cell.values.mean()]
-        if one.kept is None
-        else (one.kept - one.cell.values) / one.cell.deals
-        for one in again
+        [replay.published["points"] - replay.cell.values.mean()]
+        if replay.kept is None
+        else (replay.kept - replay.cell.values) / replay.cell.deals
+        for replay in again
     ]
     differences = np.concatenate(parts) if parts else np.zeros(0)
     if abs(differences.sum()) <= ONE_SIDED * math.hypot(*differences) + DIGITS:
         return []
     better = "better" if differences.sum() > 0 else "worse"
-    what = "deals" if all(one.kept is not None for one in again) else "cells"
+    what = "deals" if all(replay.kept is not None for replay in again) else "cells"
     return [f"the published points are {better} than those played again in more {what} than chance allows"]

@@ -185,7 +185,7 @@ class Task:
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
         """Add a point to the curve."""
         score = references()[self.game][ONE].score(points[0])
-        row = (decisions, *(round(one, 2) for one in seconds), *(round(one, 4) for one in (*points, score)))
+        row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in (*points, score)))
         self.rows.append(row)
         with (self.folder / CURVE).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")

@@ -64,42 +64,43 @@ def crossplay(
         rules = rules_of(variant, seats, option)
         players = players_on(device, player)
         if device_of(players) == "cpu":
-            compile_players(one.name for one in players)
+            compile_players(spec.name for spec in players)
         with progress_bar(f"{rules.variant.name}, {rules.seats} seats", "deals", deals) as tick:
             try:
-                found = cross_play(
+                results = cross_play(
                     rules, players, deals, seed=seed, deal_set=deal_set, threads=threads or os.cpu_count() or 1, tick=tick
                 )
             except NothingPlayedError as nothing:
                 raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing
-    show(found)
+    show(results)
     if json_file:
-        write_json(json_file, found.as_json(players))
-    if found.ending != "all":
+        write_json(json_file, results.as_json(players))
+    if results.ending != "all":
         raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)
     return OK
 
 
-def show(found: CrossPlay) -> None:
+def show(results: CrossPlay) -> None:
     """Print a table for each kind of table, and the mean loss."""
     console = terminal()
-    for kind in found.points:
-        head = f"{found.rules.variant.name}, {found.rules.seats} seats, {TITLES[kind]}: points per deal, {found.deals:,} deals"
+    for kind in results.points:
+        rules, deals = results.rules, f"{results.deals:,} deals"
+        head = f"{rules.variant.name}, {rules.seats} seats, {TITLES[kind]}: points per deal, {deals}"
         say(console, Text(head, style="bold"))
-        console.print(fitted(points_table(found, kind), console.width))
-        say(console, Text(f"mean loss against self-play: {plus_minus(found.mean_loss(kind))} points per deal"))
+        console.print(fitted(points_table(results, kind), console.width))
+        say(console, Text(f"mean loss against self-play: {plus_minus(results.mean_loss(kind))} points per deal"))
 
 
-def points_table(found: CrossPlay, kind: str) -> Table:
+def points_table(results: CrossPlay, kind: str) -> Table:
     """Rows: whose seats; columns: with whom, by the number of its row, so that it stays narrow."""
-    names = short_names(found.names)
+    names = short_names(results.names)
     table = new_table("seats of \\ with", *(str(place) for place in range(1, len(names) + 1)))
     for a, name in enumerate(names):
         row = [Text(f"{a + 1} {name}")]
         for b in range(len(names)):
-            loss = found.loss(kind, a, b)
+            loss = results.loss(kind, a, b)
             row.append(
-                Text(plus_minus(estimate(found.points[kind][a, b])), "bold" if a == b else colour(-loss.high, -loss.low))
+                Text(plus_minus(estimate(results.points[kind][a, b])), "bold" if a == b else colour(-loss.high, -loss.low))
             )
         table.add_row(*row)
     return table

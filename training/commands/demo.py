@@ -115,8 +115,8 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     train.run(config, folder, False)
     (rules,) = make_rule_sets(config.variants)
     hero = agent_spec(str(folder / "policy.safetensors"))
-    found = gain_alone(rules, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test")
-    print_lines([result_text(found, config.variants[0])])
+    gain = gain_alone(rules, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test")
+    print_lines([result_text(gain, config.variants[0])])
     picture = folder / "curves.png"
     with file_errors(f"cannot write {picture}"):
         draw({str(folder): read_log(folder)}, picture)
@@ -126,12 +126,12 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     return OK
 
 
-def result_text(found: Estimate, variant: str) -> str:
+def result_text(gain: Estimate, variant: str) -> str:
     """What the duplicate deals have shown."""
-    verdict = "better than" if found.low > 0 else "worse than" if found.high < 0 else "not to be told from"
+    verdict = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not to be told from"
     return (
-        f"{variant}, {found.deals:,} duplicate deals against random players: {found.mean:+.2f} points per deal "
-        f"(95 %: {found.low:+.2f} to {found.high:+.2f}), {verdict} random play"
+        f"{variant}, {gain.deals:,} duplicate deals against random players: {gain.mean:+.2f} points per deal "
+        f"(95 %: {gain.low:+.2f} to {gain.high:+.2f}), {verdict} random play"
     )
 
 

@@ -131,15 +131,15 @@ def records_of(files: Sequence[str]) -> Source:
     return total, {"files": [Path(name).name for name in files]}, decisions
 
 
-def matches_of(given: Arguments, variant: str) -> Source:
+def matches_of(arguments: Arguments, variant: str) -> Source:
     """The decisions of matches to play; CommandError if these players cannot play them."""
-    matches, seed = 1 if given.matches is None else given.matches, given.seed or 0
-    players = names_of(given.player)
+    matches, seed = 1 if arguments.matches is None else arguments.matches, arguments.seed or 0
+    players = names_of(arguments.player)
     with wrong_arguments():
-        rules = rules_of(variant, given.seats, given.option)
-        play = Play(variant, rules.seats, given_options(rules), players, matches, seed, given.limit, given.targets)
+        rules = rules_of(variant, arguments.seats, arguments.option)
+        play = Play(variant, rules.seats, given_options(rules), players, matches, seed, arguments.limit, arguments.targets)
         compile_players(players)
-        played = from_workers(play, 1 if given.workers is None else given.workers, given.ray)
+        played = from_workers(play, 1 if arguments.workers is None else arguments.workers, arguments.ray)
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
         for part, ended in played:

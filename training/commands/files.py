@@ -53,7 +53,7 @@ def check_folder_of(name: str | None, *read: str | Path) -> None:
 def check_not_read(name: str, *read: str | Path) -> None:
     """CommandError if a file to be written is one that is read; `read` as for `check_folder_of`."""
     path = Path(name)
-    if path.is_file() and any(file.is_file() and path.samefile(file) for one in read for file in files_of(one)):
+    if path.is_file() and any(file.is_file() and path.samefile(file) for source in read for file in files_of(source)):
         raise CommandError(f"cannot write {name}: this command reads it; give it another name")
 
 

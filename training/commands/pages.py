@@ -72,7 +72,7 @@ def shown_of(request: Request, record: Record) -> Shown:
     if request.players:
         with wrong_arguments():
             rules = make_rules(game(record["variant"]), seats, record["options"])
-            players = [one.player for one in seat_players(request.players, seats, rules)]
+            players = [seated.player for seated in seat_players(request.players, seats, rules)]
     return Shown(request.seat, request.names, players)
 
 
@@ -96,7 +96,7 @@ def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Se
         raise CommandError(f"a picture shows one deal, not {sum(chosen)}: choose it by --match and --deal")
     theme: Theme = "dark" if request.dark else "light"
     try:
-        record, before = next(one for one, is_wanted in zip(pair_with_previous(records), chosen, strict=True) if is_wanted)
+        record, before = next(pair for pair, is_wanted in zip(pair_with_previous(records), chosen, strict=True) if is_wanted)
         return picture(drawings(record, shown, theme, before), Path(request.picture or "").suffix.lower(), request.moment)
     except (RecordError, ValueError, ModuleNotFoundError) as error:
         raise CommandError(str(error)) from error

@@ -56,7 +56,7 @@ def record(
     with wrong_arguments():
         options = parse_options(option)
         rules = make_rules(game(variant), seats, options)
-        players = [one.player for one in seat_players(names, rules.seats, rules, limit)]
+        players = [seated.player for seated in seat_players(names, rules.seats, rules, limit)]
         compile_players(names, batches=False)
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     tally = {"deals": 0, "matches": 0}

@@ -123,8 +123,8 @@ def solve_with_bar(tree: Tree, path: Path, share: float, iterations: int, reward
 
 def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: int | None) -> Path:
     """Where a solution is kept: each table has a file of its own."""
-    given = {"seats": seats, "hand_size": hand_size}
-    settings = [f"{name}={value}" for name, value in given.items() if value is not None]
+    settings_by_name = {"seats": seats, "hand_size": hand_size}
+    settings = [f"{name}={value}" for name, value in settings_by_name.items() if value is not None]
     return Path(MICRO) / f"{as_file_name('-'.join([game, *settings, *sorted(option)]))}.safetensors"
 
 
@@ -145,14 +145,14 @@ def setup_of(name: str, seats: int | None, option: tuple[str, ...], hand_size: i
     """The deal that a name and options mean; ValueError if there is none."""
     if name not in VARIANTS:
         if seats is not None or option or hand_size is not None:
-            known = ", ".join(one.name for one in SUITE)
+            known = ", ".join(micro.name for micro in SUITE)
             raise ValueError(f"--seats, --option and --hand-size go with a variant; the micro-games are {known}")
         return micro_game(name).setup()
     rules = rules_of(name, seats, option)
     if hand_size is not None and not rules.schedule:
         raise ValueError(f"--hand-size goes with exact-bid games; in {name} give --option hand_size={hand_size}")
-    given = {} if hand_size is None else {"hand_size": hand_size}
-    return DealSetup(name, rules.seats, rules.options, **given)
+    size = {} if hand_size is None else {"hand_size": hand_size}
+    return DealSetup(name, rules.seats, rules.options, **size)
 
 
 def memory_text() -> str:

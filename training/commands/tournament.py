@@ -95,13 +95,13 @@ def tournament(
         rules = rules_of(variant, seats, option)
         players = players_on(device, player, limit)
         plan = Plan(player, rules, deals, seed, deals_of(deal_set, salt), limit, hashes(players), device_of(players))
-        for one in players:
-            one.check(rules)
+        for spec in players:
+            spec.check(rules)
     folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{rules.seats}")
     with wrong_arguments(), file_errors(f"cannot use the folder {folder.path}"):
         folder.go_on(plan) if resume else folder.begin(plan)
     if device_of(players) == "cpu":
-        compile_players(one.name for one in players)
+        compile_players(spec.name for spec in players)
     return run(plan, players, folder, threads or os.cpu_count() or 1)
 
 
@@ -151,8 +151,8 @@ def payoff_table(results: Results) -> Table:
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
     table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")
     for number, player in enumerate(order, 1):
-        found = [results.alone(player, other) if other != player else None for other in order]
-        cells = [Text() if one is None else Text(plus_minus(one), colour(one.low, one.high)) for one in found]
+        estimates = [results.alone(player, other) if other != player else None for other in order]
+        cells = [Text() if value is None else Text(plus_minus(value), colour(value.low, value.high)) for value in estimates]
         rating = f"{ratings[player].mean:+.3f} ({ratings[player].standard_error:.3f})"
         table.add_row(Text(f"{number} {names[player]}"), *cells, Text(rating, "bold"))
     return table

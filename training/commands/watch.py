@@ -60,7 +60,7 @@ def watch(
         players = seat_players(player, rules.seats, rules)
         compile_players(player, batches=False)
         session = Session(rules, players, seed=seed, deals=deals)
-    names = [f"seat {place} {one.name}" for place, one in enumerate(session.players) if one is not None]
+    names = [f"seat {place} {seated.name}" for place, seated in enumerate(session.players) if seated is not None]
     print_lines([f"{' · '.join(names)} · --seed {seed}", *legend_lines(rules)])
     if delay is None and sys.stdin.isatty():
         print_lines(["Enter shows the next decision, Ctrl-D quits; --delay SECONDS goes on by itself."])

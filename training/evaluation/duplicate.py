@@ -236,11 +236,13 @@ class Pairing:
         blocks = []
         for start in range(0, count, self.block):
             deals, rows = (slice(size * start, size * (start + self.block)) for size in (1, games))
-            lost = [{row - rows.start: why for row, why in one.lost.items() if rows.start <= row < rows.stop} for one in guards]
+            lost = [
+                {row - rows.start: why for row, why in guard.lost.items() if rows.start <= row < rows.stop} for guard in guards
+            ]
             tables, own = pool.tables[rows].view(np.recarray), values[deals]
             groups, probes = self._sides(tables, own, lost)
             sizes = tables.deal_size[::games].copy()
-            a, b = (Lost(len(one), list(dict.fromkeys(one.values()))[:3]) for one in lost)
+            a, b = (Lost(len(guard), list(dict.fromkeys(guard.values()))[:3]) for guard in lost)
             more = (features[deals], others[OTHER_DEALS * start : OTHER_DEALS * deals.stop])
             blocks.append(Block(own, first_deals[deals], sizes, groups, probes, (a, b), *more))
         return blocks

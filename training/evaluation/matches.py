@@ -55,12 +55,12 @@ class Matches:
 
         With none in n matches it ends at 1 - 0.025 ** (1 / n) (Clopper and Pearson 1934): a spread of 0 would say nothing.
         """
-        found = estimate(self._alone[name != ALONE])
-        if found.mean not in (0, 1):
-            return found
-        edge = 0.025 ** (1 / found.deals)
-        exact = replace(found, method="exact")
-        return replace(exact, high=1 - edge) if found.mean == 0 else replace(exact, low=edge)
+        value = estimate(self._alone[name != ALONE])
+        if value.mean not in (0, 1):
+            return value
+        edge = 0.025 ** (1 / value.deals)
+        exact = replace(value, method="exact")
+        return replace(exact, high=1 - edge) if value.mean == 0 else replace(exact, low=edge)
 
     def advantage(self) -> Estimate:
         """By how much A's part of the wins is above the fair one when alone, and B's below it: the mean of both."""

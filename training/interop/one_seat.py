@@ -73,8 +73,8 @@ def duplicate_points(
     rules = make_rules(game(variant), seats, options)
     layout = feature_layout(variant, seats, episode="deal", **options)
     hero = AgentSpec("learner", lambda: _ChosenPlayer(choose, layout))
-    found = alone_in_field(rules, hero, agent_spec(opponent), deals, seed=seed)
-    return found.mean, (found.high - found.low) / 2
+    gain = alone_in_field(rules, hero, agent_spec(opponent), deals, seed=seed)
+    return gain.mean, (gain.high - gain.low) / 2
 
 
 def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:

@@ -261,11 +261,11 @@ class Worker:
 
     def _behaviour(self, learns: np.ndarray) -> dict[str, Tally]:
         """What the learner did, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
-        found = {}
+        by_label = {}
         for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.watched]):
             own, rules = np.flatnonzero(self.pool.rule_set == number), self.rule_sets[number]
-            found[label(rules)] = count_deals(self.pool.batch.tables[own].view(np.recarray), rules, learns[own])
-        return found
+            by_label[label(rules)] = count_deals(self.pool.batch.tables[own].view(np.recarray), rules, learns[own])
+        return by_label
 
 
 def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privileged: bool, device: str) -> Rollout:

@@ -281,12 +281,12 @@ class _Tables:
 
     def _behaviour(self, learns: Tensor) -> dict[str, Tally]:
         """What the learner did at some of the tables, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
-        found = {}
+        by_label = {}
         for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.worker.watched]):
             own, rules = np.flatnonzero(self.pool.rule_set == number)[:WATCHED], self.rule_sets[number]
             tables = self.batch.save(own)
-            found[label(rules)] = count_deals(tables, rules, learns[torch.from_numpy(own).to(learns.device)].cpu().numpy())
-        return found
+            by_label[label(rules)] = count_deals(tables, rules, learns[torch.from_numpy(own).to(learns.device)].cpu().numpy())
+        return by_label
 
 
 def draw_sizes(rule_set: Tensor, rule_sets: Sequence[Rules], generator: torch.Generator) -> Tensor:

@@ -53,8 +53,8 @@ class _AddAndNormalise(torch.autograd.Function):
         y, normal, inverse = ctx.saved_tensors
         of_added, of_normal = (gradient.contiguous() for gradient in gradients)
         of_x, of_y = torch.empty_like(y), torch.empty_like(y)
-        given = (_kept(of_added), _kept(of_normal), _kept(normal), _kept(y))
-        write_gradients(*given, _kept(of_x), _kept(of_y), inverse.numpy())
+        kept = (_kept(of_added), _kept(of_normal), _kept(normal), _kept(y))
+        write_gradients(*kept, _kept(of_x), _kept(of_y), inverse.numpy())
         return of_x, of_y
 
 

@@ -142,7 +142,7 @@ def calibration(value: Tensor, reward: Tensor) -> dict[str, float]:
     order = torch.argsort(value, stable=True)
     values, returns = ([float(part.mean()) for part in column[order].tensor_split(DECILES)] for column in (value, reward))
     error = math.sqrt(sum((said - paid) ** 2 for said, paid in zip(values, returns, strict=True)) / DECILES)
-    found = {"losses/calibration_error": error}
+    figures = {"losses/calibration_error": error}
     for number, (said, paid) in enumerate(zip(values, returns, strict=True), 1):
-        found |= {f"losses/calibration/{number}/value": said, f"losses/calibration/{number}/return": paid}
-    return found
+        figures |= {f"losses/calibration/{number}/value": said, f"losses/calibration/{number}/return": paid}
+    return figures

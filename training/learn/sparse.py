@@ -81,8 +81,8 @@ class _SparseProduct(torch.autograd.Function):
 def write_sparse(rows, names, places, amounts, starts):
     """Write which numbers of some rows are not 0, as `multiply_sparse` takes them; `names` counts the columns."""
     for i in range(len(rows)):
-        found = find_active(rows[i], names, places, amounts, starts[i])
-        starts[i + 1] = fill_up(places, amounts, starts[i], found)
+        end = find_active(rows[i], names, places, amounts, starts[i])
+        starts[i + 1] = fill_up(places, amounts, starts[i], end)
 
 
 @jit_allocating

@@ -166,9 +166,9 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             ValueError: there is no such option, or the seed, the seat or the position is not possible; the environment is
                 unchanged.
         """
-        given = checked_options(options, ("seat", *POSITION_KEYS))
-        position = {key: value for key, value in given.items() if key in POSITION_KEYS}
-        rule = checked_seat(given.get("seat", self._config.seat), self.table.seats)
+        checked = checked_options(options, ("seat", *POSITION_KEYS))
+        position = {key: value for key, value in checked.items() if key in POSITION_KEYS}
+        rule = checked_seat(checked.get("seat", self._config.seat), self.table.seats)
         kept = copy.deepcopy({name: getattr(self, name) for name in _EPISODE_NAMES}) if position else {}
         kept["_player_at"] = list(self._player_at)
         before = self.table.get_state()

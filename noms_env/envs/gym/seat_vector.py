@@ -130,9 +130,9 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             ValueError: there is no such option, or a seed, a seat or the mask is not possible; nothing has changed.
             TypeError: `reset_mask` is not an array of booleans.
         """
-        given = _checked_options(options)
-        rows = np.flatnonzero(self._reset_mask(given))
-        seats = self._asked_seats(given)
+        checked = _checked_options(options)
+        rows = np.flatnonzero(self._reset_mask(checked))
+        seats = self._asked_seats(checked)
         seeds = self._asked_seeds(seed)[rows]
         super().reset(seed=int(seed) if isinstance(seed, int | np.integer) else None)
         if not self._is_seeded:
@@ -209,8 +209,8 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             raise TypeError(f"options['reset_mask'] must be an array of booleans, not {brief(mask)}")
         if mask.shape != (self.num_envs,) or not mask.any():
-            found = f"shape {mask.shape} with {mask.sum()} rows"
-            raise ValueError(f"options['reset_mask'] must have shape ({self.num_envs},) and select a row, not {found}")
+            shown = f"shape {mask.shape} with {mask.sum()} rows"
+            raise ValueError(f"options['reset_mask'] must have shape ({self.num_envs},) and select a row, not {shown}")
         if not self._is_seeded and not mask.all():
             raise ResetNeeded("there are no episodes yet: the first reset must select all rows")
         if self._runner.is_interrupted and not mask.all():
@@ -238,21 +238,21 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             return np.asarray(check_seed(seed) + np.arange(self.num_envs))
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seeds)}")
-        return np.array([-1 if one is None else check_seed(one) for one in seed], np.int64)
+        return np.array([-1 if number is None else check_seed(number) for number in seed], np.int64)
 
     def _results(self) -> Step:
         """What `step` returns; with `SAME_STEP` the next episodes begin first."""
         runner, results = self._runner, self._runner.results
-        given = (results.reward, results.terminated, results.truncated)
+        arrays = (results.reward, results.terminated, results.truncated)
         over = np.flatnonzero(runner.is_over)
         final = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and len(over) > 0:
-            given = (results.reward.copy(), results.terminated.copy(), results.truncated.copy())
+            arrays = (results.reward.copy(), results.terminated.copy(), results.truncated.copy())
             final = self._final(over)
             results.clear(over)
             runner.begin(over)
             runner.play_on(over)
-        return (self._seen(), *given, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
+        return (self._seen(), *arrays, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
 
     def _final(self, rows: np.ndarray) -> dict[str, Any]:
         is_over = self._runner.is_over.copy()
@@ -296,7 +296,7 @@ def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
     try:
         return AutoresetMode(mode)
     except ValueError:
-        words = " or ".join(repr(one.value) for one in AutoresetMode)
+        words = " or ".join(repr(allowed.value) for allowed in AutoresetMode)
         raise ValueError(f"autoreset_mode must be {words}, not {brief(mode)}") from None
 
 
