@@ -27,7 +27,7 @@ QUESTIONS = {
     "how do I evaluate my policy": "how_to/evaluate",
     "how many deals do I need": "how_to/evaluate",
     "play in the browser": "how_to/browser",
-    "play with friends": "how_to/browser",
+    "play with friends": "how_to/host",
     "action mask": "how_to/legal_actions",
     "what is in an observation": "environments/common",
     "features for a neural network": "environments/features",
