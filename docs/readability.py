@@ -56,6 +56,11 @@ def paragraphs(markdown: str) -> Iterator[tuple[int, str]]:
             yield from ((line + number, part) for number, part in paragraphs(inner))
 
 
+def without_code(markdown: str) -> str:
+    """A page without its blocks of code and what stands above its title."""
+    return re.sub(r"(?ms)\A---\n.*?\n---$|^```.*?^```$", "", markdown)
+
+
 def _spoken(token: Token) -> str:
     """The words of a paragraph: a piece of code counts as one, and a link as its text."""
     words, role = [], False
@@ -98,18 +103,24 @@ def problems(paragraphs_of_text: Iterator[tuple[int, str]]) -> Iterator[tuple[in
 
 def help_paragraphs(command: str) -> Iterator[tuple[int, str]]:
     """The paragraphs of a command's help, and what it says of each option."""
+    text = _help(command, "--help")
+    text += _help(command, "--help-all") if "--help-all" in text else ""
+    for part in re.split(r"\n\s*\n", re.sub(r"(?m)^[│╭╰].*\n?", "", text))[1:]:
+        if not any(line.startswith(" ") for line in part.splitlines()):  # lists and examples are indented
+            yield 0, " ".join(part.split())
+    for entry in re.split(r"(?m)^[╭╰].*\n|^│ (?=\S)|•", text):
+        said = re.sub(r"(?m)^│|│$", "", re.sub(r"\A\S.*?(?:  |│)", "", entry)) if "│" in entry else ""
+        yield 0, re.sub(r"\(default:.*", "", " ".join(said.split()))
+
+
+def _help(command: str, flag: str) -> str:
+    """What a command prints; narrow enough that its options stand in one column."""
     from noms_training import cli
 
     printed = io.StringIO()
-    with mock.patch.dict(os.environ, {"COLUMNS": "2000"}), contextlib.redirect_stdout(printed):
-        cli.main([command, "--help"])
-    boxes = re.split(r"(?m)^╭.*$", printed.getvalue())
-    for part in boxes[0].split("\n\n")[1:]:
-        lines = part.strip("\n").splitlines()
-        if not any(line.startswith(" ") for line in lines):  # lists and examples are indented
-            yield 0, " ".join(lines)
-    for line in "".join(boxes[1:]).splitlines():
-        yield 0, re.sub(r" {2,}|\(default:.*", " ", re.sub(r"^│ +(?:-\S+.*?(?: {2,}|│)|[A-Z. ]+ {2,})?|│ *$|[╭╰].*", "", line))
+    with mock.patch.dict(os.environ, {"COLUMNS": "96"}), contextlib.redirect_stdout(printed):
+        cli.main([command, flag])
+    return printed.getvalue()
 
 
 def docstring_paragraphs(page: str) -> Iterator[tuple[int, str]]:

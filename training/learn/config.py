@@ -193,7 +193,7 @@ class TrainConfig(_Checked):
         variants: The games; several make one policy for all of them.
         seats: Numbers of seats, each for every game that allows it.
         option: An option of the games, NAME=VALUE, for every game that has it; may be given several times.
-        drawn_rules: For a policy that plays under any options: besides the run's own rules it learns from every number of
+        drawn_rules: For a policy that plays under any options. Besides the run's own rules it learns from every number of
             seats, every option alone, and so many random mixes of options a game. It is measured on the run's own rules.
         held_out: Values of options, NAME=VALUE, that are never drawn.
         initial_policy: Policy to start from, by file, folder or name, trained for the games of the run; `noms train` gives

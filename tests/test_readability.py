@@ -1,0 +1,44 @@
+"""Every page can be read in one sitting: no long sentence, no long paragraph, and a page of how to has 600 words at most."""
+
+from pathlib import Path
+
+import pytest
+
+from docs import readability
+from noms_training import cli
+
+PAGES = readability.files()
+HOW_TO = [page for page in PAGES if page.parent.name in ("how_to", "start")]
+API = [page for page in PAGES if page.parent.name == "api"]
+MOST_WORDS_OF_PAGE = 600
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(readability.ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_sentences_and_paragraphs_of_a_page_are_short(page: Path) -> None:
+    assert list(readability.problems(readability.paragraphs(page.read_text(encoding="utf-8")))) == []
+
+
+@pytest.mark.parametrize("page", API, ids=name_of)
+def test_sentences_and_paragraphs_of_docstrings_are_short(page: Path) -> None:
+    assert list(readability.problems(readability.docstring_paragraphs(page.read_text(encoding="utf-8")))) == []
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_sentences_and_paragraphs_of_help_are_short(command: str) -> None:
+    assert list(readability.problems(readability.help_paragraphs(command))) == []
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=name_of)
+def test_a_page_to_work_with_is_short(page: Path) -> None:
+    assert readability.count(readability.without_code(page.read_text(encoding="utf-8"))) <= MOST_WORDS_OF_PAGE
+
+
+def test_a_long_sentence_and_a_long_paragraph_are_found() -> None:
+    long = "word " * 31
+    text = f"# Title\n\n{long}.\n\n- {'Short here. ' * 46}\n\n```sh\n{long}\n```\n\n| {long} |\n| --- |\n"
+    found = [(line, words) for line, words, _ in readability.problems(readability.paragraphs(text))]
+    assert found == [(3, 31), (5, 92)]
