@@ -28,6 +28,11 @@ def find_browser(kind: str) -> str | None:
 KINDS = ["chromium", *(["firefox"] if find_browser("firefox") else [])]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option for pictures that have changed on purpose."""
+    parser.addoption("--approve", action="store_true", help="approve the pictures of pages as they are now")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Says which tests were left out."""
     if "firefox" not in KINDS:

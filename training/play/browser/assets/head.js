@@ -16,7 +16,7 @@ function turnTheme() {
 export function TopBar({ title, facts = "", back = null, children }) {
   const dark = store.theme === "dark";
   return html`<header class="top">
-    ${back && html`<a class="way-back" href="/" onClick=${back}><${Icon} name="back" /><span>Games</span></a>`}
+    ${back && html`<a class="way-back" href="/" aria-label="Games" onClick=${back}><${Icon} name="back" /><span>Games</span></a>`}
     <div class="title"><h1>${title}</h1>${facts && html`<p class="facts">${facts}</p>`}</div>
     <div class="switches">
       ${children}

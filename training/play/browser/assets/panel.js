@@ -43,7 +43,7 @@ function Bids({ table }) {
 function Tricks({ table }) {
   const { view } = table;
   if (!view.tricks.length) return html`<p class="faint">No trick is complete yet.</p>`;
-  return html`<ol class="tricks" reversed>${[...view.tricks.keys()].reverse().map((number) => html`<li value=${number + 1}>
+  return html`<ol class="tricks" reversed tabindex="0" aria-label="Tricks, the last one first">${[...view.tricks.keys()].reverse().map((number) => html`<li value=${number + 1}>
     <span class="trick-cards">${view.tricks[number].map(([seat, word]) => html`<span class=${seat === view.winners[number] ? "took" : ""} title=${nameOf(table, seat)}><${CardWord} deck=${view.deck} word=${word} /></span>`)}</span>
     <span class="trick-winner">${nameOf(table, view.winners[number])}</span>
   </li>`)}</ol>`;

@@ -31,7 +31,10 @@ export function tally(view, place) {
 }
 
 /** How small a name must be to have room. */
-const nameSize = (name, compact) => (name.length > 22 ? "tiny" : name.length > (compact ? 9 : 14) ? "small" : "");
+function nameSize(name, compact) {
+  const longest = Math.max(...name.split(/[ -]/).map((word) => word.length));
+  return name.length > 22 || (compact && longest > 8) ? "tiny" : name.length > (compact ? 9 : 14) ? "small" : "";
+}
 
 function Plate({ table, place, where, compact }) {
   const { view } = table;
