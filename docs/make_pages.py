@@ -305,7 +305,7 @@ def shared() -> dict[str, Any]:
         "version": ENV_VERSION,
         "num_choices": NUM_CHOICES,
         "choices_start": start,
-        "choices": list(choice_rows(start)),
+        "choices": list(choice_rows()),
     }
 
 
@@ -320,7 +320,7 @@ def section_rows(sections: Iterable[Section], start: int = 0) -> Iterator[Sequen
     for part in sections:
         first, stop = start + part.slice.start, start + part.slice.stop
         shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
-        yield span(first, stop - 1), f"`{part.name}`", f"`({shape})`", sentence(part.meaning)
+        yield span(first, stop - 1), f"`{part.name}` `({shape})`", sentence(part.meaning)
 
 
 def feature_rows() -> Iterator[Sequence[str]]:
@@ -331,9 +331,9 @@ def feature_rows() -> Iterator[Sequence[str]]:
             shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
             by_meaning.setdefault((part.name, part.scale, part.meaning), {})[game] = f"`({shape})`"
     for (name, scale, meaning), shapes in sorted(by_meaning.items(), key=lambda row: _feature_place(row[0][0])):
-        games = "all" if len(shapes) == len(GAMES) else ", ".join(shapes)
+        games = "" if len(shapes) == len(GAMES) else f". Games: {', '.join(shapes)}"
         words = " or ".join(dict.fromkeys(shapes.values()))
-        yield f"`{name}`", words, "1" if scale == 1 else f"1/{1 / scale:g}", sentence(meaning), games
+        yield f"`{name}`", words, "1" if scale == 1 else f"1/{1 / scale:g}", sentence(meaning) + games
 
 
 def _feature_place(name: str) -> tuple[bool, int, int]:
@@ -344,12 +344,12 @@ def _feature_place(name: str) -> tuple[bool, int, int]:
     return name.endswith(".one_hot"), names.index(section), fields.index(rest)
 
 
-def choice_rows(start: int) -> Iterator[Sequence[str]]:
+def choice_rows() -> Iterator[Sequence[str]]:
     """One row for each option that has bytes in an observation."""
     bytes_of = {option.byte: option for option in OPTIONS.values() if option.byte is not None}
     for first, option in sorted(bytes_of.items()):
         last = first + option.width - 1
-        yield span(first, last), span(start + first, start + last), f"`{option.name}`", _choice_values(option.name)
+        yield span(first, last), f"`{option.name}`", _choice_values(option.name)
 
 
 def _choice_values(name: str) -> str:
