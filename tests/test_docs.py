@@ -15,6 +15,7 @@ from docs import deals, make_pages
 from docs.make_pages import FOLDER, action_groups, all_pages
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.record import check_records
+from noms_env.show.rules import numbered_rules
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, make_rules
 from noms_env.variants.rulebook import SHORT_DECK
@@ -159,6 +160,27 @@ def test_the_page_of_a_game_shows_a_deal_of_it(tmp_path: Path) -> None:
     for variant in VARIANTS:
         assert f"```{{deal}} {variant}\n" in page(f"{variant}.md")
         assert "<title>A deal of" in (tmp_path / f"{variant}.html").read_text(encoding="utf-8")
+
+
+COUNTS = ("", "", "Two", "Three", "Four", "Five", "Six", "Seven")
+SUITS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades", "NT": "none"}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_how_to_play_says_the_seats_the_hands_the_trumps_and_the_end_that_are_in_force(variant: str) -> None:
+    lines = numbered_rules(f"noms_env.variants.{variant}").splitlines()
+    rules, (low, high) = make_rules(GAMES[variant]), GAMES[variant].seats
+    assert len(lines) <= 10
+    assert re.match(rf"1\. {COUNTS[low]}( (to|or) {COUNTS[high].lower()})? players", lines[0])
+    assert (low == high) == lines[0].startswith(f"1. {COUNTS[low]} players")
+    if rules.schedule:
+        top = max(rules.schedule)
+        assert f"{rules.schedule[0]}, {rules.schedule[1]}, ..., " in lines[0]
+        assert f"{top - 1}, {top}" in lines[0]
+        assert lines[1].endswith(f": {', '.join(SUITS[word] for word in rules.options['trump_rotation'])}.")
+    if "target" in rules.options:
+        (end,) = (line for line in lines if "The match ends" in line)
+        assert f" {rules.options['target']} points" in end
 
 
 WHERE_IT_ACTS = {"turnup_full_deal": {"trump_mode": "turnup"}}

@@ -8,10 +8,10 @@
    nobody else knows. A declarer who names a card of their own is alone.
 4. The player at the dealer's left leads. Follow suit if you can; otherwise play any card. The highest trump wins the trick,
    or the highest card of the suit led if there is no trump in it. The winner leads next. Aces are high. A declarer who
-   leads to the first trick may not lead the suit of the card named, but for want of another.
-5. A bid is made if declarer and partner together win as many tricks. Each scores the bid if it is made, or nothing. Misere
-   made: +10 alone, +20 each with a partner. Misere failed: each loses 10, and a point for each trick of both. All others
-   score a point for each trick of their own.
+   leads to the first trick may not lead the suit of the card named, except with no other in hand.
+5. A bid is made if declarer and partner together win that many tricks or more: each scores the bid. If not, they score
+   nothing. Misere made: +10 alone, +20 each with a partner. Misere failed: each loses 10, and a point for each trick of
+   both. All others score a point for each trick of their own.
 6. The match ends at 100 points or after 20 deals.
 7. An option is indication: the partner may show who they are, for twice the bid off their points; in Misere for twice its
    value.
