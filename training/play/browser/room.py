@@ -222,7 +222,7 @@ class Room:
             "speed": table.speed,
             "failed": self._failed_seat(),
             "players": self.lobby.choices(variant),
-            "hints": self.lobby.level_of(variant, table.hints.name),
+            "hints": None if table.is_first_try else self.lobby.level_of(variant, table.hints.name),
             "practice": table.practice,
             "day": table.day,
         }

@@ -23,10 +23,12 @@ from noms_env.record import RecordError
 from noms_env.show.data import deck_data
 from noms_env.show.pixels import FONTS
 from noms_env.show.theme import page_style_sheet
+from noms_env.variants import game
 
 from .films import body_of, film, gif, table_gif
 from .gallery import states
 from .hall import Hall
+from .lessons import lesson
 from .live import RefusedError
 from .looker import SEND_SECONDS, Looker
 from .messages import LOOPBACK, Allowance, parse_message
@@ -37,8 +39,8 @@ SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """A socket that has not said by then to which table it belongs is closed."""
 MODULES = (
-    *("archive", "choices", "connection", "film", "gallery", "head", "icons", "layout", "main", "panel", "pictures"),
-    *("results", "sound", "start"),
+    *("archive", "choices", "connection", "film", "gallery", "head", "icons", "layout", "lesson", "main", "panel"),
+    *("pictures", "results", "sound", "start"),
 )
 """Of the page, which draws itself; `vendor` has what it is written with."""
 FILES = {
@@ -144,6 +146,7 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/api/ready", require_token(hall, ready)),
         Route("/api/gallery", require_token(hall, gallery)),
         Route("/api/day", require_token(hall, day), methods=["GET", "POST"]),
+        Route("/api/lesson", require_token(hall, first_lesson)),
         Route("/api/tables", require_token(hall, tables), methods=["POST"]),
         Route("/api/seat", require_token(hall, seat), methods=["POST"]),
         Route("/api/film", require_token(hall, film), methods=["POST"]),
@@ -235,6 +238,11 @@ async def tables(hall: Hall, request: Request) -> Any:
 async def day(hall: Hall, request: Request) -> Any:
     """The date of the server, or a table with the deal of the day."""
     return await hall.open_day(await body_of(hall, request)) if request.method == "POST" else {"day": f"{date.today()}"}
+
+
+async def first_lesson(hall: Hall, request: Request) -> Any:
+    """The lesson of a game."""
+    return await hall.lobby.work(lambda: lesson(game(request.query_params.get("game", ""))))
 
 
 async def seat(hall: Hall, request: Request) -> Any:

@@ -73,8 +73,8 @@ export function send(message) {
   if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
-/** Take an action; one that comes late does nothing. */
-export const act = (word) => send({ do: "act", word, moment: store.table.moment });
+/** Take an action; one that comes late does nothing. In a lesson it goes to the lesson. */
+export const act = (word) => (store.takes ? store.takes(word) : send({ do: "act", word, moment: store.table.moment }));
 
 export function ask(what, message) {
   updateTable({ asks: what });

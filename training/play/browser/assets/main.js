@@ -4,6 +4,7 @@ import { openTable } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { endFilm, showFilm } from "./film.js";
 import { startSound } from "./sound.js";
+import { LessonPage, openLesson } from "./lesson.js";
 import { openResults, ResultsPage } from "./results.js";
 import { openStart, showRecords, StartPage } from "./start.js";
 import { html, start, store, update } from "./store.js";
@@ -13,6 +14,7 @@ import { TablePage } from "./table_page.js";
 function Page() {
   showFilm();
   if (store.page === "table" || (store.page === "film" && store.table)) return html`<${TablePage} />`;
+  if (store.page === "lesson") return html`<${LessonPage} />`;
   if (store.results) return html`<${ResultsPage} />`;
   if (store.games) return html`<${StartPage} />`;
   return html`<main class="waits"><h1 class="unseen">Noms</h1>${store.notice ? html`<p id="notice" class="notice" role="alert">${store.notice}</p>` : html`<p role="status"><span class="spinner"></span></p>`}</main>`;
@@ -24,7 +26,7 @@ globalThis.startTheme();
 startSound();
 update({ theme: document.documentElement.dataset.theme });
 start(Page, document.getElementById("app"));
-document.addEventListener("keydown", (event) => store.page === "table" && pressed(event));
+document.addEventListener("keydown", (event) => ["table", "lesson"].includes(store.page) && pressed(event));
 document.getElementById("return").addEventListener("click", endFilm);
 addEventListener("hashchange", () => location.reload());
 addEventListener("dragover", (event) => event.preventDefault());
@@ -34,4 +36,5 @@ addEventListener("drop", (event) => {
 });
 
 const address = new URLSearchParams(location.hash.slice(1));
-(address.get("table") ? openTable() : address.get("page") === "results" ? openResults() : openStart()).catch((error) => update({ notice: error.message }));
+const lesson = address.get("lesson");
+(address.get("table") ? openTable() : lesson ? openLesson(lesson) : address.get("page") === "results" ? openResults() : openStart()).catch((error) => update({ notice: error.message }));

@@ -68,6 +68,13 @@ function Seats({ game }) {
   return html`<span class="faint">${low === high ? `${low} seats` : `${low} to ${high} seats`}</span>`;
 }
 
+/** Open the usual table of a game against a level. */
+export async function playUsual(variant, level) {
+  await openStart();
+  choose({ level });
+  await open(usualSetup(store.games.find((game) => game.name === variant)));
+}
+
 /** Open the deal of the day; a second try is for practice. */
 async function openDay(game, practice) {
   update({ busy: game.name, notice: "" });
@@ -101,7 +108,7 @@ function GameCard({ game }) {
         <button type="button" class="quiet set-up" onClick=${() => update({ setup: usualSetup(game), errors: {} })}>Set up</button>
         <${Seats} game=${game} />
       </div>
-      <div class="game-more"><${Day} game=${game} /></div>
+      <div class="game-more"><a class="lesson" href=${`#lesson=${game.name}`}>Learn it</a><${Day} game=${game} /></div>
     </div>
   </li>`;
 }

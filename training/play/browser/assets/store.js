@@ -11,7 +11,7 @@ export const html = htm.bind(h);
  *   setup: object|null, errors: object, table: object|null, size: {width: number, height: number}|null, open: string[]}}
  */
 export const store = {
-  page: "", // "start", "table", "results" or "film"
+  page: "", // "start", "table", "results", "lesson" or "film"
   notice: "", // what went wrong
   busy: "", // what is waited for
   ready: true, // nothing is compiled for the first use
@@ -21,6 +21,8 @@ export const store = {
   setup: null, // the game whose table is set up
   errors: {}, // by field of the set-up
   table: null,
+  lesson: null,
+  takes: null, // what takes an action instead of the server
   results: null, // the games of this browser, where they are shown
   size: null, // of the table, in pixels
   open: matchMedia("(min-width: 861px)").matches ? ["score", "bids", "tricks"] : ["score"], // parts beside the table

@@ -60,7 +60,7 @@ function OwnBar({ table, lay }) {
     <p id="table-status" class=${table.why ? "why" : ""} aria-live="polite">${table.why || said}</p>
     <div class="own-actions">
       ${table.back && html`<button type="button" id="undo" class="tool" title="Take back" onClick=${() => send({ do: "back" })}><${Icon} name="undo" /><span>Take back</span></button>`}
-      ${mine && !forced && !(table.day && !table.practice) && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
+      ${mine && !forced && table.hints && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
     </div>
   </div>`;
 }
