@@ -18,11 +18,11 @@ def until(page: Any, script: str, arg: object = None) -> None:
     pytest.fail(f"it never came to {script}")
 
 
-def sit_down(page: Any, variant: str, player: str = "random", guests: int = 0) -> None:
+def sit_down(page: Any, variant: str, player: str = "random") -> None:
     """Open a table at which the others play at once."""
     page.click(f"[data-game={variant}] .set-up")
-    for place, select in enumerate(page.query_selector_all("#setup .who select")[1:]):
-        select.select_option("-person" if place < guests else player)
+    for select in page.query_selector_all("#setup .who select")[1:]:
+        select.select_option(player)
     page.click("#start")
     page.wait_for_selector("#stage .own-bar")
     page.select_option("#pace", "0")

@@ -17,7 +17,8 @@ MEASURE = """() => {
     const name = element.dataset.card || element.dataset.seat || element.textContent.slice(0, 20);
     return { kind, name, left, top, right, bottom };
   });
-  const texts = ".plate, .tally, #table-status, .own-name, .choice, .facts-strip, .fact, .top h1, .scroll, .result h2";
+  const texts = ".plate, .tally, #table-status, .own-name, .choice, .facts-strip, .fact, .top h1, .scroll, .result h2," +
+    " .seats li, .steps";
   const cut = [...document.querySelectorAll(texts)]
     .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth && getComputedStyle(one).display !== "inline");
   const out = [...document.querySelectorAll(".plate, .facts-strip, .own-bar")].flatMap((plate) => {
@@ -28,7 +29,7 @@ MEASURE = """() => {
       return inner.width && (inner.right > outer.right + 1 || inner.bottom > outer.bottom + 2 || inner.top < outer.top - 2);
     });
   });
-  const stage = document.getElementById("stage").getBoundingClientRect();
+  const stage = (document.getElementById("stage") || document.getElementById("lobby")).getBoundingClientRect();
   return {
     boxes: [
       ...all("plate", ".plate"), ...all("own", ".own-bar"), ...all("card", ".playing-card.trick, .playing-card.open"),
@@ -38,6 +39,7 @@ MEASURE = """() => {
     own: [
       ...all("text", ".table-page .title"), ...all("text", ".facts-strip"), ...all("text", ".switches"),
       ...all("text", ".own-name"), ...all("text", "#table-status"), ...all("tool", ".tool"),
+      ...all("seat", ".seats b, .presence, .seat-number, .seats button, .seats input"), ...all("step", ".steps > *"),
     ],
     hand: all("hand", ".playing-card.hand"),
     cut: [...cut, ...out].map((one) => `${one.className || one.tagName}: ${one.textContent}`),

@@ -89,68 +89,6 @@ def test_who_comes_and_goes_moves_no_focus_and_hides_no_hint(new_page: NewPage, 
     assert page.query_selector("#stage .hinted") is not None
 
 
-def test_a_link_and_the_way_back_work_in_one_tab(new_page: NewPage, address: str) -> None:
-    page, guest = new_page(address), new_page(address)
-    sit_down(page, "up_down", guests=1)
-    guest.wait_for_selector(".games")
-    guest.goto(link_of(page))
-    guest.wait_for_selector("#play-panel")
-    guest.go_back()
-    guest.wait_for_selector(".games")
-
-
-def link_of(page: Any) -> str:
-    """The link for a guest."""
-    if page.is_hidden("#people"):
-        page.click("#part-people h2 button")
-    return str(page.input_value("#people input"))
-
-
-def test_two_people_play_at_one_table(new_page: NewPage, address: str) -> None:
-    one = new_page(address)
-    sit_down(one, "up_down", guests=1)
-    two = new_page(link_of(one))
-    until(two, "Boolean(noms.table && noms.table.view)")
-    until(one, "noms.table.people.every((person) => person.here)")
-    for _ in range(60):
-        if one.evaluate("noms.table.scored"):
-            break
-        for page in (one, two):
-            if page.query_selector(CHOICES) is not None:
-                before = state(page)
-                page.locator(CHOICES).first.click(position=CORNER)
-                for other in (one, two):
-                    until(other, "(before) => noms.table.moment !== before", before)
-        one.wait_for_timeout(100)
-    assert one.evaluate("noms.table.scored")
-    assert two.evaluate("noms.table.sheet") == one.evaluate("noms.table.sheet")
-
-
-def test_a_link_is_good_once_and_the_seat_is_open_in_one_window(new_page: NewPage, chromium: Any, address: str) -> None:
-    one = new_page(address)
-    sit_down(one, "up_down", guests=1)
-    assert one.query_selector("#undo") is None, "two people play"
-    link = link_of(one)
-    guest = new_page(link)
-    until(guest, "Boolean(noms.table && noms.table.view)")
-    assert "key=" in guest.url
-    assert link not in guest.url
-    until(one, "!noms.table.people[1].invited")
-    assert one.query_selector("#people input") is None, "the link is of no more use"
-    with chromium.new_context() as context:  # in whose console the answer 400 is a complaint
-        thief = context.new_page()
-        thief.goto(link)
-        thief.wait_for_selector("#notice >> text=somebody has used this link already")
-    twin = new_page(guest.url)
-    until(twin, "Boolean(noms.table && noms.table.view)")
-    guest.wait_for_selector("#rejoin")
-    assert "another window" in guest.inner_text(".failed")
-    guest.click("#rejoin")
-    twin.wait_for_selector("#rejoin")
-    guest.reload()
-    until(guest, "Boolean(noms.table && noms.table.view)")
-
-
 def test_a_player_that_fails_can_be_replaced(new_page: NewPage, tmp_path: Path) -> None:
     from noms_training.play.browser.hall import Hall
     from noms_training.play.browser.lobby import Lobby

@@ -26,6 +26,7 @@ from tests.training.table_browsers import Browser, connected, is_closed, opened,
 def strange_texts(count: int, rng: random.Random) -> Iterator[str]:
     """Texts that are no message, or not one that fits."""
     jobs = ["act", "back", "hint", "next", "hello", "speed", "replace", "sit", "records", "x", "__class__", ""]
+    jobs += ["name", "begin", "answer", "moment"]
     values: list[Any] = [
         None,
         True,
@@ -44,6 +45,7 @@ def strange_texts(count: int, rng: random.Random) -> Iterator[str]:
         [[[]]],
     ]
     names = ["word", "moment", "seat", "player", "seconds", "table", "key", "token", "do", "__proto__"]
+    names += ["name", "agrees", "deal", "decision"]
     for _ in range(count):
         kind = rng.randrange(5)
         if kind == 0:
@@ -69,7 +71,7 @@ def test_malformed_messages_change_no_table_and_end_nothing(count: int, tmp_path
         with connected(client) as one:
             browser = Browser(one, told["table"], told["keys"]["0"])
             state = {**json.loads(room.table.to_json()), "touched": 0}
-            legal = {"back", "hint", "next", "sit", "records", "speed"}
+            legal = {"back", "hint", "next", "sit", "records", "speed", "name", "begin"}
             for text in strange_texts(count, rng):
                 try:
                     if parse_message(text)["do"] in legal:

@@ -125,7 +125,7 @@ def process(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
         started.communicate()
 
 
-def test_after_kill_9_the_tables_go_on_from_the_last_decision(tmp_path: Path) -> None:
+def test_after_kill_9_the_tables_go_on_from_the_last_decision_or_request(tmp_path: Path) -> None:
     import httpx2 as httpx
     from websockets.sync.client import connect
 
@@ -133,8 +133,8 @@ def test_after_kill_9_the_tables_go_on_from_the_last_decision(tmp_path: Path) ->
     told: dict[str, Any] = {}
     state: dict[str, Any] = {}
 
-    def hello(socket: Any) -> dict[str, Any]:
-        socket.send(json.dumps({"do": "hello", "table": told["table"], "key": told["keys"]["0"], "token": None}))
+    def hello(socket: Any, table: dict[str, Any]) -> dict[str, Any]:
+        socket.send(json.dumps({"do": "hello", "table": table["table"], "key": table["keys"]["0"], "token": None}))
         return until(socket, "table")
 
     def until(socket: Any, kind: str) -> dict[str, Any]:
@@ -148,23 +148,26 @@ def test_after_kill_9_the_tables_go_on_from_the_last_decision(tmp_path: Path) ->
         for _ in range(100):
             try:
                 told = httpx.post(f"{url}/api/tables", json=request(people=3), timeout=60).json()
+                lobby = httpx.post(f"{url}/api/tables", json=request(people=3), timeout=60).json() | {"keys": {"0": "k" * 22}}
                 told["keys"] = {seat: f"the key of seat {seat}".replace(" ", "_").ljust(22, "_") for seat in "012"}
-                for seat, key in told["keys"].items():
-                    wish = {"table": told["table"], "invitation": told["invitations"][seat], "key": key}
+                for table, seat in [(told, "0"), (told, "1"), (told, "2"), (lobby, "0")]:
+                    wish = {"table": table["table"], "invitation": table["invitations"][seat], "key": table["keys"][seat]}
                     assert httpx.post(f"{url}/api/seat", json=wish).json() == {"seat": int(seat)}
                 break
             except httpx.ConnectError:
                 time.sleep(0.1)
         with connect(f"ws://127.0.0.1:{port}/socket", origin=Origin(f"http://127.0.0.1:{port}")) as socket:
-            state = hello(socket)
-            table = table_from((tmp_path / f"{told['table']}.json").read_text())
-            seat = int(table.session.table.row.seat)
+            state = hello(socket, told)
+            live = table_from((tmp_path / f"{told['table']}.json").read_text())
+            acting = int(live.session.table.row.seat)
         with connect(f"ws://127.0.0.1:{port}/socket") as socket:
-            told["keys"]["0"] = told["keys"][str(seat)]
-            state = hello(socket)
-            word = table.session.table.legal_words()[0]
+            told["keys"]["0"] = told["keys"][str(acting)]
+            state = hello(socket, told)
+            word = live.session.table.legal_words()[0]
             socket.send(json.dumps({"do": "act", "word": word, "moment": state["moment"]}))
             state = until(socket, "table")
+            socket.send(json.dumps({"do": "back"}))
+            asked = until(socket, "table")["undo"]
             running.send_signal(signal.SIGKILL)
             running.wait()
     with process(tmp_path, port):
@@ -175,7 +178,10 @@ def test_after_kill_9_the_tables_go_on_from_the_last_decision(tmp_path: Path) ->
             except httpx.ConnectError:
                 time.sleep(0.1)
         with connect(f"ws://127.0.0.1:{port}/socket") as socket:
-            again = hello(socket)
+            again = hello(socket, told)
+        with connect(f"ws://127.0.0.1:{port}/socket") as socket:
+            assert hello(socket, lobby)["waits"]
+    assert again["undo"] == asked == {"seat": acting, "later": 0, "missing": [seat for seat in range(3) if seat != acting]}
     assert again["moment"] == state["moment"] == "1.1"
     assert again["turn"] == again["view"]["turn"] == state["turn"]
 

@@ -377,17 +377,6 @@ def test_nobody_at_a_table_has_the_name_of_another() -> None:
     assert twins.names[:2] == ["Ann 0", "Ann 1"]
 
 
-def test_decisions_of_others_are_not_taken_back(tmp_path: Path) -> None:
-    """Nor those of a person whose seat a player has taken for a while."""
-    with server(tmp_path) as client:
-        told = opened(client, people=2)
-        with connected(client) as one:
-            browser = Browser(one, told["table"], told["keys"]["0"])
-            browser.send(do="replace", seat=1, player="random")
-            browser.send(do="back")
-            assert browser.until("refused")["text"] == "a decision is taken back only where one person plays"
-
-
 def test_all_seeds_may_be_drawn() -> None:
     """From fewer of them the cards of the others could be found by trying all."""
     rules = make_rules(game("down_up"))

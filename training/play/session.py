@@ -126,9 +126,9 @@ class Deal:
         if table.is_scored:
             self.finished, self.scored = self.record(table), table.row.copy()
 
-    def has_decided(self, seat: int) -> bool:
-        """Whether a seat has taken an action in this deal."""
-        return any(step["seat"] == seat for step in self._steps)
+    def last_decision(self, seat: int) -> int | None:
+        """Number of a seat's last action in this deal, from 0; None if it has taken none."""
+        return next((place for place in reversed(range(len(self._steps))) if self._steps[place]["seat"] == seat), None)
 
     def copy(self) -> Deal:
         """A copy of the deal. Both share the players' memories, until an action is taken back."""
@@ -142,10 +142,10 @@ class Deal:
 
     def go_back(self, table: Table, seat: int) -> bool:
         """Put the table back before the last action of a seat; False if it has taken none."""
-        places = [place for place, step in enumerate(self._steps) if step["seat"] == seat]
-        if not places:
+        last = self.last_decision(seat)
+        if last is None:
             return False
-        kept = self.actions[: places[-1]]
+        kept = self.actions[:last]
         table.set_state(self.start)
         self.actions, self._steps, self.finished, self.scored, self.memories = [], [], None, None, {}
         for action in kept:
@@ -292,13 +292,16 @@ class Session:
             raise ValueError("a match ends when a deal is over")
         self._most = len(self.deals)
 
-    def take_back(self) -> bool:
-        """Go back to the last decision of the person (the first person if there are several), in this or an earlier deal.
+    def take_back(self, seat: int | None = None) -> bool:
+        """Go back to the last decision of a seat, in this or an earlier deal.
+
+        Args:
+            seat: that of the person when None, of the first if there are several.
 
         Returns:
             False if there is none; then nothing has changed.
         """
-        person = self.person
+        person = self.person if seat is None else seat
         for number in reversed(range(len(self.deals))):
             if person is not None and self.deals[number].go_back(self.table, person):
                 del self.deals[number + 1 :]

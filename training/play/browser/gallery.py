@@ -20,15 +20,34 @@ LEVELS = (None, "easy", "medium", "strong", "easy", "medium", "strong")
 
 @cache
 def states() -> tuple[dict[str, Any], ...]:
-    """Each game with each number of seats: the person's turn in each phase, all hands, what a spectator sees, and the end."""
+    """Each game with each number of seats: the person's turn in each phase, all hands, what a spectator sees, and the end.
+
+    Of one game with each number of seats also what people see of each other.
+    """
     return tuple(_states())
 
 
 def _states() -> Iterator[dict[str, Any]]:
+    shown = set[int]()
     for variant in GAMES.values():
         for seats in range(variant.seats[0], variant.seats[1] + 1):
-            for what, view in sorted(_views(variant, seats).items()):
+            views = _views(variant, seats)
+            moment = {
+                "deal": 1,
+                "decision": 7,
+                "deals": 3,
+                "decisions": 52,
+                "all": True,
+                "view": views["all"] | {"viewer": None, "role": None},
+            }
+            told = {"wanted": "1.7", "past": moment}
+            yield {"name": f"{variant.name}-{seats}-moment", "table": _table(variant, views["all"]) | told}
+            for what, view in sorted(views.items()):
                 yield {"name": f"{variant.name}-{seats}-{what}", "table": _table(variant, view)}
+            if seats not in shown:
+                shown.add(seats)
+                for what, told in _together(views).items():
+                    yield {"name": f"{seats}-{what}", "table": _table(variant, views["play"]) | told}
 
 
 def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:
@@ -51,6 +70,25 @@ def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:
     return views
 
 
+def _together(views: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What people see of each other: the lobby with a guest missing, and requests to take back a decision."""
+    seats = len(views["play"]["places"])
+    people = [_person(0, "You", host=True), _person(seats - 1, NAMES[seats - 1])]
+    lobby = {"people": [people[0], _person(seats - 1, "", here=False, invited=True)], "waits": True}
+    guest = {"people": [people[0], _person(seats - 1, "")], "waits": True, "yours": seats - 1, "leads": False}
+    asks = {"people": people, "others": [seats - 1], "back": False}
+    return {
+        "lobby": lobby | {"invitations": {str(seats - 1): "AnInvitationToTheTable"}},
+        "lobby-guest": guest,
+        "undo-asked": asks | {"undo": {"seat": seats - 1, "later": 3, "missing": [0]}},
+        "undo-asks": asks | {"undo": {"seat": 0, "later": 0, "missing": [seats - 1]}},
+    }
+
+
+def _person(seat: int, name: str, *, here: bool = True, invited: bool = False, host: bool = False) -> dict[str, Any]:
+    return {"seat": seat, "name": name, "here": here, "sits": True, "invited": invited, "host": host}
+
+
 def _table(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:
     """What a page is told of a table, around a view."""
     seats, over = len(view["places"]), view["phase"] is None
@@ -61,7 +99,7 @@ def _table(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:
         "yours": view["viewer"],
         "names": NAMES[:seats],
         "levels": LEVELS[:seats],
-        "people": [{"seat": 0, "name": "You", "here": True, "sits": True, "invited": False}],
+        "people": [_person(0, "You", host=True)],
         "turn": view["turn"],
         "scored": over,
         "over": over,
@@ -71,5 +109,11 @@ def _table(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:
         "players": [],
         "hints": "strong",
         "back": True,
+        "others": [],
+        "undo": None,
+        "waits": False,
+        "leads": True,
+        "substitute": {"name": "thumb", "level": "easy"},
+        "watching": 0,
         "moment": "1.1",
     }

@@ -33,6 +33,8 @@ DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 SPEEDS = (0.0, 5.0)
 """Seconds before a decision of a player, from and to."""
 USUAL_SPEED = 0.7
+SUBSTITUTE = "thumb"
+"""The usual one; every game has it."""
 PLAYERS_NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gita", "Hugo", "Iris", "Jon", "Kim", "Leo", "Mia", "Nils")
 """What players are called at a table, seat by seat: seven may sit there, and as many people may have one of these names."""
 
@@ -46,7 +48,7 @@ class Person:
     """A person at a table.
 
     Attributes:
-        name: any text, cleaned by `clean_name`.
+        name: any text, cleaned by `clean_name`; empty until a guest gives it.
         key: the secret of this person's browser, which authenticates it; none until the invitation is accepted.
         sits: False while a player has the seat.
         invitation: a one-time secret, which the opener of the table sends to this person.
@@ -60,6 +62,24 @@ class Person:
     def __post_init__(self) -> None:
         self.name = clean_name(self.name)
 
+    @property
+    def has_come(self) -> bool:
+        """Whether the deal need not wait for this person."""
+        return not self.sits or bool(self.key and self.name)
+
+
+@dataclass
+class Undo:
+    """A person's request to take back a decision, to which others have to agree.
+
+    Attributes:
+        seat: of that person.
+        agreed: seats of those who agree.
+    """
+
+    seat: int
+    agreed: set[int] = field(default_factory=set)
+
 
 class LiveTable:
     """A table with people.
@@ -69,6 +89,9 @@ class LiveTable:
         people: by seat.
         hints: the player that gives hints.
         speed: seconds before a decision of a player.
+        host: seat of whoever opened the table; None if they have no seat.
+        substitute: name of the player that takes the seat of a person who is not there.
+        undo: the request to take back a decision, until everybody has agreed, somebody has not, or the table moves on.
         sheet: the finished deals: points, totals, by seat whether its bid was made (None where it had none to make), whether
             all passed, and results in words.
         touched: time of the last activity, in seconds; the keeper of the table sets it.
@@ -77,8 +100,19 @@ class LiveTable:
         has_ended: the person has ended the match before its end.
     """
 
-    def __init__(self, session: Session, people: Mapping[int, Person], hints: Seated, speed: float = USUAL_SPEED) -> None:
+    def __init__(
+        self,
+        session: Session,
+        people: Mapping[int, Person],
+        hints: Seated,
+        speed: float = USUAL_SPEED,
+        *,
+        host: int | None = None,
+        substitute: str = SUBSTITUTE,
+    ) -> None:
         self.session, self.people, self.hints, self.speed = session, dict(people), hints, speed
+        self.host, self.substitute = host, substitute
+        self.undo: Undo | None = None
         self.sheet: list[dict[str, Any]] = []
         self.touched = 0.0
         self.practice, self.day, self.has_ended = False, "", False
@@ -102,7 +136,8 @@ class LiveTable:
     @property
     def names(self) -> list[str]:
         """Display names of the seats: people's names, with the seat number if equal; players get other names."""
-        people = [person.name for person in self.people.values()]
+        called = {seat: person.name or f"Guest {seat + 1}" for seat, person in self.people.items()}
+        people = [*called.values()]
         taken = {name.casefold() for name in people}
         free = [name for name in PLAYERS_NAMES if name.casefold() not in taken]
         names = []
@@ -110,7 +145,7 @@ class LiveTable:
             if player is not None or seat not in self.people:
                 names.append(free[seat])
             else:
-                name = self.people[seat].name
+                name = called[seat]
                 names.append(f"{name} {seat}" if people.count(name) > 1 else name)
         return names
 
@@ -118,6 +153,11 @@ class LiveTable:
     def seated(self) -> list[str | None]:
         """The names of the players on the seats, as on the command line; None where a person sits."""
         return [None if player is None else player.name for player in self.session.players]
+
+    @property
+    def waits(self) -> bool:
+        """Whether the first deal waits for people who are still to come, or to give their names."""
+        return self.moment == "1.0" and not all(person.has_come for person in self.people.values())
 
     def seat_of(self, key: str) -> int | None:
         """The seat of the person with a key; None for anybody else."""
@@ -163,6 +203,7 @@ class LiveTable:
     def take(self, action: int) -> None:
         """Take an action for the seat to act."""
         self.session.take(action)
+        self.undo = None
         self._note_score()
 
     def next_deal(self) -> None:
@@ -174,27 +215,64 @@ class LiveTable:
         if not self.session.table.is_scored or self.session.is_over:
             raise RefusedError("the next hand is dealt when a deal is over and the match is not")
         self.session.next_deal()
+        self.undo = None
+
+    def later_decisions(self, seat: int) -> int | None:
+        """How many decisions of all seats came after the last one of a seat; None if it has decided nothing."""
+        later = 0
+        for deal in reversed(self.session.deals):
+            last = deal.last_decision(seat)
+            if last is not None:
+                return later + len(deal.actions) - last - 1
+            later += len(deal.actions)
+        return None
 
     def may_take_back(self, seat: int | None) -> bool:
-        """Whether a person plays alone with players, and has decided something."""
-        if self.is_first_try or self.has_ended:
+        """Whether a person plays, has decided something, and nobody asks to take a decision back."""
+        if seat is None or self.session.players[seat] is not None or self.undo is not None:
             return False
-        alone = seat is not None and [*self.people] == [seat] and self.session.players[seat] is None
-        return alone and any(deal.has_decided(seat) for deal in self.session.deals if seat is not None)
+        return not (self.is_first_try or self.has_ended) and self.later_decisions(seat) is not None
+
+    def others(self, seat: int | None) -> list[int]:
+        """The seats of the other people who have joined, also of those whose seat a player has for a while."""
+        return [other for other, person in self.people.items() if other != seat and person.key and person.name]
 
     def take_back(self, seat: int) -> None:
-        """Go back to a person's last decision.
+        """Go back to a person's last decision, or ask the others for it if there are any.
 
         Raises:
-            RefusedError: others play here too, or the person has decided nothing yet.
+            RefusedError: the person does not sit there or has decided nothing yet, or a request is open.
         """
         if self.is_first_try or self.has_ended:
             raise RefusedError("nothing is taken back in the deal of the day, or where you have ended the match")
-        if [*self.people] != [seat] or self.session.players[seat] is not None:
-            raise RefusedError("a decision is taken back only where one person plays")
-        if not self.session.take_back():
+        if self.undo is not None:
+            raise RefusedError("somebody asks for that already")
+        if self.session.players[seat] is not None:
+            raise RefusedError("a player has your seat")
+        if self.later_decisions(seat) is None:
             raise RefusedError("you have decided nothing yet that could be taken back")
-        del self.sheet[len(self.session.records()) :]
+        self.undo = Undo(seat)
+        self._go_back_if_agreed()
+
+    def answer(self, seat: int, asker: int, moment: str, agrees: bool) -> None:
+        """Agree to a request to take back a decision, or end it. Whoever asked can only end it.
+
+        Raises:
+            RefusedError: that request is not open.
+        """
+        if self.undo is None or (self.undo.seat, self.moment) != (asker, moment):
+            raise RefusedError("nobody asks for that any more")
+        if not agrees:
+            self.undo = None
+            return
+        self.undo.agreed.add(seat)
+        self._go_back_if_agreed()
+
+    def _go_back_if_agreed(self) -> None:
+        if self.undo is not None and self.undo.agreed.issuperset(self.others(self.undo.seat)):
+            self.session.take_back(self.undo.seat)
+            self.undo = None
+            del self.sheet[len(self.session.records()) :]
 
     def end(self, seat: int) -> None:
         """End the match of a person who plays alone with players.
@@ -230,6 +308,19 @@ class LiveTable:
                 raise RefusedError("nobody sits there who could be replaced")
             self.people[seat].sits = False
         self.session.players[seat] = player
+
+    def begin(self, player: Seated) -> None:
+        """Begin the first deal without the people who are missing: a player has their seats until they come.
+
+        Raises:
+            RefusedError: the deal has begun.
+        """
+        if not self.waits:
+            raise RefusedError("the deal has begun")
+        for seat, person in self.people.items():
+            if not person.key and person.sits:
+                self.replace(seat, player)
+            person.name = person.name or (f"Guest {seat + 1}" if person.key else "")
 
     def sit(self, seat: int) -> None:
         """Give a person the seat back."""
@@ -286,6 +377,9 @@ class LiveTable:
             "people": {str(seat): [*vars(person).values()] for seat, person in self.people.items()},
             "hints": self.hints.name,
             "speed": self.speed,
+            "host": self.host,
+            "substitute": self.substitute,
+            "undo": None if self.undo is None else [self.undo.seat, *sorted(self.undo.agreed)],
             "touched": self.touched,
             "deals": [deal.actions for deal in session.deals],
         }
@@ -310,24 +404,37 @@ class LiveTable:
 
 
 def new_table(
-    rules: Rules, names: Sequence[str | None], people: Mapping[int, str], hints: str, *, seed: int | None = None
+    rules: Rules,
+    names: Sequence[str | None],
+    people: Mapping[int, str],
+    hints: str,
+    *,
+    seed: int | None = None,
+    host: int | None = None,
+    substitute: str = SUBSTITUTE,
 ) -> LiveTable:
     """A table with the first hand dealt.
 
     Args:
         rules: of the table.
         names: of the players, seat by seat; None where a person sits.
-        people: names of the people by seat.
+        people: names of the people by seat; empty for guests who give theirs when they come.
         hints: name of the player that is asked for hints.
         seed: of the deals and the players; when None a random one of 63 bits, which nobody can guess.
+        host: seat of whoever opens the table; None if they have no seat.
+        substitute: name of the player that takes the seat of a person who is not there.
 
     Raises:
         ValueError: there is no such player, it cannot play this game, or the seats do not fit.
     """
     if len(names) != rules.seats or set(people) != {seat for seat, name in enumerate(names) if name is None}:
         raise ValueError(f"each of the {rules.seats} seats wants a player or a person")
+    if host is not None and host not in people:
+        raise ValueError(f"the host must sit where a person sits, not on seat {host}")
+    seat_players([substitute], 1, rules)
     session = Session(rules, players_of(names, rules), seed=secrets.randbits(63) if seed is None else seed)
-    return LiveTable(session, {seat: Person(name) for seat, name in people.items()}, adviser(hints, rules))
+    sitting = {seat: Person(name) for seat, name in people.items()}
+    return LiveTable(session, sitting, adviser(hints, rules), host=host, substitute=substitute)
 
 
 def players_of(names: Sequence[str | None], rules: Rules) -> list[Seated | None]:
@@ -375,6 +482,15 @@ def _people(state: dict[str, Any]) -> dict[int, Person]:
     return people
 
 
+def _undo_from(told: Any, table: LiveTable) -> Undo | None:
+    """Parse a request to take back a decision; None for one that nobody can answer any more."""
+    if told is None:
+        return None
+    seat, *agreed = told
+    is_open = seat in table.people and table.may_take_back(seat) and {*agreed} < {*table.others(seat)}
+    return Undo(seat, {*agreed}) if is_open else None
+
+
 def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = lambda variant, names: None) -> LiveTable:
     """The table that `to_json` described: the same cards, decisions and people.
 
@@ -395,19 +511,23 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
             raise ValueError("its speed and its time must be numbers")
         if not SPEEDS[0] <= speed <= SPEEDS[1] or not math.isfinite(touched):
             raise ValueError(f"its speed must be from {SPEEDS[0]} to {SPEEDS[1]}, and its time finite")
-        check(rules.variant.name, [*state["players"], state["hints"]])
+        host, substitute = state.get("host"), state.get("substitute", SUBSTITUTE)
+        if not isinstance(substitute, str) or (host is not None and (type(host) is not int or host not in range(rules.seats))):
+            raise ValueError("its host must be a seat, and its substitute a player")
+        check(rules.variant.name, [*state["players"], state["hints"], substitute])
         players = players_of(state["players"], rules)
         day, hand_size = state.get("day", ""), state.get("hand_size")
         if not isinstance(day, str) or (day and not DAY.fullmatch(day)):
             raise ValueError("its day must be a date")
         session = Session(rules, players, seed=state["seed"], episode="deal" if day else "match", deal_size=hand_size)
-        table = LiveTable(session, people, adviser(state["hints"], rules), speed)
+        table = LiveTable(session, people, adviser(state["hints"], rules), speed, host=host, substitute=substitute)
         table.day, table.practice = day, state.get("practice") is True
         for number, actions in enumerate(state["deals"]):
             if number:
                 table.next_deal()
             for action in actions:
                 table.take(action)
+        table.undo = _undo_from(state.get("undo"), table)
         table.touched = float(touched)
         if state.get("ended") is True:
             session.end()

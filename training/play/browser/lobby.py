@@ -280,9 +280,10 @@ class Lobby:
             rules = make_rules(variant, request.seats, {name: parse_value(text) for name, text in request.options.items()})
         except RulesError as error:
             raise WrongOptionError(str(error), [*request.options]) from error
-        self.check(variant.name, [*request.players, request.hints])
+        self.check(variant.name, [*request.players, request.hints, request.substitute])
         players = [name and fit(name, rules) for name in request.players]
-        return new_table(rules, players, request.people, fit(request.hints, rules))
+        hints, substitute = fit(request.hints, rules), fit(request.substitute, rules)
+        return new_table(rules, players, request.people, hints, host=request.host, substitute=substitute)
 
 
 def rules_page(rules: Rules) -> list[str]:

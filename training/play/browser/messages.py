@@ -10,7 +10,7 @@ from typing import Any
 from noms_env._json import parse_json
 from noms_env.core.messages import clean_name
 
-from .live import SPEEDS, RefusedError
+from .live import SPEEDS, SUBSTITUTE, RefusedError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 """Hosts of this machine."""
@@ -19,6 +19,8 @@ MOST_TEXT = 200
 MOST_NAME = 40
 """Letters of a person's name."""
 MOST_OPTIONS, MOST_SEATS = 64, 16
+MOST_NUMBER = 1 << 16
+"""More than a match has deals, and a deal decisions."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Limits:
         film_deals: deals of a replayed file.
         analysis_seconds: seconds between two analyses at a table.
         film_seconds: seconds between two films of a deal at a table, and between two downloads of its records.
+        undo_seconds: seconds between two requests at a table to take back a decision, where others have to agree.
         pace: minimum seconds before a player's decision, so that thinking time is not visible.
         thought_seconds: seconds for a player's decision, compiling included; after that it has failed.
         queued_bytes: bytes queued for a browser; a slow client with more is disconnected.
@@ -49,6 +52,7 @@ class Limits:
     film_deals: int = 30
     analysis_seconds: float = 10
     film_seconds: float = 1
+    undo_seconds: float = 10
     pace: float = 0.2
     thought_seconds: float = 120
     queued_bytes: int = 2_000_000
@@ -98,6 +102,19 @@ def _seat(value: Any) -> int:
     return value
 
 
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < MOST_NUMBER:
+        raise RefusedError(f"a number from 0 to {MOST_NUMBER - 1} was expected")
+    return value
+
+
+def _name(value: Any) -> str:
+    name = clean_name(_text(value, MOST_NAME))
+    if not name:
+        raise RefusedError(f"a name of 1 to {MOST_NAME} letters was expected")
+    return name
+
+
 def _speed(value: Any) -> float:
     if type(value) not in (int, float) or not SPEEDS[0] <= value <= SPEEDS[1]:
         raise RefusedError(f"the speed must be from {SPEEDS[0]} to {SPEEDS[1]} seconds")
@@ -123,6 +140,10 @@ FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "sit": {},
     "end": {},
     "compare": {},
+    "name": {"name": _name},
+    "begin": {},
+    "answer": {"seat": _seat, "moment": _text, "agrees": _flag},
+    "moment": {"deal": _number, "decision": _number},
 }
 """What may be asked for on a socket, and what else such a message holds."""
 
@@ -185,8 +206,10 @@ class TableRequest:
         seats: their number.
         options: as text, by name; `noms_training.options.parse_value` reads them.
         players: names of players, seat by seat; None where a person sits.
-        people: names of people, by seat.
+        people: names of people, by seat; empty for guests who give theirs when they come.
         hints: name of the player that gives hints.
+        host: seat of whoever opens the table; None if they have no seat.
+        substitute: name of the player that takes the seat of a person who is not there.
     """
 
     variant: str
@@ -195,6 +218,8 @@ class TableRequest:
     players: tuple[str | None, ...]
     people: Mapping[int, str]
     hints: str
+    host: int | None
+    substitute: str
 
 
 def parse_request(text: str) -> TableRequest:
@@ -207,6 +232,7 @@ def parse_request(text: str) -> TableRequest:
     options, players, people = request.get("options", {}), request.get("players"), request.get("people", {})
     if not isinstance(options, dict) or not isinstance(people, dict) or not isinstance(players, list):
         raise RefusedError("a table wants options, players and people")
+    host = request.get("host")
     fits = len(players) <= MOST_SEATS and len(people) <= MOST_SEATS and len(options) <= MOST_OPTIONS
     if not fits or not all(seat.isascii() and seat.isdigit() and len(seat) < 3 for seat in people):
         raise RefusedError("a table wants a player or a person for each seat")
@@ -215,6 +241,8 @@ def parse_request(text: str) -> TableRequest:
         _seat(request.get("seats")),
         {_text(name): _text(value) for name, value in options.items()},
         tuple(None if name is None else _text(name) for name in players),
-        {int(seat): clean_name(_text(name, MOST_NAME)) or f"Seat {int(seat)}" for seat, name in people.items()},
+        {int(seat): clean_name(_text(name, MOST_NAME)) for seat, name in people.items()},
         _text(request.get("hints")),
+        None if host is None else _seat(host),
+        _text(request.get("substitute", SUBSTITUTE)),
     )

@@ -7,7 +7,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,10 @@ from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
 from .looker import Looker, encoded
 from .messages import Limits
+from .moment import moment_data
 
+IN_THE_LOBBY = ("name", "begin", "replace", "speed", "sit")
+"""What people may ask for before the first deal begins."""
 GOING_ON = ("next", "speed", "replace")
 """What anybody may ask for at a table of players alone."""
 
@@ -53,6 +56,7 @@ class Room:
         async with self.lock:
             seat = self.table.claim(invitation, key)
             await self._done()
+        self._wake()
         return seat
 
     async def enter(self, looker: Looker) -> None:
@@ -94,9 +98,16 @@ class Room:
             if message["do"] == "records":
                 looker.tell({"is": "records", "text": self._records(looker.seat)})
                 return
+            if message["do"] == "moment":
+                session = self.table.session
+                told = moment_data(session, message["deal"], message["decision"], is_open=session.is_over)
+                looker.tell({"is": "moment", **told})
+                return
             goes_on = not self.table.people and message["do"] in GOING_ON
             if looker.seat is None and not goes_on:
                 raise RefusedError("you are a spectator")
+            if self.table.waits and message["do"] not in IN_THE_LOBBY:
+                raise RefusedError("the first deal waits until everybody has come")
             if message["do"] == "film":
                 self._start_film(looker, message["analyse"])
                 return
@@ -105,6 +116,8 @@ class Room:
                 return
             if message["do"] != "hint":
                 await self._done(self._change, looker.seat, message)
+                if message["do"] == "answer" and looker.seat != message["seat"] and not message["agrees"]:
+                    self._refuse_all(f"{self.table.names[looker.seat or 0]} does not agree", {message["seat"]})
         if message["do"] == "hint" and looker.seat is not None:
             await self._hint(looker, looker.seat)
         self._wake()
@@ -117,11 +130,23 @@ class Room:
             case "speed", _:
                 table.speed = message["seconds"]
             case "replace", _:
+                if table.waits and not self._leads(seat):
+                    raise RefusedError("only the host can do that")
                 self._replace(message["seat"], message["player"])
             case "act", int():
                 table.act(seat, message["word"], message["moment"])
             case "back", int():
+                if table.others(seat) and table.may_take_back(seat):
+                    self._wait_for("request to take back", self.limits.undo_seconds)
                 table.take_back(seat)
+            case "answer", int():
+                table.answer(seat, message["seat"], message["moment"], message["agrees"])
+            case "name", int():
+                table.people[seat].name = message["name"]
+            case "begin", int():
+                if not self._leads(seat):
+                    raise RefusedError("only the host can do that")
+                table.begin(self._player(table.substitute))
             case "sit", int():
                 table.sit(seat)
             case "end", int():
@@ -134,12 +159,18 @@ class Room:
         if not has_failed and any(looker.seat == seat for looker in self.lookers):
             raise RefusedError("whoever sits there is here")
         self.lobby.check(self.table.rules.variant.name, [name])
-        at_table = {player.name: player for player in self.table.session.players if player is not None}
-        self.table.replace(seat, at_table.get(name) or self._new_player(name), has_failed=has_failed)
+        self.table.replace(seat, self._player(name), has_failed=has_failed)
 
-    def _new_player(self, name: str) -> Seated:
+    def _leads(self, seat: int | None) -> bool:
+        """Whether a person may begin the first deal: the host, or whoever sits while there is no host here."""
+        host = self.table.host
+        return seat is not None and (host in (None, seat) or all(looker.seat != host for looker in self.lookers))
+
+    def _player(self, name: str) -> Seated:
+        """A player for a seat: the same object where it sits at the table already."""
+        at_table = {player.name: player for player in self.table.session.players if player is not None}
         try:
-            return seat_players([name], 1, self.table.rules)[0]
+            return at_table.get(name) or seat_players([name], 1, self.table.rules)[0]
         except ValueError as error:
             raise RefusedError(str(error)) from error
 
@@ -192,10 +223,11 @@ class Room:
         if error is not None:
             self._refuse_all(f"the table is not saved: {error.strerror or error}")
 
-    def _refuse_all(self, text: str) -> None:
-        """Show a sentence in every browser."""
+    def _refuse_all(self, text: str, seats: Container[int | None] | None = None) -> None:
+        """Show a sentence in every browser, or in those of some seats."""
         for looker in self.lookers:
-            looker.tell({"is": "refused", "text": text})
+            if seats is None or looker.seat in seats:
+                looker.tell({"is": "refused", "text": text})
 
     def _tell_all(self) -> None:
         """Send every browser the changes in its seat's view."""
@@ -206,7 +238,14 @@ class Room:
         here = {looker.seat for looker in self.lookers}
         views = {seat: table.view(seat) for seat in here}
         people = [
-            {"seat": seat, "name": person.name, "here": seat in here, "sits": person.sits, "invited": not person.key}
+            {
+                "seat": seat,
+                "name": person.name,
+                "here": seat in here,
+                "sits": person.sits,
+                "invited": not person.key,
+                "host": seat == table.host,
+            }
             for seat, person in table.people.items()
         ]
         variant = table.rules.variant.name
@@ -225,12 +264,33 @@ class Room:
             "hints": None if table.is_first_try else self.lobby.level_of(variant, table.hints.name),
             "practice": table.practice,
             "day": table.day,
+            "waits": table.waits,
+            "substitute": {"name": table.substitute, "level": self.lobby.level_of(variant, table.substitute)},
+            "watching": sum(looker.seat is None for looker in self.lookers),
+            "undo": self._tell_undo(),
         }
         for looker in self.lookers:
-            told = {**known, "yours": looker.seat, "view": views[looker.seat], "back": table.may_take_back(looker.seat)}
+            seat = looker.seat
+            own = {"back": table.may_take_back(seat), "others": table.others(seat), "leads": self._leads(seat)}
+            told = {**known, **own, "yours": seat, "view": views[seat]}
             fresh = {name: value for name, value in told.items() if name not in looker.knows or looker.knows[name] != value}
             looker.knows = told
             looker.tell({"is": "table", **fresh, "moment": table.moment})
+
+    def _tell_undo(self) -> dict[str, Any] | None:
+        """The request to take back a decision: who asks, how many later ones it undoes, and who has not agreed yet."""
+        undo = self.table.undo
+        if undo is None:
+            return None
+        missing = [seat for seat in self.table.others(undo.seat) if seat not in undo.agreed]
+        return {"seat": undo.seat, "later": self.table.later_decisions(undo.seat), "missing": missing}
+
+    @property
+    def _players_act(self) -> bool:
+        """Whether a player is to act, somebody looks, and nobody is waited for."""
+        table, session = self.table, self.table.session
+        stands = table.waits or table.undo is not None
+        return bool(self.lookers) and not stands and not session.table.is_scored and not session.is_persons_turn
 
     def _wake(self) -> None:
         """Let the players act, if they do not already."""
@@ -252,9 +312,9 @@ class Room:
         neither the server's response times nor the time of the action tells whether the player had a choice.
         """
         session = self.table.session
-        while self.lookers and not session.table.is_scored and not session.is_persons_turn:
+        while self._players_act:
             async with self.lock:
-                if session.table.is_scored or session.is_persons_turn:
+                if not self._players_act:
                     return
                 began, pause = time.monotonic(), max(self.table.speed, self.limits.pace)
                 acting, before, asked = session.acting, session.table.get_state(), session.copy()
@@ -265,7 +325,7 @@ class Room:
                 choice = error
             await asyncio.sleep(rest_of_pause(pause, time.monotonic() - began))
             async with self.lock:
-                if self.lookers and self._still_acts(acting, before):  # otherwise it chooses again
+                if self._players_act and self._still_acts(acting, before):  # otherwise it chooses again
                     try:
                         if isinstance(choice, Exception):
                             raise choice

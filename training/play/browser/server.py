@@ -39,8 +39,8 @@ SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """A socket that has not said by then to which table it belongs is closed."""
 MODULES = (
-    *("archive", "choices", "connection", "film", "gallery", "head", "icons", "layout", "lesson", "main", "panel"),
-    *("pictures", "results", "sound", "start"),
+    *("archive", "choices", "connection", "film", "gallery", "head", "icons", "layout", "lesson", "links", "lobby", "main"),
+    *("moment", "panel", "pictures", "results", "sound", "start", "undo"),
 )
 """Of the page, which draws itself; `vendor` has what it is written with."""
 FILES = {

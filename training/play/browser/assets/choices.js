@@ -98,7 +98,7 @@ export function Result({ table, lay }) {
       <table><thead><tr><th scope="col">Player</th><th scope="col">Tricks</th><th scope="col" class="number">Deal</th><th scope="col" class="number">Total</th></tr></thead>
         <tbody>${view.places.map((place) => html`<${OutcomeRow} table=${table} place=${place} />`)}</tbody></table>
       ${view.stock.length > 0 && html`<p class="stock"><span class="label">Undealt</span> ${view.stock.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</p>`}
-      <div class="actions" hidden=${table.lesson}>
+      ${!table.still && html`<div class="actions" hidden=${table.lesson}>
         ${!table.over && leads && html`<button type="button" id="deal-next" class="primary" onClick=${() => send({ do: "next" })}>Next deal</button>`}
         ${!table.over && table.yours !== null && table.people.length === 1 && html`<button type="button" id="end-match" onClick=${() => send({ do: "end" })}>End the match</button>`}
         ${table.over && leads && html`<a id="again" class="button primary" href="/">Another game</a>`}
@@ -106,7 +106,7 @@ export function Result({ table, lay }) {
           <button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", analyse: true })}>${waits === "judge" ? html`<span class="spinner"></span> Looking for mistakes` : "Analyse"}</button>
           <button type="button" id="watch" disabled=${waits !== ""} onClick=${() => ask("watch", { do: "film", analyse: false })}>Replay</button>`}
         ${table.over && html`<button type="button" id="records" onClick=${() => (table.records ? saveRecords(table.records) : ask("records", { do: "records" }))}>Save the records</button>`}
-      </div>
+      </div>`}
     </section>
   </div>`;
 }

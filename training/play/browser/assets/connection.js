@@ -1,7 +1,7 @@
 /* Requests to the server, and the socket of a table. */
 
 import { noteLost, noteTable } from "./archive.js";
-import { kept, store, update, updateTable } from "./store.js";
+import { kept, keptObject, store, update, updateTable } from "./store.js";
 import { heard } from "./sound.js";
 
 const address = new URLSearchParams(location.hash.slice(1));
@@ -44,10 +44,11 @@ let sweeping = 0;
 
 /** Open the table of the address. */
 export async function openTable() {
-  const key = await ownKey();
+  const wanted = address.get("key") ? null : address.get("moment"); // who has a link to a moment is a spectator
+  const key = wanted ? null : await ownKey();
   const name = address.get("table");
-  const invitations = JSON.parse(kept(`noms-invitations-${name}`) || "{}");
-  update({ page: "table", table: { name, key, invitations, moment: "", view: null, hint: null, why: "", swept: "", lost: false, elsewhere: "", rules: [], asks: "" } });
+  const invitations = keptObject(`noms-invitations-${name}`) || {};
+  update({ page: "table", table: { name, key, invitations, wanted, past: null, moment: "", view: null, hint: null, why: "", swept: "", lost: false, elsewhere: "", rules: [], asks: "" } });
   connect();
 }
 
@@ -59,6 +60,7 @@ export function connect() {
     wait = 500;
     updateTable({ lost: false, swept: null, asks: "" });
     send({ do: "hello", table: store.table.name, key: store.table.key || null, token: token || null });
+    if (store.table.wanted) seek();
   });
   socket.addEventListener("message", (event) => told(JSON.parse(event.data)));
   socket.addEventListener("close", () => {
@@ -71,6 +73,18 @@ export function connect() {
 
 export function send(message) {
   if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+let seeking = 0;
+
+/** Ask for the moment that is wanted, at most as often as the server allows. */
+export function seek() {
+  if (seeking) return;
+  seeking = setTimeout(() => {
+    seeking = 0;
+    const [deal, decision] = store.table.wanted.split(".").map(Number);
+    send({ do: "moment", deal, decision });
+  }, 60);
 }
 
 /** Take an action; one that comes late does nothing. In a lesson it goes to the lesson. */
@@ -89,7 +103,8 @@ function told(message) {
     rules: () => updateTable({ rules: message.lines }),
     refused: () => {
       update({ notice: capital(message.text) });
-      updateTable({ asks: "" });
+      const { past } = store.table;
+      updateTable({ asks: "", ...(past ? { wanted: `${past.deal}.${past.decision}` } : {}) });
     },
     elsewhere: () => updateTable({ elsewhere: message.text }),
     records: () => {
@@ -102,6 +117,7 @@ function told(message) {
       updateTable({ compared: { own: message.own, strong: message.strong } });
       noteTable(store.table);
     },
+    moment: () => `${message.deal}.${message.decision}` === store.table.wanted && updateTable({ past: message }),
     hint: () => {
       updateTable({ asks: "", ...(message.moment === store.table.moment ? { hint: message } : {}) });
       update({ open: [...store.open.filter((one) => one !== "hint"), "hint"] });
@@ -140,6 +156,6 @@ function shown(fresh) {
     clearTimeout(sweeping);
     sweeping = setTimeout(() => updateTable({ swept: trick }), 1100);
   }
-  document.title = view.turn !== null && view.turn === table.yours ? "Your turn · Noms" : `${view.title} · Noms`;
+  document.title = table.waits ? `Waiting for players · ${view.title}` : view.turn !== null && view.turn === table.yours ? "Your turn · Noms" : `${view.title} · Noms`;
 }
 

@@ -5,6 +5,8 @@ import { DECKS } from "./decks.js";
 import { TopBar } from "./head.js";
 import { Level } from "./icons.js";
 import { layout } from "./layout.js";
+import { Lobby } from "./lobby.js";
+import { stillTable } from "./moment.js";
 import { html, start, store, update } from "./store.js";
 import { Laid } from "./table.js";
 import { TablePage } from "./table_page.js";
@@ -31,11 +33,17 @@ const Controls = () => html`<section><h2>Controls</h2><p class="row">
   ${["declarer", "partner", "winner", "sniped", "exposed"].map((role) => html`<span class=${`tag ${role}`}>${role}</span> `)}<span class="call">Most</span> <span class="coin">D</span></p>
   <p class="notice">What went wrong.</p><p class="notice waiting"><span class="spinner"></span> What is waited for.</p></section>`;
 
+function Shown({ table }) {
+  if (table.waits) return html`<${Lobby} table=${table} />`;
+  const drawn = table.past ? stillTable(table) : table;
+  return html`<div class="stage" style=${{ width: `${SIZE.width}px`, height: `${SIZE.height}px` }}><${Laid} table=${drawn} lay=${layout(drawn.view, SIZE)} /></div>`;
+}
+
 function Gallery() {
   if (store.page === "table") return html`<${TablePage} />`;
   return html`<${TopBar} title="Every component in every state" /><main class="gallery"><${Controls} />
     ${(store.states || []).map((state) => html`<section key=${state.name}><h2><a href=${`#${state.name}`}>${state.name}</a></h2>
-      <div class="stage" style=${{ width: `${SIZE.width}px`, height: `${SIZE.height}px` }}><${Laid} table=${told(state.table)} lay=${layout(state.table.view, SIZE)} /></div></section>`)}</main>`;
+      <${Shown} table=${told(state.table)} /></section>`)}</main>`;
 }
 
 globalThis.noms = store;

@@ -1,15 +1,16 @@
 /* Beside the table: the score, the bids, the tricks, a hint, who sits here, the rules. */
 
-import { connect, link, send } from "./connection.js";
+import { send } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { html, store, update } from "./store.js";
 import { CardWord } from "./head.js";
-import { Icon } from "./icons.js";
+import { CopyLink, guestLink, momentLink, watchLink } from "./links.js";
+import { Elsewhere } from "./lobby.js";
 import { hintText } from "./choices.js";
 import { auction, nameOf, points, signed } from "./words.js";
 
 /** A part that can be folded. */
-function Part({ name, title, children, cls = "" }) {
+export function Part({ name, title, children, cls = "" }) {
   const open = store.open.includes(name);
   return html`<section class=${`part ${cls}`} id=${`part-${name}`}>
     <h2><button type="button" aria-expanded=${open} aria-controls=${`in-${name}`} onClick=${() => update({ open: open ? store.open.filter((one) => one !== name) : [...store.open, name] })}>${title}</button></h2>
@@ -31,7 +32,7 @@ function Score({ table }) {
     </table></div>`;
 }
 
-function Bids({ table }) {
+export function Bids({ table }) {
   const { order, rows } = auction(table.view);
   if (!rows.length) return html`<p class="faint">No bids yet.</p>`;
   return html`<div class="scroll"><table class=${`sheet bids ${isUpright(table) ? "upright" : ""}`}>
@@ -40,7 +41,7 @@ function Bids({ table }) {
   </table></div>`;
 }
 
-function Tricks({ table }) {
+export function Tricks({ table }) {
   const { view } = table;
   if (!view.tricks.length) return html`<p class="faint">No trick is complete yet.</p>`;
   return html`<ol class="tricks" reversed tabindex="0" aria-label="Tricks, the last one first">${[...view.tricks.keys()].reverse().map((number) => html`<li value=${number + 1}>
@@ -61,28 +62,24 @@ function Hint({ table }) {
     })}</ul>`;
 }
 
-function copied(event, text) {
-  const { currentTarget } = event;
-  navigator.clipboard?.writeText(text).then(() => (currentTarget.textContent = "Copied"));
-}
-
 function Person({ table, person }) {
   const mayReplace = table.yours !== null || !table.people.length;
   const invitation = table.yours !== person.seat && person.invited && table.invitations[person.seat];
-  const url = invitation && `${location.origin}/#${link(table.name, { invitation })}`;
-  const medium = table.players[1] || table.players[0];
   const state = !person.sits ? "a player has the seat" : person.here ? "here" : person.invited ? "invited" : "away";
-  return html`<li><b>${person.name}</b> <span class="faint">${state}</span>
-    ${url && html`<div class="row"><input readonly value=${url} aria-label=${`Link for ${person.name}`} onFocus=${(event) => event.target.select()} /><button type="button" onClick=${(event) => copied(event, url)}>Copy</button></div>`}
-    ${table.yours === person.seat && !person.sits && html`<button type="button" onClick=${() => send({ do: "sit" })}>Take my seat back</button>`}
-    ${mayReplace && person.sits && !person.here && html`<button type="button" onClick=${() => send({ do: "replace", seat: person.seat, player: medium.name })}>Let a player take the seat</button>`}
+  const name = person.name || `Guest ${person.seat + 1}`;
+  return html`<li><b>${name}</b> <span class="faint">${state}</span>
+    ${invitation && html`<${CopyLink} url=${guestLink(table, invitation)} label=${`Link for ${name}`} />`}
+    ${table.yours === person.seat && person.name && !person.sits && html`<button type="button" onClick=${() => send({ do: "sit" })}>Take my seat back</button>`}
+    ${mayReplace && person.sits && !person.here && html`<button type="button" onClick=${() => send({ do: "replace", seat: person.seat, player: table.substitute.name })}>Let a player take the seat</button>`}
   </li>`;
 }
 
 function People({ table }) {
-  const watch = `${location.origin}/#${link(table.name, {})}`;
   return html`<ul class="people" id="people">${table.people.map((person) => html`<${Person} table=${table} person=${person} />`)}</ul>
-    <p>Whoever has this link may watch: <button type="button" class="link" onClick=${(event) => copied(event, watch)}><${Icon} name="copy" /> Copy the link</button></p>`;
+    <p class="faint">Who has this link may watch, and sees no hand${table.watching ? ` (${table.watching} now)` : ""}:</p>
+    <${CopyLink} url=${watchLink(table)} label="Link to watch" />
+    <p class="faint">This one leads to this moment of the deal, and to no seat:</p>
+    <${CopyLink} url=${momentLink(table.name, table.moment)} label="Link to this moment" />`;
 }
 
 /** A player that has failed, and who may take its seat. */
@@ -103,7 +100,7 @@ export function Panel({ table }) {
   const { view } = table;
   const hasBids = view.places.some((place) => place.calls.length) || view.phase === "call";
   return html`<aside class="panel" aria-label="Beside the table">
-    ${table.elsewhere && html`<div class="part failed"><p>${table.elsewhere}</p><button type="button" id="rejoin" class="primary" onClick=${connect}>Play in this window</button></div>`}
+    <${Elsewhere} table=${table} />
     <${Failed} table=${table} />
     ${table.hint && html`<${Part} name="hint" title="Hint"><${Hint} table=${table} /></${Part}>`}
     <${Part} name="score" title="Score"><${Score} table=${table} /></${Part}>

@@ -36,18 +36,17 @@ function usualSetup(game, seats = game.usual) {
 async function open({ game, places, options, hints }) {
   update({ busy: game.name, errors: {}, notice: "" });
   try {
+    const mine = places.indexOf("-me");
     if (places.filter((who) => who === "-me").length > 1) throw Object.assign(new Error("You can have one seat."), { field: "places" });
     const people = {};
-    let guests = 0;
     places.forEach((who, seat) => {
       if (who === "-me") people[seat] = store.chosen.name.trim() || "You";
-      if (who === "-person") people[seat] = `Guest ${(guests += 1)}`;
+      if (who === "-person") people[seat] = ""; // guests give their names themselves
     });
-    const wish = { variant: game.name, seats: places.length, options, players: places.map((who) => (who.startsWith("-") ? null : who)), people, hints };
+    const wish = { variant: game.name, seats: places.length, options, players: places.map((who) => (who.startsWith("-") ? null : who)), people, hints, host: mine < 0 ? null : mine, substitute: game.levels[store.chosen.level] };
     const opened = await asked("/api/tables", JSON.stringify(wish));
-    kept(`noms-invitations-${opened.table}`, JSON.stringify(opened.invitations));
+    if (places.includes("-person")) kept(`noms-invitations-${opened.table}`, JSON.stringify(opened.invitations), true);
     kept("noms-last", JSON.stringify({ ...store.chosen, game: game.name, places, options, hints }), true);
-    const mine = places.indexOf("-me");
     location.hash = link(opened.table, mine < 0 ? {} : { invitation: opened.invitations[mine] });
   } catch (error) {
     const field = store.setup && error.field ? error.field : "";
@@ -180,6 +179,7 @@ function Setup() {
       <fieldset class="who" id="field-places"><legend>Who sits where</legend>
         ${places.map((who, seat) => html`<label><span>Seat ${seat + 1}</span><select data-seat=${seat} aria-label=${`Seat ${seat + 1}`} onChange=${(event) => setUp({ places: places.map((one, place) => (place === seat ? event.target.value : one)) })}>
           ${words.map(([value, said]) => html`<option value=${value} selected=${value === who}>${said}</option>`)}</select></label>`)}
+        ${places.includes("-person") && html`<p class="faint">The deal waits for your guests. You get a link for each of them.</p>`}
         ${errors.places && html`<p class="error" role="alert">${errors.places}</p>`}
       </fieldset>
       <label class="field"><span>Hints by</span><select id="hints" onChange=${(event) => setUp({ hints: event.target.value })}>${game.players.map((player) => html`<option value=${player.name} selected=${player.name === setup.hints}>${capital(player.said)}</option>`)}</select></label>

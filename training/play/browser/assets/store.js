@@ -25,6 +25,7 @@ export const store = {
   takes: null, // what takes an action instead of the server
   results: null, // the games of this browser, where they are shown
   size: null, // of the table, in pixels
+  copied: "", // the link that was copied just now
   open: matchMedia("(min-width: 861px)").matches ? ["score", "bids", "tricks"] : ["score"], // parts beside the table
 };
 

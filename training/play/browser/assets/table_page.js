@@ -1,9 +1,12 @@
 /* The page of a table: the top bar, what is known of the deal, the table, and what is beside it. */
 
 import { dayText, dealText, Facts, TopBar } from "./head.js";
+import { Late, Lobby } from "./lobby.js";
+import { MomentPage } from "./moment.js";
 import { Panel } from "./panel.js";
 import { html, store, update } from "./store.js";
 import { Stage } from "./table.js";
+import { count } from "./words.js";
 
 const leave = (event) => {
   event.preventDefault();
@@ -12,13 +15,16 @@ const leave = (event) => {
 
 export function TablePage() {
   const { table, notice } = store;
-  if (!table.view) return html`<main class="waits"><h1 class="unseen">Noms</h1>${notice ? html`<p id="notice" class="notice" role="alert">${notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span> The table opens</p>`}</main>`;
+  if (table.wanted && table.past) return html`<${MomentPage} back=${leave} />`;
+  if (!table.view || (table.wanted && !notice)) return html`<main class="waits"><h1 class="unseen">Noms</h1>${notice ? html`<p id="notice" class="notice" role="alert">${notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span> The table opens</p>`}</main>`;
+  if (table.waits) return html`<div><${TopBar} title=${table.view.title} facts=${count(table.names.length, "seat")} back=${leave} /><${Lobby} table=${table} /></div>`;
   return html`<div class="table-page">
     <${TopBar} title=${table.view.title} facts=${table.day ? dayText(table) : dealText(table.view)} back=${leave} />
     <main class="play-area" id="play-panel">
       <div class="board">
         <${Facts} table=${table} />
         ${notice && html`<p id="notice" class="notice" role="alert">${notice} <button type="button" class="link" onClick=${() => update({ notice: "" })}>OK</button></p>`}
+        <${Late} table=${table} />
         <${Stage} table=${table} />
       </div>
       <${Panel} table=${table} />

@@ -1,0 +1,77 @@
+/* A moment of a deal for who has a link to it: the table as it was, and steps to the moments before and after it. */
+
+import { link, seek, trickName } from "./connection.js";
+import { dealText, Facts, TopBar } from "./head.js";
+import { html, store, updateTable } from "./store.js";
+import { IconButton } from "./icons.js";
+import { CopyLink, momentLink, watchLink } from "./links.js";
+import { Bids, Part, Tricks } from "./panel.js";
+import { Stage } from "./table.js";
+
+/** Go to another moment of the deal, or to the beginning of another deal. */
+function go(decision, deal = store.table.past.deal) {
+  const { name, past } = store.table;
+  const wanted = Math.max(0, Math.min(past.decisions, decision));
+  const moment = `${deal}.${wanted}`;
+  if (moment === store.table.wanted) return;
+  updateTable({ wanted: moment });
+  seek();
+  history.replaceState(null, "", `#${link(name, { moment })}`);
+}
+
+const step = (by) => go(Number(store.table.wanted.split(".")[1]) + by);
+
+/** What keys do at a moment. */
+export function momentPressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || !store.table.past) return;
+  const jobs = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => go(0), End: () => go(Infinity) };
+  if (!jobs[event.key]) return;
+  jobs[event.key]();
+  event.preventDefault();
+}
+
+/** A table that only shows a moment: nothing of it can be done. */
+export const stillTable = (table) => ({
+  ...table,
+  view: table.past.view, moment: table.wanted, yours: null, still: true, waits: false, back: false, undo: null, hint: null, why: "", lost: false,
+  swept: table.past.view.phase === null ? trickName(table.past.view) : "",
+});
+
+function Steps({ past }) {
+  const { decision, decisions } = past;
+  return html`<div class="steps" role="group" aria-label="Decisions of the deal">
+    <${IconButton} name="first" label="First decision" disabled=${decision === 0} onClick=${() => go(0)} />
+    <${IconButton} name="back" label="One decision back" id="step-back" disabled=${decision === 0} onClick=${() => step(-1)} />
+    <input type="range" min="0" max=${decisions} value=${decision} aria-label="Decision" onInput=${(event) => go(Number(event.target.value))} />
+    <span class="number">${decision} of ${decisions}</span>
+    <${IconButton} name="on" label="One decision on" id="step-on" disabled=${decision === decisions} onClick=${() => step(1)} />
+    <${IconButton} name="last" label="Last decision" disabled=${decision === decisions} onClick=${() => go(Infinity)} />
+  </div>`;
+}
+
+export function MomentPage({ back }) {
+  const { table, notice } = store;
+  const { past } = table;
+  const still = stillTable(table);
+  return html`<div class="table-page moment-page">
+    <${TopBar} title=${past.view.title} facts=${dealText(past.view)} back=${back} />
+    <main class="play-area" id="moment">
+      <div class="board">
+        <${Facts} table=${still} />
+        ${notice && html`<p id="notice" class="notice" role="alert">${notice}</p>`}
+        <${Stage} table=${still} />
+        <${Steps} past=${past} />
+      </div>
+      <aside class="panel" aria-label="Beside the table">
+        <section class="part shared"><h2>A moment of a deal</h2>
+          ${past.deals > 1 && html`<p><label>Deal <select id="past-deal" onChange=${(event) => go(0, Number(event.target.value))}>
+            ${Array.from({ length: past.deals }, (_, number) => html`<option value=${number + 1} selected=${number + 1 === past.deal}>${number + 1}</option>`)}</select></label></p>`}
+          <p>${past.all ? "All hands are shown: everybody knows them by now." : "It is shown as a spectator saw it, with all hands hidden."}</p>
+          <${CopyLink} url=${momentLink(table.name, `${past.deal}.${past.decision}`)} label="Link to this moment" />
+          <p><a class="button primary" href=${watchLink(table)}>Watch the table</a></p></section>
+        ${past.view.places.some((place) => place.calls.length) && html`<${Part} name="bids" title="Bids"><${Bids} table=${still} /></${Part}>`}
+        ${past.view.phase !== "call" && html`<${Part} name="tricks" title="Tricks"><${Tricks} table=${still} /></${Part}>`}
+      </aside>
+    </main>
+  </div>`;
+}

@@ -1,0 +1,23 @@
+/* A request to take back a decision, in the bar of the own seat: who asks, who has still to agree, and the answers. */
+
+import { send } from "./connection.js";
+import { html } from "./store.js";
+import { Icon } from "./icons.js";
+import { count, joined, nameOf } from "./words.js";
+
+/** The request in a sentence. */
+export function undoText(table) {
+  const { seat, later, missing } = table.undo;
+  const asks = `${nameOf(table, seat)} ${seat === table.yours ? "ask" : "asks"} to take back a decision${later ? ` and ${count(later, "later one")}` : ""}`;
+  return missing.includes(table.yours) ? asks : `${asks}; ${joined(missing.map((other) => table.people.find((person) => person.seat === other).name))} ${missing.length > 1 ? "have" : "has"} to agree`;
+}
+
+/** What the person of this page can answer. */
+export function UndoAnswers({ table }) {
+  const { seat, missing } = table.undo;
+  const answer = (agrees) => () => send({ do: "answer", seat, moment: table.moment, agrees });
+  return html`
+    ${missing.includes(table.yours) && html`<button type="button" id="agree" class="tool primary" title="Agree" onClick=${answer(true)}><${Icon} name="check" /><span>Agree</span></button>
+      <button type="button" id="refuse" class="tool" title="Do not agree" onClick=${answer(false)}><${Icon} name="close" /><span>No</span></button>`}
+    ${seat === table.yours && html`<button type="button" id="withdraw" class="tool" title="Withdraw" onClick=${answer(false)}><${Icon} name="close" /><span>Withdraw</span></button>`}`;
+}

@@ -1,0 +1,46 @@
+"""A moment of a deal for somebody who has a link to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noms_env.show.data import view_data
+from noms_env.show.view import look
+
+from ..session import Deal, Session
+from .live import RefusedError
+
+
+def moment_data(session: Session, number: int, decision: int, *, is_open: bool) -> dict[str, Any]:
+    """A moment of a deal, for JSON: as a spectator saw it, or with all hands if everybody knows them by now.
+
+    Args:
+        session: the deals.
+        number: of the deal, from 1.
+        decision: decisions taken before that moment.
+        is_open: whether all hands may be shown: the match is over.
+
+    Returns:
+        `deal`, `decision`, the numbers of `deals` and of `decisions` so far, whether `all` hands are open, and the `view`.
+
+    Raises:
+        RefusedError: there is no such moment.
+    """
+    if not 1 <= number <= len(session.deals) or decision > len(session.deals[number - 1].actions):
+        raise RefusedError("there is no such moment: the deal has not come so far, or decisions were taken back")
+    deal, table = session.deals[number - 1], session.table.copy()
+    table.set_state(deal.start)
+    for action in deal.actions[:decision]:
+        table.step(action)
+    shows_all = is_open or is_known(deal)
+    view = view_data(look(table, None, full=shows_all)) | {"legal": [], "choices": [], "barred": []}
+    counts = {"deals": len(session.deals), "decisions": len(deal.actions)}
+    return {"deal": number, "decision": decision, **counts, "all": shows_all, "view": view}
+
+
+def is_known(deal: Deal) -> bool:
+    """Whether everybody knows all hands of a deal: it is over, and all cards have been played.
+
+    A deal in which all passed is over with its hands unseen, and the next one may be dealt from the same cards.
+    """
+    return deal.scored is not None and not any(deal.scored.hands)
