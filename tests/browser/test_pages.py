@@ -162,14 +162,21 @@ def test_a_page_of_recorded_deals_opens_without_a_server(new_page: NewPage, film
 
 
 def test_a_file_of_records_is_shown_by_the_server(new_page: NewPage, address: str, tmp_path: Path) -> None:
-    write_records(tmp_path / "games.jsonl", islice(record_matches("noms", seed=2), 1))
+    write_records(tmp_path / "games.jsonl", islice(record_matches("up_down", seed=2), 2))
     page = new_page(address)
-    page.select_option("#thinker", "thumb")
+    page.check("#thinker")
     page.set_input_files("#file", tmp_path / "games.jsonl")
-    page.wait_for_selector("#replay:not([hidden])")
+    page.wait_for_selector(".analysis-page")
+    assert page.locator(".thoughts li").count() > 1
+    page.select_option("#deal", "1")
+    page.select_option("#seat", "2")
+    assert page.inner_text(".own-bar .own-name").startswith("Seat 2")
     page.keyboard.press("End")
-    assert page.inner_text("#result-lines")
+    page.wait_for_selector("#result-headline")
+    assert page.query_selector("#graph") is None, "nothing was analysed"
     assert saved(page, "#gif")[:4] == b"GIF8"
+    page.click(".way-back")
+    page.wait_for_selector(".games")
 
 
 def saved(page: Any, button: str) -> bytes:
@@ -177,38 +184,6 @@ def saved(page: Any, button: str) -> bytes:
     with page.expect_download() as download:
         page.click(button)
     return Path(download.value.path()).read_bytes()
-
-
-def test_a_deal_that_is_over_is_replayed_analysed_and_saved_at_the_table(new_page: NewPage, address: str) -> None:
-    page = new_page(address)
-    sit_down(page, "up_down")
-    while wait_for_turn(page):
-        click(page)
-    page.wait_for_selector("#judge")
-    link = page.url
-    page.click("#judge")
-    page.wait_for_selector("#analysis:not([hidden]) li")
-    if page.query_selector("#losses button"):
-        worst = "replay.film.deals[0].losses[0].moment"
-        assert page.input_value("#slider") == str(page.evaluate(worst)), "it opens there"
-        page.keyboard.press("Home")
-        page.locator("#losses button").first.click()
-        assert page.input_value("#slider") == str(page.evaluate("replay.film.deals[0].losses[0].moment"))
-    assert saved(page, "#gif")[:4] == b"GIF8"
-    assert saved(page, "#png")[:4] == b"\x89PNG"
-    assert b"<svg" in saved(page, "#svg")
-    page.keyboard.press("End")
-    page.click("#return")
-    assert page.is_visible("#result-headline")
-    assert page.url == link
-    page.click("#watch")
-    page.wait_for_selector("#replay:not([hidden])")
-    assert page.is_hidden("#analysis")
-    assert page.is_hidden("#linked"), "the address is that of a seat, and secret"
-    page.click("#return")
-    page.keyboard.press("n")
-    until(page, "noms.table.moment.startsWith('2.')")
-    assert page.query_selector(".result") is None
 
 
 def test_a_game_is_played_with_one_click_and_an_error_stands_at_its_field(

@@ -193,7 +193,7 @@ def test_who_does_not_read_films_keeps_nobody_waiting_and_is_put_out(tmp_path: P
             hello(reads_nothing, told, 0)
             longest = 0.0
             for _ in range(200):
-                reads_nothing.send(json.dumps({"do": "film", "analyse": False}))
+                reads_nothing.send(json.dumps({"do": "film", "deal": 1, "analyse": False}))
                 time.sleep(0.05)
                 began = time.monotonic()
                 reads.send(json.dumps({"do": "speed", "seconds": rng.uniform(0, 5)}))
@@ -215,7 +215,7 @@ def test_films_at_a_table_have_a_rate(tmp_path: Path) -> None:
             table.take(table.session.table.legal_actions()[0])
         with connect(f"ws{address.removeprefix('http')}socket") as line:
             hello(line, told, 0)
-            for job, kind in (({"do": "film", "analyse": False}, "film"), ({"do": "records"}, "records")):
+            for job, kind in (({"do": "film", "deal": 1, "analyse": False}, "film"), ({"do": "records"}, "records")):
                 line.send(json.dumps(job))
                 until(line, kind)
                 line.send(json.dumps(job))

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import time
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ from starlette.testclient import TestClient, WebSocketTestSession
 
 from noms_env.record import check_records, record_matches
 from noms_training.play.browser.messages import Limits
-from tests.training.table_browsers import Browser, connected, opened, server
+from tests.training.table_browsers import FAST, Browser, connected, opened, server
 
 
 def over(client: TestClient, socket: WebSocketTestSession, **wanted: Any) -> tuple[Browser, dict[str, Any]]:
     """A person at a table whose first deal is over."""
     told = opened(client, **wanted)
     browser = Browser(socket, told["table"], told["keys"]["0"])
-    browser.send(do="film", analyse=True)
+    browser.send(do="film", deal=1, analyse=True)
     assert browser.until("refused")["text"] == "wait until the deal is over"
     browser.send(do="speed", seconds=0)
     browser.until("table")
@@ -30,8 +31,8 @@ def over(client: TestClient, socket: WebSocketTestSession, **wanted: Any) -> tup
 def test_a_deal_that_is_over_is_analysed_while_the_table_goes_on(tmp_path: Path) -> None:
     with server(tmp_path) as client, connected(client) as socket:
         browser, _ = over(client, socket, variant="up_down", seats=4)
-        browser.send(do="film", analyse=True)
-        browser.send(do="film", analyse=True)
+        browser.send(do="film", deal=1, analyse=True)
+        browser.send(do="film", deal=1, analyse=True)
         browser.send(do="next")
         kinds = [browser.next() for _ in range(3)]
         while not any(message["is"] == "film" for message in kinds):
@@ -40,23 +41,39 @@ def test_a_deal_that_is_over_is_analysed_while_the_table_goes_on(tmp_path: Path)
         assert browser.state["moment"].startswith("2.")
         (film,) = (message["film"] for message in kinds if message["is"] == "film")
         (deal,) = film["deals"]
-        assert list(deal["views"]) == ["0"], "the match goes on: a seat's own view"
-        assert all(deal["moments"][loss["moment"]]["seat"] == 0 for loss in deal["losses"])
-        assert [loss["points"] for loss in deal["losses"]] == sorted((loss["points"] for loss in deal["losses"]), reverse=True)
-        assert all(loss["error"] >= 0 for loss in deal["losses"])
+        assert {*deal["moments"][0]["views"]} == {"own"}, "the match goes on: a seat's own view"
+        judged = {number: moment for number, moment in enumerate(deal["moments"]) if "judged" in moment}
+        assert {moment["seat"] for moment in judged.values()} == {0}
+        losses = {number: moment["judged"]["points"] for number, moment in judged.items()}
+        assert deal["worst"] is None or losses[deal["worst"]] > 0
+        browser.send(do="film", deal=1, analyse=True)
+        assert browser.until("film")["film"] == film, "at once: it is remembered"
 
 
-def test_analyses_are_not_too_often_and_a_film_of_a_match_that_is_over_has_all_views(tmp_path: Path) -> None:
+def test_analyses_are_not_too_often(tmp_path: Path) -> None:
     with server(tmp_path, Limits(rate=1e9, analysis_seconds=1000)) as client, connected(client) as socket:
-        browser, _ = over(client, socket, variant="sniped_whist")
-        browser.send(do="film", analyse=True)
-        deal = browser.until("film")["film"]["deals"][0]
-        assert list(deal["views"]) == ["all", "0", "1", "2"]
-        assert "losses" in deal
-        browser.send(do="film", analyse=True)
+        browser, _ = over(client, socket, variant="down_up")
+        browser.send(do="film", deal=1, analyse=True)
+        browser.until("film")
+        browser.send(do="next")
+        browser.until("table")
+        browser.play_a_deal(random.Random(1))
+        browser.send(do="film", deal=2, analyse=True)
         assert re.search("the next analysis can be in [0-9]+ seconds", browser.until("refused")["text"])
-        browser.send(do="film", analyse=False)
-        assert "losses" not in browser.until("film")["film"]["deals"][0]
+
+
+def test_a_film_of_a_match_that_is_over_has_all_views(tmp_path: Path) -> None:
+    with server(tmp_path) as client, connected(client) as socket:
+        browser, _ = over(client, socket, variant="sniped_whist")
+        browser.send(do="film", deal=1, analyse=True)
+        deal = browser.until("film")["film"]["deals"][0]
+        assert {*deal["moments"][0]["views"]} == {"own", "all"}
+        assert {moment["seat"] for moment in deal["moments"] if "judged" in moment} == {0, 1, 2}
+        browser.send(do="film", deal=2, analyse=True)
+        assert browser.until("refused")["text"] == "wait until the deal is over"
+        time.sleep(FAST.film_seconds)
+        browser.send(do="film", deal=1, analyse=False)
+        assert not {"worst", "final"} & browser.until("film")["film"]["deals"][0].keys()
 
 
 def frames_of(gif: bytes) -> int:
@@ -64,35 +81,40 @@ def frames_of(gif: bytes) -> int:
         return int(image.n_frames)  # type: ignore[attr-defined]  # of a GIF
 
 
-def test_a_gif_shows_a_deal_from_a_file_or_the_one_that_is_over_at_a_table(tmp_path: Path) -> None:
+def test_a_picture_shows_a_deal_from_a_file_or_the_one_that_is_over_at_a_table(tmp_path: Path) -> None:
     record = next(record_matches("up_down", 4, seed=1))
     with server(tmp_path) as client, connected(client) as socket:
         body = json.dumps(record)
-        answer = client.post("/api/gif?deal=0&view=all&theme=dark", content=body)
+        answer = client.post("/api/picture?deal=0&view=all&theme=dark", content=body)
         assert answer.headers["content-type"] == "image/gif"
         assert frames_of(answer.content) <= len(record["steps"]) + 1
-        seen = client.post("/api/gif?deal=0&view=1&theme=dark", content=body)
+        seen = client.post("/api/picture?deal=0&view=1&theme=dark", content=body)
         assert frames_of(seen.content) > 1
         assert seen.content != answer.content
         for wrong, sentence in (("deal=1&view=all", "deals 0 to 0"), ("deal=0&view=4", "no such view"), ("", "deals 0 to 0")):
-            assert sentence in client.post(f"/api/gif?{wrong}", content=body).json()["error"]
+            assert sentence in client.post(f"/api/picture?{wrong}", content=body).json()["error"]
+        moment = client.post("/api/picture?deal=0&view=all&kind=svg&moment=3", content=body)
+        assert moment.headers["content-type"] == "image/svg+xml"
+        assert moment.content.startswith(b"<svg")
+        for wrong, sentence in (("kind=bmp", "gif, png, svg"), ("kind=svg&moment=999", "moment must be from 0")):
+            assert sentence in client.post(f"/api/picture?deal=0&view=all&{wrong}", content=body).json()["error"]
         told = opened(client, variant="up_down", seats=4)
         key = {"table": told["table"], "key": told["keys"]["0"]}
-        assert client.post("/api/table-gif", json={**key, "deal": 0}).json()["error"] == "wait until the deal is over"
-        assert "no seat" in client.post("/api/table-gif", json={**key, "deal": 0, "key": "x"}).json()["error"]
+        assert client.post("/api/table-picture", json={**key, "deal": 0}).json()["error"] == "wait until the deal is over"
+        assert "no seat" in client.post("/api/table-picture", json={**key, "deal": 0, "key": "x"}).json()["error"]
         for lacking in ({}, key, {**key, "deal": "0"}):
-            assert "a table, a key and the number" in client.post("/api/table-gif", json=lacking).json()["error"]
+            assert "a table, a key and the number" in client.post("/api/table-picture", json=lacking).json()["error"]
         browser, told = over(client, socket, variant="up_down", seats=4)
-        browser.send(do="film", analyse=False)
+        browser.send(do="film", deal=1, analyse=False)
         film = browser.until("film")["film"]
         assert (film["deal"], film["deals"][0]["title"]) == (0, "Deal 1")
         key = {"table": told["table"], "key": told["keys"]["0"], "deal": film["deal"]}
-        own, all_hands = (client.post(f"/api/table-gif?view={view}", json=key).content for view in ("0", "all"))
+        own, all_hands = (client.post(f"/api/table-picture?view={view}", json=key).content for view in ("0", "all"))
         assert frames_of(own) > 1
         assert own == all_hands, "the match goes on: a seat's own view"
         browser.send(do="next")
         browser.until("table")
-        assert client.post("/api/table-gif?view=0", json=key).content == own, "the deal of the film, not the present one"
+        assert client.post("/api/table-picture?view=0", json=key).content == own, "the deal of the film, not the present one"
 
 
 def test_records_are_given_when_the_match_is_over(tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def analyse(
     judge = judge_of(player, records[0])
     losses: list[list[Loss] | None] = []
     with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
-        for _, told in find_losses(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
-            losses.append(None if told is None else [loss for loss in told if seat in (None, loss.seat)])
+        for _, told in find_losses(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat), seat):
+            losses.append(told)
             advance(1)
     print_lines(all_lines(records, losses, most, seat))
     if html is not None:

@@ -36,7 +36,9 @@ class Loss:
     """What a decision lost, in points, with the standard error.
 
     `step` is the number of the decision in the deal, from 0. `taken` and `best` are words of actions; `best` has the best mean
-    in all worlds, and is the taken one where that has it.
+    in all worlds, and is the taken one where that has it. `expected` is the mean of the taken one in points above the mean of
+    the others', `spread` the standard deviation of the best one between worlds; the best one brings more than the taken one
+    in `better` of `worlds` worlds, and less in `worse`.
     """
 
     match: int
@@ -48,6 +50,11 @@ class Loss:
     best: str
     points: float
     error: float
+    expected: float = 0.0
+    spread: float = 0.0
+    better: int = 0
+    worse: int = 0
+    worlds: int = 0
 
     @property
     def is_sure(self) -> bool:
@@ -69,9 +76,16 @@ def loss_of(values: np.ndarray, taken: int) -> tuple[float, float]:
 
 
 def losses(
-    record: Record, player: SearchPlayer, worlds: int = USUAL_WORLDS, seed: int = 0, before: Table | None = None
+    record: Record,
+    player: SearchPlayer,
+    worlds: int = USUAL_WORLDS,
+    seed: int = 0,
+    before: Table | None = None,
+    seat: int | None = None,
 ) -> Iterator[Loss]:
     """The losses of the decisions of a deal at which there was a choice, in order; for `before` see `noms_env.record.replay`.
+
+    Only the decisions of `seat` are judged where it is given; their losses do not depend on that.
 
     Raises:
         ValueError: too few worlds, or a policy for another game.
@@ -89,17 +103,27 @@ def losses(
             continue
         taken = table.number(step["action"])
         tables = kernel_view(table.determinize(rng))
+        if seat not in (None, step["seat"]):
+            continue
         chances = player.policy.probabilities(observation, mask, temperature=1)
         tried, _, members = policy_candidates(tables, 0, chances)
         actions, place = with_taken(tried, members, taken)
         if len(actions) < 2:
             continue  # all that could be done comes to the same
         values = player.outcomes(tables, 0, drawn, actions, worlds)
-        points, error = loss_of(values, place)
         means = values.mean(axis=0)
         best = place if means[place] == means.max() else int(means.argmax())
-        words = (step["action"], table.word(int(actions[best])))
-        yield Loss(record["match"], record["deal"], number, step["seat"], step["phase"], *words, points, error)
+        gains = values[:, best] - values[:, place]
+        points, error = loss_of(values, place)
+        yield Loss(
+            *(record["match"], record["deal"], number, step["seat"], step["phase"]),
+            *(step["action"], table.word(int(actions[best])), points, error),
+            expected=float(means[place]),
+            spread=float(values[:, best].std()),
+            better=int((gains > 0).sum()),
+            worse=int((gains < 0).sum()),
+            worlds=worlds,
+        )
 
 
 def find_losses(
@@ -108,8 +132,11 @@ def find_losses(
     worlds: int = USUAL_WORLDS,
     seed: int = 0,
     wanted: Callable[[Record], bool] = lambda record: True,
+    seat: int | None = None,
 ) -> Iterator[tuple[Record, list[Loss] | None]]:
     """The losses of the deals that are `wanted`, in the order of play; the search remembers the deals before of the same match.
+
+    For `seat` see `losses`.
 
     Yields:
         A record and its losses; None for those of a deal that the search does not judge (`is_judged`).
@@ -123,7 +150,7 @@ def find_losses(
         if wanted(record):
             judge = with_memory(player, memory)
             judged = is_judged(record, before)
-            yield record, [*losses(record, search_of(judge), worlds, seed, before)] if judged else None
+            yield record, [*losses(record, search_of(judge), worlds, seed, before, seat)] if judged else None
 
 
 def is_judged(record: Record, before: Table | None = None) -> bool:

@@ -101,6 +101,7 @@ class Deal:
         actions: taken so far.
         finished: the record, once the deal is scored.
         scored: the scored table (`Table.row`).
+        kept: number of the first actions, which are never taken back.
         memories: players and their memories of the match after this deal, by `id`; holding the player keeps its `id` unique.
     """
 
@@ -109,6 +110,7 @@ class Deal:
         self.actions: list[int] = []
         self.finished: Record | None = None
         self.scored: np.record | None = None
+        self.kept = 0
         self.memories: dict[int, tuple[Player, np.ndarray | None]] = {}
         self._head = head_of(table)
         self._steps: list[Record] = []
@@ -127,8 +129,9 @@ class Deal:
             self.finished, self.scored = self.record(table), table.row.copy()
 
     def last_decision(self, seat: int) -> int | None:
-        """Number of a seat's last action in this deal, from 0; None if it has taken none."""
-        return next((place for place in reversed(range(len(self._steps))) if self._steps[place]["seat"] == seat), None)
+        """Number of a seat's last action in this deal that can be taken back, from 0; None if there is none."""
+        places = range(self.kept, len(self._steps))
+        return next((place for place in reversed(places) if self._steps[place]["seat"] == seat), None)
 
     def copy(self) -> Deal:
         """A copy of the deal. Both share the players' memories, until an action is taken back."""
@@ -141,7 +144,7 @@ class Deal:
         return {**self._head, "steps": list(self._steps), **result_of(table)}
 
     def go_back(self, table: Table, seat: int) -> bool:
-        """Put the table back before the last action of a seat; False if it has taken none."""
+        """Put the table back before the last action of a seat; False if there is none that can be taken back."""
         last = self.last_decision(seat)
         if last is None:
             return False
@@ -283,13 +286,7 @@ class Session:
         self.deals.append(Deal(self.table))
 
     def end(self) -> None:
-        """End the match after the present deal.
-
-        Raises:
-            ValueError: the deal is not over yet.
-        """
-        if not self.table.is_scored:
-            raise ValueError("a match ends when a deal is over")
+        """End the match with the present deal."""
         self._most = len(self.deals)
 
     def take_back(self, seat: int | None = None) -> bool:

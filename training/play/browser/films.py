@@ -1,11 +1,13 @@
-"""Requests for deals move by move, with or without their mistakes, and for animated GIFs of them."""
+"""Requests for deals move by move, with or without their mistakes, and for pictures of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from noms_env.players import Player
 from noms_env.record import Record
@@ -14,9 +16,10 @@ from noms_env.record.replaying import pair_with_previous
 from noms_env.show.theme import Theme
 from noms_env.variants import Rules, game, make_rules
 
-from ...evaluation.mistakes import find_losses
+from ...evaluation.mistakes import Loss, find_losses
 from ..session import seat_players
-from .film import ALL_HANDS, Film, Shown, film_of, tell_losses
+from .analysis import deal_data
+from .film import ALL_HANDS, Shown
 from .hall import Hall
 from .live import RefusedError
 from .messages import parse_object
@@ -24,6 +27,9 @@ from .pictures import drawings, picture
 
 MOST_ANALYSED = 2
 """Deals of a file that are analysed for a page: each takes seconds."""
+TRAINED = "trained"
+"""The player on the policy of the game of the records, in a request."""
+KINDS = {"gif": "image/gif", "png": "image/png", "svg": "image/svg+xml"}
 
 
 async def body_of(hall: Hall, request: Request) -> str:
@@ -45,19 +51,21 @@ async def film(hall: Hall, request: Request) -> Any:
 
     def made() -> Any:
         records = records_in(hall, text)
-        film = film_of(records, Shown(players=find_thinker(hall, request, records[0])))
-        if request.query_params.get("analyse") == "1":
-            add_losses(hall, film, records)
-        return film.data()
+        shown = Shown(players=find_thinker(hall, request, records[0]))
+        analysed = request.query_params.get("analyse") == "1"
+        judged = judge_all(hall, records) if analysed else [None] * len(records)
+        pairs = zip(pair_with_previous(records), judged, strict=True)
+        told = [deal_data(record, shown, before, losses=one, analysed=analysed) for (record, before), one in pairs]
+        return {"deals": told}
 
     return await hall.lobby.work(made)
 
 
-async def gif(hall: Hall, request: Request) -> bytes:
-    """An animated GIF of a deal in a file of records."""
+async def record_picture(hall: Hall, request: Request) -> Response:
+    """A picture of a deal in a file of records."""
     text = await body_of(hall, request)
 
-    def made() -> bytes:
+    def made() -> Response:
         records = records_in(hall, text)
         deal, view = (request.query_params.get(name, "") for name in ("deal", "view"))
         if not deal.isdecimal() or int(deal) >= len(records):
@@ -67,13 +75,13 @@ async def gif(hall: Hall, request: Request) -> bytes:
         if view not in seats:
             raise RefusedError("there is no such view")
         shown = Shown(seats[view], players=find_thinker(hall, request, record))
-        return picture(drawings(record, shown, theme_of(request), before), ".gif")
+        return answer_picture(request, drawings(record, shown, theme_of(request), before))
 
     return await hall.lobby.work(made)
 
 
-async def table_gif(hall: Hall, request: Request) -> bytes:
-    """An animated GIF of a deal at a table that is over, as the seat whose key is given may see it."""
+async def table_picture(hall: Hall, request: Request) -> Response:
+    """A picture of a deal at a table that is over, as the seat whose key is given may see it."""
     told = parse_object(await body_of(hall, request))
     name, key, deal = told.get("table"), told.get("key"), told.get("deal")
     if not isinstance(name, str) or not isinstance(key, str) or type(deal) is not int:
@@ -88,11 +96,24 @@ async def table_gif(hall: Hall, request: Request) -> bytes:
     if shown.seat is None and view.isdecimal() and int(view) < len(shown.names):
         shown = replace(shown, seat=int(view))
 
-    def made() -> bytes:
+    def made() -> Response:
         *_, (record, before) = pair_with_previous(records)
-        return picture(drawings(record, shown, theme_of(request), before), ".gif")
+        return answer_picture(request, drawings(record, shown, theme_of(request), before))
 
     return await hall.lobby.work(made)
+
+
+def answer_picture(request: Request, drawn: Sequence[str]) -> Response:
+    """The picture that a request wants: `kind` is gif (of the whole deal), png or svg (of `moment`, the end without one).
+
+    Raises:
+        RefusedError: there is no such kind.
+    """
+    kind, moment = request.query_params.get("kind", "gif"), request.query_params.get("moment", "")
+    if kind not in KINDS:
+        raise RefusedError(f"a picture is one of {', '.join(KINDS)}")
+    number = int(moment) if moment.isdecimal() and kind != "gif" else None
+    return Response(picture(drawn, f".{kind}", number), media_type=KINDS[kind])
 
 
 def theme_of(request: Request) -> Theme:
@@ -113,6 +134,8 @@ def find_thinker(hall: Hall, request: Request, record: Record) -> list[Player]:
     name = request.query_params.get("player", "")
     if not name:
         return []
+    if name == TRAINED:
+        name = record["variant"]
     hall.lobby.check(record["variant"], [name])
     return [seat_players([name], 1, rules_of(record))[0].player]
 
@@ -122,15 +145,13 @@ def rules_of(record: Record) -> Rules:
     return make_rules(game(record["variant"]), record["seats"], record["options"])
 
 
-def add_losses(hall: Hall, film: Film, records: list[Record]) -> None:
-    """Add the losses of decisions to a film; RefusedError if there are too many deals, or no search can judge them."""
+def judge_all(hall: Hall, records: list[Record]) -> list[list[Loss] | None]:
+    """The losses of decisions of each deal; RefusedError if there are too many deals, or no search can judge them."""
     if len(records) > MOST_ANALYSED:
         raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
     if any(rules_of(record) != rules_of(records[0]) for record in records):
         raise RefusedError("deals of one game are analysed together; use noms analyse")
-    told = find_losses(records, hall.lobby.judge(rules_of(records[0])))
-    for deal, (_, losses) in zip(film.deals, told, strict=True):
-        tell_losses(deal, losses)
+    return [losses for _, losses in find_losses(records, hall.lobby.judge(rules_of(records[0])))]
 
 
 def check_line(number: int, record: Record | str) -> Record:

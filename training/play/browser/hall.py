@@ -17,8 +17,8 @@ from noms_env.variants import game
 
 from .day import day_table
 from .live import LiveTable, RefusedError, is_table
-from .lobby import Lobby, NotOfferedError
-from .messages import Limits, parse_claim, parse_day, parse_request
+from .lobby import Lobby, NotOfferedError, levels_of
+from .messages import Limits, parse_again, parse_claim, parse_day, parse_request
 from .room import Room
 
 MOST_BYTES = 1 << 23
@@ -76,14 +76,18 @@ class Hall:
     async def _keep(self, make: Callable[[], LiveTable]) -> dict[str, Any]:
         """Make a table and its file."""
         async with self._opening:
-            if len([*self._files()]) >= self.limits.tables:
-                raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
+            self._check_number()
             table = await asyncio.to_thread(make)
             name = secrets.token_urlsafe(9)
             table.touched = time.time()
             table.save(self.path(name))
             self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
         return {"table": name, "invitations": {str(seat): person.invitation for seat, person in table.people.items()}}
+
+    def _check_number(self) -> None:
+        """Refuse one more table than there may be."""
+        if len([*self._files()]) >= self.limits.tables:
+            raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
 
     async def claim(self, text: str) -> dict[str, Any]:
         """Accept an invitation with a browser's key; see `LiveTable.claim`.
@@ -93,6 +97,34 @@ class Hall:
         """
         name, invitation, key = parse_claim(text)
         return {"seat": await (await self.room(name)).claim(invitation, key)}
+
+    async def try_again(self, text: str) -> dict[str, Any]:
+        """Open a table at which a decision is tried again; a seat has one, and a newer one takes its place. See `again`.
+
+        Raises:
+            ValueError: the request is malformed, or that decision cannot be tried again.
+        """
+        name, key, moment = parse_again(text)
+        room = await self.room(name)
+        seat = room.table.seat_of(key)
+        if seat is None:
+            raise RefusedError("this link leads to no seat of the table")
+        stand_in = levels_of(room.table.rules.variant.name)["medium"]
+        async with room.lock:
+            state = room.table.trial_json(name, seat, moment, stand_in)
+        table = await asyncio.to_thread(lambda: self.lobby.restore_table(state))
+        trial = f"{table.trial.table}-again-{seat}" if table.trial else ""
+        if not NAME.fullmatch(trial):
+            raise RefusedError("there is no such table")
+        async with self._opening:
+            if not self.path(trial).exists():
+                self._check_number()
+            if trial in self.rooms:
+                await self.rooms[trial].end()
+            table.touched = time.time()
+            table.save(self.path(trial))
+            self.rooms[trial] = Room(table, self.path(trial), self.lobby, self.limits)
+        return {"table": trial}
 
     async def room(self, name: str) -> Room:
         """The room of a table, restored from its file if necessary.

@@ -23,6 +23,7 @@ from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
 from ..session import Advice, Seated, Session, seat_players
+from .again import Trial, trial_of, trial_state
 from .film import describe_action, points_of, results
 
 FORMAT = "noms-table/1"
@@ -96,6 +97,7 @@ class LiveTable:
             all passed, and results in words.
         touched: time of the last activity, in seconds; the keeper of the table sets it.
         practice: the table does not count in a person's results.
+        trial: what is tried again here, if anything.
         day: the date of the deal of the day, or "". Unless for practice it has no hints, and nothing is taken back.
         has_ended: the person has ended the match before its end.
     """
@@ -116,6 +118,7 @@ class LiveTable:
         self.sheet: list[dict[str, Any]] = []
         self.touched = 0.0
         self.practice, self.day, self.has_ended = False, "", False
+        self.trial: Trial | None = None
         self._note_score()
 
     @property
@@ -127,6 +130,11 @@ class LiveTable:
     def is_first_try(self) -> bool:
         """Whether this is a deal of the day that counts."""
         return bool(self.day) and not self.practice
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all hands of its deals may be shown: the match is over. In a trial that is not known."""
+        return self.session.is_over and self.trial is None
 
     @property
     def moment(self) -> str:
@@ -384,6 +392,7 @@ class LiveTable:
             "deals": [deal.actions for deal in session.deals],
         }
         more = {"practice": self.practice, "day": self.day, "hand_size": self._hand_size, "ended": self.has_ended}
+        more |= {"trial": self.trial and self.trial.state()}
         state |= {name: value for name, value in more.items() if value}
         return json.dumps(state, separators=(",", ":"))
 
@@ -391,6 +400,25 @@ class LiveTable:
     def _hand_size(self) -> int | None:
         """The size of the hands in the deal of the day of a game whose hands differ."""
         return int(self.session.table.row.deal_size) if self.day and self.rules.schedule else None
+
+    def trial_json(self, name: str, seat: int, moment: str, stand_in: str) -> str:
+        """A table at which a person tries a decision again, as JSON for `table_from`.
+
+        Args:
+            name: of this table.
+            seat: of the person.
+            moment: before the decision; see `analysis.moment_of`.
+            stand_in: the player that sits on the seats of other people.
+
+        Raises:
+            ValueError: see `trial_state`.
+        """
+        state, person = json.loads(self.to_json()), self.people[seat]
+        state |= trial_state(self.session, state, seat, moment, is_open=self.is_open) | {"practice": True, "ended": False}
+        state["trial"]["table"] = name if self.trial is None else self.trial.table
+        state["people"] = {str(seat): [person.name, person.key, True, ""]}
+        state["players"] = [None if other == seat else player or stand_in for other, player in enumerate(state["players"])]
+        return json.dumps(state)
 
     def save(self, path: Path) -> None:
         """Write the table to a file atomically, readable by this user alone: it holds all cards and keys.
@@ -529,6 +557,8 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
                 table.take(action)
         table.undo = _undo_from(state.get("undo"), table)
         table.touched = float(touched)
+        if "trial" in state:
+            table.trial = trial_of(session, state["trial"])
         if state.get("ended") is True:
             session.end()
             table.has_ended = True

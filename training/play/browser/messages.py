@@ -18,7 +18,7 @@ MOST_TEXT = 200
 """Letters of a text within a message."""
 MOST_NAME = 40
 """Letters of a person's name."""
-MOST_OPTIONS, MOST_SEATS = 64, 16
+MOST_OPTIONS, MOST_SEATS, MOST_DEALS = 64, 16, 1_000_000
 MOST_NUMBER = 1 << 16
 """More than a match has deals, and a deal decisions."""
 
@@ -115,6 +115,12 @@ def _name(value: Any) -> str:
     return name
 
 
+def _deal(value: Any) -> int:
+    if type(value) is not int or not 1 <= value <= MOST_DEALS:
+        raise RefusedError("the number of a deal was expected")
+    return value
+
+
 def _speed(value: Any) -> float:
     if type(value) not in (int, float) or not SPEEDS[0] <= value <= SPEEDS[1]:
         raise RefusedError(f"the speed must be from {SPEEDS[0]} to {SPEEDS[1]} seconds")
@@ -134,7 +140,7 @@ FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "hint": {},
     "next": {},
     "records": {},
-    "film": {"analyse": _flag},
+    "film": {"deal": _deal, "analyse": _flag},
     "speed": {"seconds": _speed},
     "replace": {"seat": _seat, "player": _text},
     "sit": {},
@@ -195,6 +201,16 @@ def parse_day(text: str) -> tuple[str, str, bool]:
     """
     told = parse_object(text)
     return _text(told.get("variant")), clean_name(_text(told.get("name"), MOST_NAME)) or "You", _flag(told.get("practice"))
+
+
+def parse_again(text: str) -> tuple[str, str, str]:
+    """Parse a request to try a decision again: the table, the key, and the moment.
+
+    Raises:
+        RefusedError: it is no valid request.
+    """
+    told = parse_object(text)
+    return _text(told.get("table")), _text(told.get("key")), _text(told.get("moment"))
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,12 @@ from typing import Any
 from noms_env.record import Record
 from noms_env.record.replaying import pair_with_previous
 
-from ...evaluation.mistakes import find_losses
+from ...evaluation.mistakes import Loss, find_losses
 from ..session import Seated, seat_players
+from .again import is_known
+from .analysis import deal_data
 from .day import PERSON, strong_points
-from .film import Film, Shown, lost_by, tell_losses
+from .film import Shown
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
 from .looker import Looker, encoded
@@ -46,6 +48,7 @@ class Room:
         self.lookers: list[Looker] = []
         self._players: asyncio.Task[None] | None = None
         self._analysis: asyncio.Task[None] | None = None
+        self._judged = dict[tuple[int, int | None], tuple[Record, list[Loss] | None]]()
         self._comparison: asyncio.Task[None] | None = None
         self._advising = asyncio.Lock()
         self._given_at = dict[tuple[str, int | None], float]()
@@ -109,7 +112,7 @@ class Room:
             if self.table.waits and message["do"] not in IN_THE_LOBBY:
                 raise RefusedError("the first deal waits until everybody has come")
             if message["do"] == "film":
-                self._start_film(looker, message["analyse"])
+                self._start_film(looker, message["deal"] - 1, message["analyse"])
                 return
             if message["do"] == "compare":
                 self._start_comparison(looker)
@@ -176,7 +179,7 @@ class Room:
 
     def _records(self, seat: int | None) -> str:
         """The records of a finished match, with all cards, hidden ones too."""
-        if not self.table.session.is_over:
+        if not self.table.is_open:
             raise RefusedError("records hold all cards: they are given when the match is over")
         self._wait_for("records", self.limits.film_seconds, seat)
         return "".join(f"{json.dumps(record)}\n" for record in self.table.session.records())
@@ -268,6 +271,7 @@ class Room:
             "substitute": {"name": table.substitute, "level": self.lobby.level_of(variant, table.substitute)},
             "watching": sum(looker.seat is None for looker in self.lookers),
             "undo": self._tell_undo(),
+            "trial": table.trial and table.trial.view(len(session.deals)),
         }
         for looker in self.lookers:
             seat = looker.seat
@@ -357,48 +361,54 @@ class Room:
             and (session.acting is player)
         )
 
-    def scored_deals(self, seat: int | None, deal: int | None = None) -> tuple[list[Record], Shown]:
+    def scored_deals(self, seat: int | None, deal: int) -> tuple[list[Record], Shown]:
         """The deals up to a finished one, and the view of a seat: its own until the match is over.
 
         Args:
             seat: the seat.
-            deal: number of the deal, from 0; the present one when None.
+            deal: number of the deal, from 0.
 
         Raises:
             RefusedError: that deal is not over.
         """
-        session = self.table.session
-        records = session.records()
-        last = len(session.deals) - 1 if deal is None else deal
-        if last not in range(len(records)):
+        records = self.table.session.records()
+        if deal not in range(len(records)):
             raise RefusedError("wait until the deal is over")
-        return records[: last + 1], Shown(None if session.is_over else seat, self.table.names)
+        return records[: deal + 1], Shown(None if self.table.is_open else seat, self.table.names)
 
-    def _start_film(self, looker: Looker, analyse: bool) -> None:
+    def _start_film(self, looker: Looker, deal: int, analyse: bool) -> None:
         """Start the film of a finished deal while the table goes on; one at a time, with a minimum gap between analyses."""
-        records, shown = self.scored_deals(looker.seat)
+        records, shown = self.scored_deals(looker.seat, deal)
         if self._analysis is not None and not self._analysis.done():
             raise RefusedError("wait for the one that is under way")
-        if analyse:
+        if analyse and not self._is_judged(records, shown):
             self._wait_for("analysis", self.limits.analysis_seconds)
         else:
             self._wait_for("film", self.limits.film_seconds)
         self._analysis = asyncio.create_task(self._film(looker, records, shown, analyse))
 
+    def _is_judged(self, records: list[Record], shown: Shown) -> bool:
+        """Whether the last of some deals was analysed as it is now."""
+        return (len(records), shown.seat) in self._judged and self._judged[len(records), shown.seat][0] == records[-1]
+
+    def _judge(self, records: list[Record], shown: Shown) -> list[Loss] | None:
+        """The losses of the decisions in the last of some deals; None if it is not judged."""
+        if not self._is_judged(records, shown):
+            judge, last = self.lobby.judge(self.table.rules), records[-1]
+            ((_, losses),) = find_losses(records, judge, wanted=lambda record: record is last, seat=shown.seat)
+            self._judged[len(records), shown.seat] = last, losses
+        return self._judged[len(records), shown.seat][1]
+
     async def _film(self, looker: Looker, records: list[Record], shown: Shown, analyse: bool) -> None:
-        rules = self.table.rules
+        deal, seat = len(records) - 1, looker.seat
+        again = seat is not None and (self.table.is_open or is_known(records[-1]))
 
         def made() -> str:
-            film = Film()
+            losses = self._judge(records, shown) if analyse else None
             *_, (record, before) = pair_with_previous(records)
-            film.add(record, shown, before)
-            film.deals[0]["title"] = f"Deal {len(records)}"
-            if analyse:
-                ((_, losses),) = find_losses(records, self.lobby.judge(rules), wanted=lambda judged: judged is record)
-                own = None if losses is None else [loss for loss in losses if shown.seat in (None, loss.seat)]
-                tell_losses(film.deals[0], own)
-                film.deals[0]["lost"] = lost_by(looker.seat, losses or ())
-            return encoded({"is": "film", "film": {**film.data(), "deal": len(records) - 1}})
+            data = deal_data(record, shown, before, seat=seat, losses=losses, analysed=analyse)
+            film = {"deals": [data | {"title": f"Deal {deal + 1}"}], "deal": deal, "again": again}
+            return encoded({"is": "film", "film": film})
 
         try:
             told = await self.lobby.work(made)
@@ -424,6 +434,14 @@ class Room:
 
         if self._comparison is None or self._comparison.done():
             self._comparison = asyncio.create_task(compare())
+
+    async def end(self) -> None:
+        """Stop the players, and show every browser that another table has taken the place of this one."""
+        await self.close()
+        async with self.lock:
+            for looker in self.lookers:
+                looker.tell({"is": "elsewhere", "text": "This decision is tried again in another window."})
+                looker.end()
 
     async def close(self) -> None:
         """Stop the players."""

@@ -25,7 +25,7 @@ from noms_env.show.pixels import FONTS
 from noms_env.show.theme import page_style_sheet
 from noms_env.variants import game
 
-from .films import body_of, film, gif, table_gif
+from .films import body_of, film, record_picture, table_picture
 from .gallery import states
 from .hall import Hall
 from .lessons import lesson
@@ -39,13 +39,13 @@ SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """A socket that has not said by then to which table it belongs is closed."""
 MODULES = (
-    *("archive", "choices", "connection", "film", "gallery", "head", "icons", "layout", "lesson", "links", "lobby", "main"),
-    *("moment", "panel", "pictures", "results", "sound", "start", "undo"),
+    *("analysis", "archive", "choices", "connection", "gallery", "grades", "head", "icons", "layout", "lesson", "links"),
+    *("lobby", "main", "moment", "panel", "pictures", "results", "sound", "start", "undo"),
 )
 """Of the page, which draws itself; `vendor` has what it is written with."""
 FILES = {
-    **{f"{name}.js": "text/javascript" for name in ("board", "replay", "store", "table", "table_page", "words", *MODULES)},
-    **{f"{name}.css": "text/css" for name in ("page", "table", "tokens")},
+    **{f"{name}.js": "text/javascript" for name in ("board", "store", "table", "table_page", "words", *MODULES)},
+    **{f"{name}.css": "text/css" for name in ("analysis", "page", "table", "tokens")},
     "gallery.html": "text/html",
     "vendor/preact.js": "text/javascript",
     "vendor/htm.js": "text/javascript",
@@ -149,9 +149,10 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/api/lesson", require_token(hall, first_lesson)),
         Route("/api/tables", require_token(hall, tables), methods=["POST"]),
         Route("/api/seat", require_token(hall, seat), methods=["POST"]),
+        Route("/api/again", require_token(hall, again), methods=["POST"]),
         Route("/api/film", require_token(hall, film), methods=["POST"]),
-        Route("/api/gif", require_token(hall, gif), methods=["POST"]),
-        Route("/api/table-gif", require_token(hall, table_gif), methods=["POST"]),
+        Route("/api/picture", require_token(hall, record_picture), methods=["POST"]),
+        Route("/api/table-picture", require_token(hall, table_picture), methods=["POST"]),
         Route("/{name:path}", file),
         WebSocketRoute("/socket", Sockets(hall)),
     ]
@@ -160,9 +161,7 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
 
 def page(_: Request) -> Response:
     """The page."""
-    text = (ASSETS / "table.html").read_text(encoding="utf-8")
-    controls = (ASSETS / "replay_controls.html").read_text(encoding="utf-8")
-    return Response(text.replace("{{controls}}", controls), media_type="text/html")
+    return Response((ASSETS / "table.html").read_text(encoding="utf-8"), media_type="text/html")
 
 
 def style(_: Request) -> Response:
@@ -204,7 +203,7 @@ def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
             return JSONResponse({"error": "this server wants a token: open the address that it printed"}, 401)
         try:
             told = await answer(hall, request)
-            return Response(told, media_type="image/gif") if isinstance(told, bytes) else JSONResponse(told)
+            return told if isinstance(told, Response) else JSONResponse(told)
         except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500], "field": getattr(error, "field", None)}, 400)
         except ClientDisconnect:
@@ -248,6 +247,11 @@ async def first_lesson(hall: Hall, request: Request) -> Any:
 async def seat(hall: Hall, request: Request) -> Any:
     """Accept an invitation."""
     return await hall.claim(await body_of(hall, request))
+
+
+async def again(hall: Hall, request: Request) -> Any:
+    """Open a table at which a decision is tried again."""
+    return await hall.try_again(await body_of(hall, request))
 
 
 class Sockets:

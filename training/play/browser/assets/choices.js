@@ -1,7 +1,8 @@
 /* What may be chosen besides cards of the hand, and the result of a deal: both in the middle of the table. */
 
-import { act, ask, saveRecords, send } from "./connection.js";
+import { act, ask, backToAnalysis, saveRecords, send, tryAgain } from "./connection.js";
 import { DECKS } from "./decks.js";
+import { GRADES } from "./grades.js";
 import { html } from "./store.js";
 import { CardWord, Suit } from "./head.js";
 import { comparedText, count, headline, nameOf, outcomeText, points, signed, winnersText } from "./words.js";
@@ -12,10 +13,20 @@ const TITLES = { call: "How many tricks?", trump: "Name the trump suit", nominat
 function Choice({ table, choice, cls = "", children }) {
   const hint = table.hint && table.hint.options.find((option) => option.word === choice.word);
   const taken = table.hint && table.hint.taken === choice.word;
-  return html`<button type="button" class=${`choice ${cls} ${taken ? "hinted" : ""}`} data-word=${choice.word} aria-label=${choice.said} onClick=${() => act(choice.word)}>
-    ${children}${hint && html`<span class="hint-of">${hintText(hint)}</span>`}
+  const mark = table.marks && table.marks[choice.word];
+  return html`<button type="button" class=${`choice ${cls} ${taken ? "hinted" : ""} ${mark ? `marked ${mark.grade}` : ""}`} data-word=${choice.word} aria-label=${choice.said + markText(mark)} disabled=${table.still} onClick=${() => act(choice.word)}>
+    ${children}<${Mark} mark=${mark} />${hint && html`<span class="hint-of">${hintText(hint)}</span>`}
   </button>`;
 }
+
+/** What an analysis draws on an action: a sign for how good it was, and what it lost. */
+export function Mark({ mark }) {
+  if (!mark) return null;
+  return html`<span class=${`mark ${mark.grade}`} aria-hidden="true">${GRADES[mark.grade]?.sign ?? (mark.grade === "better" ? "★" : "")}</span>`;
+}
+
+/** The same in words. */
+export const markText = (mark) => (mark ? `, ${mark.grade === "better" ? "would have been better" : ["taken", GRADES[mark.grade]?.said].filter(Boolean).join(", ")}` : "");
 
 /** What a hint says of an action: its chance in per cent, or the points expected. */
 export function hintText(option) {
@@ -84,6 +95,16 @@ function OutcomeRow({ table, place }) {
   </tr>`;
 }
 
+/** What a second try brought, beside the first. */
+function Compared({ table }) {
+  const { view, yours, trial } = table;
+  if (!trial || yours === null) return null;
+  const [before, now] = [trial.first, view].map((one) => one.places[yours].points ?? 0);
+  const more = now - before;
+  const said = more === 0 ? "The same points as the first time" : `${points(Math.abs(more))} ${Math.abs(more) === 1 ? "point" : "points"} ${more > 0 ? "more" : "fewer"} than the first time`;
+  return html`<p class="compared"><b class=${more > 0 ? "good" : more < 0 ? "bad" : ""}>${said}</b> <span class="faint">(${headline({ ...table, view: trial.first })}; ${signed(before)})</span></p>`;
+}
+
 /** How a deal ended, and what can be done now. */
 export function Result({ table, lay }) {
   const { view } = table;
@@ -94,17 +115,23 @@ export function Result({ table, lay }) {
   return html`<div class="middle" style=${{ left: `${result.x}px`, top: `${result.y}px`, width: `${result.width}px`, height: `${result.height}px` }}>
     <section class=${`result ${own && own.made === false ? "lost" : ""}`} aria-label="Result of the deal">
       <h2 id="result-headline">${headline(table)}</h2>
-      ${table.day ? html`<p class="winners" id="compared" role="status">${table.compared ? comparedText(table.compared) : html`<span class="spinner"></span> The strong player plays the same cards`}</p>` : view.over && html`<p class="winners">${winnersText(table)}</p>`}
+      ${table.day && !table.trial ? html`<p class="winners" id="compared" role="status">${table.compared ? comparedText(table.compared) : html`<span class="spinner"></span> The strong player plays the same cards`}</p>` : view.over && html`<p class="winners">${winnersText(table)}</p>`}
       <table><thead><tr><th scope="col">Player</th><th scope="col">Tricks</th><th scope="col" class="number">Deal</th><th scope="col" class="number">Total</th></tr></thead>
         <tbody>${view.places.map((place) => html`<${OutcomeRow} table=${table} place=${place} />`)}</tbody></table>
       ${view.stock.length > 0 && html`<p class="stock"><span class="label">Undealt</span> ${view.stock.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</p>`}
-      ${!table.still && html`<div class="actions" hidden=${table.lesson}>
+      <${Compared} table=${table} />
+      ${table.trial && !table.still && html`<div class="actions">
+        <button type="button" id="back-to-analysis" class="primary" onClick=${backToAnalysis}>Back to the analysis</button>
+        <button type="button" id="once-more" onClick=${() => tryAgain(table.trial.table, table.trial.moment)}>Once more</button>
+        ${table.yours !== null && html`<button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", deal: view.deal, analyse: true })}>${waits === "judge" && html`<span class="spinner"></span> `}Analyse</button>`}
+      </div>`}
+      ${!table.trial && !table.still && html`<div class="actions" hidden=${table.lesson}>
         ${!table.over && leads && html`<button type="button" id="deal-next" class="primary" onClick=${() => send({ do: "next" })}>Next deal</button>`}
         ${!table.over && table.yours !== null && table.people.length === 1 && html`<button type="button" id="end-match" onClick=${() => send({ do: "end" })}>End the match</button>`}
         ${table.over && leads && html`<a id="again" class="button primary" href="/">Another game</a>`}
         ${table.yours !== null && html`
-          <button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", analyse: true })}>${waits === "judge" ? html`<span class="spinner"></span> Looking for mistakes` : "Analyse"}</button>
-          <button type="button" id="watch" disabled=${waits !== ""} onClick=${() => ask("watch", { do: "film", analyse: false })}>Replay</button>`}
+          <button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", deal: view.deal, analyse: true })}>${waits === "judge" ? html`<span class="spinner"></span> Looking for mistakes` : "Analyse"}</button>
+          <button type="button" id="watch" disabled=${waits !== ""} onClick=${() => ask("watch", { do: "film", deal: view.deal, analyse: false })}>Replay</button>`}
         ${table.over && html`<button type="button" id="records" onClick=${() => (table.records ? saveRecords(table.records) : ask("records", { do: "records" }))}>Save the records</button>`}
       </div>`}
     </section>

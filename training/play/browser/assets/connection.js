@@ -19,6 +19,21 @@ export async function asked(path, body, kind = "json") {
   return answer[kind]();
 }
 
+/** Try a decision again, at a table of its own: the table of the match, and the moment as `3.17`. */
+export async function tryAgain(table, moment) {
+  const { key } = store.table;
+  const opened = await asked("/api/again", JSON.stringify({ table, key, moment }));
+  const to = `#${link(opened.table, { key })}`;
+  if (location.hash === to) location.reload();
+  else location.hash = to;
+}
+
+/** From a trial back to the analysis of the match, at the same moment. */
+export function backToAnalysis() {
+  const { trial, key } = store.table;
+  location.hash = link(trial.table, { key, moment: trial.moment });
+}
+
 /** The part of an address behind # that leads to a table. */
 export function link(table, secret) {
   const words = new URLSearchParams({ table, ...secret });
@@ -48,7 +63,7 @@ export async function openTable() {
   const key = wanted ? null : await ownKey();
   const name = address.get("table");
   const invitations = keptObject(`noms-invitations-${name}`) || {};
-  update({ page: "table", table: { name, key, invitations, wanted, past: null, moment: "", view: null, hint: null, why: "", swept: "", lost: false, elsewhere: "", rules: [], asks: "" } });
+  update({ page: "table", table: { name, key, invitations, wanted, past: null, moment: "", view: null, hint: null, why: "", swept: "", lost: false, elsewhere: "", rules: [], asks: "", opens: wanted ? "" : address.get("moment") || "" } });
   connect();
 }
 
@@ -123,10 +138,11 @@ function told(message) {
       update({ open: [...store.open.filter((one) => one !== "hint"), "hint"] });
     },
     film: () => {
-      updateTable({ asks: "" });
+      const [, at] = store.table.opens.split(".").map(Number);
+      updateTable({ asks: "", opens: "" });
       const [{ lost }] = message.film.deals;
       if (lost) noteLost(store.table, message.film.deal, lost);
-      update({ page: "film", film: message.film });
+      update({ page: "analysis", film: { ...message.film, at } });
     },
   };
   jobs[message.is]();
@@ -150,7 +166,8 @@ function shown(fresh) {
   update({ table });
   if (before.view && moved) heard(before, table);
   noteTable(table);
-  if (table.over && !before.over && table.day) send({ do: "compare" });
+  if (table.opens && !before.view) ask("judge", { do: "film", deal: Number.parseInt(table.opens, 10) || 0, analyse: true });
+  if (table.over && !before.over && table.day && !table.trial) send({ do: "compare" });
   if (table.over && !before.over && table.yours !== null && !table.practice) send({ do: "records" }); // for the archive
   if (table.swept !== trick && !view.trick.length) {
     clearTimeout(sweeping);

@@ -13,10 +13,10 @@ function turnTheme() {
 }
 
 /** The bar at the top: the way back, a title, and the switches. */
-export function TopBar({ title, facts = "", back = null, children }) {
+export function TopBar({ title, facts = "", back = null, to = "Games", children }) {
   const dark = store.theme === "dark";
   return html`<header class="top">
-    ${back && html`<a class="way-back" href="/" aria-label="Games" onClick=${back}><${Icon} name="back" /><span>Games</span></a>`}
+    ${back && html`<a class="way-back" href="/" aria-label=${to} onClick=${back}><${Icon} name="back" /><span>${to}</span></a>`}
     <div class="title"><h1>${title}</h1>${facts && html`<p class="facts">${facts}</p>`}</div>
     <div class="switches">
       ${children}

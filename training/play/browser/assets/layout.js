@@ -3,6 +3,8 @@
 const ASPECT = 0.7;
 const RAISE = 12;
 const LEAST_STEP = 34;
+/** Of a card of the own hand. */
+const LOWEST = 78;
 
 /** Per number of seats, how many of the others sit on the left, at the top and on the right. */
 const SIDES = { 2: [0, 1, 0], 3: [1, 0, 1], 4: [1, 1, 1], 5: [1, 2, 1], 6: [2, 1, 2], 7: [2, 2, 2] };
@@ -54,13 +56,14 @@ export function grid(want, { width, height }, most) {
 }
 
 /** The room in the middle that the result of a deal wants. */
-const resultRoom = (view, compact) => ({ width: compact ? 300 : 400, height: (compact ? 124 : 168) + (view.over ? 24 : 0) + (compact ? 25 : 30) * view.places.length });
+const resultRoom = (view, compact, more) => ({ width: compact ? 300 : 400, height: (compact ? 124 : 168) + (view.over ? 24 : 0) + more + (compact ? 25 : 30) * view.places.length });
 
 /**
  * @param {object} view of a seat, as the server tells it
  * @param {{width: number, height: number}} size of the table in pixels
+ * @param {number} more pixels that the result of the deal wants besides the usual ones
  */
-export function layout(view, size) {
+export function layout(view, size, more = 0) {
   const compact = size.width < 620 || size.height < 460;
   const gap = compact ? 4 : 10;
   const seats = view.places.length;
@@ -87,7 +90,7 @@ export function layout(view, size) {
       choices = grid(want, centre, 7) || { columns: want.columns[0], rows: want.rows || 1, width: centre.width / want.columns[0], height: want.height };
     }
   } else if (view.phase === null) {
-    const wants = resultRoom(view, compact);
+    const wants = resultRoom(view, compact, more);
     if (wants.width > centre.width || wants.height > centre.height) {
       plates = new Map();
       hands = new Map();
@@ -209,8 +212,9 @@ function handLayout(view, size, folded, shown) {
   const margin = 8;
   const room = size.width - 2 * margin;
   const step = (width, number) => (number < 2 ? 0 : Math.min(width + 5, (room - width) / (number - 1)));
-  let height = Math.min(136, Math.max(78, 0.19 * size.height));
-  const two = size.height >= 520 && step(height * ASPECT, view.size) < LEAST_STEP;
+  let height = Math.min(136, Math.max(LOWEST, 0.19 * size.height));
+  if (size.height < 520 && step(height * ASPECT, view.size) < LEAST_STEP && step(LOWEST * ASPECT, view.size) >= LEAST_STEP) height = LOWEST;
+  const two = size.height >= 480 && step(height * ASPECT, view.size) < LEAST_STEP;
   if (two) height = Math.min(92, height);
   const rows = two && step(height * ASPECT, words.length) < LEAST_STEP ? [words.slice(0, Math.ceil(words.length / 2)), words.slice(Math.ceil(words.length / 2))] : [words];
   const width = height * ASPECT;

@@ -1,8 +1,8 @@
 /* The page of a server: the games, a table at which people play, and recorded deals. */
 
+import { AnalysisPage, pressedInAnalysis } from "./analysis.js";
 import { openTable } from "./connection.js";
 import { DECKS } from "./decks.js";
-import { endFilm, showFilm } from "./film.js";
 import { startSound } from "./sound.js";
 import { LessonPage, openLesson } from "./lesson.js";
 import { momentPressed } from "./moment.js";
@@ -13,8 +13,8 @@ import { pressed } from "./table.js";
 import { TablePage } from "./table_page.js";
 
 function Page() {
-  showFilm();
-  if (store.page === "table" || (store.page === "film" && store.table)) return html`<${TablePage} />`;
+  if (store.page === "analysis") return html`<${AnalysisPage} />`;
+  if (store.page === "table") return html`<${TablePage} />`;
   if (store.page === "lesson") return html`<${LessonPage} />`;
   if (store.results) return html`<${ResultsPage} />`;
   if (store.games) return html`<${StartPage} />`;
@@ -27,8 +27,8 @@ globalThis.startTheme();
 startSound();
 update({ theme: document.documentElement.dataset.theme });
 start(Page, document.getElementById("app"));
-document.addEventListener("keydown", (event) => ["table", "lesson"].includes(store.page) && (store.table.wanted ? momentPressed : pressed)(event));
-document.getElementById("return").addEventListener("click", endFilm);
+const KEYS = { table: (event) => (store.table.wanted ? momentPressed : pressed)(event), lesson: pressed, analysis: pressedInAnalysis };
+document.addEventListener("keydown", (event) => KEYS[store.page]?.(event));
 addEventListener("hashchange", () => location.reload());
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {

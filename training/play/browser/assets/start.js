@@ -200,20 +200,19 @@ export async function showRecords(file) {
   try {
     const text = await file.text();
     const film = await asked(`/api/film?player=${encodeURIComponent(thinker)}&analyse=${analyse ? 1 : 0}`, text);
-    update({ page: "film", film: { ...film, source: text, thinker }, busy: "" });
+    update({ page: "analysis", film: { ...film, source: text, thinker }, busy: "" });
   } catch (error) {
     update({ busy: "", notice: error.message });
   }
 }
 
 function Records() {
-  const players = [["", "Nobody"], ...store.games[2].players.map((player) => [player.name, capital(player.said)]).filter(([name]) => !store.games.some((game) => name.includes(game.name)))];
   return html`<section aria-labelledby="records-title">
     <h2 id="records-title">Recorded deals</h2>
     <label class="drop" for="file"><span>Drop a file of records here, or <u>choose one</u>.</span>
       <input id="file" type="file" accept=".jsonl,application/jsonl" onChange=${(event) => showRecords(event.target.files[0])} />
       ${store.busy === "records" && html`<span class="spinner"></span>`}</label>
-    <label>What a player thinks of it <select id="thinker" onChange=${(event) => choose({ thinker: event.target.value })}>${players.map(([value, said]) => html`<option value=${value}>${said}</option>`)}</select></label>
+    <label class="check"><input id="thinker" type="checkbox" onChange=${(event) => choose({ thinker: event.target.checked ? "trained" : "" })} /> Show what a trained player thinks</label>
       <label class="check"><input id="analyse" type="checkbox" onChange=${(event) => choose({ analyse: event.target.checked })} /> Look for mistakes (takes a while)</label>
   </section>`;
 }

@@ -11,7 +11,7 @@ export const html = htm.bind(h);
  *   setup: object|null, errors: object, table: object|null, size: {width: number, height: number}|null, open: string[]}}
  */
 export const store = {
-  page: "", // "start", "table", "results", "lesson" or "film"
+  page: "", // "start", "table", "results", "lesson" or "analysis"
   notice: "", // what went wrong
   busy: "", // what is waited for
   ready: true, // nothing is compiled for the first use

@@ -6,7 +6,7 @@ import { DECKS } from "./decks.js";
 import { html, store, update, updateTable } from "./store.js";
 import { Icon, Level } from "./icons.js";
 import { layout } from "./layout.js";
-import { Choices, hintText, Result, RowChoices } from "./choices.js";
+import { Choices, hintText, Mark, markText, Result, RowChoices } from "./choices.js";
 import { UndoAnswers, undoText } from "./undo.js";
 import { nameOf, points, status } from "./words.js";
 
@@ -63,7 +63,7 @@ function OwnBar({ table, lay }) {
     <div class="own-actions">
       ${table.back && html`<button type="button" id="undo" class="tool" title=${asks} onClick=${() => send({ do: "back" })}><${Icon} name="undo" /><span>${asks}</span></button>`}
       ${table.undo && html`<${UndoAnswers} table=${table} />`}
-      ${mine && !table.undo && !forced && table.hints && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
+      ${mine && !table.undo && !forced && !table.still && table.hints && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
     </div>
   </div>`;
 }
@@ -92,8 +92,9 @@ export function cardPlaces(table, lay) {
   const raises = view.turn === view.viewer && view.phase === "play" && view.legal.length > 0;
   const legal = new Set(view.legal);
   lay.hand.forEach((card, number) => {
-    const acts = raises && legal.has(card.word);
-    put(card.word ?? `back${number}`, { ...card, y: card.y - (acts ? 8 : 0) }, card.word ? "hand" : "back", 60 + number, { acts, dim: raises && !acts, seat: lay.first });
+    const isLegal = raises && legal.has(card.word);
+    const acts = isLegal && !table.still;
+    put(card.word ?? `back${number}`, { ...card, y: card.y - (isLegal ? 8 : 0) }, card.word ? "hand" : "back", 60 + number, { acts, dim: raises && !isLegal, seat: lay.first });
   });
   return places;
 }
@@ -110,6 +111,7 @@ function Card({ table, word, at, home }) {
   const { letter } = DECKS[view.deck];
   const hint = table.hint && at.kind === "hand" && table.hint.options.find((option) => option.word === word);
   const hinted = table.hint && at.kind === "hand" && table.hint.taken === word;
+  const mark = table.marks && ["hand", "open"].includes(at.kind) && table.marks[word];
   const by = at.kind === "trick" ? ` by ${nameOf(table, at.seat)}` : "";
   const style = {
     "--x": `${at.x}px`, "--y": `${at.y - (hinted ? 6 : 0)}px`, "--from-x": `${home.x - at.width / 2}px`, "--from-y": `${home.y - at.height / 2}px`,
@@ -117,14 +119,14 @@ function Card({ table, word, at, home }) {
   };
   const more = at.acts
     ? { role: "button", tabIndex: 0, "data-word": word, onClick: () => act(word) }
-    : at.dim
+    : at.dim && !table.still
       ? { role: "img", "data-why": word, onClick: () => tellWhy(word) }
       : { role: "img" };
   const symbol = at.kind === "back" ? "#noms-back" : `#noms-${at.narrow ? "t" : "c"}-${word}${letter}`;
-  return html`<div class=${`playing-card ${at.kind} ${at.acts ? "acts" : ""} ${at.dim ? "dim" : ""} ${at.best ? "best" : ""} ${hinted ? "hinted" : ""}`} aria-label=${title + by}
+  return html`<div class=${`playing-card ${at.kind} ${at.acts ? "acts" : ""} ${at.dim ? "dim" : ""} ${at.best ? "best" : ""} ${hinted ? "hinted" : ""} ${mark ? `marked ${mark.grade}` : ""}`} aria-label=${title + by + markText(mark)}
       aria-hidden=${at.kind === "gone" ? "true" : null} data-card=${word} style=${style} ...${more}>
     <svg viewBox=${at.narrow ? "0 0 26 46" : "0 0 70 100"} aria-hidden="true"><use href=${symbol} /></svg>
-    ${hint && html`<span class="hint-of">${hintText(hint)}</span>`}
+    ${hint && html`<span class="hint-of">${hintText(hint)}</span>`}<${Mark} mark=${mark} />
   </div>`;
 }
 
@@ -160,7 +162,7 @@ export class Stage extends Component {
 
   render({ table }) {
     return html`<div class="stage" id="stage" role="group" aria-label="Table" data-moment=${table.moment} ref=${this.ref}>
-      ${store.size && table.view && html`<${Laid} table=${table} lay=${layout(table.view, store.size)} />`}
+      ${store.size && table.view && html`<${Laid} table=${table} lay=${layout(table.view, store.size, table.trial ? 48 : 0)} />`}
     </div>`;
   }
 }

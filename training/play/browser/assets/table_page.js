@@ -1,5 +1,6 @@
 /* The page of a table: the top bar, what is known of the deal, the table, and what is beside it. */
 
+import { backToAnalysis } from "./connection.js";
 import { dayText, dealText, Facts, TopBar } from "./head.js";
 import { Late, Lobby } from "./lobby.js";
 import { MomentPage } from "./moment.js";
@@ -13,13 +14,18 @@ const leave = (event) => {
   location.hash = "";
 };
 
+function toAnalysis(event) {
+  event.preventDefault();
+  backToAnalysis();
+}
+
 export function TablePage() {
   const { table, notice } = store;
   if (table.wanted && table.past) return html`<${MomentPage} back=${leave} />`;
   if (!table.view || (table.wanted && !notice)) return html`<main class="waits"><h1 class="unseen">Noms</h1>${notice ? html`<p id="notice" class="notice" role="alert">${notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span> The table opens</p>`}</main>`;
   if (table.waits) return html`<div><${TopBar} title=${table.view.title} facts=${count(table.names.length, "seat")} back=${leave} /><${Lobby} table=${table} /></div>`;
   return html`<div class="table-page">
-    <${TopBar} title=${table.view.title} facts=${table.day ? dayText(table) : dealText(table.view)} back=${leave} />
+    <${TopBar} title=${table.view.title} facts=${table.trial ? `Second try of deal ${table.view.deal} · it does not count` : table.day ? dayText(table) : dealText(table.view)} back=${table.trial ? toAnalysis : leave} to=${table.trial ? "Analysis" : "Games"} />
     <main class="play-area" id="play-panel">
       <div class="board">
         <${Facts} table=${table} />

@@ -1,0 +1,171 @@
+"""Recorded deals for a page that draws them by itself: each moment as it was seen, and what an analysis says of the decisions.
+
+A moment is named `DEAL.DECISIONS`, as `LiveTable.moment` says it: the number of the deal in the match, from 1, and how many of
+its decisions had been taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from noms_env.core.cards import CARD_NUMBERS, SUIT_LETTERS
+from noms_env.record import Record
+from noms_env.show.cards import RANK_NAMES, card_title
+from noms_env.show.data import view_data
+from noms_env.show.lines import points_text, status
+from noms_env.show.notes import Notes
+from noms_env.show.rules import SUIT_NAMES
+from noms_env.show.view import look, say_call
+from noms_env.table import Table
+
+from ...evaluation.mistakes import NOT_JUDGED, Loss, biggest
+from .film import ALL_HANDS, Moment, Shown, lost_by, moments, results
+
+OWN = "own"
+"""The view of the seat at the bottom; the one with all hands is `film.ALL_HANDS`."""
+GRADES = ((0.5, "blunder"), (0.2, "mistake"), (0.0, "slip"))
+"""From which share of what is at stake in the deal a loss is so bad."""
+MOMENT = re.compile(r"([1-9][0-9]{0,5})\.([0-9]{1,5})")
+
+
+def deal_data(
+    record: Record,
+    shown: Shown,
+    before: Table | None = None,
+    *,
+    seat: int | None = None,
+    losses: Sequence[Loss] | None = None,
+    analysed: bool = False,
+) -> dict[str, Any]:
+    """A deal for a page.
+
+    Args:
+        record: of the deal.
+        shown: what is shown of it.
+        before: see `noms_env.record.replay`.
+        seat: the one at the bottom; None where nobody looks at his own deal.
+        losses: of the decisions that are judged; None where the deal is not judged.
+        analysed: whether an analysis was asked for.
+
+    Returns:
+        For JSON: `title`, `names`, `result` (lines), `seat` (the bottom one, or None), and `moments`. Each moment has `status`,
+        `views` by name (the values that differ from the moment before, of `view_data`), and before a decision `seat`, `taken`,
+        `said`, `options` where a player was asked, and `judged` (`judge_data`). With `analysed` it has `scale` (points that are
+        at stake), `worst` (the place of the moment to begin with, or None), `final` (points of each seat above the mean of the
+        others', without the multiplier), and `lost` (`film.lost_by`) or, where nothing is judged, `not_judged` with a reason.
+
+    Raises:
+        RecordError: the record cannot be played.
+    """
+    judged, scale = {loss.step: loss for loss in losses or ()}, stakes(losses or ())
+    seats = {} if seat is None else {OWN: seat}
+    full = {ALL_HANDS: seat} if shown.seat is None else {}
+    told, last = list[dict[str, Any]](), {name: dict[str, Any]() for name in (*seats, *full)}
+    table = before
+    for number, moment in enumerate(moments(record, shown, before)):
+        table = moment.table
+        one = _describe_moment(moment, shown, judged.get(number), scale)
+        one["views"] = {}
+        for name, viewer in (*seats.items(), *full.items()):
+            view = view_data(look(table, viewer, full=name in full))
+            one["views"][name] = {
+                key: value for key, value in view.items() if key not in last[name] or last[name][key] != value
+            }
+            last[name] = view
+        told.append(one)
+    assert table is not None, "a record has a moment at least"
+    data = {
+        "title": f"Match {record['match']}, deal {record['deal']}",
+        "names": [Notes(shown.names).name(seat) for seat in range(table.seats)],
+        "moments": told,
+        "seat": seat,
+        "result": results(table, shown.names),
+    }
+    return data | (_sum_up(table, losses, scale, seat) if analysed else {})
+
+
+def _describe_moment(moment: Moment, shown: Shown, loss: Loss | None, scale: float) -> dict[str, Any]:
+    table = moment.table
+    told: dict[str, Any] = {"status": status(look(table, None), Notes(shown.names).name)}
+    if moment.taken is None:
+        return told
+    told |= {"seat": int(table.row.seat), "taken": moment.taken, "said": noun_of(table, moment.taken)}
+    if moment.options and shown.seat in (None, told["seat"]):
+        told["options"] = [{"word": word, "said": noun_of(table, word), **option} for word, option in moment.options.items()]
+    if loss is not None:
+        told["judged"] = judge_data(table, loss, scale)
+    return told
+
+
+def _sum_up(table: Table, losses: Sequence[Loss] | None, scale: float, seat: int | None) -> dict[str, Any]:
+    points = table.row.points[: table.seats] / max(1, int(table.row.multiplier))
+    others = (points.sum() - points) / (table.seats - 1)
+    real = biggest(losses or (), 1_000)
+    first = next((loss for loss in real if loss.is_sure), real[0] if real else None)
+    more = {"not_judged": NOT_JUDGED} if losses is None else {"lost": lost_by(seat, losses)}
+    final = [round(float(one), 2) for one in points - others]
+    return {"scale": round(scale, 3), "worst": None if first is None else first.step, "final": final, **more}
+
+
+def stakes(losses: Sequence[Loss]) -> float:
+    """The points that are at stake in a deal: the biggest standard deviation of what the best action comes to."""
+    return max((loss.spread for loss in losses), default=0.0)
+
+
+def grade_of(loss: Loss, scale: float) -> str:
+    """How bad a decision was: `best`, `even` if the loss may be chance, else `slip`, `mistake` or `blunder`."""
+    if loss.taken == loss.best or loss.points <= 0:
+        return "best"
+    if not loss.is_sure:
+        return "even"
+    return next(grade for share, grade in GRADES if loss.points >= share * scale)
+
+
+def judge_data(table: Table, loss: Loss, scale: float) -> dict[str, Any]:
+    """What an analysis says of the decision of the seat to act: numbers, grade, and a sentence."""
+    return {
+        "best": loss.best,
+        "points": round(loss.points, 2),
+        "error": round(loss.error, 2),
+        "expected": round(loss.expected, 2),
+        "worlds": loss.worlds,
+        "grade": grade_of(loss, scale),
+        "text": explain(table, loss),
+    }
+
+
+def explain(table: Table, loss: Loss) -> str:
+    """What another action would have brought, as far as the search says."""
+    if loss.taken == loss.best or loss.points <= 0:
+        return "Nothing better was found."
+    better = noun_of(table, loss.best)
+    gain = points_text(round(loss.points, 1 if loss.points >= 0.95 else 2))
+    often = f"more in {loss.better} of {loss.worlds} layouts, less in {loss.worse}"
+    start = f"{better[0].upper()}{better[1:]}"
+    if not loss.is_sure:
+        return f"{start} might have been as good or better: {often}."
+    return f"{start} would have brought {gain} {'point' if gain == '1' else 'points'} more on average: {often}."
+
+
+def noun_of(table: Table, word: str) -> str:
+    """An action of the present phase as a noun: `the 10 of Hearts`, `passing`, `a bid of 7`, `Hearts as trump`."""
+    kind, phase = table.deck_kind, table.phase
+    if word in CARD_NUMBERS[kind]:
+        card = f"the {card_title(CARD_NUMBERS[kind][word], kind)}"
+        return f"nominating {card}" if phase == "nominate" else card
+    if phase == "call":
+        return "passing" if word == "pass" else f"a bid of {say_call(word, table.rules.variant.misere)}"
+    if word in SUIT_LETTERS[kind]:
+        suit = SUIT_NAMES[kind][SUIT_LETTERS[kind].index(word)]
+        return f"{suit} as trump" if phase == "trump" else f"{suit} as the suit led"
+    if phase == "nominate":
+        return f"nominating the {RANK_NAMES.get(word, word)} of trumps"
+    return {"NT": "no trump", "unsaid": "leaving trump unsaid", "indicate": "showing oneself as the partner"}.get(word, word)
+
+
+def moment_of(text: str) -> tuple[int, int] | None:
+    """The place of a moment: of its deal from 0, and the number of decisions taken; None if the text names no moment."""
+    match = MOMENT.fullmatch(text)
+    return None if match is None else (int(match[1]) - 1, int(match[2]))

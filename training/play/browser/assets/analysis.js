@@ -1,0 +1,286 @@
+/* A deal that is over, moment by moment: the table as it was, the expected points, and what would have been better. */
+
+import { ask, asked, link, trickName, tryAgain } from "./connection.js";
+import { hintText } from "./choices.js";
+import { DECKS } from "./decks.js";
+import { GRADES } from "./grades.js";
+import { CardWord, Facts, TopBar } from "./head.js";
+import { Icon } from "./icons.js";
+import { html, store, update } from "./store.js";
+import { Stage } from "./table.js";
+import { inside, nameOf, points, signed } from "./words.js";
+
+const MISTAKES = ["slip", "mistake", "blunder"];
+
+export const Sign = ({ grade }) => html`<span class=${`sign ${grade}`} role="img" aria-label=${GRADES[grade].said} title=${GRADES[grade].said}>${GRADES[grade].sign}</span>`;
+
+/** The views of a deal by name, whole: each moment was told by what differs from the one before. */
+function wholeViews(deal) {
+  const names = Object.keys(deal.moments[0].views);
+  return Object.fromEntries(names.map((name) => {
+    let view = {};
+    return [name, deal.moments.map((moment) => (view = { ...view, ...moment.views[name] }))];
+  }));
+}
+
+/** Begin with a film as the server tells it: at a moment that was asked for, or else at the biggest mistake. */
+function begin(film) {
+  const deals = film.deals.map((deal) => ({ ...deal, views: wholeViews(deal) }));
+  const at = film.at ?? deals[0].worst ?? (deals[0].final ? deals[0].moments.length - 1 : 0);
+  const views = Object.keys(deals[0].views);
+  Object.assign(store, { analysis: { film, deals, deal: 0, at: Math.min(at, deals[0].moments.length - 1), look: views[0], seat: deals[0].seat ?? deals[0].moments[at]?.seat ?? 0, error: "" } });
+}
+
+const change = (changes) => update({ analysis: { ...store.analysis, ...changes } });
+
+const dealNow = () => store.analysis.deals[store.analysis.deal];
+
+/** Go to a moment of the deal. */
+export function go(at) {
+  const last = dealNow().moments.length - 1;
+  const place = Math.max(0, Math.min(last, at));
+  if (place !== store.analysis.at) change({ at: place, error: "", tells: false });
+}
+
+const follow = (deal) => change({ deal, at: store.analysis.deals[deal].worst ?? 0, look: Object.keys(store.analysis.deals[deal].views)[0] });
+
+/** The judged decisions of a seat, with their places. */
+const decisionsOf = (deal, seat) => [...deal.moments.entries()].filter(([, moment]) => moment.judged && moment.seat === seat).map(([at, moment]) => ({ at, ...moment, ...moment.judged }));
+
+/** The points that a seat lost by mistakes. */
+const lossOf = (deal, seat) => decisionsOf(deal, seat).filter((one) => MISTAKES.includes(one.grade)).reduce((sum, one) => sum + one.points, 0);
+
+const pointsWords = (number) => `${points(number)} point${points(number) === "1" ? "" : "s"}`;
+
+/** Go to the next mistake, or the one before. */
+function goToMistake(by) {
+  const { at, seat } = store.analysis;
+  const places = decisionsOf(dealNow(), seat).filter((one) => MISTAKES.includes(one.grade)).map((one) => one.at);
+  const next = by > 0 ? places.find((place) => place > at) : places.findLast((place) => place < at);
+  if (next !== undefined) go(next);
+}
+
+export function leave() {
+  if (store.table) history.replaceState(null, "", `#${link(store.table.name, { key: store.table.key })}`); // without the moment
+  update({ page: store.table ? "table" : store.results ? "results" : "start", film: null, analysis: null });
+}
+
+/** What is drawn on the actions of a moment: on the one that was taken, and on the better one. */
+function marksOf(moment) {
+  const marks = {};
+  if (!moment.taken) return marks;
+  const judged = moment.judged;
+  marks[moment.taken] = { grade: judged ? judged.grade : "taken", text: judged && judged.points > 0 && judged.best !== moment.taken ? points(-judged.points) : "" };
+  if (judged && judged.best !== moment.taken) marks[judged.best] = { grade: "better", text: "better" };
+  return marks;
+}
+
+/** The table of a moment, as `Stage` draws it; nothing on it can be clicked. */
+function stillTable() {
+  const { deals, deal, at, look, seat } = store.analysis;
+  const { moments, names, views, seat: own } = deals[deal];
+  const view = views[look][at];
+  const base = store.table || { people: [], levels: names.map(() => null) };
+  return {
+    ...base, view: { ...view, viewer: view.viewer ?? seat }, yours: own, names, people: [], levels: base.levels.map(() => null), hint: null, why: "", asks: "", lost: false, back: false,
+    swept: view.phase === null ? trickName(view) : "", still: true, marks: marksOf(moments[at]), over: view.over, sheet: [],
+  };
+}
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** How sure an estimate is: a small sign, which says more when it is pressed. */
+function ErrorSign({ judged }) {
+  const text = `give or take ${points(judged.error)}, from ${judged.worlds} layouts of the cards that could not be seen`;
+  return html` <button type="button" class="error-sign" aria-expanded=${Boolean(store.analysis.tells)} aria-label=${text} title=${text} onClick=${() => change({ tells: !store.analysis.tells })}>±</button>${store.analysis.tells && html` <span class="faint">${sentence(text)}.</span>`}`;
+}
+
+/** What was done at a moment, and what an analysis says of it. */
+function Verdict({ table, deal, moment }) {
+  const { judged } = moment;
+  if (!moment.taken) {
+    const lost = deal.final ? lossOf(deal, store.analysis.seat) : 0;
+    const said = deal.not_judged ? `${sentence(deal.not_judged)}.` : lost > 0 ? `${nameOf(table, store.analysis.seat)} lost ${pointsWords(lost)} by mistakes.` : deal.final ? "No mistake was found." : "";
+    return html`<div class="verdict"><p><b>The end of the deal.</b> ${said}</p></div>`;
+  }
+  return html`<div class=${`verdict ${judged ? judged.grade : ""}`} aria-live="polite">
+    <p>${judged && html`<${Sign} grade=${judged.grade} /> `}<b>${nameOf(table, moment.seat)}: ${moment.said}.</b>${judged && html` ${judged.text}`}${judged && judged.best !== moment.taken && html`<${ErrorSign} judged=${judged} />`}</p>
+  </div>`;
+}
+
+/** The words of a decision in few letters: a card, or what was said. */
+function Action({ view, word }) {
+  if (DECKS[view.deck].cards[word] && view.phase !== "call") return html`<${CardWord} deck=${view.deck} word=${word} />`;
+  return html`<span>${view.choices.find((choice) => choice.word === word)?.said ?? word}</span>`;
+}
+
+/** The expected points over the deal, of the seat that is looked at; its decisions are dots, and lead to their moments. */
+function Graph({ table, deal }) {
+  const { at, seat } = store.analysis;
+  const decisions = decisionsOf(deal, seat);
+  const last = deal.moments.length - 1;
+  const ends = [...decisions.flatMap((one) => [one.expected, one.expected + Math.max(0, one.points)]), deal.final[seat], 0];
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const x = (place) => (100 * place) / Math.max(1, last);
+  const y = (value) => (high === low ? 50 : 8 + (84 * (high - value)) / (high - low));
+  const line = [...decisions.map((one) => [one.at, one.expected]), [last, deal.final[seat]]];
+  const here = deal.moments[at].judged && deal.moments[at].seat === seat ? deal.moments[at] : null;
+  const said = here ? `${here.said}, ${signed(here.judged.expected)} expected, ${GRADES[here.judged.grade].said}` : at === last ? `the end, ${signed(deal.final[seat])}` : `decision ${at} of ${last}`;
+  const pick = (event) => {
+    if (event.type === "pointermove" && !event.buttons) return;
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const wanted = (100 * (event.clientX - left)) / width;
+    const places = [...decisions.map((one) => one.at), last];
+    go(places.reduce((best, place) => (Math.abs(x(place) - wanted) < Math.abs(x(best) - wanted) ? place : best)));
+  };
+  return html`<figure class="graph-figure">
+    <figcaption>Points that ${inside(table, seat)} could expect<span class="faint"> above the others' mean</span></figcaption>
+    <div class="graph">
+      <span class="axis" style=${{ top: `${y(high)}%` }}>${signed(high)}</span>
+      ${Math.abs(y(low) - y(high)) > 20 && html`<span class="axis" style=${{ top: `${y(low)}%` }}>${signed(low)}</span>`}
+      ${y(0) - y(high) > 22 && y(low) - y(0) > 22 && html`<span class="axis" style=${{ top: `${y(0)}%` }}>0</span>`}
+      <div class="plot" id="graph" role="slider" tabIndex="0" aria-label="Decision" aria-valuemin="0" aria-valuemax=${last} aria-valuenow=${at} aria-valuetext=${said} onPointerDown=${pick} onPointerMove=${pick}>
+        <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+          <path class="zero" d=${`M0 ${y(0)}H100`} /><path class="here" d=${`M${x(at)} 0V100`} />
+          ${decisions.filter((one) => MISTAKES.includes(one.grade)).map((one) => html`<path class=${`stem ${one.grade}`} d=${`M${x(one.at)} ${y(one.expected)}V${y(one.expected + one.points)}`} />`)}
+          <path class="line" d=${line.map(([place, value], number) => `${number ? "L" : "M"}${x(place)} ${y(value)}`).join("")} />
+        </svg>
+        ${decisions.map((one) => html`<span key=${one.at} class=${`dot ${one.grade} ${one.at === at ? "at" : ""}`} aria-hidden="true" style=${{ left: `${x(one.at)}%`, top: `${y(one.expected)}%` }}>${MISTAKES.includes(one.grade) ? GRADES[one.grade].sign : ""}</span>`)}
+        <span class=${`dot end ${at === last ? "at" : ""}`} aria-hidden="true" style=${{ left: "100%", top: `${y(deal.final[seat])}%` }}></span>
+      </div>
+    </div>
+  </figure>`;
+}
+
+/** All judged decisions of the seat as a list: the graph as text. */
+function Decisions({ deal }) {
+  const { at, seat, look } = store.analysis;
+  const decisions = decisionsOf(deal, seat);
+  const lost = lossOf(deal, seat);
+  const wheres = (view) => (["play", "suit"].includes(view.phase) ? view.tricks.length + 1 : view.phase === "call" ? "Bid" : view.phase === "trump" ? "Trump" : "Card");
+  return html`<section class="part decisions" aria-label="Decisions">
+    <h2>${lost > 0 ? `${pointsWords(lost)} lost by mistakes` : "No mistake was found"}</h2>
+    <table id="decisions"><thead><tr><th scope="col"><span class="unseen">How good</span></th><th scope="col">Trick</th><th scope="col">Chosen</th><th scope="col">Better</th><th scope="col" class="number">Lost</th><th scope="col" class="number">Expected</th></tr></thead>
+      <tbody>${decisions.map((one) => {
+        const view = deal.views[look][one.at];
+        const better = one.best === one.taken ? "" : html`<${Action} view=${view} word=${one.best} />`;
+        return html`<tr key=${one.at} class=${one.at === at ? "here" : ""} onClick=${() => go(one.at)}>
+          <td><${Sign} grade=${one.grade} /></td><td><button type="button" class="link" aria-label=${`Go to decision ${one.at + 1}`} aria-current=${one.at === at ? "true" : null}>${wheres(view)}</button></td>
+          <td><${Action} view=${view} word=${one.taken} /></td><td>${better}</td>
+          <td class="number">${MISTAKES.includes(one.grade) ? points(one.points) : ""}</td><td class="number">${signed(one.expected)}</td></tr>`;
+      })}</tbody></table>
+  </section>`;
+}
+
+/** What a player thinks of the actions of a moment. */
+function Thoughts({ moment, view }) {
+  const values = moment.options.filter((option) => "v" in option).map((option) => option.v);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return html`<section class="part thoughts"><h2>What the player thinks</h2><ul class="options">${moment.options.map((option) => {
+    const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p ?? 1;
+    return html`<li class=${option.word === moment.taken ? "taken" : ""}><${Action} view=${view} word=${option.word} /><div class="track"><div class="fill" style=${{ width: `${100 * Math.max(0, Math.min(1, share))}%` }}></div></div><span class="number">${hintText(option)}</span></li>`;
+  })}</ul></section>`;
+}
+
+/** The address of a moment, as a table names it: the deal from 1, and how many decisions had been taken. */
+const momentName = () => `${store.analysis.film.deal + 1}.${store.analysis.at}`;
+
+async function again() {
+  change({ busy: "again", error: "" });
+  try {
+    await tryAgain(store.table.name, momentName());
+  } catch (error) {
+    change({ busy: "", error: error.message });
+  }
+}
+
+async function savePicture(kind) {
+  const { film, deal, look, seat, at } = store.analysis;
+  const { name, key } = store.table || {};
+  const query = new URLSearchParams({ kind, view: look === "all" ? "all" : seat, deal, moment: at, player: film.thinker || "", theme: document.documentElement.dataset.theme });
+  const body = film.source ?? JSON.stringify({ table: name, key, deal: film.deal });
+  change({ busy: kind, error: "" });
+  try {
+    globalThis.save(`deal.${kind}`, await asked(`${film.source === undefined ? "/api/table-picture" : "/api/picture"}?${query}`, body, "blob"));
+    change({ busy: "" });
+  } catch (error) {
+    change({ busy: "", error: error.message });
+  }
+}
+
+const STEPS = [["first", "To the first decision", () => go(0)], ["before", "One decision back", () => go(store.analysis.at - 1)], ["after", "One decision on", () => go(store.analysis.at + 1)], ["last", "To the end of the deal", () => go(Infinity)]];
+
+function Steps({ deal, moment }) {
+  const { at, seat, busy, film } = store.analysis;
+  const last = deal.moments.length - 1;
+  const mistakes = decisionsOf(deal, seat).filter((one) => MISTAKES.includes(one.grade));
+  const may = film.again && moment.taken && moment.seat === deal.seat;
+  return html`<div class="steps">
+    ${STEPS.map(([name, label, does]) => html`<button type="button" id=${`to-${name}`} class="step" aria-label=${label} title=${label} disabled=${["first", "before"].includes(name) ? at === 0 : at === last} onClick=${does}><${Icon} name=${name} /></button>`)}
+    ${mistakes.length > 0 && html`<button type="button" id="next-mistake" disabled=${!mistakes.some((one) => one.at > at)} onClick=${() => goToMistake(1)}>Next mistake</button>`}
+    ${may && html`<button type="button" id="try-again" class="primary" disabled=${busy === "again"} onClick=${again}>${busy === "again" && html`<span class="spinner"></span> `}Try again<span class="from-here"> from here</span></button>`}
+  </div>`;
+}
+
+/** Which deal of a file, whose seat, and which cards are seen. */
+function Looks({ table, deal }) {
+  const { deals, deal: number, look, seat, film } = store.analysis;
+  const views = Object.keys(deal.views);
+  const some = views.includes("all");
+  return html`<div class="looks row">
+    ${deals.length > 1 && html`<select id="deal" aria-label="Deal" onChange=${(event) => follow(Number(event.target.value))}>${deals.map((one, place) => html`<option value=${place} selected=${place === number}>${one.title}</option>`)}</select>`}
+    ${some && html`<select id="seat" aria-label="Player" onChange=${(event) => change({ seat: Number(event.target.value), look: Number(event.target.value) === deal.seat ? look : "all" })}>${deal.names.map((_, place) => html`<option value=${place} selected=${place === seat}>${nameOf(table, place)}</option>`)}</select>`}
+    ${views.length > 1 && seat === deal.seat && html`<label class="check"><input id="all-hands" type="checkbox" checked=${look === "all"} onChange=${(event) => change({ look: event.target.checked ? "all" : "own" })} /> All hands</label>`}
+    ${!deal.final && film.source === undefined && html`<button type="button" id="judge" disabled=${table.asks !== ""} onClick=${() => ask("judge", { do: "film", deal: film.deal + 1, analyse: true })}>${store.table.asks === "judge" && html`<span class="spinner"></span> `}Look for mistakes</button>`}
+  </div>`;
+}
+
+export function AnalysisPage() {
+  if (store.analysis?.film !== store.film) begin(store.film);
+  const { at, busy, error } = store.analysis;
+  const deal = dealNow();
+  const moment = deal.moments[at];
+  const table = stillTable();
+  const turn = store.table && store.table.turn !== null && store.table.turn === store.table.yours;
+  const away = (event) => {
+    event.preventDefault();
+    leave();
+  };
+  return html`<div class="table-page analysis-page">
+    <${TopBar} title=${deal.final ? "Analysis" : "Replay"} facts=${`${deal.title} · ${moment.taken ? `decision ${at + 1} of ${deal.moments.length - 1}` : "the end"}`} back=${away} to=${store.table ? (turn ? "Your turn" : "Table") : store.results ? "Results" : "Games"} />
+    <main class="play-area" id="film">
+      <div class="board"><${Facts} table=${table} /><${Stage} table=${table} /></div>
+      <aside class="panel" aria-label="Analysis">
+        ${(error || store.notice) && html`<p id="notice" class="notice" role="alert">${error || store.notice}</p>`}
+        <${Verdict} table=${table} deal=${deal} moment=${moment} />
+        <${Steps} deal=${deal} moment=${moment} />
+        ${deal.final && decisionsOf(deal, store.analysis.seat).length > 0 && html`<${Graph} table=${table} deal=${deal} />`}
+        <${Looks} table=${table} deal=${deal} />
+        ${deal.final && !deal.not_judged && html`<${Decisions} deal=${deal} />`}
+        ${moment.options && html`<${Thoughts} moment=${moment} view=${table.view} />`}
+        <div class="row pictures"><span class="faint">Save</span>${[["gif", "deal as GIF"], ["png", "moment as PNG"], ["svg", "as SVG"]].map(([kind, said]) => html`<button type="button" id=${kind} disabled=${busy === kind} onClick=${() => savePicture(kind)}>${busy === kind && html`<span class="spinner"></span> `}${said}</button>`)}</div>
+        ${matchMedia("(hover: hover)").matches && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> a decision, <kbd>↑</kbd> <kbd>↓</kbd> a mistake, <kbd>Home</kbd> <kbd>End</kbd>, <kbd>a</kbd> all hands, <kbd>t</kbd> try again, <kbd>Esc</kbd> back</p>`}
+      </aside>
+    </main>
+  </div>`;
+}
+
+/** What keys do in an analysis. */
+export function pressedInAnalysis(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const { at } = store.analysis;
+  const jobs = {
+    ArrowRight: () => go(at + 1),
+    ArrowLeft: () => go(at - 1),
+    ArrowDown: () => goToMistake(1),
+    ArrowUp: () => goToMistake(-1),
+    Home: () => go(0),
+    End: () => go(Infinity),
+    a: () => document.getElementById("all-hands")?.click(),
+    t: () => document.getElementById("try-again")?.click(),
+    Escape: leave,
+  };
+  if (!jobs[event.key]) return;
+  jobs[event.key]();
+  event.preventDefault();
+}
