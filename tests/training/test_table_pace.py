@@ -46,7 +46,7 @@ def test_neither_answers_nor_actions_tell_a_choice_from_a_forced_decision(tmp_pa
                     browser.send(do="act", word=browser.words[-1], moment=browser.state["moment"])
                 else:
                     free, began = len(table.session.table.legal_actions()) > 1, time.monotonic()
-                    browser.send(do="film", deal=1, analyse=False)  # which is refused: the deal goes on
+                    browser.send(do="film", deal=999, analyse=False)  # which is refused: the deal goes on
                     answers.setdefault(free, []).append(arrived(browser, "refused") - began)
                     actions.setdefault(free, []).append(arrived(browser, "table") - began)
                     continue
