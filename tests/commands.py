@@ -10,6 +10,11 @@ from noms_training.extras import MissingExtraError
 
 Run = Callable[..., tuple[int, str, str]]
 """Runs a command with these words: exit status, standard output, standard error."""
+TINY = ["--decisions", "200", "--tables", "8", "--threads", "1", "--evaluation-deals", "4", "--ppo.update-epochs", "1"]
+"""A training that takes a second, with `SMALL_NETWORKS`."""
+SMALL_NETWORKS = [
+    f"--{network}.{size}" for network in ("network", "critic") for size in ("width=8", "blocks=0", "card-width=4")
+]
 
 
 def is_one_sentence(text: str) -> bool:

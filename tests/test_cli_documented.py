@@ -17,6 +17,7 @@ from noms_env.policy import player as policies
 from noms_training.cli import main
 from noms_training.learn.progress import Lines
 from tests.cases import some
+from tests.commands import SMALL_NETWORKS, TINY
 from tests.policy.test_player import rules_of, save_small
 from tests.test_docs_site import PAGES, ROOT, blocks_of, noms_lines
 from tests.test_readme import commands
@@ -39,10 +40,6 @@ OWN = {
     **{f"runs/seed-{seed}@0": name for seed, name in enumerate(("runs/small_ships-fast@0", "thumb", "greedy"))},
 }
 """Players in place of slow ones, and of those that a reader has made."""
-TINY = ["--decisions", "200", "--tables", "8", "--threads", "1", "--evaluation-deals", "4", "--ppo.update-epochs", "1"]
-SMALL_NETWORKS = [
-    f"--{network}.{size}" for network in ("network", "critic") for size in ("width=8", "blocks=0", "card-width=4")
-]
 CLOCK = r"in\s+[\d.,]+\s+s\b|[\d.,]+/s|[\d:]+\s+left"
 """What depends on the clock."""
 

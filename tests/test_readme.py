@@ -1,7 +1,10 @@
 """The README: its code runs, each block by itself; what it names is there; its figures are those of the full tables."""
 
+import io
 import re
 import shlex
+import struct
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 import noms_env
 from docs import sources
 from noms_training import cli
+from tests.commands import SMALL_NETWORKS, TINY
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -46,10 +50,44 @@ def commands(block: str) -> list[tuple[list[str], str]]:
     return [(shlex.split(first), said) for first, _, said in (part.partition("\n") for part in parts[1:])]
 
 
+SHOWN = [each for block in blocks("console") for each in commands(block)]
+
+
 def test_the_deal_is_what_its_code_prints(capsys: pytest.CaptureFixture[str]) -> None:
     (said,) = blocks("text")
     exec(compile(blocks("python")[0], "README.md", "exec"), {})
     assert capsys.readouterr().out == said
+
+
+def prints(said: str) -> re.Pattern[str]:
+    """What matches the output that a page shows: `...` stands for any lines, and times differ."""
+    exact = re.escape(said).replace(re.escape("\n...\n"), r"\n(?s:.*)\n")
+    return re.compile(re.sub(r"\d+:\d\d(?= (?:wall|processor))", r"\\d+:\\d\\d", exact.replace("\\ ", " ")))
+
+
+@pytest.mark.parametrize(("words", "said"), SHOWN, ids=[words[1] for words, _ in SHOWN])
+def test_a_command_prints_what_it_says(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{typed}\n" for typed in re.findall(r"\]: (.*)", said))))
+    more = [*TINY, *SMALL_NETWORKS] if words[1] == "train" else []
+    assert words[0] == "noms"
+    assert cli.main([*words[1:], *more]) == 0
+    printed = "\n" + capsys.readouterr().out
+    assert prints("\n" + said.rstrip("\n") + "\n").fullmatch(printed.rstrip("\n") + "\n"), printed
+
+
+def test_the_commands_that_it_shows_are_those_that_people_begin_with() -> None:
+    assert {words[1] for words, _ in SHOWN} == {"train", "evaluate", "benchmark", "play"}
+    assert len(TEXT.encode()) <= 8000
+
+
+def test_its_picture_stands_beside_the_text_of_the_deal() -> None:
+    ((width, source),) = re.findall(r'<img align="right" width="(\d+)" src="([^"]+)"', section("A deal"))
+    wide, high = struct.unpack(">II", (ROOT / source).read_bytes()[16:24])
+    assert int(width) * high / wide <= 480
 
 
 def test_links_lead_to_files_also_on_a_package_index() -> None:
@@ -63,7 +101,8 @@ def test_links_lead_to_files_also_on_a_package_index() -> None:
     source = PROJECT["project"]["urls"]["Source"]
     raw = source.replace("github", "raw.githubusercontent")
     for file in files:
-        assert f"]({source}/blob/main/{file})" in text or f"]({raw}/main/{file})" in text, file
+        addresses = (f"]({source}/blob/main/{file}", f"]({raw}/main/{file}")
+        assert any(address + end in text for address in addresses for end in ")#"), file
     for link in [*re.findall(r"\]\(([^)]+)\)", text), *PROJECT["project"]["urls"].values()]:
         assert link.startswith("https://"), link
 
