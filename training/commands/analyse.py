@@ -43,9 +43,8 @@ def analyse(
     """Say what each decision of recorded deals lost against the best that a search finds: the biggest mistakes first.
 
     For each decision worlds are dealt from what the seat knew, and in each of them every action that is worth trying is played
-    out by a policy. Of the deals before in the same match the search knows what each seat did. The loss is in points above the
-    mean of the others' points, with its standard error. It is what the search believes: it knows the policy's way to play, and
-    not how the others really play. A loss of less than two standard errors may be chance. In Noms the deal after a pass-out is
+    out by a policy. The loss is in points above the mean of the others' points, with its standard error. One of less than two
+    standard errors may be chance. The search does not know how the others really play. In Noms the deal after a pass-out is
     not judged: its deck is that of the hands before, hardly shuffled.
 
     For example:

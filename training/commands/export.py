@@ -73,8 +73,8 @@ class Arguments:
 def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     """Make a data set of decisions, for imitation, offline learning and statistics: from records, or by playing.
 
-    A row is one decision: observation and action mask of the seat to act, its action, and what the deal brought the seat in the
-    end, in points and relative to the others. The README.md of the new folder lists the columns.
+    A row is one decision: observation and action mask of the seat to act, its action, and what the deal brought it in the end.
+    The README.md of the new folder lists the columns.
 
     Parquet needs the extra export (pyarrow); pandas, Polars and Hugging Face's datasets read it:
     load_dataset("parquet", data_files="decisions/*.parquet"). numpy.load reads the npz files. The same arguments give the same

@@ -50,8 +50,8 @@ def play(
     """Play a game yourself, against players or trained policies.
 
     You see what your seat may see. Type a card (QH, 10s), a number, pass, misere or a suit (H, hearts, nt). Enter takes the
-    only legal action. help says what else can be typed, such as ? for advice: what the players would do in your place. rules
-    shows the rules of the table. Finished deals are kept as records, also after Ctrl-C, for noms replay and noms check.
+    only legal action, and ? gives advice. Type help for all that you can type, and rules for the rules of the table. Finished
+    deals are kept as records, also after Ctrl-C, for noms replay and noms check.
 
     For example:
       noms play small_ships

@@ -23,8 +23,8 @@ def plot(
 ) -> int:
     """Draw the learning curves of one run, or of several in one picture, as a PNG.
 
-    The picture shows points per deal against the panel with 95 % intervals, behaviour (bids hit, contracts made, ...), the
-    entropy of each phase, the size of policy updates, how true the critic is, and speed. A run may still be going on.
+    The picture shows points per deal against the panel with 95 % intervals, and behaviour such as contracts made. It also shows
+    the entropy of each phase, the size of updates, how true the critic is, and speed. A run may still be going on.
 
     For example:
       noms plot runs/small_ships-fast

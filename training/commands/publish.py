@@ -41,11 +41,10 @@ def publish(
     Without RUN that is all that is done. A card says what the policy is, how strong it is, what it does, where it is weak, and
     how to make it again. Text between the two comments below "Known weaknesses" is yours and stays.
 
-    Measure the policy by its name and put the results into FOLDER: panel/*.json from `noms evaluate --json` and `noms
-    tournament` (its results.json) say how strong players are; behaviour/*.json from `noms evaluate NAME NAME` what they do;
-    exploit/*.json from `noms exploit NAME --variant GAME --json` what is gained by who learns to beat them;
-    crossplay/*.json from `noms crossplay --json` what policies of other seeds lose at one table. Results of an older policy of
-    the same name are refused.
+    Measure the policy by its name, and put the JSON files into folders of FOLDER: its strength into panel, from noms evaluate
+    or noms tournament; what it does into behaviour, from noms evaluate NAME NAME. Into exploit comes its weakness, from
+    noms exploit, and into crossplay its loss among policies of other seeds, from noms crossplay. Results of an older policy
+    of the same name are refused.
 
     Policies in the folder `checkpoints` of a checkout, or of the installed package, are found by name wherever a policy is
     asked for: noms play, noms evaluate, noms_env.load_player.

@@ -35,9 +35,11 @@ def replay(
 ) -> int:
     """Show the deals of a file: hands, calls, contract, every trick, points; or make a page or a picture of them.
 
-    --html writes one file that any browser opens, without a server or a network: a slider over the decisions, all hands or
-    one seat's view, and what a player thinks of each decision. --picture writes a moment as SVG or PNG, or a deal as an
-    animated GIF. The exit status is 1 if a line of the file is damaged.
+    --html writes one file that any browser opens without a network. It has a slider over the decisions, all hands or one seat's
+    view, and what a player thinks of each decision.
+
+    --picture writes a moment as SVG or PNG, or a deal as an animated GIF. The exit status is 1 if a line of the file is
+    damaged.
 
     For example:
       noms replay games.jsonl --match 0 --deal 3

@@ -43,8 +43,8 @@ def solve(
 
     The game is one deal on a short deck: one of the suite of micro-games (`noms list micro`), or any game with options that
     make it small. All layouts of the cards and all ways to play them are explored, so each further card multiplies time and
-    memory. The strategy is near enough to an equilibrium when NashConv, the sum of what the seats can gain by deviating alone,
-    is a small part of that of the uniform random policy.
+    memory. NashConv is the sum of what the seats can gain by deviating alone. It ends when that is a small part of what it is
+    for the uniform random policy.
 
     The solution is a player, solved:FILE, for single deals. A run that was stopped goes on with the same command, from a state
     that is kept every minute.
