@@ -18,6 +18,7 @@ import tyro
 
 import noms_env
 from benchmarks.publish import ENTRIES, ROOT
+from docs.glossary_links import with_links
 from noms_env._files import write_atomically
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.results import deal_rewards
@@ -169,7 +170,7 @@ def page(root: Path) -> str:
     """The page."""
     entries, rewards = learners(root), read_rewards(root)
     deals = next(iter(rewards.values()))[0]["deals"]
-    return TEXT.format(
+    text = TEXT.format(
         deals=f"{int(deals):,}",
         curve_deals=CURVE_DEALS,
         **{"zero": ZERO, "field": CURVE_FIELD, "protocol": PROTOCOL},
@@ -187,6 +188,7 @@ def page(root: Path) -> str:
         games="\n\n".join(f"### {noms_env.variants.game(game).title}\n\n{game_table(game, entries)}" for game in GAMES),
         way=way_table(entries),
     )
+    return with_links(text, ROOT / PAGE)
 
 
 TEXT = """\

@@ -17,6 +17,7 @@ from typing import Annotated
 
 import tyro
 
+from docs.glossary_links import with_links
 from noms_env._files import write_atomically
 from noms_training.benchmark.checking import complaints
 from noms_training.benchmark.entry import (
@@ -108,7 +109,7 @@ def published(root: Path) -> list[Scored]:
 
 def page(entries: Sequence[Scored]) -> str:
     """The page of results."""
-    return "\n\n".join(["# Benchmark results", *_parts(entries)]) + "\n"
+    return with_links("\n\n".join(["# Benchmark results", *_parts(entries)]) + "\n", ROOT / PAGE)
 
 
 def _parts(entries: Sequence[Scored]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 
 from benchmarks.normal import divisor, read_rewards
+from docs.glossary_links import with_links
 from noms_env.core.actions import (
     INDICATE,
     MIS,
@@ -68,7 +69,8 @@ def main() -> None:
 def all_pages() -> dict[str, str]:
     """File name and text of every page."""
     pages = {name: _rendered(name, **shared()) for name in ("index.md", "common.md", "features.md", "choices.md")}
-    return pages | {f"{name}.md": _rendered("game.md", **game_facts(game)) for name, game in GAMES.items()}
+    pages |= {f"{name}.md": _rendered("game.md", **game_facts(game)) for name, game in GAMES.items()}
+    return {name: with_links(text, FOLDER / name) for name, text in pages.items()}
 
 
 def _rendered(template: str, **facts: Any) -> str:

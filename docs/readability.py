@@ -30,7 +30,7 @@ LEFT_OUT = ("CHANGELOG.md", "checkpoints/LAB.md")
 """Logs, in which one looks an entry up. The pages of the policies are made when the site is built, from results."""
 MORE = ("README.md", "examples/README.md", "checkpoints/README.md", "checkpoints/RESULTS.md", "benchmarks/entries/README.md")
 
-_PROSE_DIRECTIVES = ("{glossary}", "{note}", "{tip}", "{warning}")
+_PROSE_DIRECTIVES = ("{note}", "{tip}", "{warning}")
 _END = re.compile(r"""(?<=[.!?])["')\]*]*\s+(?=["'(\[*]*[A-Z0-9`])""")
 _ABBREVIATION = re.compile(r"(?<![\w-])(?:e\.g|i\.e|al|cf|vs|P|D)\.$")
 
@@ -42,7 +42,7 @@ def files() -> list[Path]:
 
 
 def paragraphs(markdown: str) -> Iterator[tuple[int, str]]:
-    """Line and text of each paragraph, each item of a list and each definition, markup removed."""
+    """Line and text of each paragraph, and each item of a list, markup removed."""
     front = re.match(r"\A---\n.*?\n---\n", markdown, re.DOTALL)
     text = "\n" * front[0].count("\n") + markdown[front.end() :] if front else markdown
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
@@ -51,8 +51,7 @@ def paragraphs(markdown: str) -> Iterator[tuple[int, str]]:
         if token.type == "inline" and before is not None and before.type == "paragraph_open":
             yield line, _spoken(token)
         elif token.type == "fence" and token.info.split(" ")[0] in _PROSE_DIRECTIVES:
-            terms = r"(?m)^\S.*$" if "glossary" in token.info else r"(?m)^:\w+:.*$"
-            inner = re.sub(r"(?m)^ +", "", re.sub(terms, "", token.content))
+            inner = re.sub(r"(?m)^ +", "", re.sub(r"(?m)^:\w+:.*$", "", token.content))
             yield from ((line + number, part) for number, part in paragraphs(inner))
 
 
