@@ -41,10 +41,10 @@ def publish(
     Without RUN that is all that is done. A card says what the policy is, how strong it is, what it does, where it is weak, and
     how to make it again. Text between the two comments below "Known weaknesses" is yours and stays.
 
-    Measure the policy by its name, and put the JSON files into folders of FOLDER: its strength into panel, from noms evaluate
-    or noms tournament; what it does into behaviour, from noms evaluate NAME NAME. Into exploit comes its weakness, from
-    noms exploit, and into crossplay its loss among policies of other seeds, from noms crossplay. Results of an older policy
-    of the same name are refused.
+    Measure the policy by its name, and put the JSON files into folders of FOLDER. Its strength comes into panel, from noms
+    evaluate or noms tournament, and what it does into behaviour, from noms evaluate NAME NAME. Its weakness comes into exploit,
+    from noms exploit, and its loss among policies of other seeds into crossplay, from noms crossplay. Results of an older
+    policy of the same name are refused.
 
     Policies in the folder `checkpoints` of a checkout, or of the installed package, are found by name wherever a policy is
     asked for: noms play, noms evaluate, noms_env.load_player.
