@@ -193,6 +193,9 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert "written to micro/down-up-1.safetensors" in out
     _, out, _ = run("exploit", f"solved:micro/{NAME}.safetensors", "--micro", NAME, "--pairs", "--json", "found.json")
     assert re.search(r"down-up-1: NashConv 0\.0\d+ points, 0\.\d+% of that", out)
+    assert "by seat from eldest: 0." in " ".join(out.split())
+    several = run("exploit", "random", "--micro", "down-up-1", "sniped-whist-1", "--samples", 1)[1]
+    assert (several.count(": NashConv "), "by seat" in several) == (2, False)
     assert "seats 0 and 1 gain" in out
     found = json.loads(Path("found.json").read_text())["games"][0]
     assert found["nash_conv"] == pytest.approx(sum(found["best_responses"]) - sum(found["values"]))

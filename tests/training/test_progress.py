@@ -179,6 +179,18 @@ def test_the_screen_shows_the_newest_figures(width: int) -> None:
     assert max(map(len, picture.splitlines())) <= width
 
 
+def test_the_bar_of_a_run_leaves_out_the_first_iteration_in_which_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("rich.console.monotonic", lambda: now[0])
+    screen, stream = drawn()
+    with screen:
+        screen.started(0, 100_000)
+        for decisions, seconds in ((10_000, 50), (20_000, 1), (30_000, 1)):
+            now[0] += seconds
+            screen.iteration(decisions, ITERATION)
+    assert "30,000 of 100,000 decisions · 10,000/s · 0:07 left" in last_picture(stream)
+
+
 def test_the_picture_changes_in_place_and_notes_stand_above() -> None:
     screen, stream = drawn()
     with screen:
