@@ -70,18 +70,25 @@ function take(word) {
   if (misses > 1 && step.wants !== null) updateTable({ hint: { name: "", options: [option], taken: step.wants, moment: store.table.moment } });
 }
 
+/** A paragraph whose last sentence, what is to be done, stands out. */
+function stressed(part) {
+  const before = Math.max(...[". ", "? ", ": "].map((sign) => part.lastIndexOf(sign)));
+  const end = before < 0 ? 0 : before + 2;
+  return html`${part.slice(0, end)}<b>${part.slice(end)}</b>`;
+}
+
 function Text() {
   const { lesson, step: number, ready, wrong } = store;
   const step = lesson.steps[number];
   const last = number === lesson.steps.length - 1;
   const next = step.wants === null;
+  const parts = step.text.split("\n\n");
   return html`<section class="lesson-card" aria-label="Lesson">
     <progress max=${lesson.steps.length} value=${number + 1} aria-label="Progress"></progress>
     <div class="lesson-text" aria-live="polite">
       ${!ready ? html`<p class="faint">${next ? "The deal goes on." : "The others play."}</p>` : html`
-      ${step.text.split("\n\n").map((part) => html`<p>${part}</p>`)}
-      ${step.rules.map((rule) => html`<blockquote><span class="label">Rule</span> ${rule}</blockquote>`)}
-      ${wrong && html`<p class="bad" id="lesson-wrong">${wrong}</p>`}`}
+      ${parts.map((part, place) => html`<p>${!next && place === parts.length - 1 ? stressed(part) : part}</p>`)}
+      ${wrong ? html`<p class="bad" id="lesson-wrong" ref=${(element) => element?.scrollIntoView({ block: "nearest" })}>${wrong}</p>` : step.rules.map((rule) => html`<blockquote><span class="label">Rule</span> ${rule}</blockquote>`)}`}
     </div>
     <div class="row">
       ${number > 0 && html`<button type="button" id="lesson-back" class="quiet" onClick=${() => go(number - 1)}>Back</button>`}

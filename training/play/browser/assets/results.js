@@ -46,12 +46,12 @@ const day = (time) => new Date(time).toLocaleDateString("en-GB", { day: "numeric
 
 /** How a game ended, or how far it is. */
 export function resultText(game) {
-  const total = points(game.deals.reduce((sum, deal) => sum + deal.points, 0));
   if (game.compared) return comparedText(game.compared);
-  if (game.over && !game.whole) return `Ended with ${total} points after ${count(game.deals.length, "deal")}`;
-  if (game.over) return `${game.won ? "Won" : "Lost"} with ${count(Number(total.replace("−", "-")), "point").replace("-", "−")}`;
+  const sum = game.deals.reduce((all, deal) => all + deal.points, 0);
+  const total = `${points(sum)} point${Math.abs(sum) === 1 ? "" : "s"}`;
+  if (game.over) return game.whole ? `${game.won ? "Won" : "Lost"} with ${total}` : `Ended with ${total} after ${count(game.deals.length, "deal")}`;
   if (!game.deals.length) return "Begun";
-  return `${total} points after ${game.of ? `${game.deals.length} of ${count(game.of, "deal")}` : count(game.deals.length, "deal")}`;
+  return `${total} after ${game.of ? `${game.deals.length} of ${count(game.of, "deal")}` : count(game.deals.length, "deal")}`;
 }
 
 /** The records of a game in pieces that the server shows at once. */

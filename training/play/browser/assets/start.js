@@ -90,7 +90,7 @@ function Day({ game }) {
   const first = store.tries.find((one) => one.variant === game.name);
   const off = store.busy !== "";
   if (!first) return html`<button type="button" class="quiet day" disabled=${off} onClick=${() => openDay(game, false)}>Deal of the day</button>`;
-  if (!first.over) return html`<a class="day" href=${`#${link(first.id, { key: first.key })}`}>Go on with the deal of the day</a>`;
+  if (!first.over) return html`<a class="day" href=${`#${link(first.id, { key: first.key })}`}>Deal of the day: go on</a>`;
   const { own, strong } = first.compared || {};
   return html`<span class="day-result">${first.compared ? `Today: you ${points(own)}, strong ${points(strong)}` : "Played today"} <button type="button" class="quiet day" disabled=${off} title="It does not count" onClick=${() => openDay(game, true)}>Again</button></span>`;
 }
