@@ -18,7 +18,7 @@ MEASURE = """() => {
     return { kind, name, left, top, right, bottom };
   });
   const texts = ".plate, .tally, #table-status, .own-name, .choice, .facts-strip, .fact, .top h1, .scroll, .result h2," +
-    " .seats li, .steps";
+    " .seats li, .stepper";
   const cut = [...document.querySelectorAll(texts)]
     .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth && getComputedStyle(one).display !== "inline");
   const out = [...document.querySelectorAll(".plate, .facts-strip, .own-bar")].flatMap((plate) => {
@@ -39,7 +39,7 @@ MEASURE = """() => {
     own: [
       ...all("text", ".table-page .title"), ...all("text", ".facts-strip"), ...all("text", ".switches"),
       ...all("text", ".own-name"), ...all("text", "#table-status"), ...all("tool", ".tool"),
-      ...all("seat", ".seats b, .presence, .seat-number, .seats button, .seats input"), ...all("step", ".steps > *"),
+      ...all("seat", ".seats b, .presence, .seat-number, .seats button, .seats input"), ...all("step", ".stepper > *"),
     ],
     hand: all("hand", ".playing-card.hand"),
     cut: [...cut, ...out].map((one) => `${one.className || one.tagName}: ${one.textContent}`),

@@ -198,30 +198,30 @@ def test_a_link_to_a_moment_shows_it_and_gives_no_seat(new_page: NewPage, addres
     deal, decision = link.rpartition("moment=")[2].split(".")
     assert page.evaluate("noms.table.key") not in link
     other = new_page(link)
-    other.wait_for_selector("#moment .steps")
-    assert other.inner_text(".steps .number").startswith(f"{decision} of ")
+    other.wait_for_selector("#moment .stepper")
+    assert other.inner_text(".stepper .number").startswith(f"{decision} of ")
     assert other.locator(HANDS).count() == 0
     assert axe_findings(other) == []
     other.keyboard.press("ArrowLeft")
-    other.wait_for_selector(f".steps .number >> text={int(decision) - 1} of")
+    other.wait_for_selector(f".stepper .number >> text={int(decision) - 1} of")
     assert other.url.endswith(f"moment={deal}.{int(decision) - 1}")
     sent = list[str]()
     other.on("websocket", lambda line: line.on("framesent", lambda text: sent.append(str(text))))
     other.reload()
-    other.wait_for_selector("#moment .steps")
+    other.wait_for_selector("#moment .stepper")
     began = time.monotonic()
     for _ in range(60):
         other.keyboard.press("ArrowLeft")
         other.keyboard.press("ArrowRight")
     other.keyboard.press("Home")
-    other.wait_for_selector(".steps .number >> text=0 of")
+    other.wait_for_selector(".stepper .number >> text=0 of")
     assert 2 < len(sent) < 4 + Limits().rate * (time.monotonic() - began), "as many as a server allows"
     while wait_for_turn(page):
         click(page)
     for size in ((1440, 900), (1024, 768), (844, 390), (390, 844)):
         late = new_page(link)
         late.set_viewport_size({"width": size[0], "height": size[1]})
-        late.wait_for_selector("#moment .steps")
+        late.wait_for_selector("#moment .stepper")
         assert late.locator(HANDS).count() > 0
         late.keyboard.press("Home")
         dealt = page.evaluate("noms.table.view.size * noms.table.names.length")
@@ -229,7 +229,7 @@ def test_a_link_to_a_moment_shows_it_and_gives_no_seat(new_page: NewPage, addres
         late.keyboard.press("End")
         late.wait_for_selector("#result-headline")
         assert late.query_selector(".result button") is None, "it only shows"
-        steps = late.locator(".steps").bounding_box()
+        steps = late.locator(".stepper").bounding_box()
         assert steps["y"] + steps["height"] <= size[1]
     late.click("text=Watch the table")
     late.wait_for_selector("#play-panel")

@@ -350,3 +350,26 @@ def test_a_link_to_a_moment_takes_no_seat_and_tells_no_secret(tmp_path: Path) ->
         secrets = [room.table.people[0].key, *(person.invitation for person in room.table.people.values())]
         sent = "".join([*host.texts, *watcher.texts])
         assert not [secret for secret in secrets if secret in sent]
+
+
+def test_hands_that_all_passed_stay_hidden_where_a_later_deal_is_tried_again(tmp_path: Path) -> None:
+    """A trial ends with its deal, and the match goes on."""
+    table, rng = new_table(make_rules(game("noms")), [None, *["random"] * 3], {0: "Ann"}, "thumb", seed=1), random.Random(1)
+    table.claim(table.people[0].invitation, KEYS[0])
+    session = table.session
+    while not session.table.is_scored:
+        table.take(session.table.number("pass"))
+    table.next_deal()
+    while not session.table.is_scored:
+        legal = session.table.legal_actions()
+        table.take(legal[-1] if not session.deals[-1].actions else rng.choice(legal))
+    first = next(number for number, step in enumerate(session.records()[1]["steps"]) if step["seat"] == 0)
+    trial = table_from(table.trial_json("a_match_of_noms", 0, f"2.{first}", "random"))
+    while not trial.session.table.is_scored:
+        trial.take(rng.choice(trial.session.table.legal_actions()))
+    trial.save(tmp_path / "a_trial_of_noms.json")
+    with server(tmp_path, QUICK) as client, connected(client) as socket:
+        watcher = Browser(socket, "a_trial_of_noms", None)
+        for deal, is_shown in ((1, False), (2, True)):
+            watcher.send(do="moment", deal=deal, decision=0)
+            assert watcher.until("moment")["all"] is is_shown

@@ -7,12 +7,15 @@ from typing import Any
 from noms_env.show.data import view_data
 from noms_env.show.view import look
 
-from ..session import Deal, Session
+from ..session import Session
+from .again import is_known
 from .live import RefusedError
 
 
 def moment_data(session: Session, number: int, decision: int, *, is_open: bool) -> dict[str, Any]:
     """A moment of a deal, for JSON: as a spectator saw it, or with all hands if everybody knows them by now.
+
+    A deal in which all passed is over with its hands unseen, and the next one may be dealt from the same cards.
 
     Args:
         session: the deals.
@@ -32,15 +35,7 @@ def moment_data(session: Session, number: int, decision: int, *, is_open: bool) 
     table.set_state(deal.start)
     for action in deal.actions[:decision]:
         table.step(action)
-    shows_all = is_open or is_known(deal)
+    shows_all = is_open or (deal.finished is not None and is_known(deal.finished))
     view = view_data(look(table, None, full=shows_all)) | {"legal": [], "choices": [], "barred": []}
     counts = {"deals": len(session.deals), "decisions": len(deal.actions)}
     return {"deal": number, "decision": decision, **counts, "all": shows_all, "view": view}
-
-
-def is_known(deal: Deal) -> bool:
-    """Whether everybody knows all hands of a deal: it is over, and all cards have been played.
-
-    A deal in which all passed is over with its hands unseen, and the next one may be dealt from the same cards.
-    """
-    return deal.scored is not None and not any(deal.scored.hands)

@@ -102,8 +102,8 @@ class Room:
                 looker.tell({"is": "records", "text": self._records(looker.seat)})
                 return
             if message["do"] == "moment":
-                session = self.table.session
-                told = moment_data(session, message["deal"], message["decision"], is_open=session.is_over)
+                place = message["deal"], message["decision"]
+                told = moment_data(self.table.session, *place, is_open=self.table.is_open)
                 looker.tell({"is": "moment", **told})
                 return
             goes_on = not self.table.people and message["do"] in GOING_ON

@@ -6,6 +6,7 @@ import { DECKS } from "./decks.js";
 import { GRADES } from "./grades.js";
 import { CardWord, Facts, TopBar } from "./head.js";
 import { Icon } from "./icons.js";
+import { CopyLink, momentLink } from "./links.js";
 import { html, store, update } from "./store.js";
 import { Stage } from "./table.js";
 import { inside, nameOf, points, signed } from "./words.js";
@@ -259,6 +260,7 @@ export function AnalysisPage() {
         ${deal.final && !deal.not_judged && html`<${Decisions} deal=${deal} />`}
         ${moment.options && html`<${Thoughts} moment=${moment} view=${table.view} />`}
         <div class="row pictures"><span class="faint">Save</span>${[["gif", "deal as GIF"], ["png", "moment as PNG"], ["svg", "as SVG"]].map(([kind, said]) => html`<button type="button" id=${kind} disabled=${busy === kind} onClick=${() => savePicture(kind)}>${busy === kind && html`<span class="spinner"></span> `}${said}</button>`)}</div>
+        ${store.table && html`<div class="part shared"><p>Who has this link sees this moment, and no hand that is still secret:</p><${CopyLink} url=${momentLink(store.table.name, momentName())} label="Link to this moment" /></div>`}
         ${matchMedia("(hover: hover)").matches && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> a decision, <kbd>↑</kbd> <kbd>↓</kbd> a mistake, <kbd>Home</kbd> <kbd>End</kbd>, <kbd>a</kbd> all hands, <kbd>t</kbd> try again, <kbd>Esc</kbd> back</p>`}
       </aside>
     </main>

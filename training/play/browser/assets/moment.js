@@ -39,12 +39,12 @@ export const stillTable = (table) => ({
 
 function Steps({ past }) {
   const { decision, decisions } = past;
-  return html`<div class="steps" role="group" aria-label="Decisions of the deal">
+  return html`<div class="stepper" role="group" aria-label="Decisions of the deal">
     <${IconButton} name="first" label="First decision" disabled=${decision === 0} onClick=${() => go(0)} />
-    <${IconButton} name="back" label="One decision back" id="step-back" disabled=${decision === 0} onClick=${() => step(-1)} />
+    <${IconButton} name="before" label="One decision back" id="step-back" disabled=${decision === 0} onClick=${() => step(-1)} />
     <input type="range" min="0" max=${decisions} value=${decision} aria-label="Decision" onInput=${(event) => go(Number(event.target.value))} />
     <span class="number">${decision} of ${decisions}</span>
-    <${IconButton} name="on" label="One decision on" id="step-on" disabled=${decision === decisions} onClick=${() => step(1)} />
+    <${IconButton} name="after" label="One decision on" id="step-on" disabled=${decision === decisions} onClick=${() => step(1)} />
     <${IconButton} name="last" label="Last decision" disabled=${decision === decisions} onClick=${() => go(Infinity)} />
   </div>`;
 }

@@ -54,15 +54,16 @@ function OwnBar({ table, lay }) {
   const place = view.places[lay.first];
   const mine = view.turn !== null && view.turn === table.yours;
   const forced = view.legal.length + view.choices.length === 1;
-  const said = table.lost ? "The connection is lost; trying again" : table.undo ? undoText(table) : status(table);
-  const asks = table.others.length ? "Ask to take back" : "Take back";
-  return html`<div class=${`own-bar ${view.turn === place.seat ? "turn" : ""} ${table.undo ? "asked" : ""}`} style=${box(lay.bar)}>
+  const asked = table.undo && !table.still;
+  const said = table.lost ? "The connection is lost; trying again" : asked ? undoText(table) : status(table);
+  const asks = table.others?.length ? "Ask to take back" : "Take back";
+  return html`<div class=${`own-bar ${view.turn === place.seat ? "turn" : ""} ${asked ? "asked" : ""}`} style=${box(lay.bar)}>
     <div class="own-name"><b class=${nameSize(table.names[lay.first], lay.compact)}>${table.yours === lay.first ? "You" : table.names[lay.first]}</b>
       ${table.levels[lay.first] && html`<${Level} level=${table.levels[lay.first]} />`}<${Dealer} place=${place} /><${Role} place=${place} /><span class="tally">${tally(view, place)}</span>${!lay.compact && html`<span class="total">${points(place.total)}</span>`}</div>
     <p id="table-status" class=${table.why ? "why" : ""} aria-live="polite">${table.why || said}</p>
     <div class="own-actions">
       ${table.back && html`<button type="button" id="undo" class="tool" title=${asks} onClick=${() => send({ do: "back" })}><${Icon} name="undo" /><span>${asks}</span></button>`}
-      ${table.undo && html`<${UndoAnswers} table=${table} />`}
+      ${asked && html`<${UndoAnswers} table=${table} />`}
       ${mine && !table.undo && !forced && !table.still && table.hints && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
     </div>
   </div>`;
