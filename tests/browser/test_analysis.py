@@ -78,17 +78,15 @@ def test_a_decision_is_tried_again_and_compared_and_the_match_goes_on(new_page: 
     page.locator("#decisions tbody button").first.click()
     at = page.evaluate(AT)
     page.keyboard.press("t")
-    page.wait_for_url("**-again-0*")
-    until(page, "Boolean(globalThis.noms?.table?.trial)")
+    page.wait_for_selector(".top >> text=it does not count")
     assert page.evaluate("noms.table.moment") == f"1.{at}"
     assert "does not count" in page.inner_text(".top")
     while wait_for_turn(page):
         click(page)
     page.wait_for_selector(".compared")
     assert "the first time" in page.inner_text(".compared")
-    with page.expect_navigation():
-        page.click("#once-more")
-    until(page, "globalThis.noms?.table?.trial && !noms.table.scored")
+    page.click("#once-more")
+    page.wait_for_selector(f'#stage[data-moment="1.{at}"]')
     page.click(".way-back")
     page.wait_for_selector(".analysis-page #graph")
     assert page.evaluate(AT) == at

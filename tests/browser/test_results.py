@@ -124,4 +124,4 @@ def test_a_match_that_is_ended_can_be_replayed(new_page: NewPage, address: str) 
     (row,) = cells(results(page))
     assert (row["Deals"], row["Matches"]) == ("1", "0"), "it is no whole match"
     page.click(".replay-game")
-    page.wait_for_selector("#replay:not([hidden])")
+    page.wait_for_selector(".analysis-page")
