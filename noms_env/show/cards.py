@@ -56,9 +56,16 @@ def _group_card(card: int, deck_kind: int, by: str, drawn: str) -> str:
     return group(drawn, role="img", aria_label=card_title(card, deck_kind) + (f" by {by}" if by else ""))
 
 
+def printed_rank(letter: str) -> str:
+    """The rank of a card as drawings and pages show it: 10 for `T`.
+
+    Records, the terminal and what is typed there say `T`: their ranks are letters, which stand side by side.
+    """
+    return "10" if letter == "T" else letter
+
+
 def _rank(card: int, deck_kind: int) -> str:
-    rank = CARD_WORDS[deck_kind][card][0]
-    return "10" if deck_kind == FRENCH and rank == "T" else rank
+    return printed_rank(CARD_WORDS[deck_kind][card][0])
 
 
 def _colour_text(words: str, suits: list[int], deck_kind: int) -> str:

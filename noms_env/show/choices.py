@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noms_env.core.cards import CARD_NUMBERS, CARD_RANK, RANK_LETTERS, SUIT_LETTERS
-from noms_env.show.cards import card_title, mark
+from noms_env.show.cards import card_title, mark, printed_rank
 from noms_env.show.elements import box, group, text
 from noms_env.show.lines import ALL_RANKS, rank_text
 from noms_env.show.notes import Notes
@@ -110,7 +110,7 @@ def cell(view: View, notes: Notes, word: str, where: tuple[float, float, float, 
     """A card, or a bare rank, in the grid of nominations."""
     x, y, width, height = where
     kind, card = view.deck_kind, CARD_NUMBERS[view.deck_kind].get(word)
-    rank = "10" if word[0] == "T" else word[0]
+    rank = printed_rank(word[0])
     drawn = box(x, y, width, height, "chip", 6)
     chance = notes.probabilities.get(word, 0)
     if chance * height >= 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from noms_env.core.cards import CARD_NUMBERS, CARD_SUITS, CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
-from noms_env.show.cards import RANK_NAMES, card_title, symbols
+from noms_env.show.cards import RANK_NAMES, card_title, printed_rank, symbols
 from noms_env.show.lines import ALL_RANKS
 from noms_env.show.marks import MARK_NAMES
 from noms_env.show.results import Outcome, outcomes, wanted_tricks
@@ -150,7 +150,7 @@ def deck_data(deck_kind: int) -> dict[str, Any]:
     cards = {
         words[card]: {
             "title": card_title(card, deck_kind),
-            "rank": "EX" if deck_kind != FRENCH and card == EXCUSE else "10" if words[card][0] == "T" else words[card][0],
+            "rank": "EX" if deck_kind != FRENCH and card == EXCUSE else printed_rank(words[card][0]),
             "suits": [letters[suit] for suit in suits_of(card, deck_kind)],
         }
         for card in sorted_hand((1 << len(words)) - 1, deck_kind)

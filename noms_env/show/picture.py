@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import cos, pi, sin
 
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP
-from noms_env.show.cards import mark, narrow_card, symbols_for, whole_card
+from noms_env.show.cards import mark, narrow_card, printed_rank, symbols_for, whole_card
 from noms_env.show.choices import chips, nominations
 from noms_env.show.elements import box, coin, disc, escaped, group, text, text_width
 from noms_env.show.lines import ASKED, ROLE_TEXTS, headline, partner_text, rank_text, status
@@ -126,7 +126,8 @@ def contract(view: View, notes: Notes) -> str:
         drawn += text(668, 64, "nominated", 18, "faint", anchor="end")
         right = 570
     drawn += text(240, 64, f"{view.contract} by {notes.name(view.declarer)}", 22, bold=True, room=right - 246)
-    refused = " ".join(CARD_WORDS[view.deck_kind][card] for card in view.refused[-4:])
+    cards = [CARD_WORDS[view.deck_kind][card] for card in view.refused[-4:]]
+    refused = " ".join(printed_rank(word[0]) + word[1:] for word in cards)
     rank = rank_text(view.nominated_rank) if view.nominated is None and view.nominated_rank is not None else ""
     said = [
         rank,

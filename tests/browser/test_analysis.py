@@ -70,6 +70,10 @@ def test_an_analysis_opens_at_the_biggest_mistake_and_is_walked_through_by_keys(
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     until(page, "noms.table.moment.startsWith('2.')")
+    page.wait_for_timeout(1100)  # the least time between two films
+    page.click("#sheet [aria-label='Replay deal 1']")
+    page.wait_for_selector(".analysis-page")
+    page.wait_for_selector(".top >> text=Deal 1")
 
 
 def test_a_decision_is_tried_again_and_compared_and_the_match_goes_on(new_page: NewPage, address: str) -> None:

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from noms_env.core.cards import CARD_NUMBERS
 from noms_env.record import Record, record_matches, replay
 from noms_env.record.replaying import pair_with_previous
-from noms_env.show.data import view_data
-from noms_env.show.view import look
+from noms_env.show.data import deck_data, view_data
+from noms_env.show.view import card_name, look
 from noms_env.variants import VARIANTS
 from noms_training.evaluation.mistakes import Loss
 from noms_training.play.browser.again import is_known
 from noms_training.play.browser.analysis import deal_data, explain, grade_of, moment_of
-from noms_training.play.browser.film import Shown
+from noms_training.play.browser.film import Shown, describe_action
 from noms_training.play.browser.live import LiveTable, table_from
 from noms_training.play.browser.messages import Limits
 from tests.training.table_browsers import Browser, connected, opened, request, server, some_table, words_of
@@ -227,3 +228,12 @@ def test_a_trial_is_played_over_the_network_and_the_match_stays_as_it_is(tmp_pat
             browser.until("table")
             assert browser.state["moment"].startswith("2.")
             assert len(browser.state["sheet"]) == 1
+
+
+def test_pages_print_10_and_records_say_t() -> None:
+    table = next(replay(next(record_matches("up_down", seed=2))))
+    while table.phase == "call":
+        table.step(table.legal_actions()[0])
+    assert describe_action(table, "TH") == "10♥"
+    assert deck_data(0)["cards"]["TH"]["rank"] == "10"
+    assert card_name(CARD_NUMBERS[0]["TH"], 0) == "T♥", "in the terminal, where ranks stand side by side"

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.core.cards import CARD_NUMBERS
 from noms_env.core.messages import clean_name
 from noms_env.players import ActionValue, Player
 from noms_env.record import Record, replay
 from noms_env.record.replaying import pair_with_previous
-from noms_env.show.cards import symbols
+from noms_env.show.cards import printed_rank, symbols
 from noms_env.show.lines import status
 from noms_env.show.notes import Notes
 from noms_env.show.picture import parts
@@ -119,8 +120,9 @@ def points_of(value: ActionValue) -> dict[str, float | None]:
 
 
 def describe_action(table: Table, word: str) -> str:
-    """An action of the present phase in words, without colours."""
-    return action_text(table, table.number(word), False)
+    """An action of the present phase in words, with the ranks of cards as they are printed."""
+    text = action_text(table, table.number(word), False)
+    return printed_rank(text[0]) + text[1:] if word in CARD_NUMBERS[table.deck_kind] else text
 
 
 @dataclass
@@ -204,7 +206,8 @@ def tell_losses(deal: dict[str, Any], losses: Iterable[Loss] | None) -> None:
     deal["losses"] = [
         {
             "moment": loss.step,
-            "text": f"{deal['names'][loss.seat]}: {deal['moments'][loss.step]['said']}, better {loss.best}",
+            "text": f"{deal['names'][loss.seat]}: {deal['moments'][loss.step]['said']}, better "
+            f"{printed_rank(loss.best[0])}{loss.best[1:]}",
             "points": round(loss.points, 2),
             "error": round(loss.error, 2),
             "sure": loss.is_sure,

@@ -52,7 +52,7 @@ function Nominations({ table, grid }) {
   for (const choice of view.choices) rows.get(choice.word.slice(1)).push(choice);
   return [...rows.entries()].filter(([, row]) => row.length).map(([letter, row]) => html`<div class="nomination-row">
     ${row.sort((one, other) => ranks.indexOf(one.word[0]) - ranks.indexOf(other.word[0])).map((choice) => html`<${Choice} key=${choice.word} table=${table} choice=${choice} cls=${`card-choice ${own.has(choice.word) ? "own" : ""}`}>
-      ${letter ? html`<${CardWord} deck=${view.deck} word=${choice.word} />` : html`<b>${choice.word === "T" ? "10" : choice.word}</b>`}
+      ${letter ? html`<${CardWord} deck=${view.deck} word=${choice.word} />` : html`<b>${DECKS[view.deck].cards[`${choice.word}C`].rank}</b>`}
     </${Choice}>`)}
   </div>`);
 }

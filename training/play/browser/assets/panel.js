@@ -1,6 +1,6 @@
 /* Beside the table: the score, the bids, the tricks, a hint, who sits here, the rules. */
 
-import { send } from "./connection.js";
+import { ask, send } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { html, store, update } from "./store.js";
 import { CardWord } from "./head.js";
@@ -27,7 +27,7 @@ function Score({ table }) {
   const upright = isUpright(table);
   return html`<div id="sheet" class="scroll"><table class=${`sheet ${upright ? "upright" : ""}`}>
       <thead><tr><th scope="col"><span>Deal</span></th>${seats.map((seat) => html`<th scope="col" class=${seat === table.yours ? "mine" : ""}><span>${nameOf(table, seat)}</span></th>`)}</tr></thead>
-      <tbody>${sheet.map((deal, number) => html`<tr title=${deal.lines.join("\n")}><th scope="row">${number + 1}</th>${deal.points.map((score, seat) => html`<td class=${seat === table.yours ? "mine" : ""}>${signed(score)}</td>`)}</tr>`)}</tbody>
+      <tbody>${sheet.map((deal, number) => html`<tr title=${deal.lines.join("\n")}><th scope="row">${table.yours === null ? number + 1 : html`<button type="button" class="link" aria-label=${`Replay deal ${number + 1}`} onClick=${() => ask("watch", { do: "film", deal: number + 1, analyse: false })}>${number + 1}</button>`}</th>${deal.points.map((score, seat) => html`<td class=${seat === table.yours ? "mine" : ""}>${signed(score)}</td>`)}</tr>`)}</tbody>
       <tfoot><tr><th scope="row">Total</th>${view.places.map((place) => html`<td class=${place.seat === table.yours ? "mine" : ""}>${points(place.total)}</td>`)}</tr></tfoot>
     </table></div>`;
 }
