@@ -41,13 +41,13 @@ def _states() -> Iterator[dict[str, Any]]:
                 "view": views["all"] | {"viewer": None, "role": None},
             }
             told = {"wanted": "1.7", "past": moment}
-            yield {"name": f"{variant.name}-{seats}-moment", "table": _table(variant, views["all"]) | told}
+            yield {"name": f"{variant.name}-{seats}-moment", "table": table_around(variant, views["all"]) | told}
             for what, view in sorted(views.items()):
-                yield {"name": f"{variant.name}-{seats}-{what}", "table": _table(variant, view)}
+                yield {"name": f"{variant.name}-{seats}-{what}", "table": table_around(variant, view)}
             if seats not in shown:
                 shown.add(seats)
                 for what, told in _together(views).items():
-                    yield {"name": f"{seats}-{what}", "table": _table(variant, views["play"]) | told}
+                    yield {"name": f"{seats}-{what}", "table": table_around(variant, views["play"]) | told}
 
 
 def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:
@@ -89,8 +89,8 @@ def _person(seat: int, name: str, *, here: bool = True, invited: bool = False, h
     return {"seat": seat, "name": name, "here": here, "sits": True, "invited": invited, "host": host}
 
 
-def _table(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:
-    """What a page is told of a table, around a view."""
+def table_around(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:
+    """What a page is told of a table, around a view of `view_data`."""
     seats, over = len(view["places"]), view["phase"] is None
     totals = [place["total"] for place in view["places"]]
     return {
