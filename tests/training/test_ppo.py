@@ -101,6 +101,8 @@ def some(*extras: str) -> tuple[Tensor, Rollout]:
     policy = logits.masked_fill(~legal, -1e9).log_softmax(-1)
     values = {
         "expert_probs": (2 * torch.randn(ROWS, ACTIONS)).masked_fill(~legal, -torch.inf).softmax(-1),
+        "values": torch.randn(ROWS, ACTIONS),
+        "log_policy": (logits + torch.randn(ROWS, ACTIONS)).masked_fill(~legal, -1e9).log_softmax(-1),
     }
     batch = rollout(
         mask=legal.to(torch.int8),
@@ -121,6 +123,9 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
     log_ratio = 0.0
     if "expert_probs" in one:
         gain = sum(one["expert_probs"][k] * math.log(policy[k]) for k in legal)
+    elif "values" in one:
+        kl = sum(policy[k] * (math.log(policy[k]) - one["log_policy"][k]) for k in legal)
+        gain = sum(policy[k] * one["values"][k] for k in legal) - settings.kl_coef * kl
     else:
         log_ratio = math.log(policy[one["choice"]]) - one["log_prob"]
         ratio, clip = math.exp(log_ratio), settings.clip_coef
@@ -130,10 +135,10 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
     loss = -gain - (settings.ent_coef_call if is_call else settings.ent_coef_play) * entropy / math.log(max(len(legal), 2))
     loss += settings.uniform_kl_coef * is_call * sum(math.log(1 / len(legal) / policy[k]) / len(legal) for k in legal)
     ratio = math.exp(log_ratio)
-    return loss, [-gain, ratio - 1 - log_ratio, float(abs(ratio - 1) > settings.clip_coef)]
+    return loss, [-gain, kl if "values" in one else ratio - 1 - log_ratio, float(abs(ratio - 1) > settings.clip_coef)]
 
 
-@pytest.mark.parametrize("extras", [(), ("expert_probs",)])
+@pytest.mark.parametrize("extras", [(), ("expert_probs",), ("values", "log_policy")])
 def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...]) -> None:
     logits, batch = some(*extras)
     settings = PPOConfig(clip_coef=0.2)
@@ -145,10 +150,10 @@ def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...
     sums = [sum(column) for column in zip(*(of_row for _, of_row in expected), strict=True)]
     assert figures.tolist() == pytest.approx(sums, rel=1e-5)
     clipped = figures[ACTOR_FIGURES.index("losses/clipfrac")]
-    assert clipped == 0 if "expert_probs" in extras else ROWS / 10 < clipped < ROWS
+    assert clipped == 0 if extras else ROWS / 10 < clipped < ROWS
 
 
-@pytest.mark.parametrize("extras", [(), ("expert_probs",)])
+@pytest.mark.parametrize("extras", [(), ("expert_probs",), ("values", "log_policy")])
 def test_nothing_pulls_at_what_is_not_legal(extras: tuple[str, ...]) -> None:
     logits, batch = some(*extras)
     losses, _ = policy_losses(logits.requires_grad_(), batch, PPOConfig())

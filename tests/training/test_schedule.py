@@ -28,6 +28,14 @@ def test_entropy_coefficients_fall_but_not_to_nothing() -> None:
     assert [schedule.settings_at(0, PPO, stage).ent_coef_call for stage in (IMITATION, WARMUP)] == [0, 0]
 
 
+def test_coefficients_fall_to_the_share_that_is_to_be_left() -> None:
+    settings = replace(PPO, coefs_left=0.01)
+    found = [schedule.settings_at(progress, settings, PLAY) for progress in (0, 0.5, 1, 2)]
+    assert [now.ent_coef_call for now in found] == pytest.approx([0.05, 0.005, 0.0005, 0.0005])
+    assert [now.uniform_kl_coef for now in found] == pytest.approx([0.1, 0.01, 0.001, 0.001])
+    assert schedule.settings_at(1, settings, WARMUP).ent_coef_play == 0
+
+
 def test_the_opponents_come_when_they_should() -> None:
     config = TrainConfig(("noms",), opponents=OpponentsConfig(share=0.2, start=0.6))
     assert [schedule.at(progress, config).opponent_share for progress in (0.59, 0.6)] == [0, 0.2]

@@ -60,6 +60,9 @@ class Rollout:
         seat, phase: int64, shape (n,).
         rule_set: int64, shape (n,): number of the rules.
         expert_probs: float32, shape (n, n_choices): the policy of an imitated expert; None without one.
+        values: float32, shape (n, n_choices): relative points after each action (`all_actions`), NaN in decisions that were not
+            played out; None where none was.
+        log_policy: float32, shape (n, n_choices): log probabilities of all actions before the update; None where not needed.
         reward: float32, shape (tables, MAX_SEATS): what each deal paid to each seat.
         value: float32, shape (n,): what the critic said before it had learnt from these deals.
         target: float32, shape (n,): what it should have said.
@@ -77,6 +80,8 @@ class Rollout:
     rule_set: Tensor
     reward: Tensor
     expert_probs: Tensor | None = None
+    values: Tensor | None = None
+    log_policy: Tensor | None = None
     value: Tensor = field(default_factory=lambda: torch.empty(0))
     target: Tensor = field(default_factory=lambda: torch.empty(0))
     advantage: Tensor = field(default_factory=lambda: torch.empty(0))
@@ -297,7 +302,7 @@ def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privil
         if privileged:
             seen[start:end, own:] = torch.as_tensor(step["hidden"])
     table = column("table", torch.int64)
-    is_imitation = any("expert_probs" in step for step in steps)
+    others = {name for step in steps for name in ("expert_probs", "values") if name in step}
     return Rollout(
         seen=seen,
         features=seen[:, :own],
@@ -309,7 +314,7 @@ def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privil
         phase=column("phase", torch.int64),
         rule_set=rule_set[table],
         reward=torch.cat([pad(torch.as_tensor(part.reward), (0, seats - part.reward.shape[1])) for part in parts]).to(device),
-        expert_probs=column("expert_probs", torch.float32, encoding.n_choices) if is_imitation else None,
+        **{name: column(name, torch.float32, encoding.n_choices) for name in others},
     )
 
 

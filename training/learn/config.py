@@ -124,6 +124,11 @@ class PPOConfig(_Checked):
         ent_coef_play: Initial entropy coefficient of card play; linear decay to a sixth.
         uniform_kl_coef: Initial coefficient of KL(uniform || policy) of calls, trumps and nominations; linear decay to a fifth.
             It keeps every call possible, so that auctions are not passed out for ever.
+        coefs_left: Share of these three coefficients that is left at the end, by exponential decay.
+        played_out: Share of the decisions at which every legal action is played out with the present policy in the true deal;
+            the actor learns from the values of all actions of these decisions, and from nothing else (0: off). On the
+            processor only, and without opponents.
+        kl_coef: Coefficient of KL(policy || policy before the iteration) in learning from decisions that are played out.
     """
 
     update_epochs: Annotated[int, Between(1, 100)] = 1
@@ -136,6 +141,9 @@ class PPOConfig(_Checked):
     ent_coef_call: Coefficient = 0.5
     ent_coef_play: Coefficient = 0.12
     uniform_kl_coef: Coefficient = 0.1
+    coefs_left: Annotated[float | None, Between(1e-9, 1), by_default("linear decay, as each says")] = None
+    played_out: Share = 0.0
+    kl_coef: Coefficient = 0.3
 
 
 @dataclass(frozen=True)
@@ -257,6 +265,8 @@ class TrainConfig(_Checked):
             raise ValueError("name at least one game to train on; `noms list` shows them")
         if not self.panel:
             raise ValueError("the panel needs one player or more: by it the policy is chosen that is kept")
+        if self.ppo.played_out > 0 and self.opponents.share > 0:
+            raise ValueError("ppo.played_out needs self-play alone: opponents.share must be 0 with it")
         for names, what in ((self.variants, "game"), (self.panel, "player of the panel")):
             if len(set(names)) < len(names):
                 raise ValueError(f"a {what} is named twice")

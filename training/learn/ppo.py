@@ -7,7 +7,8 @@ Each goes through the decisions of an iteration in shuffled minibatches, once or
             + distil_coef * KL(recorded policy || policy), of recorded decisions
     critic: (value - target)^2 / 2
 
-While an expert is imitated, the cross entropy to it takes the place of the surrogate. With several processes
+While an expert is imitated, the cross entropy to it takes the place of the surrogate; where all actions are played out, their
+values and the KL to the policy before do (`all_actions`). With several processes
 DistributedDataParallel averages the gradients, each process by its share of the decisions.
 """
 
@@ -33,7 +34,7 @@ from .schedule import Now, Stage
 
 CHUNK, GPU_CHUNK = 2048, 1 << 16
 """Rows that go through a network at once where no gradients are needed."""
-ACTOR_COLUMNS = ("features", "mask", "choice", "log_prob", "phase", "advantage", "expert_probs")
+ACTOR_COLUMNS = ("features", "mask", "choice", "log_prob", "phase", "advantage", "expert_probs", "values", "log_policy")
 ACTOR_FIGURES = ("losses/policy_loss", "losses/approx_kl", "losses/clipfrac")
 
 
@@ -103,6 +104,7 @@ def ppo_update(
     now: Now,
     threads: ThreadPool,
     recorded: Iterator[Recorded] | None = None,
+    lessons: tuple[Rollout, Shuffle] | None = None,
 ) -> dict[str, float]:
     """Update both networks, side by side; only the critic in its warm-up.
 
@@ -114,6 +116,7 @@ def ppo_update(
         now: stage and coefficients of the iteration.
         threads: that do it.
         recorded: recorded decisions for each minibatch of the actor; None for none.
+        lessons: the decisions that the actor learns from, and their minibatches; None for those of the critic.
 
     Returns:
         The figures of `update_actor` and `update_critic`, and `charts/learning_rate`.
@@ -123,7 +126,7 @@ def ppo_update(
             group["lr"] = now.ppo.learning_rate
     jobs = [partial(update_critic, critic, batch, shuffle, now.ppo)]
     if now.stage is not Stage.CRITIC_WARMUP:
-        jobs.append(partial(update_actor, actor, batch, shuffle, now.ppo, recorded))
+        jobs.append(partial(update_actor, actor, *(lessons or (batch, shuffle)), now.ppo, recorded))
     metrics = {"charts/learning_rate": now.ppo.learning_rate}
     for figures in threads.all(jobs):
         metrics |= figures
@@ -195,8 +198,12 @@ def policy_losses(logits: Tensor, batch: Rollout, settings: PPOConfig) -> tuple[
     logits = masked(logits, batch.mask)
     log_policy, policy = functional.log_softmax(logits, -1), functional.softmax(logits, -1)
     log_ratio = torch.zeros_like(batch.log_prob)
+    all_actions_kl = None
     if batch.expert_probs is not None:
         gain = (batch.expert_probs * log_policy).sum(-1)
+    elif batch.values is not None and batch.log_policy is not None:
+        all_actions_kl = (policy * (log_policy - batch.log_policy)).sum(-1)
+        gain = (policy * batch.values).sum(-1) - settings.kl_coef * all_actions_kl
     else:
         log_ratio = log_prob_of(log_policy, batch.choice) - batch.log_prob
         gain = clipped_surrogate(log_ratio, batch.advantage, settings.clip_coef)
@@ -206,7 +213,8 @@ def policy_losses(logits: Tensor, batch: Rollout, settings: PPOConfig) -> tuple[
     losses = losses + settings.uniform_kl_coef * is_call * uniform_kl(log_policy, batch.mask)
     with torch.no_grad():
         ratio = log_ratio.exp()
-        approx_kl = ratio - 1 - log_ratio  # never negative (Schulman 2020, "Approximating KL Divergence", k3)
+        # never negative (Schulman 2020, "Approximating KL Divergence", k3)
+        approx_kl = ratio - 1 - log_ratio if all_actions_kl is None else all_actions_kl
         clipped = ((ratio - 1).abs() > settings.clip_coef).float()
         figures = torch.stack([-gain, approx_kl, clipped]).double().sum(1)
     return losses, figures

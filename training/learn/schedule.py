@@ -60,10 +60,12 @@ def stage(progress: float, config: TrainConfig) -> Stage:
 
 
 def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
-    """The settings with the learning rate, a cosine to a tenth, and the coefficients, straight lines; 0 before self-play."""
+    """The settings with the learning rate, a cosine to a tenth, and the coefficients; 0 before self-play."""
     cosine = (1 + math.cos(math.pi * min(1.0, progress))) / 2
 
     def coefficient(start: float, left: float) -> float:
+        if settings.coefs_left is not None and of is Stage.SELF_PLAY:
+            return start * math.pow(settings.coefs_left, min(1.0, progress))
         return start + (start * left - start) * min(1.0, progress) if of is Stage.SELF_PLAY else 0.0
 
     return replace(

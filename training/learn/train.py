@@ -30,12 +30,14 @@ from ..agents.table_pool import AtTables, make_rule_sets
 from ..options import parse_held_out, parse_options
 from ..thread_pool import InOrder, ThreadPool
 from . import schedule
+from .all_actions import AllActionsLearner, decisions_with_values
 from .checkpoint import check_optimizer_state
 from .collect import (
     ActorPlayer,
     Learner,
     Played,
     PolicyLearner,
+    Rollout,
     Worker,
     behaviour_figures,
     entropies,
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
 
 COMPILED_FROM = 300_000_000
 """Decisions of a run from which on it pays to compile the networks for a GPU, which takes up to a minute."""
-DEALS, LEARNING, OPPONENTS, TRIAL, RECORDED = range(5)
+DEALS, LEARNING, OPPONENTS, TRIAL, RECORDED, VALUES = range(6)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
 
 
@@ -135,6 +137,8 @@ class Trainer:
             try:
                 if schedule.stage(0.0, self.config) is Stage.IMITATION:
                     raise ValueError(f"{' and '.join(experts)} can be imitated on the processor only")
+                if self.config.ppo.played_out > 0:
+                    raise ValueError("all actions can be played out on the processor only")
                 from noms_env.cuda.rows import check_gpu  # here, since it takes time to import
 
                 check_gpu()
@@ -221,16 +225,27 @@ class Trainer:
             batch.advantage = gae(batch.table, batch.seat, batch.value, batch.reward, self.config.ppo.gae_lambda)
             batch.target = batch.value + batch.advantage
             batch.advantage = standardise(batch.advantage, batch.rule_set, len(self.all_rules), summed)
-            done = int(summed(torch.tensor(len(batch))))
-            seed = int(self._stream(LEARNING, self.processes.rank).integers(2**62))
-            shuffle = Shuffle(len(batch), done, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)
-            metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now))
+            lessons = self._lessons(batch, now)
+            shuffle = self._shuffle(len(batch), now)
+            metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now), lessons)
         metrics |= critic_figures(batch.value, batch.reward[batch.table, batch.seat]) | behaviour_figures(played)
         if now.stage is not Stage.IMITATION:  # where the expert acts, nobody has drawn the actions with these probabilities
             metrics |= entropies(batch)
         self.iteration += 1
-        self.decisions += done
-        return metrics | profile.figures(done, network=sum(part.seconds for part in played) / self.threads.threads)
+        self.decisions += shuffle.total
+        return metrics | profile.figures(shuffle.total, network=sum(part.seconds for part in played) / self.threads.threads)
+
+    def _shuffle(self, rows: int, now: Now) -> Shuffle:
+        total = int(self.processes.summed(torch.tensor(rows)))
+        seed = int(self._stream(LEARNING, self.processes.rank).integers(2**62))
+        return Shuffle(rows, total, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)
+
+    def _lessons(self, batch: Rollout, now: Now) -> tuple[Rollout, Shuffle] | None:
+        """What the actor learns from where all actions are played out."""
+        if batch.values is None:
+            return None
+        part = decisions_with_values(batch, self.actor, self.dtype, self.reward_scale, self.threads)
+        return part, self._shuffle(len(part), now)
 
     @property
     def progress(self) -> float:
@@ -251,10 +266,16 @@ class Trainer:
             experts = [self.players[expert].make() for expert in names]
             at_tables = by_rules[worker.pool.rule_set]
             learner: Learner = ImitatedExperts(experts, at_tables, self.encoding, rng, privileged)
+        elif now.ppo.played_out > 0 and now.stage is Stage.SELF_PLAY:
+            own = self._stream(VALUES, worker.number)
+            learner = AllActionsLearner(self.player(self.actor), rng, privileged, now.ppo.played_out, own)
         else:
             learner = PolicyLearner(self.player(self.actor), rng, privileged)
         if name is None:
-            return worker.play(self.iteration, learner, rng)
+            played = worker.play(self.iteration, learner, rng)
+            if isinstance(learner, AllActionsLearner):
+                learner.write_values()
+            return played
         player = self.player(self.past[name]) if name in self.past else self.players[name].make()
         return worker.play(self.iteration, learner, rng, AtTables(player, rng), now.opponent_share, alone)
 

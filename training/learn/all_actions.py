@@ -1,0 +1,161 @@
+"""Values of all actions: every legal action of a decision is played out with the present policy in the true deal.
+
+These are the vine estimates of Schulman et al., arXiv 1502.05477, section 5.2. The copies of a decision share their random
+numbers, ply by ply, so that they share much of the chance. With A(a) = value(a) - sum pi_old(b) value(b), in units of the
+reward scale, which hardly changes in the course of a run, the actor's loss is (`ppo.policy_losses`)
+
+    - sum pi(a) A(a) + kl_coef * KL(pi || pi_old) - ent_coef * entropy / log(legal actions)
+
+PPO learns from the action taken alone. The critic learns as in PPO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import ceil
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from noms_env import BatchEnv
+from noms_env.envs.processor_rows import ProcessorRows
+
+from ..agents.table_pool import relative_points
+from ..thread_pool import ThreadPool
+from .collect import ActorPlayer, PolicyLearner, Rollout
+from .gae import RewardScale
+from .network import Actor, masked
+from .ppo import ACTOR_COLUMNS, CHUNK
+
+COPIES = 8192
+"""Tables that are played out at once, about."""
+
+
+class AllActionsLearner(PolicyLearner):
+    """The policy that is being trained, which keeps the tables of some of its decisions.
+
+    Args:
+        player: the policy.
+        rng: of its actions.
+        privileged: keep the hidden state too.
+        share: of the decisions, drawn at random, at which all actions get a value.
+        values_rng: of these draws, and of the random numbers in playing out.
+    """
+
+    def __init__(
+        self, player: ActorPlayer, rng: np.random.Generator, privileged: bool, share: float, values_rng: np.random.Generator
+    ) -> None:
+        super().__init__(player, rng, privileged)
+        self.share, self.values_rng = share, values_rng
+        self._kept: list[tuple[np.ndarray, ...]] = []
+
+    def decide(
+        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """See `Learner`."""
+        drawn = np.flatnonzero(self.values_rng.random(len(rows)) < self.share)
+        self._kept.append((drawn, batch.save(rows[drawn]), mask[drawn], order[drawn]))
+        return super().decide(batch, rows, features, mask, order)
+
+    def write_values(self) -> None:
+        """Add the column `values` to the steps, see `Rollout`."""
+        tables, mask, order = (np.concatenate(arrays) for arrays in list(zip(*self._kept, strict=True))[1:])
+        values = action_values(self.player, tables, mask, order, self.values_rng)
+        ends = np.cumsum([len(drawn) for drawn, *_ in self._kept])
+        for step, (drawn, *_), own in zip(self.steps, self._kept, np.split(values, ends[:-1]), strict=True):
+            step["values"] = np.full(step["mask"].shape, np.nan, np.float32)
+            step["values"][drawn] = own
+
+
+def action_values(
+    player: ActorPlayer, tables: np.ndarray, mask: np.ndarray, order: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Value of each legal choice to the seat to act: its relative points at the end of one deal that is played out after it.
+
+    Args:
+        player: plays on, at all seats.
+        tables: records of tables where a seat is to act, shape (n,).
+        mask: int8, shape (n, n_choices), from `Encoding.encode`.
+        order: int64, shape (n,), likewise.
+        rng: of the policy's draws.
+
+    Returns:
+        float32, shape (n, n_choices); 0 for choices that are not legal.
+    """
+    values = np.zeros(mask.shape, np.float32)
+    parts = max(1, ceil(int((mask != 0).sum()) / COPIES))
+    for rows in np.array_split(np.arange(len(tables)), parts):
+        source, choice = np.nonzero(mask[rows])
+        actions = player.encoding.actions[order[rows[source]], choice].astype(np.int64)
+        points = play_out(player, tables[rows[source]], actions, source, rng)
+        values[rows[source], choice] = points[np.arange(len(source)), tables["seat"][rows[source]]]
+    return values
+
+
+def play_out(
+    player: ActorPlayer, tables: np.ndarray, actions: np.ndarray, source: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Take an action at each table, and play the deal to its end.
+
+    Args:
+        player: plays at all seats.
+        tables: records, shape (n,).
+        actions: int64, shape (n,).
+        source: int64, shape (n,), from 0 on: tables of one source share the random numbers of each ply.
+        rng: of these numbers.
+
+    Returns:
+        float32, shape (n, seats): points of each seat less the mean of the others'.
+    """
+    n, encoding = len(tables), player.encoding
+    if n == 0:
+        return np.zeros((0, 1), np.float32)
+    widest = tables[[int(tables["n_seats"].argmax())]].view(np.recarray)
+    copies = ProcessorRows(widest, [n], None, False, 1)
+    copies.put(np.arange(n), tables, True)
+    actions = actions.copy()
+    while True:
+        copies.step(actions, False, True, False)
+        going_on = np.flatnonzero(~(copies.scored | copies.over))
+        if len(going_on) == 0:
+            return relative_points(copies.points, tables["n_seats"])
+        copies.observe(going_on)
+        draws = rng.random(int(source[-1]) + 1)
+        legal = copies.mask[going_on]
+        actions[going_on] = legal.argmax(1)
+        asked = going_on[legal.sum(1) > 1]
+        features, mask, order = encoding.encode(copies.observation, copies.mask, asked)
+        choice, _ = player.draw(features, mask, draws[source[asked]])
+        actions[asked] = encoding.actions[order, choice]
+
+
+def decisions_with_values(batch: Rollout, actor: Actor, dtype: torch.dtype, scale: RewardScale, threads: ThreadPool) -> Rollout:
+    """The decisions whose actions all have values, as the actor learns from them.
+
+    Args:
+        batch: with values in points.
+        actor: as it was when it took the decisions.
+        dtype: precision of its passes.
+        scale: of the rewards.
+        threads: that do it.
+
+    Returns:
+        Decisions with `log_policy`, and with advantages of all actions in units of the scale for `values`.
+    """
+    assert batch.values is not None
+    part = batch.select((~batch.values.isnan().any(1)).nonzero().squeeze(1), *ACTOR_COLUMNS, "rule_set")
+    assert part.values is not None
+    pieces = zip(*(column.tensor_split(threads.threads) for column in (part.features, part.mask)), strict=True)
+    part.log_policy = torch.cat(threads.all([partial(_log_policy, actor.frozen(dtype), *piece) for piece in pieces]))
+    values = scale.divide(part.values, part.rule_set)
+    part.values = (values - (part.log_policy.exp() * values).sum(1, keepdim=True)) * part.mask
+    return part
+
+
+@torch.no_grad()
+def _log_policy(logits: Callable[[Tensor, Tensor], Tensor], features: Tensor, mask: Tensor) -> Tensor:
+    parts = zip(features.split(CHUNK), mask.split(CHUNK), strict=True)
+    return torch.cat([functional.log_softmax(masked(logits(*part), part[1]), -1) for part in parts])
