@@ -55,6 +55,8 @@ DOCS = Path(__file__).parent
 FOLDER = DOCS / "environments"
 WIDTH = 120
 EPISODES: tuple[Episode, ...] = ("match", "deal")
+TERMS = ("declarer", "double hand", "hook", "Misere", "partner", "trump")
+"""Words of the rules that a page links to the glossary."""
 RAW_ONLY = ("illegal_action",)
 """Arguments that `raw_env` takes and `env` refuses."""
 
@@ -124,6 +126,14 @@ def deviations(variant: str) -> str:
     return "\n".join(f"- {part}" for part in parts)
 
 
+def link_terms(text: str) -> str:
+    """The text with a link to the glossary at the first use of each of `TERMS`."""
+    for term in TERMS:
+        link = rf"[\g<0>](../glossary.md#{term.replace(' ', '-')})"
+        text = re.sub(rf"(?i)\b{term}\b(?![^[]*\])", link, text, count=1)
+    return text
+
+
 def arguments() -> dict[str, tuple[Any, str]]:
     """The arguments that all variants have: their defaults, and what the docstring of the environment says of them."""
     docstring = inspect.cleandoc(TrickTakingEnv.__doc__ or "")
@@ -149,7 +159,7 @@ def game_facts(game: Variant) -> dict[str, Any]:
         "seats": f"{span(low, high)}" + ("" if low == high else f" (default {game.default_seats})"),
         "deck": f"{DECK_NAMES[game.deck_kind]}, {len(usual.deck)} cards",
         "hand_sizes": hand_sizes(game),
-        "rules": numbered_rules(f"noms_env.variants.{game.name}"),
+        "rules": link_terms(numbered_rules(f"noms_env.variants.{game.name}")),
         "exact_bid": game.family == EXACT_BID,
         "deck_rules": paragraphs("noms_env.variants.noms_deck")[1],
         "deviations": deviations(game.name),

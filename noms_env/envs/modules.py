@@ -21,8 +21,6 @@ from noms_env.version import ENV_VERSION
 class EnvironmentModule(ModuleType):
     """A module `noms_env.<variant>_v0` with `env`, `raw_env` and `parallel_env`, as PettingZoo users expect it.
 
-    The modules are made here, since seven files would differ in a name only.
-
     Attributes:
         variant: name of the game.
     """

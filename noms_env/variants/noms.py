@@ -3,17 +3,17 @@
 1. Four players, 13 cards each, dealt in packets from a deck that is cut but not shuffled (`noms_deck`).
 2. The auction begins at the dealer's left. Pass, or bid above the high bid: 10, 11, 12, 13, Mis, Mis a Vis. Who has
    passed may bid again. It ends when all others have passed in a row. If all four pass, nobody plays, and the next deal
-   counts double.
+   is a double hand, which counts double.
 3. The high bidder of a number names trump or none, then any card: whoever holds it is the partner, and nobody else knows.
    Mis and Mis a Vis are bids to win no trick, played alone and without trump. In Mis a Vis the bidder's hand lies open
    after the first trick.
 4. The bidder leads, any card. Follow suit if you can; otherwise play any card. The highest trump wins the trick, or the
    highest card of the suit led if there is no trump in it. The winner leads next. Aces are high.
 5. Made: the bid for bidder and partner each, 13 for Mis, 26 for Mis a Vis. Failed: the same for each opponent. Twice that
-   in a deal that counts double.
+   in a double hand.
 6. The match ends when a player has 101 points.
 7. Options of the source text: unbid slam, reduced minimum, value of Mis, first lead, implicit announcements (4.2, 4.4). If
-   double deals are passed out again and again, the points may by option double each time; only `max_deals` bounds that.
+   double hands are passed out again and again, the points may by option double each time; only `max_deals` bounds that.
 
 Deviations and decisions: how a pile is gathered and where the deck is cut (4.3). Ties are joint wins. Implicit
 announcements, part of the source text's base game, are an option, since they add nothing that cannot be reached without.
