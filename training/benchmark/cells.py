@@ -279,15 +279,8 @@ def play_cells(
         for number, part in enumerate(playing):
             for first, count in part.blocks.left:
                 left.append((number, first, count))
-                jobs.append(
-                    (
-                        part.cell.game,
-                        part.names,
-                        (part.cell.player_sha256, part.cell.field_sha256),
-                        first,
-                        count,
-                    )
-                )
+                hashes = part.cell.player_sha256, part.cell.field_sha256
+                jobs.append((part.cell.game, part.names, hashes, first, count))
         tick(sum(part.cell.deals for part in playing))
         try:
             for (number, first, count), played in zip(left, in_ray(play_by_name, jobs) if left else (), strict=True):
