@@ -29,7 +29,7 @@ export async function openLesson(variant) {
 function tableOf(step, view, place) {
   const people = [{ seat: LEARNER, name: "You", here: true, sits: true, invited: false }];
   const nobody = step.names.map(() => null);
-  return { name: "lesson", lesson: true, key: "", invitations: {}, names: step.names, levels: nobody, people, yours: LEARNER, view, turn: view.turn, scored: view.phase === null, over: false, sheet: [], players: [], speed: 0, failed: null, hints: null, hint: null, back: false, why: "", swept: trickName(view), lost: false, elsewhere: "", rules: [], asks: "", moment: `${place}.${view.tricks.length}.${view.trick.length}.${view.phase}.${view.turn}` };
+  return { name: "lesson", lesson: true, key: "", invitations: {}, others: [], undo: null, waits: false, names: step.names, levels: nobody, people, yours: LEARNER, view, turn: view.turn, scored: view.phase === null, over: false, sheet: [], players: [], speed: 0, failed: null, hints: null, hint: null, back: false, why: "", swept: trickName(view), lost: false, elsewhere: "", rules: [], asks: "", moment: `${place}.${view.tricks.length}.${view.trick.length}.${view.phase}.${view.turn}` };
 }
 
 /** Show a step: first what the others did, then its text. */
