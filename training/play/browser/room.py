@@ -50,6 +50,7 @@ class Room:
         self._analysis: asyncio.Task[None] | None = None
         self._judged = dict[tuple[int, int | None], tuple[Record, list[Loss] | None]]()
         self._comparison: asyncio.Task[None] | None = None
+        self._strong: float | None = None
         self._advising = asyncio.Lock()
         self._given_at = dict[tuple[str, int | None], float]()
         self._failed: tuple[bytes, Seated] | None = None
@@ -115,7 +116,7 @@ class Room:
                 self._start_film(looker, message["deal"] - 1, message["analyse"])
                 return
             if message["do"] == "compare":
-                self._start_comparison(looker)
+                self._start_comparison()
                 return
             if message["do"] != "hint":
                 await self._done(self._change, looker.seat, message)
@@ -421,16 +422,22 @@ class Room:
             if records[-1] in self.table.session.records():  # otherwise the deal was taken back
                 looker.tell_text(told)
 
-    def _start_comparison(self, looker: Looker) -> None:
-        """Start to play the deal of the day with the strong player on the seat of the person."""
+    def _start_comparison(self) -> None:
+        """Start to play the deal of the day with the strong player on the seat of the person, for all browsers."""
         table = self.table
         if not table.day or not table.session.is_over:
             raise RefusedError("the deal of the day is compared when it is over")
         own = float(table.session.table.row.points[PERSON])
 
         async def compare() -> None:
-            strong = await self.lobby.work(lambda: strong_points(table.session))
-            looker.tell({"is": "compared", "own": own, "strong": strong})
+            try:
+                if self._strong is None:
+                    self._strong = await self.lobby.work(lambda: strong_points(table.session))
+            except Exception as error:  # of whatever kind: the page would wait
+                self._refuse_all(describe_error("the comparison", error))
+                return
+            for looker in self.lookers:
+                looker.tell({"is": "compared", "own": own, "strong": self._strong})
 
         if self._comparison is None or self._comparison.done():
             self._comparison = asyncio.create_task(compare())
