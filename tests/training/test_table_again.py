@@ -98,7 +98,7 @@ def scored_table(variant: str = "small_ships", deals: int = 1) -> LiveTable:
 
 
 def trial_at(table: LiveTable, decisions: int, deal: int = 1) -> LiveTable:
-    return table_from(table.trial_json("home-table", 0, f"{deal}.{decisions}", "thumb"))
+    return table_from(table.trial_json("home-table", 0, f"{deal}.{decisions}"))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -156,13 +156,13 @@ def test_what_cannot_be_tried_again_is_refused() -> None:
         ("x", "such as 3.17"),
     ):
         with pytest.raises(ValueError, match=sentence):
-            table.trial_json("home-table", 0, moment, "thumb")
+            table.trial_json("home-table", 0, moment)
     passed = some_table(0, "noms")
     while not passed.session.table.is_scored:
         passed.take(passed.session.table.number("pass"))
     (own,) = moments_of(passed.session.records()[0], 0)
     with pytest.raises(ValueError, match="cards of this deal were never shown"):
-        passed.trial_json("home-table", 0, f"1.{own}", "thumb")
+        passed.trial_json("home-table", 0, f"1.{own}")
     state = json.loads(trial_json(table))
     damage: list[dict[str, Any]] = [
         {"decisions": 999},
@@ -177,7 +177,7 @@ def test_what_cannot_be_tried_again_is_refused() -> None:
 
 
 def trial_json(table: LiveTable) -> str:
-    return table.trial_json("home-table", 0, f"1.{moments_of(table.session.records()[0], 0)[0]}", "thumb")
+    return table.trial_json("home-table", 0, f"1.{moments_of(table.session.records()[0], 0)[0]}")
 
 
 def play_a_trial(client: TestClient, told: dict[str, Any]) -> Browser:

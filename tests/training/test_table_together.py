@@ -364,7 +364,7 @@ def test_hands_that_all_passed_stay_hidden_where_a_later_deal_is_tried_again(tmp
         legal = session.table.legal_actions()
         table.take(legal[-1] if not session.deals[-1].actions else rng.choice(legal))
     first = next(number for number, step in enumerate(session.records()[1]["steps"]) if step["seat"] == 0)
-    trial = table_from(table.trial_json("a_match_of_noms", 0, f"2.{first}", "random"))
+    trial = table_from(table.trial_json("a_match_of_noms", 0, f"2.{first}"))
     while not trial.session.table.is_scored:
         trial.take(rng.choice(trial.session.table.legal_actions()))
     trial.save(tmp_path / "a_trial_of_noms.json")

@@ -17,7 +17,7 @@ from noms_env.variants import game
 
 from .day import day_table
 from .live import LiveTable, RefusedError, is_table
-from .lobby import Lobby, NotOfferedError, levels_of
+from .lobby import Lobby, NotOfferedError
 from .messages import Limits, parse_again, parse_claim, parse_day, parse_request
 from .room import Room
 
@@ -109,9 +109,8 @@ class Hall:
         seat = room.table.seat_of(key)
         if seat is None:
             raise RefusedError("this link leads to no seat of the table")
-        stand_in = levels_of(room.table.rules.variant.name)["medium"]
         async with room.lock:
-            state = room.table.trial_json(name, seat, moment, stand_in)
+            state = room.table.trial_json(name, seat, moment)
         table = await asyncio.to_thread(lambda: self.lobby.restore_table(state))
         trial = f"{table.trial.table}-again-{seat}" if table.trial else ""
         if not NAME.fullmatch(trial):

@@ -401,23 +401,24 @@ class LiveTable:
         """The size of the hands in the deal of the day of a game whose hands differ."""
         return int(self.session.table.row.deal_size) if self.day and self.rules.schedule else None
 
-    def trial_json(self, name: str, seat: int, moment: str, stand_in: str) -> str:
-        """A table at which a person tries a decision again, as JSON for `table_from`.
+    def trial_json(self, name: str, seat: int, moment: str) -> str:
+        """A table at which a person tries a decision again, as JSON for `table_from`; others' seats have the substitute.
 
         Args:
             name: of this table.
             seat: of the person.
             moment: before the decision; see `analysis.moment_of`.
-            stand_in: the player that sits on the seats of other people.
 
         Raises:
             ValueError: see `trial_state`.
         """
         state, person = json.loads(self.to_json()), self.people[seat]
-        state |= trial_state(self.session, state, seat, moment, is_open=self.is_open) | {"practice": True, "ended": False}
+        state |= trial_state(self.session, state, seat, moment, is_open=self.is_open)
+        state |= {"practice": True, "ended": False, "host": seat, "undo": None}
         state["trial"]["table"] = name if self.trial is None else self.trial.table
         state["people"] = {str(seat): [person.name, person.key, True, ""]}
-        state["players"] = [None if other == seat else player or stand_in for other, player in enumerate(state["players"])]
+        players = [player or self.substitute for player in state["players"]]
+        state["players"] = [*players[:seat], None, *players[seat + 1 :]]
         return json.dumps(state)
 
     def save(self, path: Path) -> None:
