@@ -32,6 +32,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphin
 
 # --- Markdown
 myst_heading_anchors = 4
+myst_enable_extensions = ["html_image"]
 highlight_language = "none"
 
 # --- docstrings: single backticks are code there, as everywhere in the project
