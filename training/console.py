@@ -66,8 +66,12 @@ def terminal(stderr: bool = False) -> Console:
     """Where to print: in colour if it is a terminal, and as wide as need be if it is none (and COLUMNS is not set)."""
     from rich.console import Console
 
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # as `print` does; rich would end the process
+
     is_file = not (sys.stderr if stderr else sys.stdout).isatty() and "COLUMNS" not in os.environ
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=UNBOUNDED if is_file else None)
+    return Terminal(stderr=stderr, highlight=False, soft_wrap=True, width=UNBOUNDED if is_file else None)
 
 
 def print_lines(lines: Iterable[str]) -> None:
