@@ -125,8 +125,8 @@ class PPOConfig(_Checked):
         uniform_kl_coef: Initial coefficient of KL(uniform || policy) of calls, trumps and nominations; linear decay to a fifth.
             It keeps every call possible, so that auctions are not passed out for ever.
         coefs_left: Share of these three coefficients that is left at the end, by exponential decay.
-        played_out: Share of the decisions at which every legal action is played out with the present policy in the true deal;
-            the actor learns from the values of all actions of these decisions, and from nothing else (0: off). On the
+        played_out: Share of the decisions at which every legal action is played out with the present policy in the true deal.
+            The actor learns from the values of all actions of these decisions, and from nothing else (0: off). On the
             processor only, and without opponents.
         kl_coef: Coefficient of KL(policy || policy before the iteration) in learning from decisions that are played out.
     """
