@@ -34,7 +34,7 @@ SHOWN_AT = 22
 """Decisions before the picture."""
 MOVING, STANDING, END = 80, 720, 4000
 """Milliseconds of a frame: while cards move, after a move, after the deal."""
-COLOURS = 48
+COLOURS = 24
 SHOW = """([table, word]) => {
   noms.states = [{ name: "shown", table }];
   gallery.show("shown");
@@ -91,7 +91,7 @@ def main() -> None:
     hall = Hall(Path(tempfile.mkdtemp()), Lobby(), Limits())
     with served(hall) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser("chromium"), args=["--no-sandbox"])
-        page = open_page(browser, address, (470, 600), 1.6)
+        page = open_page(browser, address, (540, 688), 1.4)
         page.evaluate(SHOW, [deal[SHOWN_AT]])
         page.evaluate(MOVE, 1)
         palette = shot(page).quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -100,7 +100,7 @@ def main() -> None:
         both = Image.new("RGB", (drawn[0][0].width, 2 * drawn[0][0].height))  # for the colours of the play and of the result
         both.paste(drawn[len(drawn) // 2][0])
         both.paste(drawn[-1][0], (0, drawn[0][0].height))
-        colours = both.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE)
+        colours = both.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=4)
         flat = [image.quantize(palette=colours, dither=Image.Dither.NONE) for image, _ in drawn]
         times = [time for _, time in drawn]
         flat[0].save(ANIMATION, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=True)

@@ -12,24 +12,26 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
+from tests.browser.playing import until
+
 pytestmark = pytest.mark.browser
 APPROVED = Path(__file__).parent / "approved"
 DIFFERENT = Path(__file__).parents[2] / "build" / "pictures"
 SIZES = {"desk": (1440, 900), "tablet": (1024, 768), "wide": (844, 390), "high": (390, 844)}
 NAMES = """
-start desk, start high dark, setup tablet, setup high,
-sniped_whist-3-all desk, sniped_whist-4-play high, sniped_whist-5-spectator tablet, sniped_whist-6-over wide,
-sniped_whist-7-all high, big_ships-2-play desk dark, big_ships-3-call hinted wide,
-big_ships-4-over high, big_ships-5-all wide, big_ships-6-call high,
-big_ships-7-call hinted tablet, big_ships-7-play hinted desk, big_ships-7-over desk,
-small_ships-3-nominate high, small_ships-4-nominate desk, small_ships-4-call hinted desk, small_ships-4-trump tablet,
-small_ships-4-play hinted high, small_ships-4-play hinted desk, small_ships-5-over tablet, small_ships-6-nominate wide,
-small_ships-6-play hinted wide, small_ships-6-all tablet,
-noms-4-call desk, noms-4-play hinted tablet dark, noms-4-over high, noms-4-spectator wide,
-nonesuch-3-suit hinted high, nonesuch-4-suit desk, nonesuch-4-play tablet, nonesuch-4-over wide dark,
-down_up-3-play wide, down_up-6-all desk, down_up-5-over high,
-up_down-4-call high dark, up_down-4-over desk
+start desk, start high dark, setup tablet, setup high, lesson desk, results high,
+sniped_whist-3-all desk, sniped_whist-4-play high, sniped_whist-7-all high,
+big_ships-2-play desk dark, big_ships-3-call hinted wide, big_ships-4-over high, big_ships-6-call high,
+big_ships-7-call hinted tablet, big_ships-7-over desk,
+small_ships-3-nominate high, small_ships-4-nominate desk, small_ships-4-trump tablet, small_ships-4-play hinted high,
+small_ships-4-play hinted desk, small_ships-5-over tablet, small_ships-6-nominate wide, small_ships-6-play hinted wide,
+small_ships-6-all tablet, small_ships-4-play analysed desk, small_ships-4-call analysed high, small_ships-4-moment tablet,
+noms-4-call desk, noms-4-play hinted tablet dark, noms-4-spectator wide,
+nonesuch-3-suit hinted high, nonesuch-4-suit desk, nonesuch-4-play tablet,
+down_up-3-play wide, down_up-5-over high, up_down-4-call high dark, up_down-4-over desk,
+4-lobby desk, 4-lobby-guest high, 6-undo-asked tablet
 """
+PAGES = {"lesson": "#lesson=small_ships", "results": "#page=results"}
 STATES = [tuple(name.split()) for name in NAMES.replace("\n", " ").split(",")]
 """A state, what is turned on in it, and the size of the screen."""
 SHADES, PIXELS = 40, 4
@@ -42,9 +44,12 @@ def show_state(page: Any, state: tuple[str, ...]) -> None:
     page.evaluate("(theme) => document.documentElement.dataset.theme = theme", "dark" if "dark" in more else "light")
     if "-" in name:
         page.evaluate("([name, hinted]) => gallery.show(name, hinted)", [name, "hinted" in more])
+        if "analysed" in more:
+            page.evaluate("(name) => gallery.analyse(name)", name)
     elif name == "setup":
         page.click("[data-game=small_ships] .set-up")
         page.click(".options-of-game summary")
+    page.evaluate("document.querySelectorAll('input[readonly]').forEach((link) => { link.value = 'http://localhost/#table=' })")
     page.evaluate("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 80)))")
 
 
@@ -88,8 +93,9 @@ def test_a_state_looks_as_approved(
     from axe_playwright_python.sync_playwright import Axe
 
     size = next(SIZES[word] for word in state if word in SIZES)
-    page = new_page(f"{address}gallery.html#{state[0]}" if "-" in state[0] else address, size, reduced_motion="reduce")
-    page.wait_for_selector("#stage .own-bar, .games")
+    where = f"gallery.html#{state[0]}" if "-" in state[0] else PAGES.get(state[0], "")
+    page = new_page(f"{address}{where}", size, reduced_motion="reduce")
+    until(page, "Boolean(noms.states || (noms.lesson ? noms.table : noms.page === 'start') || noms.results)")
     show_state(page, state)
     name = "-".join(state)
     assert check(name, picture(page), request.config.getoption("--approve")), f"{name} differs: see {DIFFERENT}"
@@ -98,4 +104,5 @@ def test_a_state_looks_as_approved(
 
 
 def test_each_approved_picture_is_of_a_state() -> None:
+    """A picture of a state that is no more is to be deleted."""
     assert sorted(file.stem for file in APPROVED.iterdir()) == sorted("-".join(state) for state in STATES)
