@@ -381,4 +381,6 @@ def check_rules(name: str, trained: Sequence[Rules] | None, rules: Rules) -> Non
     games = ", ".join(dict.fromkeys(f"{own.variant.name} with {own.seats} seats" for own in trained))
     same = any((own.variant.name, own.seats) == (rules.variant.name, rules.seats) for own in trained)
     unlike = " and other options" if same else ""
-    raise ValueError(f"{name} was trained for {games}, not for {rules.variant.name} with {rules.seats} seats{unlike}")
+    general = import_module(POLICIES["cpu"]).policies_for_any_options()
+    hint = f"; {general[0]} plays under any options" if general else ""
+    raise ValueError(f"{name} was trained for {games}, not for {rules.variant.name} with {rules.seats} seats{unlike}{hint}")
