@@ -18,8 +18,6 @@ POLICIES = "policies"
 """The folder of the pages that `write_policy_pages` makes."""
 
 _INCLUDE = re.compile(r"(?m)^```\{include\} (\S+)\n((?::.*\n)*)```")
-_TERM = re.compile(r"\[([^\]]+)\]\((?:[\w.]+/)*glossary\.md#([\w-]+)\)")
-"""A link to a word of the glossary, which on the site is a reference to it: hyphens may stand for spaces."""
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)[^)\s#]+(?=[)#])")
 """A link to a file."""
 
@@ -47,8 +45,7 @@ def with_links_of_the_site(text: str, file: Path, pages: Mapping[Path, Path]) ->
 
     Returns:
         The same text. Links to files that have a page lead there, other links (and pictures) to the file. Both begin with a
-        slash, which stands for the folder of the site's sources. Links to words of the glossary (`glossary.md#declarer`)
-        become references to them.
+        slash, which stands for the folder of the site's sources.
     """
 
     def on_site(link: re.Match[str]) -> str:
@@ -57,13 +54,7 @@ def with_links_of_the_site(text: str, file: Path, pages: Mapping[Path, Path]) ->
             return f"/{pages[target]}"
         return f"/{os.path.relpath(target, DOCS)}" if target.is_file() else link[0]
 
-    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
-    terms = {term.lower().replace(" ", "-"): term for term in re.findall(r"(?m)^\w.*$", glossary)}
-
-    def as_term(link: re.Match[str]) -> str:
-        return f"{{term}}`{link[1]} <{terms[link[2].lower()]}>`"
-
-    return LINK.sub(on_site, _TERM.sub(as_term, text))
+    return LINK.sub(on_site, text)
 
 
 def write_policy_pages() -> None:

@@ -193,8 +193,3 @@ def test_the_keys_of_files_are_listed(title: str, keys: list[str]) -> None:
     rows = text_of(DOCS / "api" / "records.md").partition(f"## {title}\n")[2].partition("\n## ")[0]
     listed = [name for cell in re.findall(r"(?m)^\| (`.+?) \|", rows) for name in re.findall(r"`(\w+)`", cell)]
     assert sorted(listed) == sorted(keys)
-
-
-def test_a_link_to_a_word_of_the_glossary_is_a_reference_to_it() -> None:
-    text = sources.with_links_of_the_site("[All pass](../glossary.md#pass-out)", DOCS / "environments" / "noms.md", {})
-    assert text == "{term}`All pass <pass-out>`"
