@@ -129,7 +129,7 @@ def deviations(variant: str) -> str:
 def link_terms(text: str) -> str:
     """The text with a link to the glossary at the first use of each of `TERMS`."""
     for term in TERMS:
-        link = rf"[\g<0>](../glossary.md#{term.replace(' ', '-')})"
+        link = rf"[\g<0>](../glossary.md#{term.lower().replace(' ', '-')})"
         text = re.sub(rf"(?i)\b{term}\b(?![^[]*\])", link, text, count=1)
     return text
 
