@@ -213,6 +213,9 @@ def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: 
         (folder / "config.json").write_text(damaged)
         with pytest.raises(RunError, match=sentence):
             read_trained(folder)
+    sized = make_run(tmp_path / "sized", CONFIG.sized(on_gpu=False))
+    (sized / "config.json").write_text(json.dumps(CONFIG.as_dict()))  # as `noms train` writes it
+    read_trained(sized)
     (folder / "config.json").write_text(config.replace('"seed": 3', '"seed": 4'))
     with pytest.raises(RunError, match=r"policy\.safetensors is not of the run in .*another configuration"):
         read_trained(folder)

@@ -167,7 +167,7 @@ def _read_run(path: Path) -> Trained:
         own = TrainConfig.from_dict(info.training)
     except ValueError as error:
         raise RunError(f"{file} does not say how its policy was trained: {error}") from error
-    if dataclasses.replace(own, decisions=config.decisions) != config:
+    if dataclasses.replace(own, decisions=config.decisions) not in (config, config.sized(False), config.sized(True)):
         raise RunError(f"{file} is not of the run in {path}: it was trained with another configuration than {CONFIG}")
     log = read_log(path)
     run = Run(
