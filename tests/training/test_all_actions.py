@@ -1,6 +1,5 @@
 """Values of all actions: they are what plain play gives, they teach the actor alone, and off they change nothing."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +81,22 @@ def test_copies_of_a_decision_share_their_random_numbers() -> None:
     assert (apart[::2] != apart[1::2]).any(1).mean() > 0.5
 
 
+def test_a_share_of_the_actions_is_random_and_the_choices_kept_are_those_of_the_policy() -> None:
+    run = Trainer(tiny("big_ships", seats=(2,), option=ONE_CARD, threads=1))
+    with torch.no_grad():
+        run.actor.head.bias[NUMBER + 1] = 50.0
+    pool, rng = TablePool(run.rule_sets, [0], 4000, seed=3), np.random.default_rng(0)
+    pool.deal(0)
+    pool.batch.observe()
+    settings = PPOConfig(played_out=0.01, exploration=0.5)
+    learner = AllActionsLearner(run.player(run.actor), rng, False, settings, np.random.default_rng(1))
+    actions = learner.choose(pool.batch, np.arange(4000))
+    run.close()
+    assert set(actions) == {NUMBER, NUMBER + 1}
+    assert abs((actions == NUMBER).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 4000)
+    assert set(run.encoding.choices[learner.steps[0]["choice"]]) == {NUMBER + 1}
+
+
 def of_share(share: float, **changes: Any) -> Trainer:
     return Trainer(tiny("down_up", ppo=PPOConfig(minibatch_size=256, played_out=share, **changes)))
 
@@ -106,7 +121,7 @@ def test_advantages_are_in_units_of_the_scale_and_of_mean_zero_under_the_policy(
     run = of_share(0.5)
     run.reward_scale.mean_square[:], run.reward_scale.weight[:] = 16.0, 1.0
     worker, rng = run.workers[0], np.random.default_rng(0)
-    learner = AllActionsLearner(run.player(run.actor), rng, True, 0.5, np.random.default_rng(1))
+    learner = AllActionsLearner(run.player(run.actor), rng, True, PPOConfig(played_out=0.5), np.random.default_rng(1))
     played = worker.play(0, learner, rng)
     learner.write_values()
     batch = joined([played], run.rule_set, run.encoding, True, "cpu")
@@ -129,7 +144,7 @@ def test_advantages_are_in_units_of_the_scale_and_of_mean_zero_under_the_policy(
 @pytest.mark.parametrize("share", [0.02, 1.0])
 def test_the_policy_learns_from_values(share: float) -> None:
     settings = PPOConfig(minibatch_size=256, played_out=share, ent_coef_call=0.0, ent_coef_play=0.0, uniform_kl_coef=0.0)
-    run = Trainer(tiny("big_ships", seats=(2,), option=("ranks=5", "suits=2", "start_cards=2"), ppo=replace(settings)))
+    run = Trainer(tiny("big_ships", seats=(2,), option=("ranks=5", "suits=2", "start_cards=2"), ppo=settings))
     figures = run.iterate()
     run.close()
     assert figures["losses/policy_loss"] < 0.1

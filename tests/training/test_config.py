@@ -48,6 +48,7 @@ def test_presets_grow() -> None:
         ({"thumb_version": 3}, "thumb_version must be from 1 to 2, not 3"),
         ({"panel": []}, "the panel needs one player or more"),
         ({"network": None}, "network must be an object with keys, not None"),
+        ({"ppo": {"exploration": 0.1}}, r"exploration needs ppo\.played_out above 0"),
         ({"ppo": {"played_out": 0.5}, "opponents": {"share": 0.1}}, r"opponents\.share must be 0 with it"),
         ({"ppo": {"learning_rate": "fast"}}, "learning_rate must be float, not 'fast'"),
     ],

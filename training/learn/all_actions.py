@@ -6,7 +6,8 @@ reward scale, which hardly changes in the course of a run, the actor's loss is (
 
     - sum pi(a) A(a) + kl_coef * KL(pi || pi_old) - ent_coef * entropy / log(legal actions)
 
-PPO learns from the action taken alone. The critic learns as in PPO.
+PPO learns from the action taken alone. Values of all actions do not depend on how the seats came to a decision, so a share of
+the actions may be random: then the policy also learns where it never goes by itself. The critic learns as in PPO.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from noms_env.envs.processor_rows import ProcessorRows
 from ..agents.table_pool import relative_points
 from ..thread_pool import ThreadPool
 from .collect import ActorPlayer, PolicyLearner, Rollout
+from .config import PPOConfig
 from .gae import RewardScale
 from .network import Actor, masked
 from .ppo import ACTOR_COLUMNS, CHUNK
@@ -41,22 +43,36 @@ class AllActionsLearner(PolicyLearner):
         player: the policy.
         rng: of its actions.
         privileged: keep the hidden state too.
-        share: of the decisions, drawn at random, at which all actions get a value.
-        values_rng: of these draws, and of the random numbers in playing out.
+        settings: `played_out` and `exploration`.
+        values_rng: of the draws for both, and of the random numbers in playing out.
     """
 
     def __init__(
-        self, player: ActorPlayer, rng: np.random.Generator, privileged: bool, share: float, values_rng: np.random.Generator
+        self,
+        player: ActorPlayer,
+        rng: np.random.Generator,
+        privileged: bool,
+        settings: PPOConfig,
+        values_rng: np.random.Generator,
     ) -> None:
         super().__init__(player, rng, privileged)
-        self.share, self.values_rng = share, values_rng
+        self.settings, self.values_rng = settings, values_rng
         self._kept: list[tuple[np.ndarray, ...]] = []
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `Choose`; where a random action is taken, the step still has the choice of the policy."""
+        actions = super().choose(batch, rows)
+        if self.settings.exploration > 0:
+            random = np.flatnonzero(self.values_rng.random(len(rows)) < self.settings.exploration)
+            legal = batch.mask[rows[random]]
+            actions[random] = (legal * self.values_rng.random(legal.shape)).argmax(1)
+        return actions
 
     def decide(
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
     ) -> dict[str, np.ndarray]:
         """See `Learner`."""
-        drawn = np.flatnonzero(self.values_rng.random(len(rows)) < self.share)
+        drawn = np.flatnonzero(self.values_rng.random(len(rows)) < self.settings.played_out)
         self._kept.append((drawn, batch.save(rows[drawn]), mask[drawn], order[drawn]))
         return super().decide(batch, rows, features, mask, order)
 

@@ -128,6 +128,7 @@ class PPOConfig(_Checked):
         played_out: Share of the decisions at which every legal action is played out with the present policy in the true deal.
             The actor learns from the values of all actions of these decisions, and from nothing else (0: off). On the
             processor only, and without opponents.
+        exploration: Share of the decisions at which a random legal action is taken; with `played_out` only.
         kl_coef: Coefficient of KL(policy || policy before the iteration) in learning from decisions that are played out.
     """
 
@@ -143,6 +144,7 @@ class PPOConfig(_Checked):
     uniform_kl_coef: Coefficient = 0.1
     coefs_left: Annotated[float | None, Between(1e-9, 1), by_default("linear decay, as each says")] = None
     played_out: Share = 0.0
+    exploration: Share = 0.0
     kl_coef: Coefficient = 0.3
 
 
@@ -267,6 +269,8 @@ class TrainConfig(_Checked):
             raise ValueError("the panel needs one player or more: by it the policy is chosen that is kept")
         if self.ppo.played_out > 0 and self.opponents.share > 0:
             raise ValueError("ppo.played_out needs self-play alone: opponents.share must be 0 with it")
+        if self.ppo.exploration > 0 and self.ppo.played_out == 0:
+            raise ValueError("ppo.exploration needs ppo.played_out above 0: PPO learns from its own actions only")
         for names, what in ((self.variants, "game"), (self.panel, "player of the panel")):
             if len(set(names)) < len(names):
                 raise ValueError(f"a {what} is named twice")

@@ -268,7 +268,7 @@ class Trainer:
             learner: Learner = ImitatedExperts(experts, at_tables, self.encoding, rng, privileged)
         elif now.ppo.played_out > 0 and now.stage is Stage.SELF_PLAY:
             own = self._stream(VALUES, worker.number)
-            learner = AllActionsLearner(self.player(self.actor), rng, privileged, now.ppo.played_out, own)
+            learner = AllActionsLearner(self.player(self.actor), rng, privileged, now.ppo, own)
         else:
             learner = PolicyLearner(self.player(self.actor), rng, privileged)
         if name is None:
