@@ -55,6 +55,7 @@ async function ownKey() {
 
 let socket = null;
 let wait = 500;
+let retry = 0;
 let sweeping = 0;
 
 /** Open the table of the address. */
@@ -70,18 +71,21 @@ export async function openTable() {
 export function connect() {
   updateTable({ elsewhere: "" });
   update({ notice: "" });
-  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
-  socket.addEventListener("open", () => {
+  clearTimeout(retry);
+  const opened = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
+  socket?.close();
+  socket = opened;
+  opened.addEventListener("open", () => {
     wait = 500;
     updateTable({ lost: false, swept: null, asks: "" });
     send({ do: "hello", table: store.table.name, key: store.table.key || null, token: token || null });
     if (store.table.wanted) seek();
   });
-  socket.addEventListener("message", (event) => told(JSON.parse(event.data)));
-  socket.addEventListener("close", () => {
-    if (store.table.elsewhere) return;
+  opened.addEventListener("message", (event) => socket === opened && told(JSON.parse(event.data)));
+  opened.addEventListener("close", () => {
+    if (socket !== opened || store.table.elsewhere) return;
     updateTable({ lost: true });
-    setTimeout(connect, wait);
+    retry = setTimeout(connect, wait);
     wait = Math.min(2 * wait, 10000);
   });
 }
