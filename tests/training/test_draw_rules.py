@@ -24,6 +24,8 @@ from noms_training.learn.draw_rules import BETWEEN_DEALS, draw_rules
 from noms_training.learn.network import Actor
 from noms_training.learn.train import Trainer
 from noms_training.options import parse_held_out
+from noms_training.play.browser.lobby import Lobby, levels_of
+from noms_training.play.browser.messages import TableRequest
 from tests.training.test_self_play import TINY, tiny
 
 GAMES = ("nonesuch", "small_ships")
@@ -120,3 +122,16 @@ def test_at_each_table_the_first_expert_that_plays_there_is_imitated(tmp_path: P
     assert [run.expert_for(rules) for rules in run.rule_sets] == [str(tmp_path), "thumb"]
     assert np.isfinite(run.iterate()["losses/policy_loss"])
     run.close()
+
+
+def test_the_usual_players_of_a_game_sit_at_tables_with_unusual_options() -> None:
+    lobby, levels = Lobby(()), levels_of("small_ships")
+    seats = (None, levels["medium"], levels["strong"], levels["easy"])
+    for options, policy in (({}, "small_ships"), ({"hand_size": "8", "min_bid": "4"}, "generalist")):
+        names = levels["strong"], 0, levels["medium"]
+        table = lobby.open(TableRequest("small_ships", 4, options, seats, {0: "Ann"}, *names))
+        assert table.seated == [None, policy, f"search:{policy}@0", "thumb"]
+        assert table.hints.name == f"search:{policy}@0"
+        assert [lobby.level_of("small_ships", str(name)) for name in table.seated[1:]] == ["medium", "strong", "easy"]
+        lobby.check("small_ships", table.seated)
+        assert lobby.judge(table.rules).policy.rule_sets == noms_env.load_player(policy).rule_sets  # type: ignore[attr-defined]

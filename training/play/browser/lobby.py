@@ -108,7 +108,12 @@ def describe_option(option: Option, usual: Rules) -> dict[str, Any]:
 @cache
 def policies_of(variant: str) -> tuple[str, ...]:
     """The players on the policy that comes with the package for a game; none where there is no policy."""
-    return () if policy_of_game(variant) is None else (variant, f"{variant}@0", f"search:{variant}@0")
+    return () if policy_of_game(variant) is None else players_on(variant)
+
+
+def players_on(policy: str) -> tuple[str, str, str]:
+    """The players on a policy."""
+    return policy, f"{policy}@0", f"search:{policy}@0"
 
 
 class WrongOptionError(ValueError):
@@ -203,8 +208,8 @@ class Lobby:
 
     def level_of(self, variant: str, name: str) -> str:
         """The level of a player in a game, or its name if it is no level."""
-        for policy in general_policies():
-            name = name.replace(policy, variant)
+        general = {player: policy for policy in general_policies() for player in players_on(policy)}
+        name = name.replace(general[name], variant) if name in general else name
         return next((level for level, player in levels_of(variant).items() if player == name), name)
 
     def choices(self, variant: str) -> list[dict[str, str]]:
@@ -241,7 +246,7 @@ class Lobby:
             NotOfferedError: one is not.
         """
         usual = self.players_of(variant)
-        allowed = {*usual, None, *(name.replace(variant, policy) for policy in general_policies() for name in usual)}
+        allowed = {*usual, None, *(player for policy in general_policies() for player in players_on(policy))}
         for name in names:
             if name not in allowed:
                 raise NotOfferedError(f"this server has no such player, {brief(name)}; start it with --player NAME")

@@ -22,7 +22,7 @@ from .analysis import deal_data
 from .day import PERSON, strong_points
 from .film import Shown
 from .live import LiveTable, RefusedError
-from .lobby import Lobby, rules_page
+from .lobby import Lobby, fit, rules_page
 from .looker import Looker, encoded
 from .messages import Limits
 from .moment import moment_data
@@ -163,7 +163,7 @@ class Room:
         if not has_failed and any(looker.seat == seat for looker in self.lookers):
             raise RefusedError("whoever sits there is here")
         self.lobby.check(self.table.rules.variant.name, [name])
-        self.table.replace(seat, self._player(name), has_failed=has_failed)
+        self.table.replace(seat, self._player(fit(name, self.table.rules)), has_failed=has_failed)
 
     def _leads(self, seat: int | None) -> bool:
         """Whether a person may begin the first deal: the host, or whoever sits while there is no host here."""
