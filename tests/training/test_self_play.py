@@ -147,7 +147,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
         {"variants": ("big_ships",), "seats": (3, 5), "privileged_critic": False},
         {"variants": ("sniped_whist",), "card_features": False, "drawn_rules": 1, "tables": 120},
         {"variants": ("small_ships",), "network": ATTENTION, "critic": ATTENTION},
-        {"variants": ("noms", "nonesuch"), "ppo": PPOConfig(minibatch_size=256, played_out=0.2, coefs_left=0.02)},
+        {"variants": ("noms", "nonesuch"), "ppo": PPOConfig(played_out=0.2, exploration=0.1, coefs_left=0.02)},
     ],
 )
 def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]) -> None:
