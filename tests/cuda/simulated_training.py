@@ -143,7 +143,7 @@ def test_evaluations_find_what_the_processor_finds() -> None:
 def test_what_cannot_be_on_a_gpu_is_said_and_stays_on_the_processor() -> None:
     imitated = Trainer(config(curriculum=CurriculumConfig(expert=("thumb",))))
     own = Trainer(config(opponents=OpponentsConfig(share=1.0, players=("tests.training.fakes:LowestCard",))))
-    for run, reason in ((imitated, "thumb is imitated on the processor only"), (own, "plays on the processor only")):
+    for run, reason in ((imitated, "thumb can be imitated on the processor only"), (own, "plays on the processor only")):
         assert run.tables_on == "cpu"
         assert reason in run.notes[0]
         run.iterate()

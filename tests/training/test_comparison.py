@@ -347,7 +347,7 @@ def test_what_cannot_be_played_is_refused() -> None:
         compare(kind, thumb, thumb, 1)
     trained = AgentSpec("mine", thumb.make, (rules("down_up"), rules("noms", target=60)))
     with pytest.raises(
-        ValueError, match=r"mine was trained for down_up with 4 seats, noms with 4 seats, not for nonesuch with 4 seats$"
+        ValueError, match=r"mine was trained for down_up with 4 seats, noms with 4 seats, not for nonesuch with 4 seats"
     ):
         compare(rules("nonesuch"), trained, thumb, 2)
     with pytest.raises(ValueError, match=r"not for noms with 4 seats and other options$"):
