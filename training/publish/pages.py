@@ -174,7 +174,8 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
     """The variables of the card's template."""
     rule_sets, last = policy.info.rule_sets, policy.runs[-1]
     options = given_options(rule_sets[0])
-    duels = sorted(results.duels[name], key=lambda duel: rule_sets.index(duel.rules))
+    order = {rules: number for number, rules in enumerate(rule_sets)}
+    duels = sorted(results.duels[name], key=lambda duel: (order.get(duel.rules, len(order)), place_of(duel.rules)))
     known = {(duel.rules, duel.opponent) for duel in duels}
     in_training = [duel for duel in training_duels(name, policy) if (duel.rules, duel.opponent) not in known]
     own = [player for player in results.behaviour if player.player.partition("@")[0] == name]

@@ -252,7 +252,7 @@ def _panel(document: Document) -> Iterator[tuple[str, Duel] | dict[str, Any]]:
         name, rules = document.policy_of(policy), rules_of(entry)
         against = PREVIOUS if Path(opponent).parts[0] == PREVIOUS else document.shown(opponent)
         if name is not None:
-            if rules not in document.policies[name].info.rule_sets:
+            if rules not in document.policies[name].info.playable:
                 where = f"{rules.variant.name} with {rules.seats} seats and options"
                 raise document.error(f"is of {where} for which {name} was not trained")
             yield name, Duel(rules, entry["set"], document.shown(policy), against, **figures)
