@@ -65,7 +65,7 @@ class TrickTakingEnv(AECEnv):
         variant: name of the game.
         seats: number of seats; None for the variant's default.
         episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
-            `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed out.
         observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
         reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome` (at the
             end of the episode, the winners share 1).

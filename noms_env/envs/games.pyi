@@ -41,7 +41,8 @@ class _SnipedWhist(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -94,7 +95,8 @@ class _SnipedWhist(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -148,7 +150,8 @@ class _SnipedWhist(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -206,7 +209,8 @@ class _BigShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -257,7 +261,8 @@ class _BigShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -309,7 +314,8 @@ class _BigShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -374,7 +380,8 @@ class _SmallShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -441,7 +448,8 @@ class _SmallShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -509,7 +517,8 @@ class _SmallShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -588,7 +597,8 @@ class _Noms(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -668,7 +678,8 @@ class _Noms(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -749,7 +760,8 @@ class _Noms(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -815,7 +827,8 @@ class _Nonesuch(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -854,7 +867,8 @@ class _Nonesuch(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -894,7 +908,8 @@ class _Nonesuch(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -941,7 +956,8 @@ class _DownUp(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -984,7 +1000,8 @@ class _DownUp(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -1028,7 +1045,8 @@ class _DownUp(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -1080,7 +1098,8 @@ class _UpDown(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -1129,7 +1148,8 @@ class _UpDown(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
@@ -1179,7 +1199,8 @@ class _UpDown(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
+                out.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
