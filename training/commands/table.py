@@ -36,7 +36,7 @@ def table(
     player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = (),
     most_tables: Annotated[int, tyro.conf.arg(metavar="N")] = 200,
     idle_hours: Annotated[float, tyro.conf.arg(metavar="HOURS")] = 72,
-    no_open: Annotated[bool, OFF] = False,
+    no_open: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
 ) -> int:
     """Play in the browser: choose a game on the page that opens, and play.
 
