@@ -157,6 +157,7 @@ def test_a_link_is_good_once_and_the_seat_is_open_in_one_window(new_page: NewPag
     guest.click("#rejoin")
     guest.wait_for_selector("#stage .own-bar")
     twin.wait_for_selector("#rejoin")
+    assert twin.query_selector("#notice") is None, "only one sentence says where the seat is open"
     guest.reload()
     guest.wait_for_selector("#stage .own-bar")
 

@@ -125,7 +125,10 @@ function told(message) {
       const { past } = store.table;
       updateTable({ asks: "", ...(past ? { wanted: `${past.deal}.${past.decision}` } : {}) });
     },
-    elsewhere: () => updateTable({ elsewhere: message.text }),
+    elsewhere: () => {
+      update({ notice: "" }); // it may say that this window has the seat
+      updateTable({ elsewhere: message.text });
+    },
     records: () => {
       if (store.table.asks === "records") saveRecords(message.text);
       updateTable({ asks: "", records: message.text });
