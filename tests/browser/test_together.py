@@ -49,7 +49,7 @@ def two_at_a_table(new_page: NewPage, address: str, variant: str = "up_down") ->
 
 def act_in_turn(pages: tuple[Any, ...], done: Callable[[], bool]) -> None:
     """Let people act at their turns until something holds."""
-    for _ in range(400):
+    for _ in range(1200):
         if done():
             return
         for page in pages:

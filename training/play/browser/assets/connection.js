@@ -11,7 +11,9 @@ if (address.get("token")) kept("noms-token", token);
 /** The answer to a request; what the server refuses is an error whose `field` names what it is about. */
 export async function asked(path, body, kind = "json") {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body });
+  const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body }).catch(() => {
+    throw new Error("the server does not answer; try again");
+  });
   if (!answer.ok) {
     const told = await answer.json();
     throw Object.assign(new Error(told.error), { field: told.field });
@@ -102,7 +104,8 @@ export function seek() {
   seeking = setTimeout(() => {
     seeking = 0;
     const [deal, decision] = store.table.wanted.split(".").map(Number);
-    send({ do: "moment", deal, decision });
+    if (Number.isInteger(deal) && Number.isInteger(decision)) send({ do: "moment", deal, decision });
+    else update({ notice: "There is no such moment" });
   }, 60);
 }
 
