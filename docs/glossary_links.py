@@ -53,8 +53,8 @@ PROTECTED = re.compile(
 
 def pages() -> list[Path]:
     """The files that get links: all pages but the cards of the policies, and the README."""
-    found = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != POLICIES)
-    return [ROOT / "README.md", *(page for page in found if page.relative_to(DOCS).as_posix() not in LEFT_OUT)]
+    linked = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != POLICIES)
+    return [ROOT / "README.md", *(page for page in linked if page.relative_to(DOCS).as_posix() not in LEFT_OUT)]
 
 
 def with_links(text: str, file: Path) -> str:

@@ -128,8 +128,8 @@ def docstring_paragraphs(page: str) -> Iterator[tuple[int, str]]:
         shown = pydoc.locate(name)
         described = [member for key, member in inspect.getmembers(shown, inspect.isroutine) if not key.startswith("_")]
         members = described if inspect.isclass(shown) else []
-        for one in (shown, *members):
-            text = inspect.getdoc(one) or ""
+        for documented in (shown, *members):
+            text = inspect.getdoc(documented) or ""
             for part in re.split(r"\n\s*\n|\n(?= *[\w.`, *]+: )|\n(?= *[-*] )|\n(?=\w+:\n)", text):
                 yield 0, " ".join(re.sub(r"``?[^`]+``?", "`code`", part).split())
 

@@ -87,7 +87,7 @@ class Results:
 
     file: Path
     settings: Settings
-    found: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
 
     def left(self) -> float:
         """Seconds."""
@@ -96,40 +96,42 @@ class Results:
     def part(self, name: str, run: Callable[[], Any]) -> bool:
         """Run a part, where there is time for it, and write the file; what fails is noted, and False is the answer."""
         if self.left() < 0:
-            self.found[name] = {"not run": "no time was left"}
+            self.figures[name] = {"not run": "no time was left"}
             self.write()
             return True
-        self.found["under way"] = {"part": name, "since": time.time()}
+        self.figures["under way"] = {"part": name, "since": time.time()}
         self.write()
         start = perf_counter()
         try:
-            self.found[name] = run()
+            self.figures[name] = run()
         except Exception as error:
             self.fail(name, f"{type(error).__name__}: {error}")
-        self.found.pop("under way")
-        self.found.setdefault("seconds", {})[name] = round(perf_counter() - start, 1)
+        self.figures.pop("under way")
+        self.figures.setdefault("seconds", {})[name] = round(perf_counter() - start, 1)
         gc.collect()
         self.write()
-        return "failed" not in self.found[name]
+        return "failed" not in self.figures[name]
 
     def fail(self, name: str, why: str) -> None:
         """Note that a part failed, beside what it had found."""
-        self.found[name] = {**(self.found.get(name) or {}), "failed": why}
+        self.figures[name] = {**(self.figures.get(name) or {}), "failed": why}
 
     def write(self) -> None:
         """Write the file anew."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         new = self.file.with_suffix(".new")
-        new.write_text(json.dumps(self.found, indent=2) + "\n", encoding="utf-8")
+        new.write_text(json.dumps(self.figures, indent=2) + "\n", encoding="utf-8")
         new.replace(self.file)
 
     def read(self) -> None:
         """Take over what another process has written."""
-        self.found = json.loads(self.file.read_text(encoding="utf-8"))
+        self.figures = json.loads(self.file.read_text(encoding="utf-8"))
 
     def failed(self) -> list[str]:
         """The parts that failed."""
-        return [f"{name}: {part['failed']}" for name, part in self.found.items() if isinstance(part, dict) and "failed" in part]
+        return [
+            f"{name}: {part['failed']}" for name, part in self.figures.items() if isinstance(part, dict) and "failed" in part
+        ]
 
 
 def main(words: list[str] | None = None) -> int:
@@ -147,7 +149,7 @@ def main(words: list[str] | None = None) -> int:
         return run_here(results, arguments.here)
     why = why_not()
     if why:
-        results.found = {"run": False, "why": why}
+        results.figures = {"run": False, "why": why}
         results.write()
         print(f"not run: {why}")
         return 0
@@ -208,7 +210,7 @@ def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
     """
     from benchmarks.cuda import report, speed
 
-    results.found = {"run": True, **speed.device_names()}
+    results.figures = {"run": True, **speed.device_names()}
     results.write()
     left = list(steps)
     while left and in_processes:
@@ -216,14 +218,14 @@ def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
         command = [sys.executable, "-m", "benchmarks.cuda", "--json", str(results.file), "--seconds", seconds, "--here", *left]
         why = watched(subprocess.Popen(command), results)
         results.read()
-        broken = results.found.pop("under way", {"part": left[0] if left[0] not in results.found else ""})["part"]
+        broken = results.figures.pop("under way", {"part": left[0] if left[0] not in results.figures else ""})["part"]
         if broken:
             results.fail(broken, why)
         results.write()
-        left = [step for step in left if step not in results.found]
+        left = [step for step in left if step not in results.figures]
     if left:
         run_here(results, left)
-    report.show(results.found)
+    report.show(results.figures)
     failed = results.failed()
     print(*failed, sep="\n", file=sys.stderr)
     return 1 if failed else 0
@@ -234,7 +236,7 @@ def watched(process: subprocess.Popen[bytes], results: Results) -> str:
     while process.poll() is None:
         time.sleep(0.1)
         results.read()
-        taken = time.time() - results.found.get("under way", {}).get("since", time.time())
+        taken = time.time() - results.figures.get("under way", {}).get("since", time.time())
         if taken > STUCK or results.left() < -LATE:
             process.kill()
             process.wait()
@@ -375,7 +377,7 @@ def measure_learner(results: Results) -> dict[str, Any]:
     from benchmarks.cuda import learner
 
     amount, figures = learner.TINY if config.ENABLE_CUDASIM else learner.Amount(), dict[str, Any]()
-    results.found["learn"] = figures
+    results.figures["learn"] = figures
     for game in amount.games:
         figures[game] = learner.measured(game, amount, is_compiled=False)
         gc.collect()
@@ -397,7 +399,7 @@ def measure(results: Results) -> dict[str, Any]:
     figures["core"] = {variant: speed.one_core(variant, settings.core_tables, 2 * settings.measure) for variant in VARIANTS}
     by_tables: dict[int, dict[str, float | None]] = {}
     figures["by tables"] = by_tables
-    results.found["speed"] = figures
+    results.figures["speed"] = figures
     for tables in settings.sizes:
         by_tables[tables] = speed.rates(GAME, tables, settings.measure)
         gc.collect()
@@ -421,7 +423,7 @@ def measure_player(results: Results, name: str, games: str = "") -> dict[str, An
     """A player in one game, or in all others at the number of tables that was best there; by game."""
     from benchmarks.cuda import players
 
-    known = results.found.get(f"players/{name}", {}).get(GAME, {})
+    known = results.figures.get(f"players/{name}", {}).get(GAME, {})
     variants = [variant for variant in amount().games if variant != GAME] if games else [GAME]
     figures: dict[str, Any] = {}
     for variant in variants:
@@ -434,7 +436,7 @@ def measure_player(results: Results, name: str, games: str = "") -> dict[str, An
             figures["failed"] = f"{figures[variant]['first']}; {figures[variant]['mismatches']} differ"
         if "failed" in figures:
             break
-        results.found[f"players/{name}" + "/games" * bool(games)] = figures
+        results.figures[f"players/{name}" + "/games" * bool(games)] = figures
         results.write()
     return figures
 
@@ -458,7 +460,7 @@ def measure_peers(results: Results) -> dict[str, Any]:
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip()[-2000:])
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    games = results.found.get("speed", {}).get("games", {}).values()
+    games = results.figures.get("speed", {}).get("games", {}).values()
     ours = max((rate for rates in games for rate in rates.values() if rate is not None), default=0.0)
     theirs = max((row["rate"] for row in figures["rates"]), default=0.0)
     return {**figures, "times": ours / theirs} if ours and theirs else figures

@@ -50,7 +50,7 @@ def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., An
     """
     chosen = game(variant)
     for name in names:
-        arguments = [one for caller in callers for one in inspect.signature(caller).parameters if one != "self"]
+        arguments = [name for caller in callers for name in inspect.signature(caller).parameters if name != "self"]
         if name not in arguments and name != "hand_size":
             try:
                 chosen.option(name, arguments)

@@ -171,8 +171,8 @@ def test_thumb_is_better_than_random() -> None:
     found = compare(rules("nonesuch"), agent_spec("thumb"), agent_spec("random"), 60)
     for line_up in ("alone", "against", "mixed", None):
         assert found.estimate(line_up).low > 0
-    assert found.found == pytest.approx(2.8 * found.estimate().standard_error)
-    assert found.needed(found.found) == pytest.approx(60, abs=1)
+    assert found.detectable == pytest.approx(2.8 * found.estimate().standard_error)
+    assert found.needed(found.detectable) == pytest.approx(60, abs=1)
 
 
 def test_the_variance_is_less_than_that_of_independent_deals() -> None:

@@ -45,16 +45,16 @@ def listing(
     with wrong_arguments():
         games = list(GAMES.values()) if variant is None else [game(variant)]
     console = terminal()
-    for one in games:
-        usual = "" if len(set(one.seats)) == 1 else f", usually {one.default_seats}"
-        console.print(f"[bold]{one.name}[/bold]: {one.title}, {span(*one.seats)} seats{usual}")
+    for shown in games:
+        usual = "" if len(set(shown.seats)) == 1 else f", usually {shown.default_seats}"
+        console.print(f"[bold]{shown.name}[/bold]: {shown.title}, {span(*shown.seats)} seats{usual}")
     if variant is None:
         console.print("The options of one: noms list VARIANT")
         return OK
-    (one,) = games
-    say(console, Text(one.intro))
-    console.print(option_table(one, details), soft_wrap=False)
-    if any(map(worked_out, one.options)):
+    (shown,) = games
+    say(console, Text(shown.intro))
+    console.print(option_table(shown, details), soft_wrap=False)
+    if any(map(worked_out, shown.options)):
         console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK
 
@@ -64,10 +64,10 @@ def micro_table(details: bool) -> Table:
     table = Table(box=None, pad_edge=False)
     for head in ("micro-game", "seats", *(["options"] if details else []), "what is left of the game"):
         table.add_column(head, overflow="fold")
-    for one in SUITE:
-        words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in one.options.items()]
-        words += [] if one.hand_size is None else [f"--hand-size {one.hand_size}"]
-        table.add_row(one.name, str(one.seats), *([" ".join(words)] if details else []), one.alive)
+    for micro in SUITE:
+        words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in micro.options.items()]
+        words += [] if micro.hand_size is None else [f"--hand-size {micro.hand_size}"]
+        table.add_row(micro.name, str(micro.seats), *([" ".join(words)] if details else []), micro.alive)
     return table
 
 

@@ -102,7 +102,7 @@ class Comparison:
         return self.variance_ratio * self.games
 
     @property
-    def found(self) -> float:
+    def detectable(self) -> float:
         """The difference that these deals find with a probability of 80 %."""
         return POWER * self.estimate().standard_error
 

@@ -107,9 +107,9 @@ def points_table(comparison: Comparison, matches: Matches | None) -> Table:
     table = new_table("points per deal above the others", "", "95 %", *heads)
     rows = {ALONE: f"{a} alone", AGAINST: f"{b} alone", MIXED: f"{a}, half of the seats each"}
     for line_up in comparison.line_ups:
-        one = comparison.estimate(line_up.name)
+        points = comparison.estimate(line_up.name)
         wins = [percent(matches.estimate(line_up.name))] if matches is not None and line_up.name != MIXED else []
-        _add(table, rows[line_up.name], -one if line_up.name == AGAINST else one, *wins)
+        _add(table, rows[line_up.name], -points if line_up.name == AGAINST else points, *wins)
     _add(table, f"{a}, all together", comparison.estimate(), style="bold")
     if comparison.rules.variant.passes_out:
         _add(table, f"{a}, first deals only", comparison.estimate(first=True))
@@ -141,7 +141,7 @@ def group_table(comparison: Comparison) -> Table:
     for grouping, names in (groups[0] + groups[1]).names().items():
         for name in names:
             estimates = [side.estimate(grouping, name) for side in groups]
-            cells = ["" if one is None else plus_minus(one, 2) for one in estimates]
+            cells = ["" if estimate is None else plus_minus(estimate, 2) for estimate in estimates]
             games = [f"{side.games(grouping, name):,}" for side in groups]
             table.add_row(Text(f"{grouping}: {name}"), games[0], cells[0], games[1], cells[1])
     return table
@@ -152,17 +152,17 @@ def probe_table(comparison: Comparison) -> Table:
     table = new_table("behaviour, alone", *short_names(comparison.names))
     means = [tally.means() for tally in comparison.played.probes]
     for probe, text in MAIN.items():
-        if any(probe in one for one in means):
-            table.add_row(Text(text), *(as_read(probe, one[probe]) if probe in one else "" for one in means))
+        if any(probe in side for side in means):
+            table.add_row(Text(text), *(as_read(probe, side[probe]) if probe in side else "" for side in means))
     return table
 
 
 def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> Iterator[str]:
     """What is to be said besides."""
-    one = comparison.estimate()
-    if one.standard_error > 0:
+    points = comparison.estimate()
+    if points.standard_error > 0:
         yield (
-            f"{comparison.deals:,} deals find a difference of {comparison.found:.3f} points in {GOAL:.0%} of cases; "
+            f"{comparison.deals:,} deals find a difference of {comparison.detectable:.3f} points in {GOAL:.0%} of cases; "
             f"for one of {tell:g} it takes {comparison.needed(tell):,} deals."
         )
         yield (
@@ -170,7 +170,7 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
             f"{comparison.game_ratio:.2f} of that of {comparison.deals * comparison.games:,} games, each on a deal of its own."
         )
     if comparison.controlled is not None and comparison.controlled.standard_error > 0:
-        gain = (one.standard_error / comparison.controlled.standard_error) ** 2
+        gain = (points.standard_error / comparison.controlled.standard_error) ** 2
         yield f"The control variate is worth {gain:.2f} times as many deals."
     if comparison.rules.variant.passes_out:
         yield "Where all pass, the deals that follow are played until one is scored; in first deals only a pass-out counts 0."
@@ -183,7 +183,7 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
 
 
 def as_json(
-    names: tuple[str, str], found: Iterable[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
+    names: tuple[str, str], compared: Iterable[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
 ) -> dict[str, Any]:
     """All figures of each game, as plain values; nothing in them depends on the clock or the machine."""
     return {
@@ -194,7 +194,7 @@ def as_json(
         "b": names[1],
         "thumb_version": NEWEST,
         "policies": dict(policies),
-        "games": [game_json(comparison, matches, tell) for comparison, matches in found],
+        "games": [game_json(comparison, matches, tell) for comparison, matches in compared],
     }
 
 
@@ -221,7 +221,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
         },
         **({"first_deals": first | {"all": asdict(comparison.estimate(first=True))}} if rules.variant.passes_out else {}),
         "p_value": comparison.estimate().p_value,
-        "found_difference": comparison.found,
+        "found_difference": comparison.detectable,
         "deals_needed": {"difference": tell, "deals": comparison.needed(tell)},
         "variance_ratio": {"deals": comparison.variance_ratio, "games": comparison.game_ratio},
         "matches": None if matches is None else matches_json(matches),

@@ -141,8 +141,7 @@ class SeatRunner:
             seeds, matches = np.where(seeds < 0, in_force, seeds), np.where(seeds < 0, matches, 0)
         self._fields["seed"][rows], self._fields["match"][rows], self._fields["table"][rows] = seeds, matches, 0
         rule = self._config.seat if seats is None else seats
-        given = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, seeds, matches)
-        self.learner[rows] = given
+        self.learner[rows] = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, seeds, matches)
         self.streams.begin(rows, seeds, matches)
         self._engine_streams[rows] = engine_streams(seeds, matches)
         self.is_over[rows] = False

@@ -218,14 +218,14 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return mask
 
     def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
-        given = options.get("seat", self._config.seat)
-        seats = plain_array(given)
+        asked = options.get("seat", self._config.seat)
+        seats = plain_array(asked)
         if seats.ndim == 0:
-            return checked_seat(given, self._config.table.seats)
+            return checked_seat(asked, self._config.table.seats)
         if seats.shape != (self.num_envs,):
-            raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {brief(given)}")
+            raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {brief(asked)}")
         if seats.dtype.kind not in "iu":
-            raise ValueError(f"seats of rows must be whole numbers, not {brief(given)}")
+            raise ValueError(f"seats of rows must be whole numbers, not {brief(asked)}")
         return np.array([checked_seat(seat, self._config.table.seats) for seat in seats], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
