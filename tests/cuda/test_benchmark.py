@@ -54,13 +54,13 @@ def test_a_step_that_ends_its_process_or_hangs_takes_no_other_along(tmp_path: Pa
     results = Results(tmp_path / "cuda.json", Settings())
     assert program.run_all(results, ["first", "ends", "breaks", "hangs", "last"], in_processes=True) == 1
     assert [len(steps) for steps in processes] == [5, 3, 2, 1]
-    assert results.found["first"] == results.found["last"] == {"done": True}
+    assert results.figures["first"] == results.figures["last"] == {"done": True}
     assert results.failed() == [
         "ends: the process ended with status 7",
         "breaks: no context",
         "hangs: was not done after 1 s, and was ended",
     ]
-    assert json.loads(results.file.read_text()) == results.found
+    assert json.loads(results.file.read_text()) == results.figures
 
 
 def test_a_process_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_a_process_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pyte
 def test_no_step_begins_when_the_time_is_up(tmp_path: Path) -> None:
     results = Results(tmp_path / "cuda.json", Settings(seconds=0.0))
     assert results.part("speed", lambda: {"ran": True})
-    assert results.found == {"speed": {"not run": "no time was left"}}
+    assert results.figures == {"speed": {"not run": "no time was left"}}
 
 
 def test_every_player_of_the_registry_with_a_form_for_a_gpu_is_a_step_and_a_policy() -> None:
