@@ -45,13 +45,13 @@ def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping
     for name in variants if mixes else ():
         variant, rng = game(name), np.random.default_rng([seed, game(name).number])
         allowed = {option.name: held_out.get(option.name, ()) for option in variant.options}
-        drawn |= dict.fromkeys(rules for rules in _singles(variant, rng) if not _is_held_out(rules, allowed))
+        drawn |= dict.fromkeys(rules for rules in _singles(variant, rng) if not is_held_out(rules, allowed))
         wanted = len(drawn) + mixes
         for _ in range(TRIES * mixes):
             if len(drawn) == wanted:
                 break
-            rules = _mix(variant, None, rng)
-            if rules is not None and not _is_held_out(rules, allowed):
+            rules = draw_mix(variant, None, rng)
+            if rules is not None and not is_held_out(rules, allowed):
                 drawn[rules] = None
     return list(drawn)
 
@@ -65,14 +65,14 @@ def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:
         values = [*option.words, *((True, False) if option.flag else ()), *((None,) if option.none else ())]
         for value in values if option.name not in BETWEEN_DEALS else ():
             alone = _rules(variant, None, {option.name: value})
-            mixes = (_mix(variant, {option.name: value}, rng) for _ in range(TRIES))
+            mixes = (draw_mix(variant, {option.name: value}, rng) for _ in range(TRIES))
             rules = alone or next((mix for mix in mixes if mix is not None), None)
             if rules is not None:
                 yield rules
 
 
-def _mix(variant: Variant, fixed: Mapping[str, Any] | None, rng: np.random.Generator) -> Rules | None:
-    """Some options at random values, and others at fixed ones; None where they do not go together."""
+def draw_mix(variant: Variant, fixed: Mapping[str, Any] | None, rng: np.random.Generator) -> Rules | None:
+    """Some options at random values, and others at fixed ones, at a random number of seats; None if they do not go together."""
     low, high = variant.seats
     seats = int(rng.integers(low, high + 1))
     changed = [option for option in variant.options if option.name not in BETWEEN_DEALS and rng.random() < SHARE]
@@ -98,6 +98,7 @@ def _draw_value(option: Option, rng: np.random.Generator) -> Any:
     return int(rng.integers(low, min(high, low + SPAN) + 1))
 
 
-def _is_held_out(rules: Rules, held_out: Mapping[str, Sequence[Any]]) -> bool:
+def is_held_out(rules: Rules, held_out: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether an option has a value that is held out, and is not usual; each option of `held_out` must be one of the game."""
     usual = make_rules(rules.variant, rules.seats).options
     return any(rules.options[name] in values and rules.options[name] != usual[name] for name, values in held_out.items())

@@ -1,0 +1,59 @@
+"""Draw the settings of the benchmark's track `new_rules`, and write their file: `python -m benchmarks.draw_new_rules`.
+
+Done once for a protocol: a new draw would be another protocol. The settings are shared out evenly over the games that
+have held-out values, and in each game over these. All else is drawn as for training under any options
+(`noms train --drawn-rules`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+import numpy as np
+import tyro
+
+from noms_env.variants import GAMES, Rules, given_options
+from noms_training.benchmark.entry import write_json
+from noms_training.benchmark.new_rules import FILE, held_out_in
+from noms_training.learn.draw_rules import draw_mix
+
+
+@dataclass
+class Args:
+    """The settings; `--help` prints them."""
+
+    settings: int = 50
+    """settings of all games together"""
+    seed: int = 61
+    """of the draws"""
+    file: Path = FILE
+    """the file that is written"""
+
+
+def draw(name: str, count: int, seed: int) -> list[Rules]:
+    """Settings of a game, none twice, in which each of its held-out values comes up equally often."""
+    rng, drawn = np.random.default_rng([seed, GAMES[name].number]), list[Rules]()
+    for option, value in islice(cycle(held_out_in(name)), count):
+        rules = None
+        while rules is None or rules in drawn:
+            rules = draw_mix(GAMES[name], {option: value}, rng)
+        drawn.append(rules)
+    return drawn
+
+
+def main(args: Args) -> None:
+    """Draw, and write the file."""
+    names = sorted((name for name in GAMES if held_out_in(name)), key=lambda name: -len(held_out_in(name)))
+    counts = {name: args.settings // len(names) + (place < args.settings % len(names)) for place, name in enumerate(names)}
+    settings = {
+        name: [{"seats": rules.seats, "options": given_options(rules)} for rules in draw(name, counts[name], args.seed)]
+        for name in GAMES
+        if name in counts
+    }
+    write_json(args.file, settings)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Args))
