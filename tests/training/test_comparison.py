@@ -26,11 +26,12 @@ from noms_training.evaluation.duplicate import (
     Pairing,
     deal_seed,
     dealt,
+    drawn_others,
     game_values,
     line_ups,
 )
 from noms_training.evaluation.statistics import estimate
-from tests.training.fakes import FIRST, STUBBORN, rules
+from tests.training.fakes import FIRST, LOWEST, STUBBORN, rules
 
 Seen = list[tuple[TablePool, np.ndarray]]
 
@@ -316,6 +317,29 @@ def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     assert (swapped.values[is_lost] >= 0).all()
     both = Pairing(kind, (STUBBORN, STUBBORN), line_ups(4)).play(0, 6, Event())
     assert not both.values[is_lost].any()
+
+
+def test_who_of_several_others_has_a_seat_follows_from_the_set_the_deal_and_the_seat(watched: Seen) -> None:
+    others = drawn_others(range(3000), 4, 3, "test")
+    assert others[:3].tolist() == [[1, 2, 3, 2], [2, 3, 1, 2], [3, 1, 3, 3]]
+    assert np.allclose([[(others[:, seat] == who).mean() for seat in range(4)] for who in (1, 2, 3)], 1 / 3, atol=0.03)
+    assert (drawn_others(range(3000), 4, 3, "dev") != others).any()
+    kind = rules("big_ships", start_cards=3)
+    Pairing(kind, (FIRST, LOWEST, FIRST, STUBBORN), line_ups(4, ("alone",)), deal_set="test").play(2, 4, Event())
+    (_, seating), alone = watched[0], np.eye(4, dtype=np.bool_)
+    for deal, seats in enumerate(others[2:6]):
+        assert seating[4 * deal : 4 * deal + 4, :4].tolist() == np.where(alone, 0, seats).tolist()
+
+
+def test_several_others_who_are_alike_are_as_one_and_each_may_lose_its_tables(watched: Seen) -> None:
+    kind = rules("big_ships", start_cards=3)
+    one, alike = (Pairing(kind, (FIRST, *others), line_ups(4)).play(0, 6, Event()) for others in ([LOWEST], [LOWEST] * 3))
+    assert np.array_equal(one.values, alike.values)
+    block = Pairing(kind, (FIRST, LOWEST, STUBBORN), line_ups(4)).play(0, 6, Event())
+    is_lost = (watched[-1][0].tables.dealer == 0) & (watched[-1][1][:, :4] == 2).any(axis=1)
+    assert 0 < is_lost.sum() < (watched[-1][0].tables.dealer == 0).sum()
+    assert (block.lost[0].tables, block.lost[1].tables) == (0, is_lost.sum())
+    assert (block.values.reshape(-1)[is_lost] >= 0).all()
 
 
 @pytest.mark.soak

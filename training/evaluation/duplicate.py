@@ -21,6 +21,9 @@ The deals of a set are frozen: they follow from its name and their number. The p
 from the number of the block of deals, so results do not depend on how blocks are shared out among threads. On a GPU they are
 others: those of a decision follow from the seed, the deal, the seating and the number of the decision alone. So players that
 draw have other figures there, and the rest the same. In the exact-bid games hand sizes are as frequent as in a match.
+
+B may be several players. Then which of them has a seat of B's follows from the set, the deal and the seat alone: it is the same
+in all seatings of a deal.
 """
 
 from __future__ import annotations
@@ -119,11 +122,37 @@ def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
     return chosen
 
 
-def seating_of(is_a: np.ndarray) -> np.ndarray:
-    """Which player has each seat, for `play`: 0 for A, 1 for B; int64, shape (n, MAX_SEATS), from bool, shape (n, seats)."""
+def seating_of(is_a: np.ndarray, others: np.ndarray | int = 1) -> np.ndarray:
+    """Which player has each seat, for `play`: 0 for A, and one of `others` for B.
+
+    Args:
+        is_a: where A sits, bool, shape (n, seats).
+        others: who has the seats of B, 1 or more: int64, shape (n, seats), or the same player on all.
+
+    Returns:
+        int64, shape (n, MAX_SEATS).
+    """
     seating = np.ones((len(is_a), MAX_SEATS), np.int64)
-    seating[:, : is_a.shape[1]] = ~is_a
+    seating[:, : is_a.shape[1]] = np.where(is_a, 0, others)
     return seating
+
+
+def drawn_others(numbers: Sequence[int] | np.ndarray, seats: int, players: int, deal_set: str) -> np.ndarray:
+    """Which of several players has each seat of B's, by the set of deals, the deal and the seat.
+
+    Args:
+        numbers: of the deals, shape (n,).
+        seats: at the table.
+        players: how many there are.
+        deal_set: name of the set.
+
+    Returns:
+        int64, shape (n, seats): 1 to `players`, as frequent as one another.
+    """
+    seed = deal_seed(deal_set)
+    keys = (f"noms-env others {seed} {number} {seat}" for number in numbers for seat in range(seats))
+    draws = [int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") % players for key in keys]
+    return 1 + np.array(draws, np.int64).reshape(-1, seats)
 
 
 @dataclass
@@ -187,12 +216,13 @@ class Block:
 class Pairing:
     """Two players, A and B, on the first deals of a set, in blocks of a fixed size.
 
-    `seed`, 0 to 2**63 - 1, is that of the players' random numbers. If `controlled`, `CONTROL` plays the same deals too, for the
-    control variate. For `strict` see `Guarded`.
+    `players` are A and B; where B is several players, each of its seats is drawn for one of them (`drawn_others`). `seed`, 0 to
+    2**63 - 1, is that of the players' random numbers. If `controlled`, `CONTROL` plays the same deals too, for the control
+    variate. For `strict` see `Guarded`.
     """
 
     rules: Rules
-    players: tuple[AgentSpec, AgentSpec]
+    players: tuple[AgentSpec, ...]
     line_ups: list[LineUp]
     seed: int = 0
     deal_set: str = "dev"
@@ -224,10 +254,11 @@ class Pairing:
         """
         seatings = np.concatenate([line_up.seatings for line_up in self.line_ups])
         games = len(seatings)
-        is_a = np.tile(seatings, (count, 1))
-        pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set, device_of(self.players))
+        is_a, numbers = np.tile(seatings, (count, 1)), first + np.arange(count)
+        pool = dealt(self.rules, numbers.repeat(games), self.deal_set, device_of(self.players))
+        others = drawn_others(numbers, self.rules.seats, len(self.players) - 1, self.deal_set).repeat(games, axis=0)
         with seated(self.players, (self.seed, first), stop, self.strict) as guards:
-            playing = play_deal_by_deal(pool, guards, seating_of(is_a))
+            playing = play_deal_by_deal(pool, guards, seating_of(is_a, others))
             next(playing)
             first_deals = game_values(pool, is_a, guards).reshape(count, games)
             deque(playing, 0)
@@ -237,7 +268,8 @@ class Pairing:
         for start in range(0, count, self.block):
             deals, rows = (slice(size * start, size * (start + self.block)) for size in (1, games))
             lost = [
-                {row - rows.start: why for row, why in guard.lost.items() if rows.start <= row < rows.stop} for guard in guards
+                {row - rows.start: why for row, why in side.items() if rows.start <= row < rows.stop}
+                for side in lost_by(guards)
             ]
             tables, own = pool.tables[rows].view(np.recarray), values[deals]
             groups, probes = self._sides(tables, own, lost)
@@ -293,6 +325,11 @@ def played_alone(
     return pool
 
 
+def lost_by(guards: Sequence[Guarded | OnGpu]) -> list[dict[int, str]]:
+    """The tables that A and that B has lost, with the reasons, by row: A is the first player, B are all others."""
+    return [guards[0].lost, {row: why for guard in guards[1:] for row, why in guard.lost.items()}]
+
+
 def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded | OnGpu]) -> np.ndarray:
     """The value of each game by its last deal, float64, shape (n,); `is_a` is where A sits, bool, shape (n, seats)."""
     points = pool.tables.points[:, : is_a.shape[1]]
@@ -300,5 +337,5 @@ def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded | On
     others = np.where(is_a, 0.0, points).sum(axis=1) / (~is_a).sum(axis=1)
     values: np.ndarray = own - others
     spread = points.max(axis=1) - points.min(axis=1)
-    lost_by_a, lost_by_b = (np.isin(np.arange(len(pool)), list(guard.lost)) for guard in guards)
+    lost_by_a, lost_by_b = (np.isin(np.arange(len(pool)), list(lost)) for lost in lost_by(guards))
     return np.where(lost_by_a | lost_by_b, spread * (lost_by_b * 1.0 - lost_by_a), values)
