@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -29,12 +27,9 @@ from noms_training.learn.checkpoint import (
     MAGIC,
     CheckpointError,
     RunFolder,
-    Trained,
     code_revision,
     load_state,
     save_state,
-    to_bytes,
-    write_file,
     write_policy,
 )
 from noms_training.learn.config import ActorConfig, TrainConfig
@@ -42,7 +37,6 @@ from noms_training.learn.network import Actor
 
 STATE: dict[str, Any] = {
     "weights": torch.arange(6.0).reshape(2, 3),
-    "part": torch.zeros(1_000_000)[:2],
     "halves": torch.tensor([1.5, -2.0], dtype=torch.bfloat16),
     "standing": {"best": None, "past": ["000012", "000034"], 7: (1, 2.5, True)},
 }
@@ -61,14 +55,6 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     save_state(tmp_path / "state", STATE)
     assert same(load_state(tmp_path / "state"), STATE)
     assert [file.name for file in tmp_path.iterdir()] == ["state"]
-    assert (tmp_path / "state").stat().st_size < 10_000, "a part of a tensor does not bring the whole"
-
-
-@pytest.mark.parametrize(("thing", "kind"), [([1, {2}], "set"), (np.float64(1), "float64")])
-def test_other_things_cannot_be_kept(tmp_path: Path, thing: Any, kind: str) -> None:
-    with pytest.raises(TypeError, match=f"no {kind}"):
-        save_state(tmp_path / "state", {"a": {"b": thing}})
-    assert list(tmp_path.iterdir()) == []
 
 
 def with_digest(content: bytes) -> bytes:
@@ -115,29 +101,15 @@ def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_nearly_full_disk_is_noticed_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = shutil.disk_usage(tmp_path)
-    for free, is_enough in ((checkpoint.SPARE + 999, False), (checkpoint.SPARE + 1000, True)):
-        monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: usage._replace(free=free))
-        if is_enough:
-            write_file(tmp_path / "file", b"0" * 1000)
-        else:
-            with pytest.raises(CheckpointError, match="the disk has 16 MiB left, and 17 are needed, of which 16 stay free"):
-                write_file(tmp_path / "file", b"0" * 1000)
-            assert list(tmp_path.iterdir()) == []
-
-
 def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for path, why in ((tmp_path / "file", "is no folder"), (Path(os.devnull), "is no folder"), (tmp_path / "file" / "run", "")):
         with pytest.raises(CheckpointError, match=f"{path} cannot be written: .*{why}"):
             RunFolder.create(path, {})
-    RunFolder.create(tmp_path / "run", {}).close()
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", broken(errno.EROFS))
-        with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
-            RunFolder.open(tmp_path / "run")
-    RunFolder.open(tmp_path / "run").close()
+        with pytest.raises(CheckpointError, match=r"config\.json cannot be written: Read-only file system"):
+            RunFolder.create(tmp_path / "other", {})
 
 
 def test_a_run_is_not_overwritten_and_there_must_be_one_to_go_on_with(tmp_path: Path) -> None:
@@ -165,9 +137,10 @@ def test_a_damaged_configuration(tmp_path: Path, text: str) -> None:
 
 def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {"actor": torch.arange(5_000, dtype=torch.float32), "decisions": 7}
-    whole, limit = len(to_bytes(state)), 6_000
+    path, limit = tmp_path / "1.pt", 6_000
+    save_state(path, state)
+    whole = path.stat().st_size - FIRST_LINE
     monkeypatch.setattr("noms_training.learn.checkpoint.MOST_BYTES", limit)
-    path = tmp_path / "1.pt"
     for _ in range(2):
         save_state(path, state)
         sizes = [file.stat().st_size for file in sorted(tmp_path.iterdir())]
@@ -232,7 +205,7 @@ def test_a_state_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", {}, warn=lambda line: pytest.fail(line)) as folder:
         folder.write_state(9, {"decisions": 9})
         (file,) = (folder.path / "state").iterdir()
-        content = file.read_bytes().replace(MAGIC.encode(), b"noms-state/4")
+        content = file.read_bytes().replace(MAGIC.encode(), b"noms-state/5")
         file.write_bytes(content)
         for _ in range(2):
             with pytest.raises(CheckpointError, match="was written by another version of noms, which can continue the run"):
@@ -258,7 +231,7 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     assert other().stdout == "in\n", "a lock file without a process that holds it is no lock"
 
 
-def trained(decisions: int = 50) -> tuple[Actor, Trained]:
+def trained(decisions: int = 50) -> tuple[Actor, Any]:
     """A network, and what a file tells of its run."""
     config = TrainConfig(("down_up",), seed=9, network=ActorConfig(width=6, blocks=1, card_width=2))
     rule_sets = [make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False})]

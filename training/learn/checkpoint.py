@@ -9,47 +9,45 @@
     RUN/lock                             held by the process that trains
 
 Every file is written beside its place and moved there once it is safe on the disk: a process that is killed, a full disk or a
-power cut leaves the file before. No file is a pickle that could run code: policies and states are safetensors and JSON.
+power cut leaves the file before. No file can run code: policies are safetensors, and of a state torch reads the weights only.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from noms_env._files import lock, open_file, read_file, write_atomically
 from noms_env._jit import PACKAGE
 from noms_env._json import parse_json
-from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import POLICY_NAME
 
 from ..console import COMMAND_LINE
 from .config import TrainConfig
 
+if TYPE_CHECKING:
+    from .train import Trainer
+
 FORMAT = "noms-state/"
-MAGIC = f"{FORMAT}5"
+MAGIC = f"{FORMAT}6"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 MOST_BYTES = 16_000_000 - FIRST_LINE
 """Of a state in one file: what is larger goes on in further files."""
-SPARE = 16 << 20
-"""Bytes that a disk must have left when a file has been written."""
 
 
 class CheckpointError(Exception):
@@ -63,75 +61,20 @@ class OtherVersionError(CheckpointError):
 # ------------------------------------------------------------------------------------------------------ state files
 
 
-def to_bytes(state: Mapping[str, Any]) -> bytes:
-    """A state as a file of safetensors, whose metadata say which tensor lies where.
-
-    Tensors are `{"tensor": "0"}` there, containers `{"dict": [[name, value], ...]}`, `{"list": [...]}` and `{"tuple": [...]}`,
-    plain values themselves.
-
-    Args:
-        state: tensors, None, booleans, numbers and texts, in dictionaries, lists and tuples.
-
-    Raises:
-        TypeError: there is something else in it.
-    """
-    tensors: dict[str, Tensor] = {}
-
-    def packed(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            name = str(len(tensors))
-            tensors[name] = value.detach().cpu().clone().contiguous()  # without what else shares its memory
-            return {"tensor": name}
-        if isinstance(value, Mapping):
-            return {"dict": [[name, packed(part)] for name, part in value.items()]}
-        if isinstance(value, list | tuple):
-            return {type(value).__name__: [packed(part) for part in value]}
-        if value is None or type(value) in (bool, int, float, str):
-            return value
-        raise TypeError(f"a state holds tensors, numbers, texts and containers, and no {type(value).__name__}")
-
-    document = json.dumps(packed(state))
-    return bytes(save(tensors, {"state": document}))
-
-
-def from_bytes(content: bytes) -> dict[str, Any]:
-    """The state that `to_bytes` was given, its tensors on the CPU; ValueError if it was given none for these bytes."""
-    try:
-        tensors = load(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-
-        def unpacked(value: Any) -> Any:
-            if not isinstance(value, dict):
-                return value
-            ((kind, held),) = value.items()
-            if kind == "tensor":
-                return tensors[held].clone()
-            if kind == "dict":
-                return {name: unpacked(part) for name, part in held}
-            return {"list": list, "tuple": tuple}[kind](map(unpacked, held))
-
-        state = unpacked(json.loads(header["__metadata__"]["state"]))
-    except (SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise ValueError(str(error)) from error
-    if not isinstance(state, dict):
-        raise ValueError(f"it holds a {type(state).__name__}")
-    return state
-
-
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state (see `to_bytes`) into files of at most 16 MB; the old ones go once the new ones are safe on the disk.
+    """Write a state, tensors and plain values, into files of at most 16 MB; the old ones go once the new ones are safe.
 
     Raises:
-        TypeError: there is something in it that cannot be kept.
         CheckpointError: a file cannot be written; an older one is whole.
     """
-    content = to_bytes(state)
+    file = io.BytesIO()
+    torch.save(state, file)
+    content = file.getvalue()
     parts = [content[start : start + MOST_BYTES] for start in range(0, len(content), MOST_BYTES)]
     for number, part in enumerate(parts[1:], 1):
         write_file(part_of(path, number), part)
     part_of(path, len(parts)).unlink(missing_ok=True)
-    line = f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n"
-    write_file(path, line.encode() + parts[0])
+    write_file(path, f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode() + parts[0])
 
 
 def part_of(path: Path, number: int) -> Path:
@@ -161,8 +104,9 @@ def load_state(path: Path) -> dict[str, Any]:
     if line != f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode():
         raise CheckpointError(f"{path} is damaged: its content does not have the SHA-256 that it was written with")
     try:
-        return from_bytes(content)
-    except ValueError as error:
+        state: dict[str, Any] = torch.load(io.BytesIO(content), "cpu", weights_only=True)
+        return {**state}
+    except Exception as error:  # torch raises many for what is no state
         raise CheckpointError(f"{path} is not the state of a training run") from error
 
 
@@ -180,16 +124,8 @@ def check_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all.
-
-    Raises:
-        CheckpointError: it cannot be written; an older file of that name is whole.
-    """
+    """Write a file whole or not at all; CheckpointError if it cannot be written."""
     with file_sentences(path):
-        free, need = shutil.disk_usage(path.parent).free, len(content) + SPARE
-        if free < need:
-            left = f"the disk has {free >> 20} MiB left, and {-(-need >> 20)} are needed, of which {SPARE >> 20} stay free"
-            raise CheckpointError(f"{path} cannot be written: {left}")
         write_atomically(path, content)
 
 
@@ -217,14 +153,6 @@ def code_revision() -> str | None:
 # ------------------------------------------------------------------------------------------------------ the folder
 
 
-class Trained(Protocol):
-    """What a policy file tells of the run that made it."""
-
-    config: TrainConfig
-    decisions: int
-    encoding: Encoding
-
-
 class RunFolder:
     """The folder of a run. `create` or `open` gives one that is locked against other processes until `close`.
 
@@ -242,7 +170,6 @@ class RunFolder:
         self.policy = self.path / POLICY_NAME
         self._config, self._states, self._past = self.path / "config.json", self.path / "state", self.path / "past"
         self._lock: IO[str] | None = None
-        self._named: dict[Path, list[str]] = {}
 
     @classmethod
     def create(cls, path: Path | str, config: Mapping[str, Any], **arguments: Any) -> RunFolder:
@@ -254,48 +181,40 @@ class RunFolder:
         folder = cls(path, **arguments)
         if folder.has_run():
             raise CheckpointError(f"{folder.path} already holds a run: continue it with --resume, or name another by --out")
-        return folder._started(config)
+        folder._lock_and_clear()
+        try:
+            folder.write_config(config)
+            if COMMAND_LINE.get():
+                write_file(folder.path / "command.txt", f"{COMMAND_LINE.get()}\n".encode())
+        except BaseException:
+            folder.close()
+            raise
+        return folder
 
     @classmethod
     def open(cls, path: Path | str, **arguments: Any) -> RunFolder:
-        """The folder of a run that is to continue; the arguments are as in `create`.
-
-        Raises:
-            CheckpointError: there is no run in it, another process trains there, or it cannot be written to.
-        """
+        """The folder of a run that is to continue; arguments and errors are as in `create`."""
         folder = cls(path, **arguments)
         if not folder.has_run():
             raise CheckpointError(f"{folder.path} holds no run to continue; without --resume a new one is started there")
-        return folder._started(None)
+        folder._lock_and_clear()
+        return folder
 
-    def _started(self, config: Mapping[str, Any] | None) -> RunFolder:
-        """Lock the folder, clear away what a process that was killed has left, and make sure that it can be written to."""
-        folders = self.path, self._states, self._past
+    def _lock_and_clear(self) -> None:
+        """Make and lock the folder, and clear away what a process that was killed has left."""
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"{self.path} cannot be written: it is no folder")
         with file_sentences(self.path):
-            for folder in folders:
+            for folder in (self.path, self._states, self._past):
                 folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with file_sentences(self.path / "lock"):
-                self._lock = (self.path / "lock").open("a+")
-                is_ours = lock(self._lock)
-            if not is_ours:
+            self._lock = (self.path / "lock").open("a+")
+            if not lock(self._lock):
+                self.close()
                 raise CheckpointError(f"another process trains in {self.path}; wait for it, stop it, or name another by --out")
-            for folder in folders:
+            for folder in (self.path, self._states, self._past):
                 orphans = (part for part in folder.glob("*.pt.[0-9]*") if not part.with_suffix("").exists())
                 for left in [*folder.glob(".*.part"), *orphans]:  # orphans: of a state whose first file is not there
                     left.unlink(missing_ok=True)
-                write_file(folder / "probe", b"0" * 4096)
-                (folder / "probe").unlink()
-            if config is not None:
-                self.write_config(config)
-                if COMMAND_LINE.get():
-                    write_file(self.path / "command.txt", f"{COMMAND_LINE.get()}\n".encode())
-        except BaseException:
-            self.close()
-            raise
-        return self
 
     def __enter__(self) -> RunFolder:
         return self
@@ -339,23 +258,16 @@ class RunFolder:
         Raises:
             CheckpointError: it cannot be written; the states before are whole, and so are the past policies that they name.
         """
-        new = self._states / f"{decisions:012d}.pt"
-        save_state(new, state)
-        self._named[new] = _past_of(state)
+        save_state(self._states / f"{decisions:012d}.pt", state)
         for old in self._state_files()[: -self.keep]:
             for file in [old, *old.parent.glob(f"{old.name}.*")]:
                 file.unlink(missing_ok=True)
-        named = {name for file in self._state_files() for name in self._past_named_by(file)}
-        for name in set(self.past()) - named:
+        past, named = self.past(), set[str]()
+        for file in self._state_files() if past else ():
+            with suppress(CheckpointError):  # a damaged one will be passed over
+                named |= set(load_state(file).get("standing", {}).get("past", ()))
+        for name in set(past) - named:
             self._past_file(name).unlink(missing_ok=True)
-
-    def _past_named_by(self, file: Path) -> list[str]:
-        if file not in self._named:
-            try:
-                self._named[file] = _past_of(load_state(file))
-            except CheckpointError:  # it will be passed over
-                self._named[file] = []
-        return self._named[file]
 
     def latest_state(self) -> dict[str, Any] | None:
         """The newest state that is whole; None where there is no state.
@@ -392,7 +304,7 @@ class RunFolder:
 
     # ------------------------------------------------------------------------------------------------------ policies
 
-    def write_past(self, name: str, actor: nn.Module, run: Trained) -> None:
+    def write_past(self, name: str, actor: nn.Module, run: Trainer) -> None:
         """Keep an actor as a past policy of that name; see `write_policy`."""
         write_policy(self._past_file(name), actor, run, None)
 
@@ -420,12 +332,7 @@ def read_config(folder: Path) -> TrainConfig:
         raise CheckpointError(f"there is no run to continue in {folder}: {error}") from error
 
 
-def _past_of(state: Mapping[str, Any]) -> list[str]:
-    """The past policies that a run needs to go on from a state."""
-    return list(state.get("standing", {}).get("past", ()))
-
-
-def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None) -> None:
+def write_policy(path: Path, actor: nn.Module, run: Trainer, score: float | None) -> None:
     """Write the policy file of an actor; see `noms_env.policy.file`.
 
     Args:
