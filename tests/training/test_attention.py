@@ -12,9 +12,8 @@ from noms_env.observation.layout import OBSERVATION
 from noms_env.policy import attention_torch
 from noms_env.policy.encoding import CARDS, Encoding, make_encoding
 from noms_env.variants import VARIANTS
-from noms_training.learn.attention import AttentionTrunk
 from noms_training.learn.config import ActorConfig
-from noms_training.learn.network import Actor, AttentionActor, Critic
+from noms_training.learn.network import Actor, AttentionActor, AttentionTrunk, Critic
 from tests.policy.test_player import ATTENTION, decisions, make_actor, rules_of
 
 SECTION = {section.name: section.slice for section in OBSERVATION}

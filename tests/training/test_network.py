@@ -117,7 +117,7 @@ def test_in_half_precision_the_results_are_float32_and_about_the_same() -> None:
     actor, features = actor_and_bytes()
     torch.manual_seed(2)
     mask = some_legal()
-    critic = Critic(actor.trunk.scale, NetworkConfig(16, 2, 8))
+    critic = Critic(Trunk(actor.trunk.scale, NetworkConfig(16, 2, 8)), 16)
     random_parameters(critic)
     passes: list[Callable[[torch.dtype], Tensor]] = [
         lambda dtype: actor(features, mask, dtype),

@@ -12,7 +12,7 @@ from torch import Tensor
 from noms_env.core.actions import PLAYING
 from noms_training.learn.collect import Rollout
 from noms_training.learn.config import ActorConfig, PPOConfig
-from noms_training.learn.network import Actor, Critic, masked
+from noms_training.learn.network import Actor, Critic, Trunk, masked
 from noms_training.learn.ppo import (
     ACTOR_FIGURES,
     Shuffle,
@@ -37,7 +37,7 @@ def make_actor(seed: int = 0) -> Actor:
 
 def make_critic(seed: int = 0) -> Critic:
     torch.manual_seed(seed)
-    return Critic(torch.ones(FEATURES + HIDDEN), SMALL)
+    return Critic(Trunk(torch.ones(FEATURES + HIDDEN), SMALL), SMALL.width)
 
 
 def make_batch(size: int = 64) -> Rollout:

@@ -1,4 +1,4 @@
-"""The networks: a residual MLP over bytes, or attention over tokens (`attention`); actor and critic share no parameter.
+"""The networks: a residual MLP over bytes, or attention over tokens; actor and critic share no parameter.
 
     first layer (bytes in) -> ReLU -> `blocks` times x + ReLU(Linear(LayerNorm(x))) -> LayerNorm -> head
 
@@ -13,9 +13,8 @@ scored by one small network, the same for all cards, from what is counted at the
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,17 +24,17 @@ from torch.nn import functional
 
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.observation.features import differing_options
+from noms_env.policy.attention import LAYER, TABLES
+from noms_env.policy.attention_torch import Attention
 from noms_env.policy.encoding import CARDS, Encoding, make_encoding
 from noms_env.policy.file import read_info, read_policy
 from noms_env.policy.player import policy_file_of
 from noms_env.policy.tokens import Tokens
 from noms_env.variants import Rules
 
-from .attention import AttentionTrunk
 from .config import ActorConfig, NetworkConfig, TrainConfig
 from .draw_rules import BETWEEN_DEALS
-from .fused import add_and_normalise
-from .sparse import first_layer
+from .layers import add_and_normalise, first_layer
 
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
@@ -43,6 +42,12 @@ HEAD_GAIN = 0.01
 """Initial gain of the heads, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
 OWN_GAIN = 0.1
 """Initial size of what the scorer knows of each card by itself."""
+ACTIVE = 64.0
+"""Features that are not 0 in an observation, about: the first layer is scaled as if it had so many inputs."""
+GRAIN = 64
+"""Rows of a batch come to a multiple of this: oneDNN compiles the products of each new shape, and keeps about a thousand."""
+ILLEGAL = -1e9
+"""Logit of an action that is not legal: finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
 
 
 class Trunk(nn.Module):
@@ -65,49 +70,36 @@ class Trunk(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(config.blocks + 1))
         self.layers = nn.ModuleList(nn.Linear(config.width, config.width) for _ in range(config.blocks))
 
+    @property
+    def last_norm(self) -> nn.LayerNorm:
+        """Whose scale and shift the trunk leaves to the head."""
+        norm = self.norms[-1]
+        assert isinstance(norm, nn.LayerNorm)
+        return norm
+
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """From uint8, shape (n, n_features), to `dtype`, shape (n, width); the last norm's own scale and shift are left out."""
+        """From uint8, shape (n, n_features), to `dtype`, shape (n, width)."""
         return self.folded(dtype)(features)
 
-    def folded(self, dtype: torch.dtype) -> Layers:
-        """The layers with all that can be folded into them: the scale into the first, norms into the others."""
+    def folded(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+        """`forward` with all that can be folded into the layers: the scale into the first, norms into the others."""
         first = first_layer(self.first.weight * self.scale, self.first.bias, dtype)
-        blocks: list[tuple[Tensor, Tensor]] = []
-        for norm, layer in zip(self.norms, self.layers, strict=False):
-            assert isinstance(layer, nn.Linear)
-            blocks.append(folded_norm(norm, layer.weight, layer.bias, dtype))
-        return Layers(first, blocks)
+        pairs: Any = zip(self.norms, self.layers, strict=False)
+        blocks = [folded_norm(norm, layer.weight, layer.bias, dtype) for norm, layer in pairs]
+
+        def run(features: Tensor) -> Tensor:
+            inputs = first(features)
+            x, normal = add_and_normalise(torch.zeros_like(inputs), inputs)
+            for weight, bias in blocks:
+                x, normal = add_and_normalise(x, functional.linear(normal, weight, bias))
+            return normal
+
+        return run
 
 
-@dataclass(frozen=True)
-class Layers:
-    """First layer, residual blocks, and a norm without scale and shift.
-
-    Attributes:
-        first: from uint8, shape (n, n_features), to shape (n, width).
-        blocks: weight, shape (width, width), and bias, shape (width,), of each.
-    """
-
-    first: Callable[[Tensor], Tensor]
-    blocks: list[tuple[Tensor, Tensor]]
-
-    def __call__(self, features: Tensor) -> Tensor:
-        """From uint8, shape (n, n_features), to shape (n, width)."""
-        first = self.first(features)
-        x, normal = add_and_normalise(torch.zeros_like(first), first)
-        for weight, bias in self.blocks:
-            x, normal = add_and_normalise(x, functional.linear(normal, weight, bias))
-        return normal
-
-
-def folded_norm(norm: nn.Module, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def folded_norm(norm: nn.LayerNorm, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """A layer that does what the weight and bias of a norm and then a layer do: a norm without them takes half the time."""
-    assert isinstance(norm, nn.LayerNorm)
     return (weight * norm.weight).to(dtype), (bias + weight @ norm.bias).to(dtype)
-
-
-GRAIN = 64
-"""Rows of a batch come to a multiple of this: oneDNN compiles the products of each new shape, and keeps about a thousand."""
 
 
 def padded(rows: Tensor) -> Tensor:
@@ -116,8 +108,67 @@ def padded(rows: Tensor) -> Tensor:
     return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
 
 
-ACTIVE = 64.0
-"""Features that are not 0 in an observation, about: the first layer is scaled as if it had so many inputs."""
+class Layer(nn.Module):
+    """The parameters of a layer with attention (`noms_env.policy.attention`)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm, self.norm_behind = nn.LayerNorm(width), nn.LayerNorm(width)
+        for name, times in LAYER.items():
+            inputs = LAYER["inner"] * width if name == "outer" else width
+            self.add_module(name, nn.Linear(inputs, times * width))
+
+
+class AttentionTrunk(nn.Module):
+    """From bytes to the token of the deal, and to a number for each card, with attention.
+
+    Args:
+        encoding: of the bytes.
+        config: the size.
+        privileged: whether the hidden features are behind them.
+    """
+
+    scale: Tensor
+
+    def __init__(self, encoding: Encoding, config: NetworkConfig, privileged: bool = False) -> None:
+        super().__init__()
+        width, tokens = config.token_width, Tokens.of(encoding, privileged)
+        self.heads, self.tokens = config.heads, tokens
+        self.register_buffer("scale", scale_of(encoding, privileged), persistent=False)
+        for name, array in tokens.places.items():
+            self.register_buffer(f"at_{name}", torch.from_numpy(array), persistent=False)
+        self.first = nn.Linear(len(self.scale), width)
+        nn.init.normal_(self.first.weight, std=ACTIVE**-0.5)
+        self.card = nn.Linear(tokens.cards.shape[1], width, bias=False)
+        self.seat = nn.Linear(tokens.seats.shape[1], width, bias=False)
+        for name in tokens.tables:
+            self.add_module(name, nn.Embedding(TABLES[name], width))
+        for name in ("card", "seat", *tokens.tables):
+            nn.init.normal_(self.get_parameter(f"{name}.weight"), std=0.5)
+        self.layers = nn.ModuleList(Layer(width) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(width)
+
+    @property
+    def last_norm(self) -> nn.LayerNorm:
+        """See `Trunk`."""
+        return self.norm
+
+    def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """The token of the deal: from uint8, shape (n, n_features), to `dtype`, shape (n, width)."""
+        return self.folded(dtype)(features)[0]
+
+    def folded(self, dtype: torch.dtype) -> Attention:
+        """The network with the parameters that it has now."""
+        parameters: dict[str, Any] = {f"trunk.{name}": part for name, part in self.named_parameters()}
+        places = {name: self.get_buffer(f"at_{name}") for name in self.tokens.places}
+        first = partial(first_layer, dtype=dtype)
+        return Attention(self.tokens, parameters, self.scale, places, self.heads, dtype, first, not self.scale.is_cuda)
+
+
+def scale_of(encoding: Encoding, privileged: bool) -> Tensor:
+    """What each byte counts, float32: of the features, and if `privileged` of the hidden ones behind them."""
+    hidden = torch.ones(encoding.n_hidden if privileged else 0)
+    return torch.cat([torch.from_numpy(encoding.scale), hidden])
 
 
 class CardHead(nn.Module):
@@ -177,33 +228,32 @@ class CardScorer(nn.Module):
         self.context = nn.Linear(config.width, units)
         self.out = nn.Parameter(torch.randn(units) * HEAD_GAIN)
 
-    def forward(self, outputs: Tensor, features: Tensor, mask: Tensor) -> Tensor:
-        """Logits with the scores of the legal cards to play.
+    def folded(self) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+        """Adds the scores, with the parameters that there are now.
 
-        Args:
-            outputs: float32, shape (n, n_choices + units): logits, then the context.
-            features: uint8, shape (n, n_features).
-            mask: int8, shape (n, n_choices), in which the cards to play come first.
-
-        Returns:
-            float32, shape (n, n_choices).
+        It takes outputs, float32, shape (n, n_choices + units): logits, then the context; features, uint8, shape
+        (n, n_features); and a mask, int8, shape (n, n_choices), in which the cards to play come first. It returns logits with
+        the scores of the legal cards to play, float32, shape (n, n_choices).
         """
-        choices = mask.shape[1]
-        if features.is_cuda:  # so that nothing waits for how many there are
-            return self.score_all(outputs, features, choices)
-        row, card = mask[:, : len(self.cards)].nonzero(as_tuple=True)  # each legal card to play
-        counted = features.take(self.columns[card] + row[:, None] * features.shape[1]).float()
-        hidden = counted @ (self.card * self.scale).T + self.own[self.cards].index_select(0, card)
-        hidden = hidden + outputs[:, choices:].index_select(0, row)
-        scores = functional.relu(hidden, inplace=True) @ self.out
-        return outputs[:, :choices].flatten().index_add(0, row * choices + card, scores).view(-1, choices)
+        weight, own, out = (self.card * self.scale).T, self.own[self.cards], self.out.clone()
 
-    def score_all(self, outputs: Tensor, features: Tensor, choices: int) -> Tensor:
-        """The same with the scores of all cards to play, legal or not."""
-        counted = features[:, self.columns.flatten()].view(len(features), *self.columns.shape).float()
-        hidden = counted @ (self.card * self.scale).T + self.own[self.cards] + outputs[:, None, choices:]
-        scores = functional.relu(hidden) @ self.out
-        return outputs[:, :choices] + functional.pad(scores, (0, choices - len(self.cards)))
+        def score_legal(outputs: Tensor, features: Tensor, mask: Tensor) -> Tensor:
+            choices = mask.shape[1]
+            row, card = mask[:, : len(self.cards)].nonzero(as_tuple=True)  # each legal card to play
+            counted = features.take(self.columns[card] + row[:, None] * features.shape[1]).float()
+            hidden = counted @ weight + own.index_select(0, card)
+            hidden = hidden + outputs[:, choices:].index_select(0, row)
+            scores = functional.relu(hidden, inplace=True) @ out
+            return outputs[:, :choices].flatten().index_add(0, row * choices + card, scores).view(-1, choices)
+
+        def score_all(outputs: Tensor, features: Tensor, mask: Tensor) -> Tensor:
+            choices = mask.shape[1]
+            counted = features[:, self.columns.flatten()].view(len(features), *self.columns.shape).float()
+            hidden = counted @ weight + own + outputs[:, None, choices:]
+            scores = functional.relu(hidden) @ out
+            return outputs[:, :choices] + functional.pad(scores, (0, choices - len(self.cards)))
+
+        return score_all if weight.is_cuda else score_legal  # on a GPU nothing waits for how many are legal
 
 
 class Actor(nn.Module):
@@ -234,54 +284,28 @@ class Actor(nn.Module):
 
     def forward(self, features: Tensor, mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits float32, shape (n, n_choices); those of actions that are not legal mean nothing."""
-        outputs = functional.linear(self.trunk(features, dtype), *self._last(dtype)).float()
-        return outputs if self.scorer is None else self.scorer(outputs, features, mask)
-
-    def _last(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the last layer, the last norm's folded in: rows of the choices, then of the scorer's context."""
-        weight, bias = self.head.folded()
-        if self.scorer is not None:
-            context = self.scorer.context
-            weight, bias = torch.cat([weight, context.weight]), torch.cat([bias, context.bias])
-        return folded_norm(self.trunk.norms[-1], weight, bias, dtype)
+        return self.folded(dtype)(features, mask)
 
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor, Tensor], Tensor]:
-        """The policy as it is now: the same logits, with the weights prepared once for many small batches."""
-        layers, last = self.trunk.folded(dtype), self._last(dtype)
-        scorer = None if self.scorer is None else copy.deepcopy(self.scorer).requires_grad_(False)
+        """`forward` of the policy as it is now, with the weights prepared once for many small batches."""
+        return torch.no_grad()(self.folded(dtype))
+
+    def folded(self, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
+        """`forward` with the norms folded into the layers; the last one gives the choices, then the scorer's context."""
+        (weight, bias), layers = self.head.folded(), self.trunk.folded(dtype)
+        if self.scorer is not None:
+            context = self.scorer.context
+            weight, bias = torch.cat([weight, context.weight]), torch.cat([bias, context.bias])
+        last = folded_norm(self.trunk.last_norm, weight, bias, dtype)
+        add_scores = None if self.scorer is None else self.scorer.folded()
 
         def logits(features: Tensor, mask: Tensor) -> Tensor:
-            outputs = functional.linear(layers(padded(features)), *last)[: len(features)].float()
-            return outputs if scorer is None else scorer(outputs, features, mask)
+            rows = features if torch.is_grad_enabled() else padded(features)
+            outputs = functional.linear(layers(rows), *last)[: len(features)].float()
+            return outputs if add_scores is None else add_scores(outputs, features, mask)
 
         return logits
-
-
-class Critic(nn.Module):
-    """The value of the deal for the seat to act, in normalised points."""
-
-    trunk: Any
-
-    def __init__(self, scale: Tensor, config: NetworkConfig) -> None:
-        super().__init__()
-        self.trunk = Trunk(scale, config)
-        self.value = nn.Linear(config.width, 1)
-        with torch.no_grad():
-            self.value.weight *= HEAD_GAIN
-
-    @classmethod
-    def of(cls, encoding: Encoding, config: NetworkConfig, privileged: bool) -> Critic:
-        """A critic of what an encoding gives; a privileged one sees the hidden features behind it."""
-        if config.kind == "attention":
-            return AttentionCritic(encoding, config, privileged)
-        hidden = torch.ones(encoding.n_hidden if privileged else 0)
-        return cls(torch.cat([torch.from_numpy(encoding.scale), hidden]), config)
-
-    def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Values float32, shape (n,)."""
-        head = folded_norm(self.trunk.norms[-1], self.value.weight, self.value.bias, dtype)
-        return functional.linear(self.trunk(features, dtype), *head).float().squeeze(-1)
 
 
 class AttentionActor(Actor):
@@ -293,18 +317,10 @@ class AttentionActor(Actor):
         self.head = CardHead(torch.from_numpy(encoding.choices.astype(np.int64)), config)
         self.score = nn.Parameter(torch.randn(config.token_width) * HEAD_GAIN)
 
-    def forward(self, features: Tensor, mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    def folded(self, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
         """See `Actor`."""
-        return self._logits(dtype)(features, mask)
-
-    @torch.no_grad()
-    def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor, Tensor], Tensor]:
-        """See `Actor`."""
-        return torch.no_grad()(self._logits(dtype))
-
-    def _logits(self, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
         network, score = self.trunk.folded(dtype), self.score.to(dtype, copy=True)
-        last = folded_norm(self.trunk.norm, *self.head.folded(), dtype)
+        last = folded_norm(self.trunk.last_norm, *self.head.folded(), dtype)
 
         def logits(features: Tensor, mask: Tensor) -> Tensor:
             deal, scores = network(features, mask, score)
@@ -314,21 +330,32 @@ class AttentionActor(Actor):
         return logits
 
 
-class AttentionCritic(Critic):
-    """The value, by attention; a privileged one sees who holds which card at its token."""
+class Critic(nn.Module):
+    """The value of the deal for the seat to act, in normalised points.
 
-    def __init__(self, encoding: Encoding, config: NetworkConfig, privileged: bool) -> None:
-        nn.Module.__init__(self)
-        self.trunk = AttentionTrunk(encoding, config, privileged)
-        self.value = nn.Linear(config.token_width, 1)
+    Args:
+        trunk: reads the features.
+        width: of what it gives.
+    """
+
+    def __init__(self, trunk: Trunk | AttentionTrunk, width: int) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.value = nn.Linear(width, 1)
         with torch.no_grad():
             self.value.weight *= HEAD_GAIN
 
+    @classmethod
+    def of(cls, encoding: Encoding, config: NetworkConfig, privileged: bool) -> Critic:
+        """A critic of what an encoding gives; a privileged one sees the hidden features behind it."""
+        if config.kind == "attention":
+            return cls(AttentionTrunk(encoding, config, privileged), config.token_width)
+        return cls(Trunk(scale_of(encoding, privileged), config), config.width)
+
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Values float32, shape (n,)."""
-        deal, _ = self.trunk.folded(dtype)(features)
-        head = folded_norm(self.trunk.norm, self.value.weight, self.value.bias, dtype)
-        return functional.linear(deal, *head).float().squeeze(-1)
+        head = folded_norm(self.trunk.last_norm, self.value.weight, self.value.bias, dtype)
+        return functional.linear(self.trunk(features, dtype), *head).float().squeeze(-1)
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
@@ -339,10 +366,6 @@ def masked(logits: Tensor, mask: Tensor) -> Tensor:
         mask: int8, shape (n, actions): 1 for each legal action, 0 for the others; at least one in each row.
     """
     return torch.where(mask.view(torch.bool), logits, ILLEGAL)
-
-
-ILLEGAL = -1e9
-"""Finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
 
 
 def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence[Rules] = ()) -> Encoding:
