@@ -177,7 +177,7 @@ def test_all_cards_are_scored_as_the_legal_ones_are() -> None:
     choices = batch.mask.shape[1]
     with torch.no_grad():
         outputs = torch.randn(len(batch), choices + 4)
-        some, everything = scorer(outputs, batch.features, batch.mask), scorer.score_all(outputs, batch.features, choices)
+        some, everything = (scorer.folded(scores)(outputs, batch.features, batch.mask) for scores in (False, True))
     legal = batch.mask.bool()
     assert torch.allclose(some[legal], everything[legal], atol=1e-5)
     assert not torch.allclose(some[legal], outputs[:, :choices][legal])

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noms_training.learn.opponents import draw_opponent, draw_seating, thinned
+from noms_training.learn.collect import draw_seating
+from noms_training.learn.loop import thinned
 
 
 def test_without_a_share_everybody_is_the_learner() -> None:
@@ -42,16 +43,6 @@ def test_opponents_get_their_share_of_the_tables_all_seats_and_all_numbers_of_se
     np.testing.assert_allclose(counts, 1 / 3, atol=0.03)
     by_seat = four[four.any(1)][:, :4].mean(0)
     np.testing.assert_allclose(by_seat, 0.5, atol=0.03)  # two of four on the average
-
-
-def test_each_of_the_pool_is_drawn_as_often() -> None:
-    rng = np.random.default_rng(0)
-    pool = [str(k) for k in range(6)]
-    drawn = [draw_opponent(pool, rng) for _ in range(6000)]
-    for name in pool:
-        assert drawn.count(name) == pytest.approx(1000, abs=120)
-    assert draw_opponent([], rng) is None
-    assert draw_opponent(["one"], rng) == "one"
 
 
 def test_past_selves_are_kept_at_distances_that_grow_with_their_age() -> None:

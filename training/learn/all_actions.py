@@ -76,7 +76,7 @@ class AllActionsLearner(PolicyLearner):
         self._kept.append((drawn, batch.save(rows[drawn]), mask[drawn], order[drawn]))
         return super().decide(batch, rows, features, mask, order)
 
-    def write_values(self) -> None:
+    def finish(self) -> None:
         """Add the column `values` to the steps, see `Rollout`."""
         tables, mask, order = (np.concatenate(arrays) for arrays in list(zip(*self._kept, strict=True))[1:])
         values = action_values(self.player, tables, mask, order, self.values_rng)

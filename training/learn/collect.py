@@ -1,7 +1,7 @@
 """Deals played for training, and what is kept of them: one `Rollout` for each iteration.
 
 Each `Worker` plays a deal at each of its tables, in one thread, or on a GPU (`collect_cuda`). The learner sits on all seats,
-or on those that an opponent does not have (`opponents`), and keeps what it saw and did.
+or on those that an opponent does not have, and keeps what it saw and did.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from ..evaluation.behaviour_stats import Tally, count_deals
 from .config import TrainConfig
 from .log import Profile
 from .network import Actor
-from .opponents import draw_seating
 
 FIRST_IN_MATCHES = 1 << 31
 """Number of the first table at which matches are played; the tables of single deals have lower numbers."""
@@ -50,22 +49,18 @@ class Rollout:
     The decisions of a table stand in the order in which they were taken.
 
     Attributes:
-        seen: uint8, shape (n, n_features + n_hidden): what the critic sees: the features, and if it is privileged the hidden
-            state.
+        seen: uint8, shape (n, n_features + n_hidden): what the critic sees; without hidden state if it is not privileged.
         features: uint8, shape (n, n_features): what the seat saw, the first columns of `seen`.
         mask: int8, shape (n, n_choices): 1 for legal choices.
         choice: int64, shape (n,): the output of the network that was taken.
         log_prob: float32, shape (n,): its log probability under the policy that took it.
-        table: int64, shape (n,): row of the table among all of this process.
-        seat, phase: int64, shape (n,).
-        rule_set: int64, shape (n,): number of the rules.
+        table, seat, phase, rule_set: int64, shape (n,); `table` is the row among all tables of this process.
+        reward: float32, shape (tables, MAX_SEATS): what each deal paid to each seat.
         expert_probs: float32, shape (n, n_choices): the policy of an imitated expert; None without one.
         values: float32, shape (n, n_choices): relative points after each action (`all_actions`), NaN in decisions that were not
             played out; None where none was.
         log_policy: float32, shape (n, n_choices): log probabilities of all actions before the update; None where not needed.
-        reward: float32, shape (tables, MAX_SEATS): what each deal paid to each seat.
-        value: float32, shape (n,): what the critic said before it had learnt from these deals.
-        target: float32, shape (n,): what it should have said.
+        value, target: float32, shape (n,): what the critic said before it learnt from these deals, and should have said.
         advantage: float32, shape (n,).
     """
 
@@ -115,11 +110,7 @@ class Played(NamedTuple):
 
 
 class ActorPlayer:
-    """A network as a `Player`: as it is when this player is made, whatever becomes of it later.
-
-    `encoding` is what it reads, `dtype` the precision of its passes, and `device` where it is. A greedy one takes the most
-    probable action instead of a draw.
-    """
+    """A network as a `Player`, as it is when this player is made. A greedy one takes the most probable action."""
 
     wants_tables: ClassVar[bool] = False
 
@@ -156,26 +147,13 @@ class ActorPlayer:
 
 @jit
 def draw_choices(logits, mask, draws, choice, log_prob):
-    """`draw_choice` in each row.
-
-    Args:
-        logits: float32, shape (n, choices).
-        mask: int8, shape (n, choices).
-        draws: float64, shape (n,).
-        choice: int64, shape (n,): is written.
-        log_prob: float32, shape (n,): of that choice; is written.
-    """
+    """Write a choice, int64, for each row, and its log probability, float32, by `draw_choice`."""
     for i in range(len(draws)):
         choice[i], log_prob[i] = draw_choice(logits[i], mask[i], draws[i])
 
 
 class Learner:
-    """Sits at the tables of a batch; its decisions are kept in `steps`.
-
-    Args:
-        encoding: of what it sees.
-        privileged: keep the hidden state too.
-    """
+    """Sits at the tables of a batch; its decisions are kept in `steps`, with the hidden state if it is `privileged`."""
 
     def __init__(self, encoding: Encoding, privileged: bool = True) -> None:
         self.encoding, self.privileged = encoding, privileged
@@ -193,6 +171,9 @@ class Learner:
         self.steps.append(step)
         actions: np.ndarray = self.encoding.actions[order, step["choice"]].astype(np.int64)
         return actions
+
+    def finish(self) -> None:
+        """Is called when all deals are over."""
 
     def decide(
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
@@ -247,13 +228,8 @@ class Worker:
     ) -> Played:
         """Play a deal at each table.
 
-        Args:
-            iteration: its number decides the cards.
-            learner: whose decisions are learnt from.
-            rng: of the hand sizes and the seating.
-            opponent: takes some of the seats, if there is one.
-            share: of the tables at which it does.
-            alone: there it takes all seats but one.
+        The number of the iteration decides the cards, and `rng` the hand sizes and the seating. An opponent takes some of the
+        seats at a share of the tables, or if `alone` all but one.
         """
         pool = self.pool
         pool.deal(iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng))
@@ -261,6 +237,7 @@ class Worker:
         if opponent is not None:
             seating = draw_seating(pool.seats, share, rng, alone)
         play(pool, [learner.choose, opponent or learner.choose], seating)
+        learner.finish()
         reward = relative_points(pool.batch.points, pool.seats)
         return Played(learner.steps, reward, self._behaviour(seating == 0), learner.profile.seconds["network"])
 
@@ -274,15 +251,7 @@ class Worker:
 
 
 def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privileged: bool, device: str) -> Rollout:
-    """The decisions of all workers in one record.
-
-    Args:
-        parts: of each worker.
-        rule_set: int64, shape (tables,): of the tables of all workers, in their order; on the device.
-        encoding: of the decisions.
-        privileged: the hidden state was kept too.
-        device: where the record is to be.
-    """
+    """The decisions of all workers in one record on a device; `rule_set`: int64, of the tables of all workers in order."""
     seats = max(part.reward.shape[1] for part in parts)
     starts = np.cumsum([0, *(len(part.reward) for part in parts)]).tolist()
     steps = [
@@ -331,6 +300,25 @@ def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Gener
     return sizes
 
 
+def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alone: bool = False) -> np.ndarray:
+    """Who sits where in the next deals: at a share of the tables an opponent has one to all but one of the seats.
+
+    Args:
+        seats: int64, shape (n,): seats of each table.
+        share: of the tables that have the opponent.
+        rng: of the draws.
+        alone: there the opponent has all seats but one.
+
+    Returns:
+        int64, shape (n, MAX_SEATS): 0 for the learner, who has at least one seat everywhere, 1 for the opponent.
+    """
+    order = np.argsort(rng.random((len(seats), MAX_SEATS)) + (np.arange(MAX_SEATS) >= seats[:, None]), axis=1)
+    place = np.argsort(order, axis=1)  # of each seat in a random order of the table's seats
+    taken = np.where(alone, seats - 1, rng.integers(1, np.maximum(seats, 2)))
+    chosen = rng.random(len(seats)) < share
+    return np.where(chosen[:, None] & (place < taken[:, None]), 1, 0)
+
+
 def tables_for(decisions: float, rule_sets: Sequence[Rules], seed: int, learner: PolicyLearner) -> int:
     """Tables whose deals make about so many decisions, from some deals of a policy, which is not privileged."""
     tables = max(min(TRIAL_TABLES * len(rule_sets), MOST_TRIAL_TABLES), len(rule_sets))
@@ -354,7 +342,7 @@ def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:
 
 
 def least_tables(weights: Sequence[float]) -> int:
-    """So many tables that each of the rules gets one."""
+    """So many that each of the rules gets one."""
     return ceil(sum(weights) / min(weights))
 
 
@@ -364,8 +352,8 @@ def make_workers(
     """For each thread one worker with single deals and one with matches, as far as there are such.
 
     Args:
-        rule_sets: the rules of the tables.
-        drawn: how many of them, the last, were drawn; see `weights_of`.
+        rule_sets: the rules of the tables, of which the last `drawn` were drawn; see `weights_of`.
+        drawn: how many these are.
         tables: of each process.
         threads: of each process.
         config: of the run.

@@ -301,7 +301,7 @@ def draw_sizes(rule_set: Tensor, rule_sets: Sequence[Rules], generator: torch.Ge
 
 
 def draw_seating(seats: Tensor, share: float, alone: bool, generator: torch.Generator) -> Tensor:
-    """`opponents.draw_seating` on a GPU; `seats`: int64, shape (n,)."""
+    """`collect.draw_seating` on a GPU; `seats`: int64, shape (n,)."""
 
     def random(*shape: int) -> Tensor:
         return torch.rand(shape, device=seats.device, generator=generator)

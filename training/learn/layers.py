@@ -69,7 +69,8 @@ class _SparseProduct(torch.autograd.Function):
         outputs, inputs = ctx.shape
         of_product = padded_columns(gradients[0].numpy())
         panels = as_panels(np.zeros((outputs, inputs), np.float32))
-        add_products_of_blocks(*ctx.sparse, of_product, panels)
+        places, amounts, starts = ctx.sparse
+        add_products_of_blocks(places, amounts, starts, of_product, panels)
         return None, torch.from_numpy(from_panels(panels, outputs)), None
 
 

@@ -14,7 +14,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -29,7 +29,6 @@ from .checkpoint import CheckpointError, RunFolder, write_policy
 from .config import TrainConfig
 from .distributed import device_of, joined_processes
 from .log import Watcher
-from .opponents import thinned
 from .train import Trainer
 
 EVALUATIONS = 20
@@ -38,11 +37,7 @@ EVALUATIONS = 20
 
 @contextmanager
 def prepared(config: TrainConfig) -> Iterator[Trainer]:
-    """What a run is made of, with its processes and threads, which end with the context.
-
-    Raises:
-        ValueError: the configuration is invalid.
-    """
+    """A run before its first iteration, whose processes and threads end with the context; ValueError if it is invalid."""
     with joined_processes(device_of(config.device)) as processes:
         run = Trainer(config, processes)
         try:
@@ -68,13 +63,7 @@ def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None
 def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = None, minutes: float | None = None) -> bool:
     """Train until the budget is spent; continues from the last checkpoint in the folder if there is one.
 
-    The run also ends, with a checkpoint, after the iteration in which Ctrl-C comes or the time is over.
-
-    Args:
-        run: before its first iteration.
-        folder: where it is kept.
-        watcher: is told what goes on.
-        minutes: time for this part of the run, about; None for all that it takes.
+    The run also ends, with a checkpoint, after the iteration in which Ctrl-C comes or after about so many `minutes`.
 
     Returns:
         Whether the run is finished.
@@ -147,20 +136,18 @@ def interrupts() -> Iterator[threading.Event]:
 
 
 class Evaluator:
-    """Measures the policy of a run, and keeps its states and policies.
+    """Measures the policy of a run, and keeps its states and policies; goes on from the newest state in the folder.
 
     Attributes:
         best: score of the policy that is kept; None before the first evaluation.
         past: names of the past policies that are opponents, the oldest first: the decisions after which each was the policy.
         others: SHA-256 of the policies of other runs that the run imitates, plays against or is measured by, by name.
+
+    Raises:
+        CheckpointError: the state is of another run, or the file of another policy has changed since the run stopped.
     """
 
     def __init__(self, run: Trainer, folder: RunFolder, watcher: Watcher) -> None:
-        """Go on from the newest state in the folder, if there is one.
-
-        Raises:
-            CheckpointError: it is of another run, or the file of another policy has changed since the run stopped.
-        """
         self.run, self.folder, self.watcher = run, folder, watcher
         self.panel = run.panel()
         self.best: float | None = None
@@ -214,25 +201,18 @@ class Evaluator:
         """Log what the policy does against the panel, and its score, in the first process only."""
         if not self.run.processes.leads:
             return None
-        drawn, greedy = self._figures(), self._figures(greedy=True)
+        run, config = self.run, self.run.config
+
+        def against_panel(greedy: bool) -> dict[str, float]:
+            hero, deals, runner = run.hero(self.panel[0].device, greedy), config.evaluation_deals, run.threads.all
+            return figures(run.rule_sets, hero, self.panel, deals, seed=config.seed, probes=not greedy, runner=runner)
+
+        drawn, greedy = against_panel(greedy=False), against_panel(greedy=True)
         score = self._score(drawn) if scored else None
         metrics = drawn | {f"greedy/{name}": value for name, value in _points(greedy).items()}
         metrics |= {} if score is None else {"score": score}
-        self.watcher.evaluation(self.run.decisions, {f"eval/{name}": value for name, value in metrics.items()})
+        self.watcher.evaluation(run.decisions, {f"eval/{name}": value for name, value in metrics.items()})
         return score
-
-    def _figures(self, *, greedy: bool = False) -> dict[str, float]:
-        """What the policy does against the panel; where it draws its actions, against itself too."""
-        run, config = self.run, self.run.config
-        return figures(
-            run.rule_sets,
-            run.hero(self.panel[0].device, greedy),
-            self.panel,
-            config.evaluation_deals,
-            seed=config.seed,
-            probes=not greedy,
-            runner=run.threads.all,
-        )
 
     def _score(self, metrics: Mapping[str, float]) -> float:
         """One number: the mean of the points over the panel, in units of each game's own spread of points."""
@@ -268,3 +248,17 @@ class Evaluator:
 def _points(metrics: Mapping[str, float]) -> dict[str, float]:
     """The means among the figures of an evaluation: `points/<rules>/<opponent>`."""
     return {name: value for name, value in metrics.items() if name.startswith("points/") and name.count("/") == 2}
+
+
+def thinned(ages: Sequence[int], most: int) -> list[int]:
+    """Which of some past policies to keep, ascending, so that their ages grow about geometrically.
+
+    The ages descend (the oldest first); the oldest and the youngest stay as long as possible.
+    """
+    kept = list(range(len(ages)))
+    while len(kept) > most:
+        if len(kept) <= 2:
+            return kept[-most:] if most else []
+        spread = [(ages[kept[i - 1]] + 1) / (ages[kept[i + 1]] + 1) for i in range(1, len(kept) - 1)]
+        kept.pop(1 + int(np.argmin(spread)))
+    return kept

@@ -228,8 +228,8 @@ class CardScorer(nn.Module):
         self.context = nn.Linear(config.width, units)
         self.out = nn.Parameter(torch.randn(units) * HEAD_GAIN)
 
-    def folded(self) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-        """Adds the scores, with the parameters that there are now.
+    def folded(self, scores_all: bool) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+        """Adds the scores, with the parameters that there are now; `scores_all`: also of illegal cards, so that no GPU waits.
 
         It takes outputs, float32, shape (n, n_choices + units): logits, then the context; features, uint8, shape
         (n, n_features); and a mask, int8, shape (n, n_choices), in which the cards to play come first. It returns logits with
@@ -253,7 +253,7 @@ class CardScorer(nn.Module):
             scores = functional.relu(hidden) @ out
             return outputs[:, :choices] + functional.pad(scores, (0, choices - len(self.cards)))
 
-        return score_all if weight.is_cuda else score_legal  # on a GPU nothing waits for how many are legal
+        return score_all if scores_all else score_legal
 
 
 class Actor(nn.Module):
@@ -298,7 +298,7 @@ class Actor(nn.Module):
             context = self.scorer.context
             weight, bias = torch.cat([weight, context.weight]), torch.cat([bias, context.bias])
         last = folded_norm(self.trunk.last_norm, weight, bias, dtype)
-        add_scores = None if self.scorer is None else self.scorer.folded()
+        add_scores = None if self.scorer is None else self.scorer.folded(weight.is_cuda)
 
         def logits(features: Tensor, mask: Tensor) -> Tensor:
             rows = features if torch.is_grad_enabled() else padded(features)

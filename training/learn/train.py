@@ -54,7 +54,6 @@ from .gae import RewardScale, critic_figures, gae, standardise
 from .imitation import SHARE, ImitatedExperts, Recorded, RecordedDecisions
 from .log import Profile
 from .network import GRAIN, Actor, Critic, encoding_of, initial_parameters
-from .opponents import draw_opponent
 from .ppo import Shuffle, Trainable, critic_values, ppo_update
 from .schedule import Now, Stage
 
@@ -77,21 +76,17 @@ class Trainer:
         tables_on: where the tables lie: on a GPU if it learns there, and all opponents play there.
         workers: the tables, each with its thread.
         past: past policies that are opponents, by name.
-        players: other players by name: opponents, and the expert.
+        players: other players by name: opponents, and the experts.
         notes: sentences that the user may want to know.
+
+    Raises:
+        ValueError: the configuration is invalid.
     """
 
-    notes: list[str]
-
     def __init__(self, config: TrainConfig, processes: Processes | None = None) -> None:
-        """Set everything up.
-
-        Raises:
-            ValueError: the configuration is invalid.
-        """
         self.device, self.processes = device_of(config.device), processes or Processes()
-        self.config, self.notes = config.sized(self.device == "cuda"), []
-        config = self.config
+        self.config = config = config.sized(self.device == "cuda")
+        self.notes: list[str] = []
         self.iteration = self.decisions = 0
         self.rule_sets: list[Rules] = make_rule_sets(config.variants, config.seats, parse_options(config.option))
         self.labels = [label(rules) for rules in self.rule_sets]
@@ -118,7 +113,12 @@ class Trainer:
         self.seats = torch.from_numpy(np.concatenate([pool.seats for pool in pools])).to(self.device)
         self.reward_scale = RewardScale(len(self.all_rules), self.device)
         self.past: dict[str, Actor] = {}
-        self.collector = self._collector() if on_gpu else None
+        self.collector: GpuCollector | None = None
+        if on_gpu:
+            from .collect_cuda import GpuCollector  # here, since it takes time to import
+
+            kept = (self.dtype, config.privileged_critic, self.notes.append)
+            self.collector = GpuCollector(self.actor, self.encoding, self.workers, self.all_rules, *kept)
         self._is_compiled = self.device == "cpu" or config.decisions < COMPILED_FROM
 
     def new_actor(self) -> Actor:
@@ -147,12 +147,6 @@ class Trainer:
                 self.notes.append(f"the tables stay on the processor, so that play is slower: {error}")
         return {name: self.spec(name) for name in [*names, *experts]}, "cpu"
 
-    def _collector(self) -> GpuCollector:
-        from .collect_cuda import GpuCollector  # here, since it takes time to import
-
-        kept = (self.dtype, self.config.privileged_critic, self.notes.append)
-        return GpuCollector(self.actor, self.encoding, self.workers, self.all_rules, *kept)
-
     def _compile(self) -> None:
         """Let torch compile the networks for a GPU, if it can."""
         self._is_compiled = True
@@ -163,7 +157,7 @@ class Trainer:
         self.notes += [f"learning is slower, since torch does not compile the networks: {why}" for why in whys if why][:1]
 
     def spec(self, name: str, device: Device = "cpu") -> AgentSpec:
-        """Another player of the run, by its name there."""
+        """Another player of the run."""
         return replace(agent_spec(add_thumb_version(name, self.config.thumb_version), device=device), name=name)
 
     def panel(self) -> list[AgentSpec]:
@@ -253,36 +247,36 @@ class Trainer:
         return min(1.0, self.decisions / self.config.decisions)
 
     def collect(self, worker: Worker, now: Now) -> Played:
-        """The deals of one worker."""
-        rng, privileged, alone = self._stream(DEALS, worker.number), self.config.privileged_critic, self.config.opponents.alone
+        """The deals of one worker, in which a past policy or another player may sit at some tables."""
+        rng, alone = self._stream(DEALS, worker.number), self.config.opponents.alone
         name = self.draw_opponent(worker, now)
         if self.collector is not None:
             opponent = None if name is None else self.past[name] if name in self.past else self.players[name].make()
             seed = int(rng.integers(2**62))
             return self.collector.play(worker, self.iteration, seed, opponent, now.opponent_share, alone)
-        if now.stage is Stage.IMITATION:
-            names = self.config.curriculum.expert
-            by_rules = np.array([names.index(self.expert_for(rules)) for rules in self.all_rules])
-            experts = [self.players[expert].make() for expert in names]
-            at_tables = by_rules[worker.pool.rule_set]
-            learner: Learner = ImitatedExperts(experts, at_tables, self.encoding, rng, privileged)
-        elif now.ppo.played_out > 0 and now.stage is Stage.SELF_PLAY:
-            own = self._stream(VALUES, worker.number)
-            learner = AllActionsLearner(self.player(self.actor), rng, privileged, now.ppo, own)
-        else:
-            learner = PolicyLearner(self.player(self.actor), rng, privileged)
+        learner = self._learner(worker, now, rng)
         if name is None:
-            played = worker.play(self.iteration, learner, rng)
-            if isinstance(learner, AllActionsLearner):
-                learner.write_values()
-            return played
+            return worker.play(self.iteration, learner, rng)
         player = self.player(self.past[name]) if name in self.past else self.players[name].make()
         return worker.play(self.iteration, learner, rng, AtTables(player, rng), now.opponent_share, alone)
 
     def draw_opponent(self, worker: Worker, now: Now) -> str | None:
         """A past policy, or a player by name, that sits at some tables of a worker; None if nobody does."""
         names = [*self.past, *self.config.opponents.players] if now.opponent_share > 0 else []
-        return draw_opponent(names, self._stream(OPPONENTS, worker.number))
+        return names[int(self._stream(OPPONENTS, worker.number).integers(len(names)))] if names else None
+
+    def _learner(self, worker: Worker, now: Now, rng: np.random.Generator) -> Learner:
+        """Who sits in the learner's place."""
+        privileged = self.config.privileged_critic
+        if now.stage is Stage.IMITATION:
+            names = self.config.curriculum.expert
+            by_rules = np.array([names.index(self.expert_for(rules)) for rules in self.all_rules])
+            experts = [self.players[expert].make() for expert in names]
+            return ImitatedExperts(experts, by_rules[worker.pool.rule_set], self.encoding, rng, privileged)
+        if now.ppo.played_out > 0 and now.stage is Stage.SELF_PLAY:
+            own = self._stream(VALUES, worker.number)
+            return AllActionsLearner(self.player(self.actor), rng, privileged, now.ppo, own)
+        return PolicyLearner(self.player(self.actor), rng, privileged)
 
     def _recorded(self, now: Now) -> Iterator[Recorded] | None:
         """Recorded decisions for each minibatch, if they count at the moment."""
@@ -312,11 +306,7 @@ class Trainer:
         return {"iteration": self.iteration, "decisions": self.decisions, "tables": tables} | parts
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state.
-
-        Raises:
-            ValueError, KeyError, TypeError, AttributeError or RuntimeError: it is no state, or that of another run.
-        """
+        """Continue from a state; ValueError, KeyError, TypeError, AttributeError or RuntimeError if it is not of this run."""
         self.iteration, self.decisions = int(state["iteration"]), int(state["decisions"])
         if min(self.iteration, self.decisions) < 0:
             raise ValueError("counts must not be negative")
