@@ -1,27 +1,22 @@
 """The speed benchmark: what it counts, in what order it measures, what it writes. Nothing here depends on a speed."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 import noms_env
-from benchmarks.speed import clock, ours, peers, plot, start
-from benchmarks.speed.__main__ import main, measure, quick_settings
-from benchmarks.speed.clock import MICROSECONDS, RATE, Case, Measured, by_turns
-from benchmarks.speed.peers import peer_case
+from benchmarks.speed import clock, ours
+from benchmarks.speed.__main__ import main
+from benchmarks.speed.clock import Case, by_turns
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import TABLE
 from tests.begun import begun
-
-ALL_PEERS = ("pyspiel", "rlcard", "pettingzoo.classic.texas_holdem_v4", "pgx")
 
 
 @pytest.mark.uncompiled
@@ -72,43 +67,6 @@ def test_a_rate_is_decisions_by_seconds(monkeypatch: pytest.MonkeyPatch) -> None
     assert next(pieces) == 1000
 
 
-@pytest.mark.parametrize("calls", [1, 2])
-def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over(calls: int) -> None:
-    ground = ours.Playground(4, cards=ours.OH_HELL_CARDS, **ours.LIKE_OH_HELL)
-    work = ground.public if calls == 1 else ground.in_two_calls
-    for _ in range(100):
-        assert work() == 4
-        assert (ground.batch.tables.deal_size == ours.OH_HELL_CARDS).all()
-        assert not ground.batch.tables.over.any()
-        if calls == 1:
-            written = ground.batch.observation.copy()
-            ground.batch.observe()
-            assert np.array_equal(written, ground.batch.observation)
-    assert (ground.batch.tables.match > 0).all()
-
-
-def test_decisions_of_learners_count_and_not_the_beginnings_of_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    envs = noms_env.SeatVectorEnv(5, ours.SEAT_GAME)
-    monkeypatch.setattr(ours, "SeatVectorEnv", lambda *_, **__: envs)
-    work = ours.learner_steps(5)
-    beginnings = 0
-    for _ in range(60):
-        over = ~envs.action_masks().any(axis=1)
-        beginnings += over.sum()
-        assert work() == 5 - over.sum()
-    assert beginnings > 5
-
-
-@pytest.mark.interop
-@pytest.mark.parametrize(("name", "decisions"), [("spades", 4 + 52), ("oh_hell(players=4,num_tricks_fixed=10)", 44)])
-def test_deals_of_openspiel_are_not_counted(name: str, decisions: int) -> None:
-    import pyspiel
-
-    assert peers.spiel_play(pyspiel.load_game(name), random=Random(0)) == decisions
-    games = round(1000 / decisions)
-    assert peers.spiel_bots(pyspiel, pyspiel.load_game(name))() == games * decisions
-
-
 def test_the_cases_take_turns_with_the_control_before_each() -> None:
     done: list[str] = []
 
@@ -153,13 +111,6 @@ def test_a_peer_that_fails_is_left_out_and_named(runs: int) -> None:
     assert failed == {"peer/x": "RuntimeError: broken"}
 
 
-@pytest.mark.parametrize(("unit", "times"), [(RATE, 5.0), (MICROSECONDS, 0.2)])
-def test_faster_is_more_of_a_rate_and_less_of_a_time(unit: str, times: float) -> None:
-    slow = Measured(Case("a", "", lambda _: 0.0, unit), [1.0, 2.0, 9.0])
-    fast = Measured(Case("b", "", lambda _: 0.0, unit), [10.0, 10.0, 70.0])
-    assert slow.times_slower_than(fast) == pytest.approx(times)
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """The JSON and the picture of a quick run with everything in it."""
@@ -198,44 +149,6 @@ def test_every_comparison_is_with_a_case_of_ours(run: tuple[dict[str, Any], Path
         assert case["faster"] or not case["peer"], key
 
 
-@pytest.mark.interop
-def test_openspiel_is_measured_where_it_is_installed(run: tuple[dict[str, Any], Path]) -> None:
-    cases = [key for key, case in run[0]["cases"].items() if case["peer"]]
-    for game in ("oh_hell", "spades", "hearts", "bridge"):
-        assert {f"open_spiel/{game}/{way}" for way in ("python", "observer", "compiled")} <= set(cases)
-
-
-def one_peer(tables: int) -> list[Case]:
-    """A peer that is always there."""
-    del tables
-    return [peer_case("fake/x", "x", lambda: 3, "engine/mask")]
-
-
-def broken_peer(tables: int) -> list[Case]:
-    """A peer that cannot be set up."""
-    raise KeyError(tables)
-
-
-def test_only_the_peers_and_what_is_compared_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "PEERS", {"fake": one_peer, "broken": broken_peer})
-    results = measure(quick_settings(1), "peers")
-    assert list(results.measured) == ["engine/mask", "fake/x"]
-    assert list(results.ratios(results.measured["fake/x"])) == ["engine/mask"]
-    assert list(results.missing) == ["broken"]
-    assert [one.case.key for one in plot.bars_of(results)] == ["engine/mask", "fake/x"]
-
-
-def test_peers_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for module in ALL_PEERS:
-        monkeypatch.setitem(sys.modules, module, None)
-    cases, missing = peers.peer_cases(8)
-    assert cases == []
-    assert list(missing) == list(peers.PEERS)
-    assert all(".[bench]" in reason for reason in missing.values())
-    assert main(["--only", "peers", "--quick"]) == 2
-    assert "benchmarks.speed: nothing could be measured; " in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -249,11 +162,3 @@ def test_a_wrong_request_is_refused_before_anything_is_measured(
 ) -> None:
     assert main([*words]) == 2
     assert capsys.readouterr() == ("", f"benchmarks.speed: {sentence}\n")
-
-
-@pytest.mark.soak
-def test_a_cold_start_compiles_into_its_own_folder(tmp_path: Path) -> None:
-    seconds = start.measure(tmp_path)
-    assert list(seconds) == list(start.PARTS)
-    assert all(value > 0 for value in seconds.values())
-    assert len(list(tmp_path.rglob("*.nbi"))) > 10
