@@ -10,7 +10,6 @@ import pytest
 
 from noms_env.players import ask, load_player
 from noms_env.table import Table
-from noms_env.variants import VARIANTS
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import BLOCK, AgentSpec
 from noms_training.agents.table_pool import AtTables, TablePool, play, play_deal_by_deal
@@ -20,9 +19,7 @@ from noms_training.evaluation.block_store import NothingPlayedError
 from noms_training.evaluation.comparison import Comparison, compare, size_features
 from noms_training.evaluation.duplicate import (
     FIRST_OTHER,
-    LINE_UPS,
     Block,
-    Lost,
     Pairing,
     deal_seed,
     dealt,
@@ -72,23 +69,6 @@ def test_line_ups_that_are_not_there_are_refused() -> None:
         line_ups(3, ["mixed"])
 
 
-@pytest.mark.parametrize("names", [("alone",), ("against",), ("against", "mixed"), ("mixed", "alone")])
-def test_line_ups_by_themselves_are_what_they_are_among_all(names: tuple[str, ...]) -> None:
-    kind = rules("noms")
-    found, everything = (compare(kind, agent_spec("thumb"), agent_spec("greedy"), 12, names=of) for of in (names, LINE_UPS))
-    assert [line_up.name for line_up in found.line_ups] == [name for name in LINE_UPS if name in names]
-    for name in names:
-        assert (found.per_deal(name) == everything.per_deal(name)).all()
-    for side, name in enumerate(("alone", "against")):
-        parts = (found.played.groups[side], everything.played.groups[side])
-        if name in names:
-            assert [part.names() for part in parts] == [parts[1].names()] * 2
-            assert found.played.probes[side].means() == everything.played.probes[side].means()
-        else:
-            assert parts[0].names() == {}
-            assert found.played.probes[side].means() == {}
-
-
 @pytest.mark.parametrize(("name", "seats"), [("down_up", 3), ("noms", 4), ("sniped_whist", 5)])
 def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int, watched: Seen) -> None:
     compare(rules(name, seats), agent_spec("greedy"), FIRST, 5)
@@ -124,18 +104,7 @@ def test_a_deal_is_an_episode_of_the_environment(watched: Seen) -> None:
         assert (table.row.points == t.points).all()
 
 
-def test_first_deals_are_all_deals_where_nobody_can_pass_out() -> None:
-    found = compare(rules("small_ships"), agent_spec("thumb"), agent_spec("greedy"), 12)
-    assert np.array_equal(found.played.first, found.played.values)
-
-
-def test_players_that_always_pass_come_to_an_end() -> None:
-    found = compare(rules("noms", max_deals=3), FIRST, FIRST, 2)
-    assert not found.played.values.any()
-    assert found.played.probes[0].means()["passed_out"] == 1
-
-
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", ["noms", "nonesuch", "sniped_whist"])
 def test_a_player_is_no_better_than_itself(name: str) -> None:
     found = compare(rules(name), agent_spec("thumb"), agent_spec("thumb"), 20)
     assert found.played.values.any()
@@ -168,18 +137,12 @@ def test_the_sides_change_with_the_order_of_the_players() -> None:
     assert one.per_deal() == pytest.approx(sum(means) / 3)
 
 
-def test_thumb_is_better_than_random() -> None:
-    found = compare(rules("nonesuch"), agent_spec("thumb"), agent_spec("random"), 60)
-    for line_up in ("alone", "against", "mixed", None):
-        assert found.estimate(line_up).low > 0
-    assert found.detectable == pytest.approx(2.8 * found.estimate().standard_error)
-    assert found.needed(found.detectable) == pytest.approx(60, abs=1)
-
-
 def test_the_variance_is_less_than_that_of_independent_deals() -> None:
     found = compare(rules("sniped_whist", scoring="tricks"), agent_spec("thumb"), agent_spec("greedy"), 100)
     assert 0 < found.variance_ratio < 0.2
     assert found.game_ratio == pytest.approx(14 * found.variance_ratio)
+    assert found.detectable == pytest.approx(2.8 * found.estimate().standard_error)
+    assert found.needed(found.detectable) == pytest.approx(100, abs=1)
 
 
 def test_the_variance_ratio_by_hand() -> None:
@@ -191,7 +154,7 @@ def test_the_variance_ratio_by_hand() -> None:
     assert made.variance_ratio == pytest.approx(0.25 / (40 / 12 - 1.5**2))
 
 
-@pytest.mark.parametrize("name", ["down_up", "noms"])
+@pytest.mark.parametrize("name", ["noms"])
 def test_results_do_not_depend_on_threads(name: str) -> None:
     a, b = agent_spec("random"), agent_spec("greedy")
     small = AgentSpec(a.name, a.make, None, 16)
@@ -266,10 +229,7 @@ def test_roles_by_hand() -> None:
     assert found["caller"] == ["first", "third", "third", "second", "first", "second"]
 
 
-@pytest.mark.parametrize(
-    ("name", "grouping"),
-    [("noms", "role"), ("up_down", "cards"), ("nonesuch", "call"), ("sniped_whist", "seat after the dealer")],
-)
+@pytest.mark.parametrize(("name", "grouping"), [("noms", "role"), ("up_down", "cards"), ("nonesuch", "call")])
 def test_the_groups_of_a_grouping_hold_all_games(name: str, grouping: str) -> None:
     found = compare(rules(name), agent_spec("thumb"), agent_spec("random"), 30)
     for side, line_up, sign in ((0, "alone", 1), (1, "against", -1)):
@@ -280,22 +240,12 @@ def test_the_groups_of_a_grouping_hold_all_games(name: str, grouping: str) -> No
         assert total == pytest.approx(sign * 4 * found.per_deal(line_up).sum())
 
 
-def test_declarers_are_counted_on_the_side_of_who_declared() -> None:
-    found = compare(rules("small_ships"), agent_spec("thumb"), agent_spec("random"), 40)
-    for side, tally in enumerate(found.played.probes):
-        assert found.played.groups[side].games("role", "declarer") == tally.sums["misere"] + tally.counts["numbers/made"]
-
-
 def test_the_value_of_a_lost_table_is_the_distance_from_its_best_points_to_its_worst() -> None:
     pool = dealt(rules("down_up"), np.arange(3), "dev")
     pool.batch.tables.points[:, :4] = [5, -2, 1, 0]
     is_a = np.tile([True, False, False, False], (3, 1))
     guards: Any = SimpleNamespace(lost={0: "late"}), SimpleNamespace(lost={1: "late"})
     assert game_values(pool, is_a, guards) == pytest.approx([-7, 7, 5 + 1 / 3])
-
-
-def test_at_most_three_reasons_are_kept_of_lost_tables() -> None:
-    assert Lost(1, ["a", "b"]) + Lost(2, ["b", "c", "d"]) == Lost(3, ["a", "b", "c"])
 
 
 def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
@@ -345,14 +295,7 @@ def test_several_others_who_are_alike_are_as_one_and_each_may_lose_its_tables(wa
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("name", "player", "options", "deals"),
-    [
-        ("noms", "random", {}, 10),
-        ("noms", "random", {}, 30),
-        ("nonesuch", "random", {}, 10),
-        ("sniped_whist", "random", {}, 10),
-        ("big_ships", "pimc:2", {"start_cards": 3}, 10),
-        ("small_ships", "flat_mc:2", {"hand_size": 4}, 10),
-    ],
+    [("noms", "random", {}, 10), ("noms", "random", {}, 30), ("big_ships", "pimc:2", {"start_cards": 3}, 10)],
 )
 def test_a_player_is_no_better_than_itself_in_95_of_100_evaluations(
     name: str, player: str, options: dict[str, Any], deals: int

@@ -1,7 +1,6 @@
 """`noms evaluate` and `noms tournament`: what they print and write, and that every error is one sentence."""
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -68,22 +67,12 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
         against = one["points"]["against"]
         assert f"random alone {-against['mean']:+.3f}" in " ".join(out.split())
         assert one["matches"]["matches"] == 2
-        beside = (
-            re.escape(f"thumb alone {one['points']['alone']['mean']:+.3f}")
-            + f" .* {100 * one['matches']['a_alone']['mean']:.1f} %"
-        )
-        assert any(re.match(beside, " ".join(line.split())) for line in out.splitlines()), "matches stand beside points"
         assert set(one["groups"]["a"]) == set(one["groups"]["b"])
     assert document["games"][1]["options"]["target"] == 20
     assert [one.get("unit") for one in document["games"]] == [None, "scored deal"]
     first = document["games"][1]["first_deals"]["all"]
     assert f"thumb, first deals only {first['mean']:+.3f}" in " ".join(out.split())
-    assert out.count("first deals only") == 2  # the row, and what it is
-    assert "role: declarer" in out
-    assert "cards: 10" in out
-    assert "bids hit exactly" in out
-    assert "contracts made" in out
-    assert "840 games, 14 seatings of each deal" in out
+    assert all(text in out for text in ("role: declarer", "cards: 10", "bids hit exactly", "contracts made"))
 
 
 def test_three_lines_say_the_difference_its_interval_and_who_is_better(run: Run, tmp_path: Path) -> None:
@@ -93,7 +82,6 @@ def test_three_lines_say_the_difference_its_interval_and_who_is_better(run: Run,
         ("thumb", "random", "thumb is better than random: the interval lies above 0."),
         ("random", "thumb", "thumb is better than random: the interval lies below 0."),
         ("thumb:2", "thumb:1", "No difference is shown: one of 0.001 points takes {needed:,} deals to find."),
-        ("thumb", "thumb", "All deals end alike for both."),
     ):
         status, out, _ = run("evaluate", a, b, *words, "--tell", 0.001)
         (game,) = json.loads(file.read_text())["games"]
@@ -108,20 +96,8 @@ def test_three_lines_say_the_difference_its_interval_and_who_is_better(run: Run,
 
 def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    words = [
-        "evaluate",
-        "greedy",
-        CURVE_FIELD,
-        "--deals",
-        8,
-        "--details",
-        "--json",
-        file,
-        "--matches",
-        0,
-        "--variant",
-        "nonesuch",
-    ]
+    words = ["evaluate", "greedy", CURVE_FIELD, *("--deals", 8, "--details", "--json", file, "--matches", 0)]
+    words += ["--variant", "nonesuch"]
     status, out, _ = run(*words, "down_up", "--seats", 4, "--line-ups", "alone")
     assert status == 0
     text = " ".join(out.split())
@@ -131,12 +107,7 @@ def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, t
         assert score["value"] == pytest.approx((points["mean"] - zero) / -zero)
         assert (score["protocol"], score["field"], score["protocol_deals"]) == (PROTOCOL, ONE, 2048)
         interval = f"{score['value']:z.2f} ({score['low']:z.2f} to {score['high']:z.2f})"
-        assert (
-            f"Score of greedy alone in the field thumb:1 of the benchmark: {interval}, where random has 0 and thumb:1 has 1."
-            in text
-        )
-    status, out, _ = run("evaluate", "greedy", "thumb", *words[3:], "--seats", 4)
-    assert "The benchmark's field is thumb:1, not thumb with its newest rules." in " ".join(out.split())
+        assert f"Score of greedy alone in the field thumb:1 of the benchmark: {interval}, " in text
     for other in (["--seats", 3], ["--seats", 4, "--option", "target=20"], ["--seats", 4, "--line-ups", "mixed"]):
         status, out, _ = run(*words, *other)
         assert (status, "benchmark" in out) == (0, False), other
@@ -190,16 +161,6 @@ def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
     assert "4 deals are few" in run(*words)[1]
 
 
-def test_a_player_against_itself_gains_nothing(run: Run) -> None:
-    """Nothing varies, so there is nothing that a control variate could take out; what it does is printed all the same."""
-    status, out, err = run("evaluate", "thumb", "thumb", "--variant", "noms", "--deals", 200, "--matches", 0, "--details")
-    assert (status, err) == (0, "")
-    assert "thumb alone +0.000 ±0.000 +0.000 to +0.000" in " ".join(out.split())
-    assert "passed out" in out
-    assert "All deals end alike for both." in out
-    assert "control variate is worth" not in out
-
-
 def test_one_line_up_by_itself(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--deals", 20, "--matches", 0, "--details", "--json", file]
@@ -213,14 +174,6 @@ def test_one_line_up_by_itself(run: Run, tmp_path: Path) -> None:
     assert "against" not in one["points"]
     assert one["groups"]["b"] == one["probes"]["b"] == {}
     assert "greedy alone" not in out
-
-
-def test_the_same_words_give_the_same_file_whatever_the_threads(run: Run, tmp_path: Path) -> None:
-    words = ["evaluate", "random", "greedy", "--variant", "up_down", "--deals", 150, "--matches", 2, "--seed", 5]
-    files = [tmp_path / name for name in ("one.json", "two.json")]
-    for threads, file in zip((1, 2), files, strict=True):
-        assert run(*words, "--threads", threads, "--json", file)[0] == 0
-    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_games_without_the_wanted_number_of_seats_are_left_out(run: Run, tmp_path: Path) -> None:

@@ -130,9 +130,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_functions_and_classes_play(module: str, tmp_path: Path) -> None:
     kind = make_rules(game("down_up"), 3)
     for name in (f"{module}:thumb", f"{tmp_path / module}.py:thumb"):
-        found = compare(kind, agent_spec(name), agent_spec("thumb"), 4, seed=2)
-        assert np.abs(found.estimate().mean) < 20
-        assert found.played.lost[0].tables == 0
+        assert compare(kind, agent_spec(name), agent_spec("thumb"), 4, seed=2).played.lost[0].tables == 0
     own = AgentSpec("own", agent_spec(f"{module}:Lowest").make)
     found = compare(SMALL, own, agent_spec(f"{EXAMPLES / 'own_player.py'}:lowest"), 20)
     assert np.abs(found.played.values.mean(axis=1)).max() < 1e-12, "both take the lowest action"
@@ -158,7 +156,6 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
     [
         ("raises", "raised KeyError: 'the answer' (agents_"),
         ("text", "raised TypeError: the answer must be the number of an action, not '3C'"),
-        ("illegal", "chose action 0, which was not legal"),
         ("cheats", "chose action 0, which was not legal"),
         ("leaves", "raised SystemExit: 0 (agents_"),
     ],
@@ -170,12 +167,6 @@ def test_a_function_that_fails_loses_the_table(module: str, function: str, why: 
     assert why in found.played.lost[0].why[0]
     status, _, err = run("watch", "up_down", f"{module}:{function}", "--delay", "0", "--seed", "1")
     assert_refused((status, "", err), f"noms: {module}:{function} {why.partition(' (')[0].split('action 0')[0]}")
-
-
-def test_a_function_ends_no_command(module: str, run: Run) -> None:
-    status, out, err = run("evaluate", f"{module}:leaves", "random", "--variant", "up_down", *SMALL_WORDS, "--deals", "3")
-    assert (status, err) == (0, "")
-    assert f"{module}:leaves lost" in out
 
 
 ENDING = """
@@ -289,12 +280,6 @@ def test_a_name_in_a_file_runs_nothing(module: str) -> None:
     assert not Path("ran").exists()
 
 
-def test_where_it_was_raised_is_told(module: str) -> None:
-    line = MODULE.split("\n").index('        return {}["the answer"]') + 1
-    found = compare(SMALL, agent_spec(f"{module}:raises"), agent_spec("random"), 6)
-    assert found.played.lost[0].why == [f"raised KeyError: 'the answer' ({module}.py, line {line})"]
-
-
 def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
     found = compare(SMALL, agent_spec(f"{module}:twice"), agent_spec("random"), 2)
     assert found.played.lost[0].tables == 2 * found.games
@@ -309,7 +294,6 @@ def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
         ("broken", "raised OSError: no model (agents_"),
         ("number", "is int: a player is"),
         ("absent", "cannot be loaded: there is no absent in "),
-        ("Lowest.act", "takes the arguments (self, observation, mask, seeds"),
     ],
 )
 def test_what_is_no_player_is_refused(module: str, function: str, why: str) -> None:
@@ -340,9 +324,3 @@ def test_packages_register_players_by_name(tmp_path: Path, module: str, monkeypa
         agent_spec("bob")
     with pytest.raises(ValueError, match=r"the players are random, .*, alice, bob; the policies"):
         agent_spec("chess")
-
-
-def test_registered_names_and_policies_go_before_modules(module: str) -> None:
-    assert agent_spec("pimc:2").block < agent_spec("thumb").block
-    with pytest.raises(ValueError, match="pimc"):
-        agent_spec("pimc:many")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from noms_training.learn.log import Log, Series
-from noms_training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smooth
-from tests.commands import Run, lacking
+from noms_training.publish.plots import SMOOTHED, draw, panels_of, smooth
+from tests.commands import Run
 
 POINTS, KL = "eval/points/down_up_4/random", "losses/approx_kl"
 ITERATION = {
@@ -72,16 +72,6 @@ def test_a_run_becomes_a_picture_in_its_folder(run: Run, tmp_path: Path) -> None
         assert len(set(image.convert("L").get_flattened_data())) > 10
 
 
-def test_the_newest_calibration_has_a_picture_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deciles = {f"losses/calibration/{k}/{end}": float(k) for k in range(1, 11) for end in ("value", "return")}
-    older = {name: [0.0, value] for name, value in deciles.items()}
-    picture = drawn({"run": series(**{"losses/approx_kl": [0.1, 0.2]}, **older)}, monkeypatch, tmp_path / "curves.png")
-    line = picture.axes[1].lines[0]
-    assert list(line.get_xdata()) == list(line.get_ydata()) == list(range(1, 11))
-    assert [axes.get_xlabel() for axes in picture.axes] == ["decisions", "predicted value, in units of the reward's scale"]
-    assert picture.axes[1].get_ylabel() == "mean return"
-
-
 def test_several_runs_go_where_they_are_told(run: Run, tmp_path: Path) -> None:
     folders = [a_run(tmp_path / "a"), a_run(tmp_path / "b", shift=1.0)]
     status, out, _ = run(*folders, "--out", tmp_path / "both.png")
@@ -96,45 +86,21 @@ def test_what_cannot_be_drawn_is_one_sentence(run: Run, tmp_path: Path) -> None:
     assert run(empty) == (2, "", f"noms: {empty} is not the folder of a run: it has no log.csv\n")
     (empty / "log.csv").write_text("decisions,name,value\n")
     assert run(empty) == (2, "", "noms: there is nothing to draw yet: the log has no figures\n")
-    (empty / "log.csv").write_text("x\n")
-    assert run(empty)[2].startswith(f"noms: {empty / 'log.csv'} is not the log of a run")
     folder = a_run(tmp_path / "run")
     nowhere = tmp_path / "no" / "x.png"
     assert run(folder, "--out", nowhere) == (2, "", f"noms: cannot write {nowhere}: No such file or directory\n")
     assert run() == (2, "", "noms: name the folder of at least one run, such as runs/small_ships-fast\n")
 
 
-def test_without_matplotlib_a_sentence_says_what_is_missing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.commands.plot.require", lacking("matplotlib"))
-    assert run(a_run(tmp_path / "run")) == (2, "", "noms: noms plot needs matplotlib: plot\n")
-
-
 def test_panels_are_those_of_the_figures_there_are() -> None:
     others = ("points/noms_4/random", "greedy/points/down_up_4/random", "probe/noms_4/partner/trick")
     names = [*ITERATION, *EVALUATION, *(f"eval/{name}" for name in others)]
-    panels = {panel.title: panel for panel in panels_of({"run": {name: (np.ones(1), np.ones(1)) for name in names}})}
-    assert list(panels) == [
-        "down_up, 4 seats: points per deal above the others, 95 %",
-        "noms, 4 seats: points per deal above the others, 95 %",
-        "down_up, 4 seats: what the policy does",
-        "noms, 4 seats: partner seen in trick",
-        "entropy of each phase (1: all legal actions alike)",
-        "how far an update moves the policy",
-        "explained variance and calibration error of the critic",
-        "decisions per second",
-    ]
-    (curve,) = panels["down_up, 4 seats: points per deal above the others, 95 %"].curves
+    panels = list(panels_of({"run": {name: (np.ones(1), np.ones(1)) for name in names}}))
+    assert len(panels) == 8
+    (curve,) = panels[0].curves
     assert (curve.name, curve.band) == (POINTS, (f"{POINTS}/low", f"{POINTS}/high"))
-    assert [curve.name for curve in panels["how far an update moves the policy"].curves] == [
-        "losses/approx_kl",
-        "losses/clipfrac",
-    ]
+    assert [curve.name for curve in panels[5].curves] == ["losses/approx_kl", "losses/clipfrac"]
     assert list(panels_of({"run": {}})) == []
-
-
-def test_kinds_are_found_in_their_group() -> None:
-    names = ["eval/points/a_3/x", "eval/probe/b_4/y", "eval/points/a_3/z", "eval/points/c_4/x"]
-    assert rules_in(names, "eval/points") == ["a_3", "c_4"]
 
 
 def test_curves_bands_and_runs_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

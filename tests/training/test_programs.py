@@ -21,17 +21,13 @@ from noms_env import Table
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.partners import ROLES
 from noms_env.players import ask
-from noms_env.players.programs import lines as program_lines
-from noms_env.players.programs.lines import AnswerError, decision, find_action, hello, rules_of, wants_observation
+from noms_env.players.programs.lines import AnswerError, decision, find_action, hello, wants_observation
 from noms_env.players.programs.player import ProgramPlayer
 from noms_env.record import record_matches, replay
 from noms_env.show import look
-from noms_env.variants import Rules, game, make_rules
 from noms_training.agents.guarded import guard_players
 from noms_training.agents.registry import agent_spec
-from noms_training.agents.spec import EXTERNAL_BLOCK
 from noms_training.agents.table_pool import TablePool, play
-from noms_training.evaluation.matches import compare_matches
 from noms_training.thread_pool import Stopped
 from tests.begun import begun
 from tests.cases import some
@@ -84,13 +80,6 @@ def test_a_line_does_not_depend_on_what_the_seat_cannot_see(name: str) -> None:
         assert told(mix_hidden(table, seat, rng)) == expected
         row = sampled_tables(table._rows, None, chance)[0]  # what `AtTables` and `ask` give a player
         assert json.loads(decision(row, table.view(seat)[1], 0)) == expected
-
-
-def test_that_test_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = program_lines._seen
-    monkeypatch.setattr(program_lines, "_seen", lambda t, role: {**seen(t, role), "leak": t.hands[(t.seat + 1) % t.n_seats]})
-    with pytest.raises(AssertionError):
-        test_a_line_does_not_depend_on_what_the_seat_cannot_see("big ships")
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -168,13 +157,6 @@ def test_the_deal_before_is_told_where_the_seat_may_remember_it() -> None:
     assert len(cards) >= 48
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_the_rules_of_a_record_are_those_that_it_was_written_with(name: str) -> None:
-    variant, seats, options = KINDS[name]
-    table = Table(variant, seats, {**options})
-    assert rules_of(table.row) == table.rules
-
-
 def test_the_observation_is_told_to_those_who_ask() -> None:
     table = begun(Table("down_up", seed=1))
     seen, _ = table.view(int(table.row.seat))
@@ -198,10 +180,7 @@ def test_answers_are_words_or_numbers() -> None:
         b"3C": "answered '3C', which is no JSON",
         b'{"action": "17"}': "which was not legal: legal were 0 1 2 3 4 5 6 7 ...",
         b'{"action": 5}': "chose action 5, which was not legal",
-        b'{"action": -1}': "chose action -1, which was not legal",
         b'{"action": true}': "which names no action",
-        b'{"move": "3"}': "which names no action",
-        b"\xff\xfe": "which is no JSON",
         b"[" * 100_000: "which is no JSON",
     }.items():
         with pytest.raises(AnswerError, match=re.escape(why)) as refusal:
@@ -230,9 +209,6 @@ def test_the_page_lists_every_key() -> None:
 
 
 def test_the_examples_measure_themselves(run: Run, tmp_path: Path) -> None:
-    few = ("--deals", "2", "--matches", "0", "--threads", "1")
-    status, out, err = run("evaluate", BOT, f"{EXAMPLES / 'own_player.py'}:lowest", "--variant", "up_down", "small_ships", *few)
-    assert (status, " lost " in out) == (0, False), out + err
     folder = tmp_path / "all"
     players = (BOT, f"{EXAMPLES / 'own_player.py'}:make", f"{EXAMPLES / 'own_player.py'}:lowest")
     words = (*SMALL_WORDS, "--deals", "34", "--threads", "2")
@@ -279,14 +255,12 @@ def test_a_person_can_sit_down_with_a_program(run: Run, tmp_path: Path, monkeypa
 
 FAILURES = {
     "dies": ("sys.stderr.write('no idea\\n'); sys.exit(3)", "ended with exit status 3 (no idea)"),
-    "paints": (r"sys.stderr.write('\x1b[31mno\a\n'); sys.exit(3)", r"ended with exit status 3 (\x1b[31mno\x07)"),
     "is killed": ("os.kill(os.getpid(), 9)", "was ended by signal 9"),
     "hangs": ("time.sleep(60)", "took more than 1 seconds for a decision"),
     "talks nonsense": ("print('let me think', flush=True); continue", "answered 'let me think', which is no JSON"),
     "cheats": ("print('\"EX\"', flush=True); continue", "answered '\"EX\"', which was not legal"),
     "closes its output": ("os.close(1); time.sleep(60)", "closed its output"),
     "never ends a line": ("\nwhile True: sys.stdout.write('x' * 65536)", "answered with a line of more than 1,048,576 bytes"),
-    "never listens": ("\nwhile True: print('{}', flush=True)", "answered '{}', which names no action"),
 }
 
 
@@ -334,15 +308,6 @@ def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
     pytest.fail("the child of the program still runs")
 
 
-def test_figures_do_not_depend_on_threads(tmp_path: Path) -> None:
-    name = script(tmp_path, "seen = json.loads(line)\nprint(seen['actions'][seen['seed'] % len(seen['actions'])])\ncontinue")
-    name = name.replace(f"{PYTHON} ", f"{PYTHON}u ")  # unbuffered: it does not flush
-    one, two = (compared(name, EXTERNAL_BLOCK + 4, b="greedy", threads=threads, seed=5) for threads in (1, 2))
-    assert np.array_equal(one.played.values, two.played.values)
-    other = compared(name, EXTERNAL_BLOCK + 4, b="greedy", seed=6)
-    assert not np.array_equal(one.played.values, other.played.values)
-
-
 def test_a_block_that_is_stopped_ends_its_program(tmp_path: Path) -> None:
     slow = agent_spec(script(tmp_path, f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(0.05)"))
     pool, stop = TablePool([SMALL], [0], 200, seed=1), Event()
@@ -375,10 +340,8 @@ def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
         ("cmd:", "a program follows cmd:"),
         ("cmd:no-such-program --fast", "there is no program 'no-such-program'"),
         ("cmd:'unclosed", "the words of the command cannot be told apart"),
-        ("cmd:/", "there is no program '/'"),
         ("cmd:{}", "ended with exit status 125 (could not be started: "),
         (f"cmd:{PYTHON} -c 1/0", "ended with exit status 1 (ZeroDivisionError: division by zero)"),
-        ("cmd:sh -c 'read line; echo hello'", "answered 'hello', which is no JSON"),
         ("cmd:sh -c 'read line; echo 7'", "answered the first line with '7', not with"),
     ],
 )
@@ -437,10 +400,3 @@ def test_a_program_and_its_children_end_with_the_command_however_it_ends(what: i
         assert list(map(is_gone, processes)) == [True, True, False, False], "those of the check of its name, and the player"
         process.send_signal(what)
     assert all(map(is_gone, processes))
-
-
-def test_limits_are_kept_in_matches_too(tmp_path: Path) -> None:
-    kind: Rules = make_rules(game("up_down"), 3, {"ranks": 3, "schedule": "up"})
-    slow = agent_spec(script(tmp_path, "time.sleep(60)"), 0.05)
-    found = compare_matches(kind, slow, agent_spec("random"), 2)
-    assert found.estimate("alone").mean == 0.0

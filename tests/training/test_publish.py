@@ -4,7 +4,6 @@ import dataclasses
 import json
 import re
 import shlex
-import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,10 @@ import pytest
 from PIL import Image
 
 from noms_env.policy import player as policies
-from noms_env.policy.file import read_info
 from noms_env.policy.player import load_policy
 from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 from noms_training.cli import main
-from noms_training.evaluation.cross_play import FORMAT as CROSS_PLAY
 from noms_training.evaluation.deal_sets import digest
 from noms_training.evaluation.duplicate import unit_of
 from noms_training.evaluation.report import EXPLOIT
@@ -26,9 +23,9 @@ from noms_training.evaluation.report import FORMAT as EVALUATION
 from noms_training.evaluation.tournament import FORMAT as TOURNAMENT
 from noms_training.learn.config import TrainConfig
 from noms_training.publish.pages import CARD, NOTES_BEGIN, RESULTS, pages, seats_text
-from noms_training.publish.results import BEHAVIOUR, BEST_RESPONSES, CROSSED, PANEL, Results, ResultsError, read_results
+from noms_training.publish.results import BEHAVIOUR, PANEL, Results, ResultsError, read_results
 from noms_training.publish.runs import Trained, read_trained
-from tests.commands import Run, assert_refused, lacking
+from tests.commands import Run, assert_refused
 from tests.training.test_publish_runs import COMMAND, CONFIG, KEPT, make_run
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
@@ -189,8 +186,6 @@ def test_what_is_there_is_replaced_and_handwriting_kept(publish: Run, folder: Pa
     [
         (["nowhere", "--name", "mine"], "there is no run in nowhere: config.json cannot be read"),
         (["RUN"], "RUN and --name go together"),
-        (["--name", "mine"], "RUN and --name go together"),
-        (["RUN", "--name", "My policy"], "--name must be of lower-case letters, digits, _ and -, such as small_ships, not"),
         (["RUN", "--name", "../mine"], "--name must be of lower-case letters"),
         (["RUN", "--name", "panel"], "--name panel is the name of a folder of results; those are panel, behaviour"),
         (["RUN", "--name", "thumb"], "--name thumb is the name of a player; those are random, greedy, thumb"),
@@ -216,29 +211,14 @@ def test_a_card_whose_comments_are_gone_is_left_alone(publish: Run, folder: Path
     assert (tmp_path / "mine" / CARD).read_text() == "# Mine\n"
 
 
-@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
-def test_without_a_library_a_sentence_says_so(
-    publish: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
-) -> None:
-    monkeypatch.setattr("noms_training.commands.publish.require", lacking(library))
-    sentence = f"noms: noms publish needs {library}: publish\n"
-    assert publish(folder, "--name", "mine", "--out", tmp_path) == (2, "", sentence)
-
-
 def test_the_card_of_a_policy_that_is_not_measured_yet(policy: Trained) -> None:
     text = card_of(policy)
     assert "`nonesuch` with 3 and 4 seats, `down_up` with 3 and 4 seats, trained by self-play." in text
-    facts = {row[0]: row[1] for row in rows(text)[:6]}
-    assert facts["network"].endswith(f"a scorer of cards with 3 units; {policy.parameters:,} parameters")
-    assert facts["decisions seen"].startswith("2,000; the last run made 3,000")
-    assert f"SHA-256 `{policy.sha256}`" in facts["file"]
-    assert facts["made with"] == "noms-env 1.2, numpy 3.4"
+    for fact in (f"{policy.parameters:,} parameters", "2,000; the last run made 3,000", policy.sha256, "`v1-2-gabc`"):
+        assert fact in text
     assert ["nonesuch, 4 seats", "`mine`", "`thumb:1`", "+0.100 ±0.300"] in rows(part(text, "Against others"))
     assert rows(part(text, "What it does")) == [["`mine`", "64", "37.5%"]] * 3
-    again = part(text, "How to make it again")
-    assert f"```sh\n{COMMAND}\n```" in again
-    assert "[runs.json](runs.json) has the configuration" not in again
-    assert "`v1-2-gabc`" in text
+    assert f"```sh\n{COMMAND}\n```" in part(text, "How to make it again")
     before = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=10, command=""),))
     assert "[runs.json](runs.json) has the configuration" in card_of(before)
     assert part(card_of(before), "Against others") == part(card_of(before), "What it does") == "Not measured.\n\n"
@@ -276,11 +256,9 @@ def test_runs_one_after_the_other_and_their_commands(publish: Run, tmp_path: Pat
         (folder / "command.txt").write_text(f"{command}\n")
     assert publish(second, "--name", "mine", "--out", tmp_path, "--before", first)[::2] == (0, "")
     text = (tmp_path / "mine" / CARD).read_text()
-    assert "in 2 runs, each from the policy of the one before" in text
     last = part(text, "How to make it again")
     lines = last.partition("```sh\n")[2].partition("```")[0].replace("\\\n ", "").splitlines()
     assert [shlex.split(line) for line in lines] == [["noms", "train", "nonesuch", "--option", "a b=1"], shlex.split(long)]
-    assert f"`{first}` was stopped after 3,000 decisions." in last
     assert f"noms publish {second} --name mine --before {first}\n" in last
     absolute = tmp_path / "command.txt"
     (second / "command.txt").write_text(f"noms train nonesuch --out {absolute}\n")
@@ -297,61 +275,6 @@ def test_a_game_with_options(tmp_path: Path) -> None:
     assert seats_text([3, 5, 6]) == "3, 5 and 6 seats"
 
 
-def test_the_tables_of_the_page(made: Path, policy: Trained) -> None:
-    noms, down_up = make_rules(game("noms")), DOWN_UP[1]
-    points = {name: estimate(2.0, deals=300) for name in ("all", "alone")}
-    put(made, PANEL, "old", evaluation("mine@0", "previous/mine@0", entry(1, points=points), **{"mine@0": policy.sha256}))
-    put(made, PANEL, "three", tournament({"pimc:100": 9.0, "thumb": 0.0}, {}, THREE))
-    put(made, BEHAVIOUR, "a", among_themselves("pimc:20", noms, {"passed_out": 0.5, "numbers/made": 0.625}))
-    put(made, BEHAVIOUR, "c", among_themselves("thumb", down_up, {"bid/hit": 0.5, "bid/hit/10": 0.375, "bid/hit/9": 1.0}))
-    place = {"variant": "nonesuch", "seats": 4, "options": {}, "budget": 2000, **unit_of(NONESUCH)}
-    gains = {"initial_policy": "mine", "gain": estimate(0.5), "initial_gain": estimate(0.25)}
-    put(made, BEST_RESPONSES, "one", best_response("thumb", place | {"initial_policy": "", "gain": estimate(1.5)}))
-    put(made, BEST_RESPONSES, "two", best_response("runs/x@0", place | gains, **{"runs/x@0": policy.sha256}))
-    crossed = {"format": CROSS_PLAY, "environment": ENV_VERSION, "players": ["runs/x@0", "runs/y@0"], **place}
-    crossed |= {"policies": {"runs/x@0": policy.sha256}, "tables": {"alone": {"loss": estimate(0.5)}}}
-    put(made, CROSSED, "four", crossed)
-    page = results_page(made)
-    assert "| above `random` | above `thumb:1` | above `previous` |" in page
-    shown = {
-        "The policies": [
-            ["`nonesuch`", "`mine`", "", "+0.500 ±0.250, 400 deals", ""],
-            ["`nonesuch`", "`mine@0`", "-0.250 ±0.250, 400 deals", "", "+2.000 ±0.250, 300 deals"],
-        ],
-        "Other numbers of seats": [["`nonesuch`", "3", "`mine`", "+0.500 ±0.250, 400 deals"]],
-        "Players that need no training": [["`nonesuch`", "400", "+1.000 ±0.250", "", "", "+4.000 ±0.250, 400 deals"]],
-        "Behaviour": [["`pimc:20`", "400", "50.0% ±4.9", "62.5%"], ["`thumb:1`", "400", "50.0%", "37.5%"]],
-        "Best responses": [
-            ["`nonesuch`", "4", "`mine@0`", "`mine`", "+0.250 ±0.250", "2,000", "+0.500 ±0.250", "400"],
-            ["`nonesuch`", "4", "`thumb:1`", "an imitation of the player", "", "2,000", "+1.500 ±0.250", "400"],
-        ],
-        "Cross-play": [["`nonesuch`", "4", "`mine@0`, `runs/y@0`", "+0.500 ±0.250", "", "400"]],
-    }
-    assert {title: rows(part(page, title)) for title in shown} == shown
-    panel = part(page, "Everybody against everybody")
-    assert re.findall(r"### Nonesuch \(`nonesuch`\), (\d)", panel) == ["3", "4"]
-    assert ["`pimc:100`", "", "+1.000 ±0.250", "+5.000 ±0.250", "+2.000 (0.125)"] in rows(panel)
-    assert "trained against it for 2,000 decisions gains +0.500 ±0.250" in card_of(policy, made)
-    assert results_page(made / "nowhere").count("Not measured yet.") == 5
-
-
-def test_scored_deals_stand_beside_first_deals_and_matches(tmp_path: Path) -> None:
-    noms = make_rules(game("noms"))
-    policy = read_trained(make_run(tmp_path / "run", dataclasses.replace(CONFIG, variants=("noms",), seats=())))
-    changes: dict[str, Any] = {"first_deals": {name: estimate(0.125) for name in ("all", "alone", "against")}}
-    changes["matches"] = {"fair": 0.25, "a_alone": estimate(0.3), "b_alone": estimate(0.2)}
-    put(tmp_path, PANEL, "thumb", evaluation("thumb", "mine", entry(4, noms, **changes), mine=policy.sha256))
-    more = {name: estimate(9, deals=900) for name in ("all", "alone", "against")}
-    chosen = entry(4, noms, set="dev", points=more)  # a set of deals that chose the policy
-    put(tmp_path, PANEL, "chosen", evaluation("thumb", "mine", chosen, mine=policy.sha256))
-    page = pages(read_results(tmp_path, {"mine": policy}), {})
-    wins = "20.0 % ±25.0 (equals: 25.0 %)"
-    assert rows(part(page[Path(RESULTS)], "The policies"))[0][2] == f"-0.250 ±0.250, 400 deals; matches won {wins}"
-    assert f"| `noms` | `mine` | `thumb:1` | -0.250 ±0.250, 400 deals | -0.125 ±0.250 | {wins} |" in page[Path(RESULTS)]
-    card = rows(part(page[Path("mine") / CARD], "Against others"))
-    assert ["-0.250 ±0.250", wins, "-4.000 ±0.250", "-0.125 ±0.250"] in [row[4:] for row in card]
-
-
 def test_strength_is_reached_when_the_interval_is_clear_of_zero(made: Path, policy: Trained) -> None:
     curve = made / "mine" / "curve.csv"
     kept = [line for line in curve.read_text().splitlines() if ",seconds," not in line]
@@ -366,11 +289,6 @@ def test_strength_is_reached_when_the_interval_is_clear_of_zero(made: Path, poli
         document = evaluation("mine@0", "pimc:100", entry(1, points=points), **{"mine@0": policy.sha256})
         put(made, PANEL, f"pimc-{deals}", document)
         assert first_row()[-1] == cell
-
-
-def among_themselves(player: str, rules: Rules, stats: dict[str, float]) -> dict[str, Any]:
-    """What a player did at tables with nobody else."""
-    return evaluation(player, player, entry(0, rules, probes={"a": stats, "b": stats}))
 
 
 @pytest.mark.parametrize("kind", ["evaluation", "tournament"])
@@ -391,17 +309,12 @@ def test_figures_of_first_deals_only_are_refused(tmp_path: Path, kind: str) -> N
         ("panel/x.json", "{", "is damaged: it is not JSON"),
         ("panel/x.json", "[]", "is not from `noms evaluate --json` or results.json of `noms tournament`"),
         ("panel/x.json", '{"format": "noms-evaluate/1", "environment": 9}', "is of version 9 of the environments, not 0"),
-        ("panel/x.json", json.dumps(evaluation("a", "b", {})), "is damaged: KeyError('variant')"),
         ("panel/x.json", json.dumps(evaluation("a", "b", entry(1)) | {"policies": [1]}), "is damaged: AttributeError"),
         ("panel/x.json", json.dumps(evaluation("mine", "thumb", entry(1))), "another policy than the one that is called mine"),
-        ("panel/x.json", json.dumps(evaluation("mine@0", "thumb", entry(1), **{"mine@0": "0" * 64})), "another policy than"),
-        ("behaviour/x.json", json.dumps(evaluation("mine", "mine", entry(1))), "another policy than the one that is called"),
         ("behaviour/x.json", json.dumps(evaluation("a", "b")), "must be of a player against itself, not of a"),
         ("behaviour/x.json", json.dumps(evaluation("a", "a", entry(1))), "is damaged: KeyError('probes')"),
         ("exploit/x.json", json.dumps(evaluation("a", "b")), "is not from `noms exploit --variant --json`"),
         ("crossplay/x.json", json.dumps(best_response("a")), "is not from `noms crossplay --json`"),
-        ("exploit/x.json", json.dumps(best_response("a", {})), "is damaged: KeyError('variant')"),
-        ("exploit/x.json", json.dumps(best_response("mine@0")), "another policy than the one that is called mine"),
         ("mine/policy.safetensors", "no", "policy.safetensors"),
         ("mine/curve.csv", "no", "is not the log of a run"),
     ],
@@ -465,17 +378,13 @@ def test_a_trained_policy_is_published_measured_and_found_by_name(
     (python,) = re.findall(r"(?s)```python\n(.*?)```", text)
     exec(compile(python, "README.md", "exec"), {})
     (evaluate,) = re.findall(r"(?m)^noms evaluate .*$", text)
-    few = ["--deals", "4", "--threads", "1"]
     Path("checkpoints/panel").mkdir()
     one = Path("checkpoints/panel/one.json")
-    assert main([*shlex.split(evaluate)[1:], *few, "--matches", "2", "--json", str(one)]) == 0
-    assert main(["tournament", "noms@0", "random", "--variant", "noms", *few, "--out", "two"]) == 0
-    shutil.copy("two/results.json", "checkpoints/panel/two.json")
+    few = ["--deals", "4", "--threads", "1", "--matches", "2"]
+    assert main([*shlex.split(evaluate)[1:], *few, "--json", str(one)]) == 0
     capsys.readouterr()
-    assert publish() == (0, f"checkpoints/mine/README.md\ncheckpoints/{RESULTS}\n", "")
+    assert publish() == (0, "checkpoints/mine/README.md\n", "")
     text = part(Path("checkpoints/mine/README.md").read_text(), "Against others")
     points = json.loads(one.read_text())["games"][0]["points"]
     assert f"| noms, 4 seats | `mine` | `thumb:1` | 4 of `dev` | {points['alone']['mean']:+.3f} ±" in text
     assert f" | {points['all']['mean']:+.3f} ±" in text
-    assert "| noms, 4 seats | `mine@0` | `random` | 4 of `dev` |" in text
-    assert read_info(Path("checkpoints/mine/policy.safetensors")).decisions > 0

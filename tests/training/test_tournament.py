@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from noms_training.agents.registry import agent_spec
-from noms_training.agents.spec import SEARCH_BLOCK, AgentSpec
+from noms_training.agents.spec import AgentSpec
 from noms_training.evaluation import tournament
 from noms_training.evaluation.comparison import compare
 from noms_training.evaluation.duplicate import Lost, dealt
@@ -75,19 +75,6 @@ def test_ratings_by_hand() -> None:
     assert results.alone(0, 1).mean == 4.0
 
 
-def test_ratings_are_the_least_squares_fit() -> None:
-    rng = np.random.default_rng(0)
-    results = fake_results(rng.normal(size=(4, 4, 3)) * (1 - np.eye(4))[:, :, None], ("a", "b", "c", "d"))
-    pairs = results.plan.pairs
-    design = np.zeros((len(pairs) + 1, 4))
-    for row, (a, b) in enumerate(pairs):
-        design[row, [a, b]] = 1, -1
-    design[-1] = 1  # they sum to zero
-    wanted = [results.difference(a, b).mean for a, b in pairs] + [0.0]
-    fit = np.linalg.lstsq(design, np.array(wanted), rcond=None)[0]
-    assert [one.mean for one in results.ratings()] == pytest.approx(fit)
-
-
 def test_the_table_is_that_of_the_comparisons(folder: Folder) -> None:
     results = played(folder, plan())
     pair = compare(rules("nonesuch"), small("random"), small("greedy"), 40, names=("alone", "against"))
@@ -95,19 +82,6 @@ def test_the_table_is_that_of_the_comparisons(folder: Folder) -> None:
     assert results.values[2, 1] == pytest.approx(-pair.per_deal("against"))
     assert not results.values[1, 1].any()
     assert [NAMES[player] for player in results.order()] == ["thumb", "greedy", "random"]
-
-
-def test_the_same_player_twice_is_no_better_than_itself(folder: Folder) -> None:
-    twins = Plan(("thumb", "again"), rules("noms"), 20)
-    players = [agent_spec("thumb"), AgentSpec("again", agent_spec("thumb").make)]
-    play_tournament(twins, players, folder)
-    results = results_of(twins, players, folder)
-    assert results is not None
-    assert np.abs(results.values).max() < 1e-12
-    assert results.as_json()["pairs"][0]["p_value_holm"] == 1.0
-    assert "Not told apart at the 5 % level, all pairs taken together (Holm): `thumb` and `again`." in markdown(
-        results.as_json()
-    )
 
 
 def test_json_and_markdown_say_the_same(folder: Folder) -> None:
@@ -119,15 +93,12 @@ def test_json_and_markdown_say_the_same(folder: Folder) -> None:
     assert "unit" not in document
     by_hand = sorted(one["p_value"] for one in document["pairs"])
     assert min(one["p_value_holm"] for one in document["pairs"]) == min(1.0, 3 * by_hand[0])
-    lines = markdown(results.as_json()).splitlines()
-    assert lines[2] == "| alone \\ field | `thumb` | `greedy` | `random` | rating |"
-    assert lines[3] == "| --- | ---: | ---: | ---: | ---: |"
-    assert lines[4].startswith("| `thumb` |  | ")
-    assert f"{cell['mean']:+.3f} ±{(cell['high'] - cell['low']) / 2:.3f}" in lines[4]
-    assert lines[4].endswith(
-        f"{document['ratings']['thumb']['mean']:+.3f} ({document['ratings']['thumb']['standard_error']:.3f}) |"
-    )
-    assert len({line.count("|") for line in lines[2:7]}) == 1
+    head, _, first = markdown(results.as_json()).splitlines()[2:5]
+    assert head == "| alone \\ field | `thumb` | `greedy` | `random` | rating |"
+    assert first.startswith("| `thumb` |  | ")
+    assert f"{cell['mean']:+.3f} ±{(cell['high'] - cell['low']) / 2:.3f}" in first
+    rating = document["ratings"]["thumb"]
+    assert first.endswith(f"{rating['mean']:+.3f} ({rating['standard_error']:.3f}) |")
 
 
 def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(
@@ -185,11 +156,6 @@ def test_a_tournament_of_earlier_rules_of_thumb_goes_on_with_them_by_their_name(
     assert json.loads((folder.path / "plan.json").read_text())["players"] == list(same)
 
 
-def test_results_do_not_depend_on_threads(folder: Folder, tmp_path: Path) -> None:
-    other = begun(tmp_path / "other", plan())
-    assert played(folder, plan(), threads=1).as_json() == played(other, plan(), threads=3).as_json()
-
-
 def test_results_end_before_the_first_gap(folder: Folder) -> None:
     played(folder, plan())
     players = [small(name) for name in NAMES]
@@ -204,18 +170,12 @@ def test_results_end_before_the_first_gap(folder: Folder) -> None:
     assert results_of(plan(), players, folder) is None  # a block of another length is none
 
 
-def test_too_few_deals_have_no_results(folder: Folder) -> None:
-    assert results_of(plan(), [small(name) for name in NAMES], folder) is None
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"deals": 39}, "was begun with deals 40, not 39"),
         ({"seed": 1}, "was begun with seed 0, not 1"),
         ({"names": ("thumb", "greedy", "random")}, "was begun with players"),
-        ({"names": NAMES[:2]}, "was begun with players"),
-        ({"limit": 1.0}, "was begun with limit None, not 1.0"),
         ({"rules": rules("nonesuch", 3)}, "was begun with seats 4, not 3"),
         ({"rules": rules("nonesuch", max_hands=9)}, "was begun with options"),
         ({"deal_set": "test"}, "was begun with set 'dev', not 'test'"),
@@ -234,7 +194,7 @@ def test_folders_that_cannot_be_used(folder: Folder, tmp_path: Path) -> None:
 
 
 def test_plans_that_cannot_be_played() -> None:
-    for names in ((), ("thumb",), ("thumb", "greedy", "thumb")):
+    for names in (("thumb",), ("thumb", "greedy", "thumb")):
         with pytest.raises(ValueError, match="a tournament needs two or more different players, not"):
             plan(names=names)
     with pytest.raises(ValueError, match="the number of deals must be from 2 to 1,000,000, not 1"):
@@ -278,7 +238,3 @@ def test_a_player_that_cannot_sit_there_is_refused_before_anything_is_played(fol
     with pytest.raises(ValueError, match="mine was trained for down_up with 4 seats, not for nonesuch with 4 seats"):
         play_tournament(plan(20, ("thumb", "mine")), [agent_spec("thumb"), trained], folder)
     assert not (folder.path / tournament.BLOCKS).exists()
-
-
-def test_players_that_search_play_few_deals_at_once() -> None:
-    assert agent_spec("pimc:2").block == SEARCH_BLOCK < agent_spec("thumb").block
