@@ -10,8 +10,6 @@ import pytest
 
 import noms_env
 from noms_env import TableGroup
-from noms_env.envs.validation import checked_actions
-from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
@@ -95,14 +93,6 @@ def test_step_with_observe_is_step_and_observe(variant: str, skip_forced: bool) 
         assert all(np.array_equal(first, second) for first, second in zip(seen(one), seen(two), strict=True))
     assert one.over.any()
     assert one.tables.tobytes() == two.tables.tobytes()
-
-
-def test_step_without_observe_leaves_what_was_seen() -> None:
-    batch = begun(noms_env.make_batch("noms", tables=3, seed=1, hidden_state=True))
-    batch.observe()
-    before = seen(batch)
-    batch.step(choose_in_rows(batch.mask, 0))
-    assert all(np.array_equal(first, second) for first, second in zip(before[:3], seen(batch)[:3], strict=True))
 
 
 def test_step_with_observe_does_not_depend_on_threads() -> None:
@@ -239,13 +229,6 @@ def test_a_deal_that_was_put_back_waits_or_goes_on() -> None:
     other.step(other.mask.argmax(axis=1))
 
 
-def test_single_deals_of_one_size() -> None:
-    batch = begun(noms_env.make_batch("down_up", tables=50, episode="deal", hand_size=3))
-    assert set(batch.tables.deal_size) == {3}
-    mixed = [TableGroup("up_down", options={"hand_size": 2}), TableGroup("small_ships")]
-    assert begun(noms_env.make_batch(mixed, tables=4, episode="deal")).tables.deal_size.tolist() == [2, 2, 13, 13]
-
-
 def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
     batch = begun(noms_env.make_batch("down_up", tables=4, seed=0))
     batch.observe()
@@ -269,15 +252,6 @@ def test_rows_that_have_not_begun_ignore_their_actions() -> None:
             ask(np.random.default_rng(0))
 
 
-def test_read_only_actions_are_taken_without_compiling_anew() -> None:
-    batch = begun(noms_env.make_batch("down_up", tables=2))
-    batch.observe()
-    actions = batch.mask.argmax(axis=1)
-    actions.flags.writeable = False
-    assert checked_actions(actions, 2).flags.writeable
-    batch.step(actions)
-
-
 def mixed() -> noms_env.BatchEnv:
     batch = noms_env.make_batch([TableGroup("noms", options=None), TableGroup("big_ships", 6)], tables=4)
     batch.reset()
@@ -296,7 +270,6 @@ def last_match() -> noms_env.BatchEnv:
         (lambda: noms_env.make_batch([TableGroup("noms", share=0.0)], tables=2), "share above 0"),
         (lambda: noms_env.make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
         (lambda: noms_env.make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),
-        (lambda: noms_env.make_batch("noms", tables=2).restore([0], np.zeros(1)), "saved must be 1 records"),
         (lambda: mixed().clone(0, [1, 3]), "row 3 has other rules than row 0: 2 tables of big_ships"),
         (lambda: last_match().reset([0]), "there is no match after number 4294967295"),
     ],
@@ -304,19 +277,6 @@ def last_match() -> noms_env.BatchEnv:
 def test_refusals(call: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         call()
-
-
-def test_arrays_are_allocated_once_and_have_the_documented_shapes() -> None:
-    batch = noms_env.make_batch("nonesuch", tables=5, hidden_state=True)
-    arrays = [batch.observation, batch.mask, batch.hidden_state, batch.seat, batch.over, batch.points, batch.scored]
-    batch.reset()
-    play(batch, 10)
-    assert all(a is b for a, b in zip(arrays, [batch.observation, batch.mask, batch.hidden_state], strict=False))
-    assert batch.observation.shape == (5, OBSERVATION_SIZE)
-    assert batch.mask.shape == (5, noms_env.NUM_ACTIONS)
-    assert batch.hidden_state is not None
-    assert batch.hidden_state.shape == (5, HIDDEN_SIZE)
-    assert batch.points.shape == (5, 4)
 
 
 def test_none_of_a_table_is_padding() -> None:

@@ -7,7 +7,6 @@ import random
 import re
 import subprocess
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,11 @@ from noms_env import IllegalActionError
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat import METADATA
 from tests.begun import begun
-from tests.cases import some
 from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
 
 MASK_PLACES = ("observation", "info", "both")
 MAKERS = ("env", "raw_env")
+OF_FOUR = [kind for kind in EVERY_TABLE if kind.seats == 4]
 
 
 def build(kind: Kind, maker: str = "env", **arguments: Any) -> Any:
@@ -35,24 +34,23 @@ def build(kind: Kind, maker: str = "env", **arguments: Any) -> Any:
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("mask_in", MASK_PLACES)
-@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+@pytest.mark.parametrize("kind", OF_FOUR, ids=str)
 def test_api(kind: Kind, mask_in: str, maker: str) -> None:
     api_test(build(kind, maker, mask_in=mask_in), num_cycles=40)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EVERY_TABLE if kind.seats == 4], ids=str)
+@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
 def test_api_to_the_end_of_an_episode(kind: Kind) -> None:
     api_test(build(kind, episode="deal"), num_cycles=200)
 
 
-@pytest.mark.parametrize("mask_in", some(MASK_PLACES, 3))
-@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
-def test_seed(kind: Kind, mask_in: str) -> None:
-    for maker in MAKERS:
-        seed_test(lambda maker=maker: build(kind, maker, mask_in=mask_in), num_cycles=40)
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("kind", OF_FOUR, ids=str)
+def test_seed(kind: Kind, maker: str) -> None:
+    seed_test(lambda: build(kind, maker), num_cycles=40)
 
 
-@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+@pytest.mark.parametrize("kind", OF_FOUR, ids=str)
 def test_state(kind: Kind) -> None:
     # `state_test` takes actions without regard to the mask, which only the wrapped environment survives.
     state_test(build(kind), turn_based_aec_to_parallel(build(kind)), num_cycles=20)
@@ -85,31 +83,17 @@ def test_a_step_of_the_parallel_form_takes_the_action_of_the_agent_to_act_alone(
     assert list(returns.values()) == aec.unwrapped.table.row.points[:3].tolist()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EVERY_TABLE if kind.seats == 4], ids=str)
+@pytest.mark.parametrize("kind", OF_FOUR, ids=str)
 def test_render_modes(kind: Kind, capsys: pytest.CaptureFixture[str]) -> None:
     render_test(lambda render_mode: build(kind, render_mode=render_mode))
     assert capsys.readouterr().out
-
-
-def test_the_warnings_that_are_left_out_come_from_the_dict_alone() -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        api_test(build(EVERY_TABLE[0]), num_cycles=5)
-    said = {str(warning.message) for warning in caught}
-    assert said == {
-        "Observation is not a NumPy array",
-        "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        api_test(build(EVERY_TABLE[0], mask_in="info"), num_cycles=5)
 
 
 with_registry = pytest.mark.skipif(not hasattr(pettingzoo, "aec_registry"), reason="PettingZoo has no registry before 1.27")
 
 
 @with_registry
-@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+@pytest.mark.parametrize("kind", EVERY_TABLE[::4], ids=str)
 def test_registered_id_makes_the_same_game(kind: Kind) -> None:
     name = f"noms/{kind.variant}-v{noms_env.ENV_VERSION}"
     assert name in pettingzoo.aec_registry
@@ -120,7 +104,7 @@ def test_registered_id_makes_the_same_game(kind: Kind) -> None:
     assert np.array_equal(env.state(), twin.state())
 
 
-@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+@pytest.mark.parametrize("kind", EVERY_TABLE[::4], ids=str)
 def test_metadata_names_and_spaces(kind: Kind) -> None:
     env = build(kind, "raw_env")
     assert str(env) == f"{kind.variant}_v{noms_env.ENV_VERSION}"
@@ -267,22 +251,3 @@ def test_words_and_numbers_of_actions() -> None:
     for number in odd:
         with pytest.raises(ValueError, match=str(number)):
             env.action_to_str(number)
-
-
-def test_render_shows_one_seat_unless_all_cards_are_asked_for() -> None:
-    texts = {}
-    views: dict[str, dict[str, Any]] = {"own": {}, "left": {"render_seat": 1}, "nobody": {"render_seat": None}}
-    for name, arguments in views.items():
-        env = begun(make(Kind("up_down", 4, {}), episode="deal", hand_size=5, render_mode="ansi", **arguments), seed=1)
-        texts[name] = str(env.render())
-    env = begun(make(Kind("up_down", 4, {}), episode="deal", hand_size=5, render_mode="ansi", render_full=True), seed=1)
-    texts["all"] = str(env.render())
-    assert len(set(texts.values())) == 4
-    picture = begun(make(Kind("up_down", 4, {}), render_mode="rgb_array"), seed=1)
-    image = picture.render()
-    assert isinstance(image, np.ndarray)
-    assert image.dtype == np.uint8
-    assert image.ndim == 3
-    assert image.shape[2] == 3
-    plain = begun(make(Kind("up_down", 4, {})), seed=1)
-    assert plain.render() is None

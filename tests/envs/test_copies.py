@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import importlib
 import itertools
 import pickle
 import random
@@ -12,11 +11,11 @@ from typing import Any
 import cloudpickle
 import pytest
 
-import noms_env
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.saved import PER_AGENT
 from tests import referee
 from tests.begun import begun
+from tests.cases import some
 from tests.envs.play import KINDS, choose, everything, make, module_of, play_out, walk
 
 Env = TrickTakingEnv
@@ -170,13 +169,6 @@ def test_a_state_of_other_rules_is_refused(variant: str, here: dict[str, Any], t
     assert env.table.get_state() == before
 
 
-def test_environments_are_modules_that_can_be_imported_and_pickled() -> None:
-    module = importlib.import_module("noms_env.small_ships_v0")
-    assert module is noms_env.small_ships_v0
-    for dumped in (pickle.dumps(module.env), cloudpickle.dumps(module.env)):
-        assert str(pickle.loads(dumped)(seats=3)) == "small_ships_v0"
-
-
 @pytest.mark.parametrize("way", ["deepcopy", "pickle", "clone"])
 def test_copies_before_the_first_reset_and_after_the_end(way: str) -> None:
     env = make(KINDS["sniped whist"])
@@ -193,18 +185,19 @@ def test_copies_before_the_first_reset_and_after_the_end(way: str) -> None:
     assert everything(env) == everything(over)
 
 
+ALL = [f"player_{seat}" for seat in range(4)]
 DAMAGED: dict[str, list[Any]] = {
-    "agents": [[], ["player_0"], ["player_0"] * 4, ["player_1", "player_0", "player_2", "player_3"], "player_0", [[]], None],
-    "agent_selection": ["player_9", None, 0, []],
-    "rewards": [{}, None, {"player_0": 0.0}, dict.fromkeys([f"player_{seat}" for seat in range(4)], "1")],
-    "_cumulative_rewards": [{}, dict.fromkeys([f"player_{seat}" for seat in range(4)], float("nan"))],
-    "terminations": [{}, [], dict.fromkeys([f"player_{seat}" for seat in range(4)], 1)],
-    "truncations": [{"player_0": False}, dict.fromkeys([f"player_{seat}" for seat in range(4)])],
-    "infos": [{}, dict.fromkeys([f"player_{seat}" for seat in range(4)]), {seat: {} for seat in range(4)}],
-    "_rewarded": [None, 1, "no"],
-    "_is_seeded": [False, None, 1],
-    "_recorder": [1, object()],
-    "records": [None, [1], [{}], {}],
+    "agents": [[], ["player_0"], ["player_0"] * 4, [*ALL[1::-1], *ALL[2:]], "player_0", [[]]],
+    "agent_selection": ["player_9", None],
+    "rewards": [{}, None, {"player_0": 0.0}, dict.fromkeys(ALL, "1")],
+    "_cumulative_rewards": [dict.fromkeys(ALL, float("nan"))],
+    "terminations": [[], dict.fromkeys(ALL, 1)],
+    "truncations": [{"player_0": False}],
+    "infos": [dict.fromkeys(ALL), {seat: {} for seat in range(4)}],
+    "_rewarded": [None, 1],
+    "_is_seeded": [False, 1],
+    "_recorder": [1],
+    "records": [None, [1], [{}]],
 }
 
 
@@ -218,7 +211,6 @@ def test_damage_beside_the_table_is_refused(part: str) -> None:
         assert repr(env.get_state()) == repr(whole)
 
 
-ALL = [f"player_{seat}" for seat in range(4)]
 NOBODY: dict[str, Any] = {"agents": [], **{name: {} for name in PER_AGENT}}
 BOTH = {name: dict.fromkeys(ALL, True) for name in ("terminations", "truncations")}
 
@@ -255,7 +247,7 @@ def test_no_episode_ends_before_its_match(parts: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("_head", "x"), ("_head", {}), ("_head", None), ("_steps", None), ("_steps", []), ("_steps", [1]), ("_legal", False)],
+    [("_head", {}), ("_steps", []), ("_steps", [1]), ("_legal", False)],
 )
 def test_a_recorder_is_held_against_the_table(name: str, value: Any) -> None:
     env = begun(make(KINDS["noms"], record=True), seed=1)
@@ -271,7 +263,7 @@ def test_a_recorder_is_held_against_the_table(name: str, value: Any) -> None:
             env.set_state(state)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", some(KINDS, 3))
 def test_every_state_of_an_episode_with_records_is_taken_back(name: str) -> None:
     env = begun(make(KINDS[name], record=True), seed=5)
     for _ in walk(env, random.Random(2), 120):

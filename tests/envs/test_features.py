@@ -216,8 +216,3 @@ def test_suits_are_put_in_order_where_there_are_features() -> None:
     assert mixed.feature_layout is not None
     with pytest.raises(ValueError, match="at tables of one deck only"):
         CanonicalSuits(mixed.feature_layout)
-
-
-def test_the_decktet_keeps_its_names() -> None:
-    env = begun(module_of("nonesuch").raw_env(observation="features"), seed=1)
-    compare(canonical_suits(env).last()[0], env.last()[0])

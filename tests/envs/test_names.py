@@ -74,6 +74,7 @@ def test_objects_say_what_they_are() -> None:
     assert repr(mixed) == '<BatchEnv: 2 tables of noms (4 seats), 2 tables of down_up (3 seats), episode="deal", seed=0>'
     assert repr(noms_env.load_player("noms@0")) == "<PolicyPlayer: noms with 4 seats; temperature=0>"
     assert repr(pickle.loads(pickle.dumps(raw_env))) == repr(raw_env)
+    assert pickle.loads(pickle.dumps(noms_env.noms_v0)) is noms_env.noms_v0
 
 
 def test_a_policy_says_that_it_has_no_value() -> None:

@@ -22,16 +22,8 @@ from noms_env.variants import VARIANTS
 from tests.begun import begun
 from tests.envs.play import everything, module_of
 
-NUMBERS: list[Any] = [2**63, 2**64, -(2**63) - 1, 2**70, 10**5000, True, np.True_, 1.0, float("nan"), 75.0, 1j]
-WORDS: list[Any] = ["1", "\ud800", b"1", None, object(), int]
-MASKED: list[Any] = [
-    np.ma.masked,
-    np.ma.array(1, mask=True),
-    [np.ma.masked] * 3,
-    np.ma.array([1, 2, 3], mask=[False, True, False]),
-]
-SEVERAL: list[Any] = [*MASKED, (), [], [1], [10**5000], {1: 2}, {1}, np.zeros(0), np.zeros((40, 40)), np.full((2, 3), "x")]
-ODD = [*NUMBERS, *WORDS, *SEVERAL]
+ODD: list[Any] = [2**63, 10**5000, True, 1.0, float("nan"), 1j, "\ud800", b"1", None, object()]
+ODD += [np.ma.masked, [np.ma.masked] * 3, [], [1], [10**5000], {1: 2}, np.zeros((40, 40)), np.full((2, 3), "x")]
 """What is neither an action, nor a seat, a seed, or a number of anything."""
 
 
@@ -84,19 +76,6 @@ def test_an_odd_action_is_refused_everywhere_and_noted_nowhere(value: Any) -> No
         for one in (env, twin):
             one.step(one.legal_actions()[0])
     assert env.records == twin.records
-
-
-@odd
-def test_an_odd_action_ends_the_episode_where_illegal_ones_do(value: Any) -> None:
-    env = started(illegal_action="terminate")
-    agent = env.agent_selection
-    env.step(value)
-    assert env.terminations[agent]
-    assert env.rewards[agent] == -1
-    seat = begun(SeatEnv("up_down", illegal_action="terminate"), seed=3)
-    _, reward, terminated, _, info = seat.step(value)
-    assert (reward, terminated) == (-1, True)
-    assert "\n" not in info["illegal_action"]
 
 
 POSITIONS = ("deck", "dealer", "totals", "deal", "multiplier")
@@ -192,7 +171,7 @@ def test_a_batch_deals_before_it_plays() -> None:
     batch.step(batch.mask.argmax(axis=1))
 
 
-@pytest.mark.parametrize("rows", [[], (), np.zeros(0), np.zeros(0, np.int64), [False, False]], ids=repr)
+@pytest.mark.parametrize("rows", [[], np.zeros(0), [False, False]], ids=repr)
 def test_no_rows_are_no_rows(rows: Any) -> None:
     batch = begun(noms_env.make_batch("up_down", 2))
     before = batch.tables.tobytes()
@@ -205,26 +184,14 @@ def test_no_rows_are_no_rows(rows: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows", [[[0, 1]], np.array([[0]]), True, [True], (None,), [2], [-3], ["0"], [0.0], slice("x")], ids=repr
-)
-def test_rows_are_numbers_or_booleans(rows: Any) -> None:
-    batch = noms_env.make_batch("up_down", 2)
-    refused(lambda: batch.reset(rows))
-
-
-@pytest.mark.parametrize(
     ("streams", "actions"),
     [
         (np.zeros(4, np.int64), np.zeros(4, np.int64)),
         (np.full(4, 2**32), np.zeros(4, np.int64)),
-        (np.full(4, -1), np.zeros(4, np.int64)),
         (np.ones(3, np.int64), np.zeros(4, np.int64)),
-        (np.ones(4, np.int64), np.zeros(3, np.int64)),
-        (np.ones(4, np.int32), np.zeros(4, np.int64)),
         (np.ones(4, np.int64), np.zeros(4)),
         (np.ones(8, np.int64)[::2], np.zeros(4, np.int64)),
         (np.broadcast_to(np.int64(1), 4), np.zeros(4, np.int64)),
-        ([1, 1, 1, 1], np.zeros(4, np.int64)),
     ],
 )
 def test_random_actions_want_arrays_that_fit(streams: Any, actions: Any) -> None:
@@ -266,10 +233,8 @@ def test_a_damaged_state_is_refused_or_can_be_played_on(variant: str) -> None:
     assert 60 < refusals < 120
 
 
-INDEXED = (
-    "phase seat dealer leader best_seat best_card led_suit trump n_calls call n_table trick_number trick_winners order deck"
-)
-SETS = "trick_winners cards hands played stock cards_played trump_cards led_cards legal_cards legal_words trick_of calls voids"
+INDEXED = "phase seat leader best_card trump n_calls call n_table trick_number trick_winners order deck"
+SETS = "cards hands played stock cards_played legal_cards legal_words trick_of calls voids"
 
 
 @pytest.mark.parametrize("name", f"{INDEXED} {SETS} n_seats sizes deal deal_size contract partner revealed totals over".split())

@@ -167,16 +167,6 @@ def test_noms_goes_on_through_passed_out_deals_to_the_first_that_is_played() -> 
     assert env.table.row.deal >= 3
 
 
-def test_noms_passed_out_for_ever_is_truncated() -> None:
-    env = begun(make(Kind("noms", 4, {"max_deals": 3}), episode="deal", reward="outcome"), seed=3)
-    for _ in range(12):
-        assert not any(env.truncations.values())
-        env.step(PASS)
-    assert all(env.truncations.values())
-    assert not any(env.terminations.values())
-    assert list(env.rewards.values()) == [0.25] * 4
-
-
 def test_totals_before_a_single_deal_do_not_decide_its_outcome() -> None:
     env = make(Kind("down_up", 3, {}), episode="deal", hand_size=1, reward="outcome")
     env.reset(seed=1, options={"totals": [0, 500, 0]})
@@ -243,11 +233,3 @@ def test_reset_goes_on_to_the_next_match_of_the_seed(variant: str) -> None:
     assert one.state().tobytes() == states[0]
     one.reset(seed=10)
     assert one.state().tobytes() != states[0]
-
-
-def test_an_unseeded_environment_draws_a_seed() -> None:
-    states = set()
-    for _ in range(3):
-        env = begun(make(Kind("noms", 4, {})))
-        states.add(env.state().tobytes())
-    assert len(states) == 3

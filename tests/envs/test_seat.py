@@ -17,12 +17,10 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 
 import noms_env
 from noms_env import IllegalActionError, SeatEnv, show
-from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat_players import learner_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.validation import REWARDS, Episode, Reward
-from noms_env.observation.layout import OBSERVATION
 from noms_env.players import Player, make_player
 from noms_env.variants import VARIANTS
 from tests.begun import begun
@@ -139,16 +137,6 @@ def test_where_the_learner_sits() -> None:
     seats = learner_seats("random", 7, np.arange(70_000), np.zeros(70_000, np.int64))
     assert np.bincount(seats) == pytest.approx([10_000] * 7, abs=5 * 10_000**0.5)
     assert SeatEnv("big_ships", seats=5, seat=3).reset(seed=0)[1] == {"seat": 3}
-
-
-def test_the_same_deal_from_every_seat() -> None:
-    env = SeatEnv("small_ships", opponents="thumb")
-    hands = set()
-    for seat in range(4):
-        _, info = env.reset(seed=11, options={"seat": seat})
-        assert info == {"seat": seat}
-        hands.add(tuple(env.table.row.hands))
-    assert len(hands) == 1
 
 
 def test_opponents_sit_clockwise_from_the_learner() -> None:
@@ -293,20 +281,6 @@ def test_a_deal_without_a_choice_is_passed_over() -> None:
     env.step(int(np.flatnonzero(env.action_masks())[0]))
 
 
-def test_a_refused_position_leaves_the_players_on_their_seats() -> None:
-    left, right = make_player("thumb"), make_player("greedy")
-    env = SeatEnv("down_up", seats=3, opponents=[left, right], hand_size=1, skip_forced=True)
-    refused = 0
-    for seed in range(40):
-        env.reset(seed=seed, options={"seat": 0})
-        try:
-            env.reset(options={"seat": 2, "dealer": 2})
-        except ValueError:
-            refused += 1
-            assert env._player_at == [None, left, right]
-    assert refused > 0
-
-
 def many(variant: str, **arguments: Any) -> SeatVectorEnv:
     return SeatVectorEnv(1, variant, **arguments)
 
@@ -355,14 +329,3 @@ def test_a_copy_goes_on_in_the_same_way(copied: Callable[[SeatEnv], SeatEnv]) ->
     for step in range(20):
         action = choose(env.action_masks(), step)
         assert data_equivalence(env.step(action), twin.step(action), exact=True)
-
-
-def test_the_place_of_the_learner_is_in_its_observation() -> None:
-    """The observation is relative to the learner: the number of its place among the callers follows from dealer and seat."""
-    place = {section.name: section.start for section in OBSERVATION}["numbers"] + 7
-    env = SeatEnv("up_down", observation="bytes", seat="rotate")
-    for episode in range(6):
-        seen, info = env.reset(seed=0 if episode == 0 else None)
-        assert isinstance(seen, dict)
-        assert seen["observation"][place] == (info["seat"] - env.table.row.dealer - 1) % 4
-        assert seen["action_mask"].shape == (NUM_ACTIONS,)

@@ -134,15 +134,6 @@ def test_sections_lie_one_behind_the_other_in_words_of_eight_bytes(sections: tup
     assert end == {OBSERVATION: noms_env.OBSERVATION_SIZE, HIDDEN: noms_env.STATE_SIZE - noms_env.OBSERVATION_SIZE}[sections]
 
 
-def test_the_layout_is_the_same_for_every_table() -> None:
-    assert noms_env.OBSERVATION_SIZE == 1072
-    assert {section.name for section in OBSERVATION} == set(SECTIONS)
-    for kind in KINDS.values():
-        env = begun(make(kind), seed=1)
-        assert env.observation_layout() == OBSERVATION
-        assert env.table.view(0)[0].shape == (noms_env.OBSERVATION_SIZE,)
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_turning_the_table_round_turns_the_views(name: str) -> None:
     """Seat s sees at one table what seat s + 1 sees at a table where everybody has moved on by one chair."""

@@ -17,7 +17,7 @@ from noms_env.observation.features import COPY, ORDERS, moved_card
 from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
 from noms_env.observation.suit_order import suit_orders
 from noms_env.policy.encoding import Encoding, make_encoding
-from noms_env.variants import GAMES, VARIANTS, Rules, game, make_rules
+from noms_env.variants import GAMES, Rules, game, make_rules
 from tests.begun import begun
 from tests.cases import some_uncompiled
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
@@ -92,13 +92,6 @@ def test_every_order_renames_the_choices_among_themselves(name: str) -> None:
     assert (np.diff(encoding.choices) > 0).all()
     for actions in encoding.actions:
         assert len(set(actions)) == encoding.n_choices
-
-
-def test_choices_are_few() -> None:
-    sizes = {name: make_encoding([make_rules(game(name))]).n_choices for name in VARIANTS}
-    assert sizes["sniped_whist"] == 52
-    assert sizes["down_up"] == 52 + 11
-    assert sizes["noms"] == 52 + 52 + len(["pass", "mis", "mis_a_vis"]) + 14 + 5
 
 
 def permuted(words: list[str], suits: tuple[int, ...]) -> list[str]:

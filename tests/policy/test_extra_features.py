@@ -153,36 +153,6 @@ def test_trick_features_are_those_of_the_words(name: str) -> None:
     assert seen_sections >= {RIVALS, RIVAL_SEATS, SAFE}
 
 
-@pytest.mark.parametrize("name", ["nonesuch", "down up"])
-def test_a_safe_card_wins_the_trick(name: str) -> None:
-    """What is safe is so whatever the others hold: no card of theirs that may follow is higher."""
-    features, found = np.empty(TRICK_FEATURES_SIZE, np.uint8), 0
-    for table in tables_in_play(name, 400):
-        row = table.row
-        seat = int(row.seat)
-        if int(row.phase) != PLAYING or not (row.on_table[: row.n_seats] >= 0).any():
-            continue
-        write_trick_features(table.view(seat)[0], features)
-        safe = features[(SAFE - CARD_SECTIONS) * CARD_BYTES :][:CARD_BYTES]
-        for card in np.flatnonzero(safe[:52]):
-            if int(row.legal_cards) >> int(card) & 1:
-                wins = {winner_after(table, int(card), rng) for rng in range(4)}
-                assert wins == {seat}
-                found += 1
-    assert found > 20
-
-
-def winner_after(table: Any, card: int, seed: int) -> int:
-    """Who wins the trick in which a card is played, and then cards by chance."""
-    rng, twin = np.random.default_rng(seed), table.copy()
-    before, seat = int(twin.row.tricks.sum()), int(twin.row.seat)
-    tricks = twin.row.tricks.copy()
-    twin.step(card)
-    while twin.row.tricks.sum() == before:
-        twin.step(int(rng.choice(twin.legal_actions())))
-    return int(np.flatnonzero(twin.row.tricks != tricks)[0]) if twin.row.tricks.sum() == before + 1 else seat
-
-
 @pytest.mark.parametrize("name", ["down up", "nonesuch", "noms, short deck"])
 def test_counts_stand_behind_the_other_features(name: str) -> None:
     rule_sets = [rules_of(TABLES[name])]

@@ -22,13 +22,12 @@ from noms_env.policy import file as policy_file
 from noms_env.policy import player as policy_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, read_policy, save_policy
-from noms_env.policy.inference import Forward, shapes_of
 from noms_env.policy.player import load_policy
 from noms_env.variants import game, given_options, make_rules
 from noms_training.agents.registry import agent_spec
 from tests.commands import disk_full
 from tests.envs.play import KINDS
-from tests.policy.test_player import ATTENTION, NETWORK, SMALL, decisions, make_actor, rules_of, save_small, tensors_of
+from tests.policy.test_player import ATTENTION, SMALL, decisions, make_actor, rules_of, save_small, tensors_of
 
 INFO = PolicyInfo(
     (*rules_of("up_down"), make_rules(game("up_down"), 3, {"schedule": "up", "ranks": 7})),
@@ -62,13 +61,6 @@ def test_what_is_written_is_read(good: Path) -> None:
     one, other = load_policy(good), load_policy(str(good.parent))
     assert (one.probabilities(seen, legal) == other.probabilities(seen, legal)).all()
     assert noms_env.load_player(str(good)).act(seen, legal, np.random.default_rng(0)).shape == (20,)
-
-
-def test_the_names_of_the_tensors_are_those_of_the_network() -> None:
-    for network in (NETWORK, SMALL | {"blocks": 0}):
-        actor = make_actor(rules_of("noms"), network)
-        shapes = {name: tuple(tensor.shape) for name, tensor in actor.state_dict().items()}
-        assert shapes == shapes_of(make_encoding(rules_of("noms")), network)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -129,21 +121,14 @@ DOCUMENTS = {
     "former input": (setter(rule_based_prior=True), "trained with an input that this version of noms-env no longer has"),
     "former input, damaged": (setter(rule_based_prior="no"), "is damaged"),
     "seed": (setter(seed="five"), "says 'five' for seed"),
-    "revision": (setter(revision=5), "says 5 for revision"),
-    "training": (setter(training=[]), r"says \[\] for training"),
     "options": (setter(options=["jokers"]), "names the option 'jokers', which this version of noms-env does not have"),
-    "rules: none": (setter(rules=[]), "does not say for which games"),
     "rules: too many": (setter(rules=[{"variant": "noms", "seats": 4, "options": {}}] * 1001), "does not say for which games"),
-    "rules: strange": (setter(rules=["noms"]), "does not say for which games"),
     "rules: unknown": (setter(rules=[{"variant": "skat", "seats": 3, "options": {}}]), "there is no variant 'skat'"),
-    "rules: seats": (setter(rules=[{"variant": "noms", "seats": [], "options": {}}]), "played with"),
     "rules: options": (setter(rules=[{"variant": "noms", "seats": 4, "options": {"min_bid": {}}}]), "min_bid must be"),
-    "network": (setter(network={"width": 5, "blocks": 1}), "gives no size of a network"),
     "width": (setter(network=SMALL | {"width": 10**9}), "gives no size of a network"),
     "kind": (setter(network=ATTENTION | {"kind": "recurrent"}), "kind 'recurrent'; there are mlp, attention"),
     "size of another kind": (setter(network=ATTENTION | {"width": 20}), "gives no size of a network: token_width, layers"),
     "heads": (setter(network=ATTENTION | {"heads": 3}), "has 3 heads, which do not divide its token_width, 20"),
-    "other kind": (setter(network=ATTENTION), "tensor 'score'"),
     "blocks": (setter(network=SMALL | {"blocks": 2}), "lacks the tensor 'trunk.layers.1.bias'"),
     "other width": (setter(network=SMALL | {"width": 6}), r"has 'trunk.first.weight' as float32 of shape \(5, .* \(6, "),
 }
@@ -165,7 +150,6 @@ TENSORS: dict[str, tuple[Callable[[dict[str, np.ndarray]], object], str]] = {
         "holds 'head.bias' as F64; a policy's tensors are F32",
     ),
     "NaN": (lambda tensors: tensors["head.cards"].__setitem__((3, 1), np.nan), "numbers in 'head.cards' that are not finite"),
-    "infinite": (lambda tensors: tensors["head.bias"].__setitem__(0, -np.inf), "numbers in 'head.bias' that are not finite"),
 }
 
 
@@ -191,21 +175,15 @@ def test_files_that_are_none(good: Path, tmp_path: Path) -> None:
         load_policy(tmp_path)
     with pytest.raises(PolicyFileError, match="cannot be read"):
         read_policy(tmp_path)
-    for name in ("\0.safetensors", "\ud800.safetensors"):
-        with pytest.raises(PolicyFileError, match=r"'\\.*\.safetensors' cannot be the name of a file"):
-            noms_env.load_player(name)
-    for name in ("x" * 300, "noms@" + 400 * "9"):
-        with pytest.raises(ValueError, match=r"there is no p|must be a number"):
-            noms_env.load_player(name)
+    with pytest.raises(PolicyFileError, match=r"'\\.*\.safetensors' cannot be the name of a file"):
+        noms_env.load_player("\ud800.safetensors")
     with pytest.raises(PolicyFileError, match="cannot be read: File name too long"):
         noms_env.load_player("x" * 300 + ".safetensors")
     with pytest.raises(ValueError, match="a player must be a name or a path, not a int"):
         noms_env.load_player(5)  # type: ignore[call-overload]
-    save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "foreign", {"format": "pt"})
     save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "bare")
-    for name in ("foreign", "bare"):
-        with pytest.raises(PolicyFileError, match="without 'noms-policy' in its metadata: not a policy of noms-env"):
-            load_policy(tmp_path / name)
+    with pytest.raises(PolicyFileError, match="without 'noms-policy' in its metadata: not a policy of noms-env"):
+        load_policy(tmp_path / "bare")
     text = policy_file._text(document_of(good))
     for damage in (text[:-1], "[" * 100_000, "5", text.replace(",", ", ", 1), text.replace("1234", "1235")):
         save_file(load_file(good), tmp_path / "damaged", {KEY: damage})
@@ -240,13 +218,6 @@ def test_the_layout_digest_follows_sections_and_actions(monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         patch.setattr(layout, "HIDDEN", (replace(first, meaning="in other words"), *others))
         assert layout_digest.__wrapped__() == usual
-
-
-def test_a_tensor_of_the_same_shape_from_another_policy(good: Path, tmp_path: Path) -> None:
-    arrays = load_file(good) | {"head.bias": load_file(good)["head.bias"][::-1].copy()}
-    save_file(arrays, tmp_path / "mixed", {KEY: policy_file._text(document_of(good))})
-    with pytest.raises(PolicyFileError, match="is damaged: its content does not have the SHA-256"):
-        load_policy(tmp_path / "mixed")
 
 
 HUGE = """
@@ -398,8 +369,3 @@ def test_a_policy_needs_no_torch(good: Path) -> None:
         f"print(noms_env.load_player({str(good)!r}).info.decisions)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1234\n"
-
-
-def test_folding_refuses_nothing_that_is_finite() -> None:
-    rule_sets = rules_of("down_up")
-    assert Forward.folded(make_encoding(rule_sets), tensors_of(make_actor(rule_sets, NETWORK))).is_finite()

@@ -1,6 +1,5 @@
 """What a search learns from the deals before in a match: how the others play, from what all have seen."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from noms_training.agents.table_pool import AtTables, TablePool, play_deal_by_de
 from noms_training.evaluation.matches import compare_matches
 from noms_training.play.session import Seated, Session
 from tests.begun import begun
-from tests.policy.test_player import rules_of, save_small
+from tests.policy.test_player import rules_of
 from tests.search.test_policy_search import small_player
 
 
@@ -228,16 +227,3 @@ def test_a_player_keeps_the_memory_of_its_own_when_another_has_left() -> None:
         assert session._memory(adviser) is not None
         del adviser
         assert session._memory(make_player("thumb")) is None
-
-
-def test_a_search_plays_whole_matches_with_its_memory(tmp_path: Path) -> None:
-    options = {"ranks": 5}  # hands of five cards at most
-    rules = make_rules(game("down_up"), None, options)
-    save_small(tmp_path / "policy.safetensors", (rules,))
-    name = f"search:{tmp_path / 'policy.safetensors'},worlds=2"
-    players = [name, "thumb", "thumb", "thumb"]
-    first, again = (list(record_matches("down_up", players=players, seed=1, options=options)) for _ in range(2))
-    assert first == again
-    assert len(first) == 9
-    found = compare_matches(rules, agent_spec(name), agent_spec("thumb"), 2)
-    assert found.deals > 2 * len(first)

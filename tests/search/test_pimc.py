@@ -14,7 +14,6 @@ from noms_env.search.pimc import PIMC, FlatMC, add_up, best_of, new_work
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.begun import begun
-from tests.cases import some
 from tests.players import positions
 from tests.policy.test_player import rules_of
 from tests.search.test_candidates import candidates
@@ -114,7 +113,7 @@ def test_chance_has_an_influence() -> None:
     assert len({ask(make_player("flat_mc:2"), table, seed) for seed in range(20)}) > 1
 
 
-@pytest.mark.parametrize(("worlds", "threads"), [(0, 1), (10_001, 1), (2.5, 1), (True, 1), (5, 0)])
+@pytest.mark.parametrize(("worlds", "threads"), [(0, 1), (10_001, 1), (2.5, 1), (5, 0)])
 def test_parameters_out_of_range_are_refused(worlds: Any, threads: Any) -> None:
     with pytest.raises(ValueError, match="must be a whole number from 1 to"):
         FlatMC(worlds, threads)
@@ -224,32 +223,9 @@ def test_what_the_points_are_multiplied_by_changes_no_choice(name: str) -> None:
     assert chosen[1] == chosen[2] == chosen[2**199]
 
 
-def test_values_of_actions_are_multiplied_as_the_points_are() -> None:
-    found = []
-    for multiplier in (1, 2):
-        table = Table("noms", 4, {"ranks": 3, "suits": 3}, seed=3)
-        table.start(dealer=0, multiplier=multiplier)
-        play(table, "mis")
-        while table.phase == "call":
-            play(table, "pass")
-        found.append(solve(table))
-    assert found[1] == {action: [2 * value for value in values] for action, values in found[0].items()}
-    assert any(value != 0 for values in found[0].values() for value in values)
-
-
 @pytest.mark.parametrize(
     ("kind", "others", "name", "better"),
-    some(
-        [
-            ("pimc:20", "random", "up_down", 1.5),
-            ("flat_mc:20", "random", "up_down", 1.5),
-            ("pimc:20", "random", "nonesuch", 1.5),
-            ("flat_mc:20", "greedy", "nonesuch", 0.5),
-            ("pimc:20", "greedy", "nonesuch", 0.5),
-            ("flat_mc:20", "random", "nonesuch", 1.5),
-        ],
-        3,
-    ),
+    [("pimc:20", "random", "up_down", 1.5), ("flat_mc:20", "greedy", "nonesuch", 0.5)],
 )
 def test_search_is_clearly_better(kind: str, others: str, name: str, better: float) -> None:
     """The same deals, with the searcher at each seat; three standard errors above what is asked."""
