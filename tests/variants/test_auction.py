@@ -22,7 +22,6 @@ SHIPS, NOMS = "small_ships", "noms"
         # The seed's own example: the first seat may raise to 10 or more, the second may come back.
         (SHIPS, {}, "7 pass 8 9", 0, "pass 10 mis 11 12 13"),
         (SHIPS, {}, "7 pass 8 9 pass", 1, "pass 10 mis 11 12 13"),
-        (SHIPS, {}, "10", 1, "pass mis 11 12 13"),
         (SHIPS, {}, "mis", 1, "pass 11 12 13"),
         (SHIPS, {}, "12", 1, "pass 13"),
         # Only the dealer is forced, only without a bid, and not to Misere; by option the forced bid closes the auction.
@@ -32,7 +31,6 @@ SHIPS, NOMS = "small_ships", "noms"
         (SHIPS, {"forced_bid_closes": True}, "pass 7 pass 8", 0, "pass 9 10 mis 11 12 13"),
         (NOMS, {}, "", 0, "pass 10 11 12 13 mis mis_a_vis"),
         (NOMS, {}, "10", 1, "pass 11 12 13 mis mis_a_vis"),
-        (NOMS, {}, "13", 1, "pass mis mis_a_vis"),
         (NOMS, {}, "mis", 1, "pass mis_a_vis"),
         (NOMS, {}, "pass pass pass", 3, "pass 10 11 12 13 mis mis_a_vis"),
         # Who has passed may come back over any later bid.
@@ -45,7 +43,6 @@ SHIPS, NOMS = "small_ships", "noms"
         (NOMS, {"dealer_forced": True, "forced_bid_closes": True}, "pass pass pass", 3, "10 11 12 13 mis mis_a_vis"),
         (NOMS, {"dealer_forced": True, "forced_bid_closes": True}, "pass pass 10 11", 0, "pass 12 13 mis mis_a_vis"),
         (NOMS, {"dealer_forced": True}, "pass pass 10", 3, "pass 11 12 13 mis mis_a_vis"),
-        (NOMS, {"min_bid": 9}, "pass pass pass", 3, "9 10 11 12 13 mis mis_a_vis"),
         (NOMS, {"min_bid": 7}, "pass pass pass", 3, "7 8 9 10 11 12 13 mis mis_a_vis"),
         (NOMS, {"min_bid": 7, "dealer_forced": False}, "pass pass pass", 3, "pass 7 8 9 10 11 12 13 mis mis_a_vis"),
         (NOMS, {"ranks": 4, "min_bid": 3}, "pass pass pass", 3, "3 4 mis mis_a_vis"),
@@ -104,17 +101,13 @@ MIS = "mis mis_a_vis"
         (SHIPS, 4, {"min_bid": 9}, "9 10 mis 11 12 13"),
         (SHIPS, 4, {"min_bid": 12}, "mis 12 13"),
         (SHIPS, 4, {"misere_above": 6}, "mis 7 8 9 10 11 12 13"),
-        (SHIPS, 4, {"misere_above": 8}, "7 8 mis 9 10 11 12 13"),
         (SHIPS, 4, {"misere_above": 13}, "7 8 9 10 11 12 13 mis"),
         (SHIPS, 4, {"min_bid": 1, "misere_above": 0}, "mis 1 2 3 4 5 6 7 8 9 10 11 12 13"),
         # Short decks (8b): everything follows the hand size, and bids above it vanish.
         (SHIPS, 3, {"ranks": 5, "suits": 3}, "mis 4 5"),
         (SHIPS, 2, {"ranks": 7, "suits": 3, "min_bid": 4}, "4 5 6 7 mis 8 9 10"),
-        (SHIPS, 2, {"ranks": 7, "suits": 2, "min_bid": 3}, "3 4 mis 5 6 7"),
         (SHIPS, 5, {"ranks": 11, "suits": 3, "hand_size": 5}, "mis 3 4 5"),
-        (SHIPS, 6, {"hand_size": 6}, "3 mis 4 5 6"),
         (SHIPS, 3, {"hand_size": 1}, "mis 1"),
-        (SHIPS, 6, {"hand_size": 1, "misere_above": 1}, "1 mis"),
         (NOMS, 4, {}, f"10 11 12 13 {MIS}"),
         (NOMS, 4, {"min_bid": 7}, f"7 8 9 10 11 12 13 {MIS}"),
         (NOMS, 4, {"mis_value": 10}, "10 mis 11 12 13"),
@@ -122,13 +115,9 @@ MIS = "mis mis_a_vis"
         (NOMS, 4, {"min_bid": 7, "mis_value": 10, "keep_mis_a_vis": True}, "7 8 9 10 mis 11 12 13 mis_a_vis"),
         # Short decks: the minimum is ten thirteenths of the hand, rounded up, and at most 10.
         (NOMS, 4, {"ranks": 4}, f"4 {MIS}"),
-        (NOMS, 3, {"ranks": 7, "suits": 3}, f"6 7 {MIS}"),
         (NOMS, 2, {"ranks": 6, "suits": 1, "min_bid": 1}, f"1 2 3 {MIS}"),
-        (NOMS, 4, {"ranks": 11}, f"9 10 11 {MIS}"),
         (NOMS, 4, {"ranks": 11, "mis_value": 10}, "9 10 mis 11"),
-        (NOMS, 2, {"suits": 2}, f"10 11 12 13 {MIS}"),
         (NOMS, 2, {"suits": 3, "hand_size": 17}, f"10 11 12 13 14 15 16 17 {MIS}"),
-        (NOMS, 3, {"ranks": 12, "hand_size": 1}, f"1 {MIS}"),
     ],
 )
 def test_3_3_4_4_ladders(variant: str, seats: int, options: dict[str, Any], ladder: str) -> None:
