@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from noms_env.policy import player as policies
 from noms_training.cli import main
 from noms_training.learn.progress import Lines
 from tests.cases import some
@@ -80,15 +79,6 @@ def trainings() -> list[list[str]]:
         own = [] if "--out" in words or words == ["train", "small_ships"] else ["--out", f"runs/{number}"]
         found.append([*words, *TINY, *([] if is_sized else SMALL_NETWORKS), *own])
     return [*found, ["plot", "runs/first"]]
-
-
-def publishing() -> list[list[str]]:
-    """The commands that make a policy with a name of its own, after a training of it; and the demonstration."""
-    (block,) = (block for _, block in blocks_of(ROOT / "checkpoints" / "README.md") if "noms publish" in block)
-    lines = [shlex.split(line, comments=True)[1:] for line in block.splitlines()]
-    train = ["train", "noms", "--preset", "smoke", *TINY, *SMALL_NETWORKS, "--opponents.share", "0", "--out", "runs/noms-long"]
-    small = [[*words, *SMALL[words[0]]] if words[0] in SMALL else words for words in lines]
-    return [train, *small, ["demo", "--quick"]]
 
 
 @pytest.fixture(scope="module")
@@ -190,18 +180,3 @@ def test_documented_trainings_print_the_same_figures_at_80_columns_in_ascii(
     assert figures(narrow) == figures(wide)
     assert_fits(narrow)
     assert (tmp_path / "ascii" / "runs" / "first" / "curves.png").stat().st_size > 10_000
-
-
-@pytest.mark.soak
-def test_documented_publishing_and_the_demonstration_print_the_same_figures_at_80_columns_in_ascii(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "made" / "checkpoints" / "panel").mkdir(parents=True)
-    (tmp_path / "made" / "pyproject.toml").touch()
-    both = []
-    for encoding, columns in (("utf-8", None), ("ascii", "80")):
-        monkeypatch.setattr(policies, "PACKAGE", tmp_path / encoding / "noms_env")
-        both.append(printed(publishing(), tmp_path / "made", tmp_path / encoding, encoding, columns, monkeypatch))
-    wide, narrow = both
-    assert figures(narrow) == figures(wide)
-    assert_fits(narrow)

@@ -52,23 +52,17 @@ FILE = "policy.safetensors"
         ["record", "noms", "--player", FILE, "--out", f"./{FILE}"],
         ["record", "noms", "--player", "thumb", f"search:{FILE}@0,worlds=3", "--out", FILE],
         ["record", "noms", "--player", ".", "--out", FILE],
-        ["record", "noms", "--player", f"{FILE}:act", "--out", FILE],
         ["record", "noms", "--player", "log:act", "--out", "log.py"],
         ["record", "noms", "--player", "m/log.py:act", "--out", "m/log.py"],
-        ["record", "noms", "--player", "cmd:./log.py --level 3", "--out", "log.py"],
         ["record", "noms", "--player", "cmd:python3 'log.py'", "--out", "log.py"],
         ["evaluate", "m.log:act", "random", "--json", "m/log.py"],
         ["evaluate", "m:act", "random", "--json", "m/__init__.py"],
-        ["evaluate", f"{FILE}@0", "thumb", "--json", FILE],
         ["evaluate", "thumb", "random", "--salt", FILE, "--json", FILE],
         ["crossplay", "thumb", f"search:{FILE}", "--variant", "noms", "--json", FILE],
         ["exploit", f"solved:{FILE}", "--json", "link"],
         ["exploit", "thumb", "--variant", "noms", "--initial-policy", ".", "--json", FILE],
         ["analyse", FILE, "--html", FILE],
-        ["analyse", "games.jsonl", "--player", f"search:{FILE}", "--html", FILE],
-        ["replay", "link", "--html", FILE],
         ["replay", FILE, "--picture", "link"],
-        ["plot", ".", "--out", FILE],
         ["plot", ".", "--out", "./log.csv"],
     ],
     ids=" ".join,
@@ -144,19 +138,15 @@ def test_replay_shows_a_deal_trick_by_trick(run: Run, games: Path) -> None:
     (record,) = [one for _, one in read_records(games) if isinstance(one, dict) and (one["match"], one["deal"]) == (1, 2)]
     assert (status, err) == (0, "")
     assert out.splitlines()[0].startswith("Big Ships, match 1, deal 2 · 2 cards each · dealer seat ")
-    assert "\x1b" not in out
     assert [line.split()[:2] for line in out.splitlines()[1:5]] == [["seat", str(seat)] for seat in range(4)]
-    assert "  stock " in out
     calls = " · ".join(f"seat {step['seat']} {step['action']}" for step in record["steps"][:4])
     assert f"  calls    {calls}\n" in out
-    assert "  contract trump ♦" in out
     plays = [(step["seat"], "".join(step["action"])) for step in record["steps"][4:]]
     symbols = str.maketrans("CDHS", "♣♦♥♠")
     first = " ".join(card[0] + card[1].translate(symbols) for _, card in plays[:4])
     assert f"  trick 1  seat {plays[0][0]} leads {first} · seat {plays[4][0]} wins · tricks " in out
     assert f"  points   {' '.join(map(str, record['points']))}\n" in out
     assert f"  totals   {' '.join(map(str, record['after']))}\n" in out
-    assert "The match is over: seat" in out
 
 
 def test_replay_from_a_seat_shows_no_other_hand(run: Run, games: Path) -> None:
@@ -190,21 +180,14 @@ def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
     text = "\n".join(deal_lines(recorded(table, "13 pass pass pass unsaid A")))
     assert "points ×2" in text
     assert "announced as unsaid, A" in text
-
-
-@pytest.mark.parametrize(
-    ("variant", "words", "calls", "contract"),
-    [
-        ("small_ships", "pass 7 mis pass pass", "seat 1 pass · seat 2 7 · seat 3 Misere · seat 0 pass · ", "Misere"),
-        ("noms", "pass mis_a_vis", "seat 1 pass · seat 2 Mis a Vis\n", "Mis a Vis"),
-        ("nonesuch", "most none some none", "seat 1 Most · seat 2 None · seat 3 Some · seat 0 None\n", None),
-    ],
-)
-def test_replay_has_calls_as_people_say_them(variant: str, words: str, calls: str, contract: str | None) -> None:
-    table = begun(Table(variant), dealer=0)
-    text = "\n".join(deal_lines(recorded(table, words)))
-    assert f"  calls    {calls}" in text
-    assert contract is None or f" declares {contract}" in text
+    table.next_deal()
+    text = "\n".join(deal_lines(recorded(table, "pass mis_a_vis")))
+    assert "Mis a Vis\n" in text
+    assert " declares Mis a Vis" in text
+    holder = begun(Table("nonesuch"), dealer=0)
+    record = recorded(holder, "most none some none")
+    assert "seat 1 Most · seat 2 None" in "\n".join(deal_lines(record))
+    assert f"the Excuse with seat {holder.row.excuse}" in "\n".join(deal_lines(record))
 
 
 def test_replay_says_what_it_cannot_show(run: Run, games: Path) -> None:

@@ -125,14 +125,6 @@ def test_a_command_is_understood(
     assert cli.main([name, *words]) == 0, capsys.readouterr().err
 
 
-def test_a_command_that_is_wrong_is_not_understood(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check above can fail."""
-    module = import_module("noms_training.commands.record")
-    monkeypatch.setattr(module, "record", only_parsed(module.record))
-    assert cli.main(["record", "down_up", "--out", "games.jsonl"]) == 0
-    assert cli.main(["record", "down_up", "--out", "games.jsonl", "--players", "thumb"]) == 2
-
-
 def test_every_page_is_in_a_table_of_contents() -> None:
     listed = {DOCS / "index"}
     for page in PAGES:
@@ -157,17 +149,6 @@ def test_paths_that_a_page_names_are_there() -> None:
 
 def test_the_picture_of_the_rooms_is_what_the_imports_give() -> None:
     assert make_rooms.PICTURE.read_text(encoding="utf-8") == make_rooms.drawing(), "run `python docs/make_rooms.py`"
-
-
-def test_parts_of_other_files_are_there() -> None:
-    parts = [(page, file, options) for page in PAGES for file, options in sources.includes(page)]
-    assert len(parts) == sum(text_of(page).count("{include}") for page in PAGES)
-    for page, file, options in parts:
-        text = file.read_text(encoding="utf-8")
-        start, end = options.get("start-after", ""), options.get("end-before", "")
-        assert text.count(f"\n{start}\n" if start.startswith("#") else start) >= 1 or text.startswith(start), (page, start)
-        assert end in (text.partition(start)[2] if start else text), (page, end)
-        assert set(options) <= {"start-after", "end-before"}
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from itertools import combinations
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,7 +11,6 @@ from noms_env import show
 from noms_env.core.cards import CARD_WORDS, DECKTET, FRENCH
 from noms_env.show import cards, picture, theme
 from noms_env.show.elements import WIDTHS, escaped, text, text_width
-from noms_env.show.marks import MARK_NAMES
 from noms_env.show.notes import Notes
 from noms_env.show.pixels import FONTS, png
 from noms_env.show.view import View, look
@@ -147,35 +145,7 @@ def colour(code: str) -> np.ndarray:
     return linear
 
 
-SEEN_BY = {
-    "all cones": np.eye(3),
-    "no red cones": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
-    ),
-    "no green cones": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
-    ),
-    "no blue cones": np.array(
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
-    ),
-}
-"""Machado, Oliveira and Fernandes (2009), severity 1, for linear colours."""
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-
-
-def lab(linear: np.ndarray) -> np.ndarray:
-    """CIE L*a*b* of a linear colour, under daylight."""
-    x, y, z = np.cbrt(np.clip(TO_XYZ @ linear / (0.9505, 1, 1.089), 1e-6, None))
-    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
-
-
-@pytest.mark.parametrize("eyes", SEEN_BY)
-def test_the_colour_blind_tell_the_suits_apart(eyes: str) -> None:
-    seen = {name: lab(np.clip(SEEN_BY[eyes] @ colour(code), 0, 1)) for name, code in theme.SUIT_COLOURS.items()}
-    for names in MARK_NAMES:
-        for one, other in combinations(names, 2):
-            if theme.SUIT_COLOURS[one] != theme.SUIT_COLOURS[other]:
-                assert np.linalg.norm(seen[one] - seen[other]) >= 12, f"{one} and {other} look alike with {eyes}"
 
 
 def contrast(one: str, other: str) -> float:

@@ -35,10 +35,3 @@ def test_sentences_and_paragraphs_of_help_are_short(command: str) -> None:
 @pytest.mark.parametrize("page", HOW_TO, ids=name_of)
 def test_a_page_to_work_with_is_short(page: Path) -> None:
     assert readability.count(readability.without_code(page.read_text(encoding="utf-8"))) <= MOST_WORDS_OF_PAGE
-
-
-def test_a_long_sentence_and_a_long_paragraph_are_found() -> None:
-    long = "word " * 31
-    text = f"# Title\n\n{long}.\n\n- {'Short here. ' * 46}\n\n```sh\n{long}\n```\n\n| {long} |\n| --- |\n"
-    found = [(line, words) for line, words, _ in readability.problems(readability.paragraphs(text))]
-    assert found == [(3, 31), (5, 92)]

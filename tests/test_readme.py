@@ -3,7 +3,6 @@
 import io
 import re
 import shlex
-import struct
 import sys
 import tomllib
 from pathlib import Path
@@ -77,17 +76,6 @@ def test_a_command_prints_what_it_says(
     assert cli.main([*words[1:], *more]) == 0
     printed = "\n" + capsys.readouterr().out
     assert prints("\n" + said.rstrip("\n") + "\n").fullmatch(printed.rstrip("\n") + "\n"), printed
-
-
-def test_the_commands_that_it_shows_are_those_that_people_begin_with() -> None:
-    assert {words[1] for words, _ in SHOWN} == {"train", "evaluate", "benchmark", "play"}
-    assert len(TEXT.encode()) <= 8000
-
-
-def test_its_picture_stands_beside_the_text_of_the_deal() -> None:
-    ((width, source),) = re.findall(r'<img align="right" width="(\d+)" src="([^"]+)"', section("A deal"))
-    wide, high = struct.unpack(">II", (ROOT / source).read_bytes()[16:24])
-    assert int(width) * high / wide <= 480
 
 
 def test_links_lead_to_files_also_on_a_package_index() -> None:

@@ -56,19 +56,15 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, sentence: str) -> 
         ({"format": "noms-record/2"}, "format must be 'noms-record/1', not \"noms-record/2\""),
         ({"variant": "bridge"}, 'variant must be a variant, not "bridge"'),
         ({"seats": 8}, "seats must be a number from 2 to 7, not 8"),
-        ({"options": []}, "options must be"),
         ({"match": -1}, "match must be a whole number from 0 to 9007199254740992, not -1"),
         ({"dealer": 4}, "dealer must be a seat, not 4"),
         ({"deck": "all"}, "deck must be a list of cards"),
         ({"turn_up": 7}, "turn_up must be a word or null"),
-        ({"before": [0, 0, 0]}, "before must be a list of numbers, one for each seat"),
         ({"steps": {}}, "steps must be a list of objects"),
         ({"steps__1": 3}, "step 1 is not an object but 3"),
         ({"steps__1": {"seat": 0, "phase": "call"}}, "step 1: action is missing"),
         ({"steps__2__seat": 4}, "step 2: seat must be a seat, not 4"),
-        ({"steps__2__action": 7}, "step 2: action must be a word, not 7"),
         ({"steps__0__legal": "pass"}, "step 0: legal must be a list of words"),
-        ({"partner": "2"}, "partner must be a seat or null"),
         ({"over": 1}, "over must be true or false, not 1"),
         ({"winners": [4]}, "winners must be a list of seats"),
     ],
@@ -89,8 +85,8 @@ def test_a_deck_of_any_length_is_refused_in_a_moment() -> None:
     assert time.process_time() - started < 5
 
 
-@pytest.mark.parametrize("number", ["9" * 4300, "-" + "9" * 4300, "9" * 5000, "1e999", str(10**307)], ids=len)
-@pytest.mark.parametrize("key", ["match", "deal", "seats", "tricks", "points", "options", "multiplier"])
+@pytest.mark.parametrize("number", ["-" + "9" * 4300, "1e999", str(10**307)], ids=len)
+@pytest.mark.parametrize("key", ["match", "seats", "tricks", "options", "multiplier"])
 def test_a_number_of_any_length_is_damage(key: str, number: str, tmp_path: Path) -> None:
     record = next(record_matches("noms"))
     wrong = {"tricks": [0, 0, 0, "N"], "points": [0, 0, 0, "N"], "options": {**record["options"], "target": "N"}}

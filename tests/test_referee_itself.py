@@ -28,15 +28,10 @@ def play_out(deal: ref.Deal, rng: random.Random) -> ref.Deal:
     [
         ("whist", 4, {}),
         ("noms", 3, {}),
-        ("noms", 4, {"min_bid": 6}),
         ("noms", 4, {"mis_value": 12}),
         ("noms", 4, {"ranks": 12, "deal_mode": "packets"}),
-        ("noms", 4, {"tie": "share"}),
-        ("small_ships", 2, {"ranks": 12}),
         ("small_ships", 4, {"target": None, "max_hands": None}),
-        ("small_ships", 4, {"indication": 1}),
         ("small_ships", 4, {"max_hands": True}),
-        ("sniped_whist", 2, {}),
         ("sniped_whist", 4, {"hand_size": 14}),
         ("big_ships", 4, {"suits": 3, "trump_rotation": ["S"]}),
         ("nonesuch", 4, {"ranks": 12}),
@@ -84,7 +79,7 @@ def through_json(records: list[ref.Record]) -> list[ref.Record]:
     return loaded
 
 
-@pytest.mark.parametrize("matches", some([15, 100], 2))
+@pytest.mark.parametrize("matches", some([8, 100], 2))
 @pytest.mark.parametrize("variant", ref.VARIANTS)
 def test_random_matches_pass(variant: str, matches: int) -> None:
     rng = random.Random(variant)
@@ -100,7 +95,7 @@ def test_random_matches_pass(variant: str, matches: int) -> None:
 @pytest.mark.parametrize("variant", ref.VARIANTS)
 def test_random_options_reach_everything(variant: str) -> None:
     rng = random.Random(variant)
-    drawn = [ref.random_options(variant, rng) for _ in range(4000)]
+    drawn = [ref.random_options(variant, rng) for _ in range(2000)]
     lowest = 3 if variant == "nonesuch" else 2
     assert {seats for seats, _ in drawn} == set(range(lowest, ref.SEATS[variant][1] + 1))
     for name, option in ref.OPTIONS[variant].items():

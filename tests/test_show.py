@@ -19,7 +19,7 @@ from tests.observation.test_leaks import mix_hidden
 from tests.variants.table_help import play
 
 every_table = pytest.mark.parametrize(("variant", "seats", "options"), KINDS.values(), ids=KINDS)
-some_tables = pytest.mark.parametrize(("variant", "seats", "options"), some(KINDS.values(), 3), ids=KINDS)
+some_tables = pytest.mark.parametrize(("variant", "seats", "options"), some(KINDS.values(), 6), ids=KINDS)
 
 
 def moments(variant: str, seats: int, options: dict[str, Any], count: int, length: int = 160) -> list[Table]:
