@@ -23,10 +23,11 @@ from noms_env._files import write_atomically
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.results import deal_rewards
 from noms_training.benchmark.figures import Curve, curves_of, draw_curves, mean_curve
-from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD, GAMES, ONE, PROTOCOL, ZERO, references
+from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD, GAMES, PROTOCOLS, V1
 from noms_training.benchmark.report import Scored, read_scored
 from noms_training.text import markdown_table, short_number
 
+ZERO, ONE = PROTOCOLS[V1].zero, PROTOCOLS[V1].one
 PAGE, PICTURE, REWARDS = "docs/normal.md", "docs/normal.png", "docs/normal.csv"
 COMMAND = "python -m benchmarks.normal"
 LEARNERS = {
@@ -132,13 +133,13 @@ def read_at(runs: Sequence[Curve]) -> list[str]:
 
 def at_end(scored: Scored, game: str, field: str) -> str:
     """The points in a field when the learning was over, on the deals of the set test: mean of the seeds, lowest and highest."""
-    points = [cells[field]["points"] for cells in scored.scores["cells"][game].values()]
+    points = [cells[field]["points"] for cells in scored.scores["cells"]["core"][game].values()]
     return f"{np.mean(points):+.2f} ({min(points):+.2f} to {max(points):+.2f})"
 
 
 def game_table(game: str, entries: Sequence[Scored]) -> str:
     """The figures of a game: the references, and each learner."""
-    among = references()[game]
+    among = PROTOCOLS[V1].parts["core"].references[game]
     rows = [
         (f"`{name}`", *[""] * len(AT), *(f"{getattr(among[field], which):+.2f}" for field in (ONE, ZERO)), "")
         for name, which in ((ZERO, "zero"), (CURVE_FIELD, "one"))
@@ -161,7 +162,7 @@ def way_table(entries: Sequence[Scored]) -> str:
         for decisions in AT:
             scores = [np.interp(decisions, at, scores_at.mean(axis=0)) for at, scores_at in read if decisions <= at[-1]]
             cells.append(f"{min(scores):.0%} to {max(scores):.0%}" if len(scores) == len(GAMES) else "")
-        ends = [entry.scores["core"]["games"][game]["fields"][ONE] for game in GAMES]
+        ends = [entry.games()[game]["fields"][ONE] for game in GAMES]
         rows.append((LEARNERS[entry.name], *cells, f"{min(ends):.0%} to {max(ends):.0%}"))
     return markdown_table(rows, "", *map(short_number, AT), "end")
 
@@ -173,7 +174,7 @@ def page(root: Path) -> str:
     text = TEXT.format(
         deals=f"{int(deals):,}",
         curve_deals=CURVE_DEALS,
-        **{"zero": ZERO, "field": CURVE_FIELD, "protocol": PROTOCOL},
+        **{"zero": ZERO, "field": CURVE_FIELD, "protocol": V1},
         rewards=markdown_table(
             [reward_row(game, rows) for game, rows in rewards.items()],
             *(

@@ -32,7 +32,7 @@ from noms_training.benchmark.entry import (
     write_entry,
 )
 from noms_training.benchmark.figures import LOWEST, curves_of, draw_curves
-from noms_training.benchmark.protocol import CURVE_FIELD, PROTOCOL, ZERO
+from noms_training.benchmark.protocol import CURVE_FIELD, V1
 from noms_training.benchmark.report import (
     SPEED,
     Scored,
@@ -114,11 +114,11 @@ def page(entries: Sequence[Scored]) -> str:
 
 def _parts(entries: Sequence[Scored]) -> Iterator[str]:
     if not entries:
-        yield f"No results of `{PROTOCOL}` are published so far. [The protocol](benchmark.md) says how they are made."
+        yield f"No results of `{V1}` are published so far. [The protocol](benchmark.md) says how they are made."
         return
     yield (
-        f"The published entries of [the protocol](benchmark.md) `{PROTOCOL}`: "
-        f"`{ZERO}` has score 0, `{CURVE_FIELD}` has score 1.\n"
+        f"The published entries of [the protocol](benchmark.md) `{V1}`: "
+        f"`random` has score 0, `{CURVE_FIELD}` has score 1.\n"
         "`benchmarks/entries` has their files. Scores of different tracks or budgets do not compare."
     )
     head, rows = score_table(entries)

@@ -3,18 +3,18 @@
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from noms_training.benchmark import protocol, scores, task
 from noms_training.benchmark.checking import complaints
 from noms_training.benchmark.entry import read_entry
-from noms_training.benchmark.protocol import CROSS_DEALS, FIELDS, GAMES, TRACKS
+from noms_training.benchmark.protocol import DIVISIONS, GAMES, PROTOCOLS, V1
 from noms_training.benchmark.running import BASELINES, baselines
 from noms_training.benchmark.task import load_algorithm, track_of
 from tests.commands import Run
 from tests.test_docs import python_blocks
+from tests.training.entries import make_small
 
 DOCS = Path(__file__).parent.parent / "docs"
 PROTOCOL, ENTRY = ((DOCS / name).read_text(encoding="utf-8") for name in ("benchmark.md", "how_to/own_entry.md"))
@@ -29,11 +29,13 @@ def rows(section: str) -> list[tuple[str, ...]]:
 
 def test_the_page_says_what_the_protocol_says() -> None:
     assert set(rows("What is fixed")) >= {(name, str(seats)) for name, seats in GAMES.items()}
-    assert set(rows("What is fixed")) >= {(field.name, f"{field.deals:,}", field.part) for field in FIELDS}
-    assert ("each other seed of the algorithm", str(CROSS_DEALS), "cross") in rows("What is fixed")
-    assert rows("Tracks")[2:] == list(TRACKS.items())
+    fields = {"seed": "each other seed of the algorithm"}
+    for part in PROTOCOLS[V1].parts.values():
+        said = {(fields.get(field.name, field.name), f"{field.deals:,}", part.name) for field in part.fields}
+        assert set(rows("What is fixed")) >= said
+    assert rows("Divisions")[2:] == [(name, DIVISIONS[name]) for name in PROTOCOLS[V1].divisions]
     assert f"each of {protocol.REPLICATES:,} replicates" in PROTOCOL
-    assert f"`{protocol.PROTOCOL}`" in PROTOCOL
+    assert f"`{V1}`" in PROTOCOL
 
 
 def test_the_page_names_every_baseline_with_its_track() -> None:
@@ -47,10 +49,7 @@ def test_the_page_names_every_baseline_with_its_track() -> None:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The protocol at tiny size: one game, few deals, a short curve."""
-    fields = tuple(protocol.Field(field.name, 4, field.part) for field in FIELDS if field.part == "core")
-    changes: dict[str, Any] = {"FIELDS": fields, "CROSS_DEALS": 4}
-    for name, value in changes.items():
-        monkeypatch.setattr(protocol, name, value)
+    make_small(monkeypatch, 4)
     monkeypatch.setattr(task, "CURVE_DEALS", 4)
     monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))
     monkeypatch.setattr(scores.summary, "__defaults__", (50,))
@@ -75,8 +74,7 @@ def test_the_algorithm_of_a_reader_becomes_an_entry_by_the_commands_of_the_page(
     entry = read_entry(Path("entries/mine"))
     assert (entry.name, entry.seeds, entry.games) == ("my_algorithm", (1, 2, 3), ("nonesuch",))
     assert len(complaints(Path("entries/mine"))) == 1
-    monkeypatch.setattr(protocol, "GAMES", {"nonesuch": 4})
-    monkeypatch.setattr("noms_training.benchmark.checking.GAMES", {"nonesuch": 4})
+    make_small(monkeypatch, 4, {"nonesuch"})
     status, out, _ = run("benchmark", "check", "entries/mine", "--all", "--threads", 1, "--allow-programs")
     assert (status, "accepted, 18 cells played again" in out) == (0, True), out
     assert Path("report/report.html").stat().st_size > 50_000

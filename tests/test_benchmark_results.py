@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import publish
-from noms_training.benchmark import checking, protocol, report, scores, task
+from noms_training.benchmark import report, scores, task
 from noms_training.benchmark.checking import complaints, unchecked
-from noms_training.benchmark.protocol import Field
 from tests.commands import Run
+from tests.training.entries import make_small
 
 ROOT = Path(__file__).parent.parent
-GAMES = {"down_up": 4, "nonesuch": 4}
+GAMES = ("nonesuch", "down_up")
 ALGORITHM = '''"""Takes the first: learns nothing | at all."""
 
 
@@ -79,13 +79,9 @@ def checkout(tmp_path: Path) -> Path:
 @pytest.fixture
 def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """An algorithm and a player that does not learn, in a protocol with two games and few deals."""
-    fields = tuple(Field(field.name, 4, field.part) for field in protocol.FIELDS if field.part == "core")
-    monkeypatch.setattr(protocol, "FIELDS", fields)
-    monkeypatch.setattr(protocol, "CROSS_DEALS", 4)
+    make_small(monkeypatch, 4, GAMES)
     monkeypatch.setattr(scores.summary, "__defaults__", (50,))
     monkeypatch.setattr(task, "CURVE_DEALS", 2)
-    for module in (protocol, checking, report):
-        monkeypatch.setattr(module, "GAMES", GAMES)
     (tmp_path / "first.py").write_text(ALGORITHM)
     folders = [tmp_path / "learnt", tmp_path / "fixed"]
     for words in (
@@ -107,7 +103,9 @@ def test_entries_are_published_without_policies_and_deals(run: Run, checkout: Pa
     publish.main(publish.Args(tuple(entries), checkout))
     folder = checkout / publish.ENTRIES / "first"
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    runs = [f"trained/{game}/{seed}/{name}" for game in GAMES for seed in (1, 2, 3) for name in ("curve.csv", "run.json")]
+    runs = [
+        f"trained/{game}/{seed}/{name}" for game in sorted(GAMES) for seed in (1, 2, 3) for name in ("curve.csv", "run.json")
+    ]
     assert files == ["algorithm.py", "entry.json", "scores.json", "times.json", *runs]
     page = (checkout / publish.PAGE).read_text()
     assert page == publish.page(publish.published(checkout))

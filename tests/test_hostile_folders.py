@@ -140,7 +140,7 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
     "entry": [
         ("benchmark", "check", "entry", "--cells", 0),
         ("benchmark", "report", "entry", "--out", "report"),
-        ("benchmark", "score", "entry", "--parts", "core", "--deals", 2, "--threads", 1),
+        ("benchmark", "score", "entry", "--tracks", "core", "--deals", 2, "--threads", 1),
     ],
 }
 """The commands that open each kind."""

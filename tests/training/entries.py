@@ -1,8 +1,13 @@
-"""Entries of the benchmark, scored by the command."""
+"""Entries of the benchmark, scored by the command, and protocols with less of everything."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from noms_training.benchmark.protocol import PROTOCOLS, V1
 from noms_training.benchmark.scores import read_scores
 from tests.commands import Run
 
@@ -15,3 +20,26 @@ def scored_entry(folder: Path, run: Run, *words: object) -> dict[str, Any]:
     assert status == 0, err
     assert "these games" in out or "all games" in out
     return read_scores(folder)
+
+
+def make_small(
+    monkeypatch: pytest.MonkeyPatch,
+    deals: int,
+    games: Collection[str] | None = None,
+    tracks: Collection[str] = ("core",),
+    name: str = V1,
+) -> None:
+    """Put a protocol with few deals and some of the tracks and games in the place of one, in which all else is as it is."""
+    whole = PROTOCOLS[name]
+    kept = tuple(game for game in whole.games if games is None or game in games)
+    parts = {
+        part.name: replace(
+            part,
+            fields=tuple(replace(field, deals=deals) for field in part.fields),
+            games=tuple(game for game in part.games if game in kept),
+        )
+        for part in whole.parts.values()
+        if part.track in tracks
+    }
+    usual = tuple(track for track in whole.usual if track in tracks)
+    monkeypatch.setitem(PROTOCOLS, name, replace(whole, parts=parts, games=kept, usual=usual))

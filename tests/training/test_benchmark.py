@@ -1,6 +1,7 @@
 """The benchmark: the protocol, scores by hand, and scoring that goes on."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -10,18 +11,19 @@ import pytest
 
 from noms_env.variants import VARIANTS
 from noms_training.agents.registry import file_sha256
-from noms_training.benchmark import checking, protocol, scores
-from noms_training.benchmark.cells import Cell, cells_of_entry, play_block, play_by_name, play_cells
+from noms_training.benchmark import protocol
+from noms_training.benchmark.cells import Cell, cells_of_entry, play_by_name, play_cells
 from noms_training.benchmark.entry import Entry, EntryError, write_entry
 from noms_training.benchmark.protocol import (
+    CURVE_FIELD,
     GAMES,
-    POLICIES,
+    PROTOCOLS,
+    V1,
     Budget,
     Field,
+    Place,
     References,
     budget_of,
-    cells_of,
-    references,
 )
 from noms_training.benchmark.scores import cross_play, interquartile_mean, read_scores, replicates_of, scored, summary
 from noms_training.benchmark.timing import add_times, read_times
@@ -33,35 +35,36 @@ from tests.training.entries import DEALS, SMALL, scored_entry
 
 def test_the_protocol_has_all_games_and_the_published_policies_as_they_are() -> None:
     assert tuple(GAMES) == tuple(VARIANTS)
-    for name, (policy, sha256) in POLICIES.items():
+    for name, (policy, sha256) in PROTOCOLS[V1].policies.items():
         assert file_sha256(policy) == sha256, name
 
 
 def test_thumb_is_in_the_protocol_what_it_was_when_that_was_frozen(tmp_path: Path) -> None:
-    assert [protocol.field_player(field, "noms") for field in protocol.FIELDS if field.name == "thumb"] == ["thumb:1"]
-    assert protocol.CURVE_FIELD == "thumb:1"
+    part = PROTOCOLS[V1].parts["core"]
+    assert PROTOCOLS[V1].players_of(Place(part, "noms", 0, Field("thumb", 1))) == ("thumb:1",)
+    assert CURVE_FIELD == "thumb:1"
     for name, meant in (("thumb", "thumb:1"), ("thumb:2", "thumb:2"), ("pimc:20", "pimc:20")):
         assert Entry("it", "fixed", name).player_name(tmp_path, "noms", 0) == meant
 
 
-def test_the_references_are_what_the_two_have_played() -> None:
+def test_the_references_of_protocol_1_are_what_the_two_have_played() -> None:
     for place, name in enumerate(("zero", "one")):
         cells = read_scores(Path("benchmarks/entries") / ("random", "thumb")[place])["cells"]
-        for game, fields in references().items():
-            played = {field: cell["points"] for field, cell in cells[game]["0"].items()}
-            assert {field: getattr(pair, name) for field, pair in fields.items()} == pytest.approx(played, abs=1e-9)
+        for part in ("core", "search"):
+            for game, fields in PROTOCOLS[V1].parts[part].references.items():
+                played = {field: cell["points"] for field, cell in cells[part][game]["0"].items()}
+                assert {field: getattr(pair, name) for field, pair in fields.items()} == pytest.approx(played, abs=1e-9)
 
 
 def test_every_game_and_field_has_references_that_tell_the_two_apart() -> None:
-    core, search = ({field.name for field in protocol.fields_of(part)} for part in ("core", "search"))
-    measured = set(references()["noms"]) - core
-    assert measured in (set(), search), "the fields that search have all their references, or none so far"
-    for name in GAMES:
-        assert set(references()[name]) == core | measured
-        for field, pair in references()[name].items():
-            assert pair.one - pair.zero > 0.4, (name, field)
-            assert pair.score(pair.zero) == 0
-            assert pair.score(pair.one) == 1
+    for part in (PROTOCOLS[V1].parts[name] for name in ("core", "search")):
+        assert tuple(part.references) == part.games
+        for name, fields in part.references.items():
+            assert set(fields) == {field.name for field in part.fields}
+            for field, pair in fields.items():
+                assert pair.one - pair.zero > 0.4, (name, field)
+                assert pair.score(pair.zero) == 0
+                assert pair.score(pair.one) == 1
 
 
 @pytest.mark.parametrize(
@@ -87,9 +90,9 @@ def test_a_budget_ends_with_whichever_comes_first() -> None:
 
 
 def test_cells_are_each_seed_in_each_field_and_among_each_other_seed() -> None:
-    cells = list(cells_of(("noms",), (1, 2, 3), ("core", "cross")))
-    assert len(cells) == 3 * 4 + 3 * 2
-    assert {(seed, field.seed) for _, seed, field in cells if field.part == "cross"} == {
+    places = list(PROTOCOLS[V1].places(("noms",), (1, 2, 3), ("core", "cross")))
+    assert len(places) == 3 * 4 + 3 * 2
+    assert {(place.seed, place.field.seed) for place in places if place.part.name == "cross"} == {
         (a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b
     }
 
@@ -97,21 +100,27 @@ def test_cells_are_each_seed_in_each_field_and_among_each_other_seed() -> None:
 # ---------------------------------------------------------------------------------------------------------- scores
 
 
+def anchor(monkeypatch: pytest.MonkeyPatch, anchors: dict[str, dict[str, References]]) -> None:
+    """Give the part `core` other references."""
+    monkeypatch.setattr(protocol, "_references", lambda: {(V1, "core"): anchors})
+
+
 def test_the_interquartile_mean_leaves_out_a_quarter_at_each_end() -> None:
     assert interquartile_mean(np.array([[-100.0, 1.0], [2.0, 100.0]])) == pytest.approx(1.5)
     assert interquartile_mean(np.array([[[0.0, 4.0], [2.0, 2.0]], [[1.0, 1.0], [1.0, 1.0]]])).tolist() == [2.0, 1.0]
 
 
-def test_a_summary_by_hand() -> None:
+def test_a_summary_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"noms": {"random": np.array([[1.0, 3.0], [3.0, 5.0]]), "thumb": np.array([[-1.0, -1.0], [0.0, 0.0]])}}
-    anchors = {"noms": {"random": References(0, 4), "thumb": References(-2, 0)}}
-    found = summary(values, anchors, count=100)
+    anchor(monkeypatch, {"noms": {"random": References(0, 4), "thumb": References(-2, 0)}})
+    part = PROTOCOLS[V1].parts["core"]
+    found = summary(part, values, count=100)
     assert found["games"]["noms"]["fields"] == {"random": 0.75, "thumb": 0.75}
     assert found["games"]["noms"]["seeds"] == [0.5, 1.0]
     assert found["games"]["noms"]["score"]["value"] == 0.75
     assert found["all"]["mean"]["value"] == 0.75
     values["noms"]["thumb"] -= 1
-    found = summary(values, anchors, count=100)
+    found = summary(part, values, count=100)
     assert found["games"]["noms"]["robustness"]["value"] == 0.25
 
 
@@ -152,7 +161,7 @@ def test_the_references_score_nought_and_one_to_the_last_digit(
 ) -> None:
     points: dict[str, Any] = {}
     for name in ("random", "thumb"):
-        points[name] = scored_entry(tmp_path / name, run, "--player", name, "--games", *SMALL)["cells"]
+        points[name] = scored_entry(tmp_path / name, run, "--player", name, "--games", *SMALL)["cells"]["core"]
     anchors = {
         game: {
             field: References(points["random"][game]["0"][field]["points"], points["thumb"][game]["0"][field]["points"])
@@ -160,10 +169,9 @@ def test_the_references_score_nought_and_one_to_the_last_digit(
         }
         for game in SMALL
     }
-    for module in (scores, checking):
-        monkeypatch.setattr(module, "references", lambda: anchors)
+    anchor(monkeypatch, anchors)
     for name, score in (("random", 0.0), ("thumb", 1.0)):
-        found = scored_entry(tmp_path / name, run)["core"]
+        found = scored_entry(tmp_path / name, run)["scores"]["core"]
         assert [game["score"]["value"] for game in found["games"].values()] == [score] * 2
         assert found["all"]["robustness"]["value"] == score
 
@@ -190,10 +198,10 @@ def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(
 
 @pytest.mark.usefixtures("few_deals")
 def test_deals_of_another_policy_are_not_gone_on_with(tmp_path: Path) -> None:
-    field = Field("thumb", DEALS, "core")
-    Cell("noms", 0, field, "one", None, {0: [1] * DEALS}).save(tmp_path)
+    place = Place(PROTOCOLS[V1].parts["core"], "noms", 0, Field("thumb", DEALS))
+    Cell(*place, "one", None, {0: [1] * DEALS}).save(tmp_path)
     for sha256, is_there in (("one", True), ("other", False)):
-        cell = Cell("noms", 0, field, sha256, None)
+        cell = Cell(*place, sha256, None)
         cell.load(tmp_path)
         assert cell.is_complete == is_there
 
@@ -205,7 +213,7 @@ def test_a_block_that_is_played_again_with_more_deals_loses_no_table_twice(tmp_p
     for deals in (4, 6):
         playing = cells_of_entry(entry, tmp_path, ["core"], kept=tmp_path, most=deals)
         play_cells(playing, tmp_path)
-        found = scored(entry, [one.cell for one in playing])["cells"]["down_up"]["0"]["thumb"]
+        found = scored(entry, [one.cell for one in playing])["cells"]["core"]["down_up"]["0"]["thumb"]
         assert (found["deals"], found["lost"]) == (deals, 4 * deals)
 
 
@@ -217,8 +225,9 @@ def test_a_function_in_a_file_is_scored_and_its_failures_lose_tables(run: Run, t
     for function, lost in (("lowest", 0), ("bad", 4 * DEALS)):
         folder = tmp_path / function
         found = scored_entry(folder, run, "--player", f"{file}:{function}", "--games", "down_up")
-        assert found["cells"]["down_up"]["0"]["thumb"].get("lost", 0) == lost
-        assert found["cells"]["down_up"]["0"]["thumb"]["player_sha256"] is not None
+        cell = found["cells"]["core"]["down_up"]["0"]["thumb"]
+        assert cell.get("lost", 0) == lost
+        assert cell["player_sha256"] is not None
         _, out, _ = run("benchmark", "score", folder, "--allow-programs", "--threads", 1)
         assert (" tables: it " in out) == (lost > 0)
         assert_refused(run("benchmark", "score", folder), "it is run with --allow-programs only")
@@ -227,15 +236,16 @@ def test_a_function_in_a_file_is_scored_and_its_failures_lose_tables(run: Run, t
 
 
 def test_a_part_without_references_has_points_and_no_scores(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fields = (Field("thumb", 2, "core"), Field("pimc:1", 2, "search"))
-    monkeypatch.setattr(protocol, "FIELDS", fields)
+    fields = {"core": Field("thumb", 2), "search": Field("pimc:1", 2)}
+    parts = {name: replace(PROTOCOLS[V1].parts[name], fields=(field,)) for name, field in fields.items()}
+    monkeypatch.setitem(PROTOCOLS, V1, replace(PROTOCOLS[V1], parts=parts))
     words = ("--player", "greedy", "--games", "down_up", "--threads", 1)
-    status, out, _ = run("benchmark", "score", tmp_path, *words, "--parts", "core", "search")
+    status, out, _ = run("benchmark", "score", tmp_path, *words, "--tracks", "core", "search")
     assert (status, "the part search has no references so far" in out) == (0, True)
     found = read_scores(tmp_path)
-    assert found["search"] is None
-    assert found["cells"]["down_up"]["0"]["pimc:1"]["deals"] == 2
-    assert found["core"]["games"]["down_up"]["fields"].keys() == {"thumb"}
+    assert found["scores"]["search"] is None
+    assert found["cells"]["search"]["down_up"]["0"]["pimc:1"]["deals"] == 2
+    assert found["scores"]["core"]["games"]["down_up"]["fields"].keys() == {"thumb"}
 
 
 @pytest.mark.usefixtures("few_deals")
@@ -265,10 +275,10 @@ def test_a_block_by_the_names_of_its_players_is_the_block(tmp_path: Path) -> Non
     entry = Entry("lowest", "fixed", f"{file}:lowest", ("down_up",))
     for one in cells_of_entry(entry, tmp_path, ["core"], most=6):
         shas = one.cell.player_sha256, one.cell.field_sha256
-        by_name = play_by_name(one.cell.game, one.names, shas, 2, 4)
-        assert by_name[:2] == play_block(one.pairing, 2, 4, Event())[:2]
+        where = (V1, "core", one.cell.game, 0, one.names)
+        assert play_by_name(*where, shas, 2, 4)[:2] == one.play(2, 4, Event())[:2]
         with pytest.raises(EntryError, match="another player on a machine of the cluster than here"):
-            play_by_name(one.cell.game, one.names, ("other", shas[1]), 2, 4)
+            play_by_name(*where, ("other", shas[1]), 2, 4)
 
 
 def test_without_ray_the_cluster_is_refused_with_a_sentence(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,23 +9,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noms_training.benchmark import checking, protocol
+from noms_training.benchmark import checking
 from noms_training.benchmark.cells import cells_of_entry
 from noms_training.benchmark.checking import complaints, replayed, sampled_cells
 from noms_training.benchmark.entry import read_entry
-from noms_training.benchmark.protocol import POLICIES, references
+from noms_training.benchmark.protocol import PROTOCOLS, V1
 from noms_training.benchmark.scores import read_scores, scored, summary, write_scores
 from noms_training.evaluation.deal_sets import FROZEN
 from tests.commands import Run, assert_refused
-from tests.training.entries import DEALS, SMALL, scored_entry
+from tests.training.entries import DEALS, SMALL, make_small, scored_entry
 
 
 @pytest.fixture
 def complete(few_deals: None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A complete entry of a player that does not learn, on two games."""
     del few_deals
-    for module in (protocol, checking):
-        monkeypatch.setattr(module, "GAMES", dict.fromkeys(SMALL, 4))
+    make_small(monkeypatch, DEALS, SMALL)
     folder = tmp_path / "entry"
     scored_entry(folder, run, "--player", "{game}@0", "--games", *SMALL)
     return folder
@@ -56,14 +55,16 @@ def test_a_published_player_that_does_not_learn_is_played_again_to_the_last_digi
         shutil.copyfile(whole / name, folder / name)
     status, out, _ = run("benchmark", "check", folder, "--cells", 5, "--threads", 1)
     assert (status, "5 cells played again" in out) == (0, True), out
-    cell = read_scores(folder)["cells"]["nonesuch"]["0"]["greedy"]
+    cell = read_scores(folder)["cells"]["core"]["nonesuch"]["0"]["greedy"]
     changed(folder, "scores.json", cell["sha256"], "0" * 64)
     status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1)
     assert (status, "nonesuch, seed 0, field greedy: " in out, out.count("when played again")) == (1, True, 1), out
 
 
 def test_a_score_among_another_policy_than_that_of_the_protocol_is_refused(run: Run, complete: Path) -> None:
-    changed(complete, "scores.json", f'"field_sha256": "{POLICIES["nonesuch"][1]}"', f'"field_sha256": "{"0" * 64}"')
+    changed(
+        complete, "scores.json", f'"field_sha256": "{PROTOCOLS[V1].policies["nonesuch"][1]}"', f'"field_sha256": "{"0" * 64}"'
+    )
     status, out, _ = run("benchmark", "check", complete, "--cells", 0)
     assert (status, "nonesuch, seed 0, are among another policy" in out) == (1, True), out
 
@@ -84,7 +85,6 @@ def changed(folder: Path, name: str, old: str, new: str) -> None:
         (r'"low": [^,]*', '"low": 0.0', "is not what the deals in"),
         (FROZEN["test"]["nonesuch"], "0" * 64, "other deals than those of the set test"),
         (f'"deals": {DEALS}', f'"deals": {DEALS - 1}', f"is not scored on {DEALS} deals"),
-        (r'"core"\s+\]', '"search"]', "the part core is not scored"),
     ],
 )
 def test_scores_that_are_wrong_are_refused(run: Run, complete: Path, old: str, new: str, sentence: str) -> None:
@@ -98,7 +98,7 @@ def test_a_figure_over_all_games_follows_from_the_points_where_the_deals_are_not
     shutil.rmtree(complete / "cells")
     assert complaints(complete) == []
     scores = json.loads((complete / "scores.json").read_text())
-    scores["core"]["all"][name]["value"] += 0.5
+    scores["scores"]["core"]["all"][name]["value"] += 0.5
     (complete / "scores.json").write_text(json.dumps(scores))
     assert complaints(complete) == ["the figures over all games (core) do not follow from their points"]
 
@@ -120,7 +120,7 @@ def test_scores_that_cannot_be_played_again_are_refused(complete: Path) -> None:
 def test_elsewhere_the_mean_must_lie_within_the_interval(complete: Path) -> None:
     document = json.loads((complete / "scores.json").read_text())
     document["machine"]["processor"] = "another"
-    cell = document["cells"]["nonesuch"]["0"]["thumb"]
+    cell = document["cells"]["core"]["nonesuch"]["0"]["thumb"]
     cell["sha256"], points = "0" * 64, cell["points"]
     for shift, is_refused in ((0.5, False), (3.0, True)):
         cell["points"] = points + shift * cell["error"]
@@ -135,14 +135,16 @@ def forged(complete: Path, points: float, error: float, sha256: str | None, is_e
     document = json.loads(file.read_text())
     if is_elsewhere:
         document["machine"]["processor"] = "another"
-    for by_seed in document["cells"].values():
+    for by_seed in document["cells"]["core"].values():
         for cell in by_seed["0"].values():
             cell["points"] += points * cell["error"]
             cell["error"] += error
             cell["sha256"] = sha256 or cell["sha256"]
-    values = {game: {name: [[cell["points"]]] for name, cell in of["0"].items()} for game, of in document["cells"].items()}
+    values = {
+        game: {name: [[cell["points"]]] for name, cell in of["0"].items()} for game, of in document["cells"]["core"].items()
+    }
     arrays = {game: {name: np.array(rows) for name, rows in of.items()} for game, of in values.items()}
-    document["core"] = summary(arrays, references(), 1)
+    document["scores"]["core"] = summary(PROTOCOLS[V1].parts["core"], arrays, 1)
     file.write_text(json.dumps(document))
     assert complaints(complete) == [], "it hangs together"
 
@@ -234,15 +236,15 @@ def test_cells_of_a_network_do_not_all_differ_to_one_side(run: Run, complete: Pa
 @pytest.mark.parametrize("has_cells", [True, False])
 def test_forged_intervals_are_refused(run: Run, complete: Path, end: str, has_cells: bool) -> None:
     scores = json.loads((complete / "scores.json").read_text())
-    scores["core"]["all"]["score"][end] += 0.01
+    scores["scores"]["core"]["all"]["score"][end] += 0.01
     (complete / "scores.json").write_text(json.dumps(scores))
     if not has_cells:
         shutil.rmtree(complete / "cells")
     status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
-    assert (status, "core in the scores is not what the deals" in out) == (1, True), out
+    assert (status, "scores in the scores is not what the deals" in out) == (1, True), out
 
 
-@pytest.mark.parametrize("what", ["name", "track", "budget", "seeds"])
+@pytest.mark.parametrize("what", ["name", "division", "budget", "seeds"])
 def test_scores_of_another_entry_are_refused(complete: Path, what: str) -> None:
     shutil.rmtree(complete / "cells")
     scores = json.loads((complete / "scores.json").read_text())
@@ -252,7 +254,7 @@ def test_scores_of_another_entry_are_refused(complete: Path, what: str) -> None:
 
 @pytest.mark.usefixtures("few_deals")
 def test_a_trial_is_told_from_an_entry_that_is_not_scored(run: Run, tmp_path: Path) -> None:
-    words = ("--player", "thumb", "--games", "down_up", "--parts", "core", "--deals", 2, "--threads", 1)
+    words = ("--player", "thumb", "--games", "down_up", "--tracks", "core", "--deals", 2, "--threads", 1)
     assert run("benchmark", "score", tmp_path, *words)[0] == 0
     for command in ("check", "report"):
         assert_refused(

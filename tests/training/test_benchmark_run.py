@@ -78,7 +78,7 @@ def trained(run: Run, algorithm: Path, out: Path, *words: object) -> Path:
 def test_a_run_leaves_a_policy_a_curve_and_what_it_took(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 2)
     entry = read_entry(folder)
-    assert (entry.name, entry.track, entry.budget, entry.seeds) == ("highest", "self-play", "400", (1, 2))
+    assert (entry.name, entry.division, entry.budget, entry.seeds) == ("highest", "self-play", "400", (1, 2))
     assert entry.description == "Highest cards: learns a number."
     for game in ("down_up", "nonesuch"):
         for seed in (1, 2):

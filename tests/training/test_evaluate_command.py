@@ -14,14 +14,10 @@ from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
 from noms_training.benchmark.protocol import (
     CURVE_FIELD,
-    FIELDS,
-    ONE,
-    POLICIES,
-    PROTOCOL,
+    PROTOCOLS,
     PUBLISHED,
-    field_of,
-    field_player,
-    references,
+    V1,
+    Place,
     rules_of_game,
 )
 from noms_training.evaluation import comparison
@@ -102,10 +98,10 @@ def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, t
     assert status == 0
     text = " ".join(out.split())
     for of_game in json.loads(file.read_text())["games"]:
-        zero = references()[of_game["variant"]][ONE].zero
+        zero = PROTOCOLS[V1].parts["core"].references[of_game["variant"]]["thumb"].zero
         score, points = of_game["benchmark"], of_game["points"]["alone"]
         assert score["value"] == pytest.approx((points["mean"] - zero) / -zero)
-        assert (score["protocol"], score["field"], score["protocol_deals"]) == (PROTOCOL, ONE, 2048)
+        assert (score["protocol"], score["field"], score["protocol_deals"]) == (V1, "thumb", 2048)
         interval = f"{score['value']:z.2f} ({score['low']:z.2f} to {score['high']:z.2f})"
         assert f"Score of greedy alone in the field thumb:1 of the benchmark: {interval}, " in text
     for other in (["--seats", 3], ["--seats", 4, "--option", "target=20"], ["--seats", 4, "--line-ups", "mixed"]):
@@ -115,13 +111,13 @@ def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, t
 
 
 def test_a_field_of_the_benchmark_is_known_by_its_player() -> None:
-    rules, (policy, sha256) = rules_of_game("noms"), POLICIES["noms"]
-    known = {field.name: field_of(rules, field_player(field, "noms"), None) for field in FIELDS if field.name != PUBLISHED}
-    assert all(field is not None and field.name == name for name, field in known.items())
-    published = field_of(rules, policy, sha256)
-    assert published is not None
-    assert published.name == PUBLISHED
-    assert field_of(rules, "runs/copy@0", sha256) == published
+    rules, protocol = rules_of_game("noms"), PROTOCOLS[V1]
+    policy, sha256 = protocol.policies["noms"]
+    for part in (protocol.parts[name] for name in ("core", "search")):
+        for field in part.fields:
+            (player,) = protocol.players_of(Place(part, "noms", 0, field))
+            assert protocol.field_of(rules, player, sha256 if field.name == PUBLISHED else None) == (part, field)
+    assert protocol.field_of(rules, "runs/copy@0", sha256) == protocol.field_of(rules, policy, sha256)
     for name, of_file in (
         (policy, "0" * 64),
         ("noms", sha256),
@@ -129,7 +125,7 @@ def test_a_field_of_the_benchmark_is_known_by_its_player() -> None:
         ("flat_mc:20", None),
         (PUBLISHED, None),
     ):
-        assert field_of(rules, name, of_file) is None, name
+        assert protocol.field_of(rules, name, of_file) is None, name
 
 
 def test_a_judge_has_deals_of_its_own(run: Run, tmp_path: Path) -> None:

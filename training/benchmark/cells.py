@@ -1,4 +1,4 @@
-"""The cells of an entry: each is a game, a seed and a field, and has the points of every duplicate deal.
+"""The cells of an entry: each is a part, a game, a seed and a field, and has the points of every duplicate deal.
 
 A cell is a file, and grows by the blocks of deals that are done, so that a scoring that was stopped goes on where it was. The
 points of a deal are those of the player above the mean of the others, over the games with it alone on each seat. They are kept
@@ -13,12 +13,14 @@ import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import numpy as np
+
+from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
@@ -27,13 +29,14 @@ from ..evaluation.duplicate import ALONE, Lost, Pairing, line_ups
 from ..learn.data.workers import in_ray
 from ..text import printable
 from ..thread_pool import Ending
-from .entry import Entry, EntryError, entry_player, fits, player_sha256
-from .protocol import DEAL_SET, PLAYER_SEED, POLICIES, PUBLISHED, Field, Part, cells_of, field_player, rules_of_game
+from .entry import Entry, EntryError, Seat, fits, seat_of
+from .protocol import DEAL_SET, PLAYER_SEED, PROTOCOLS, V1, Field, Part, Place, Protocol
 
-FORMAT = "noms-benchmark-cell/2"
+FORMAT = "noms-benchmark-cell/3"
 CELLS = "cells"
 PATTERN = {
     **{"format": str, "game": str, "seed": int, "field": str, "deals": int, "set": str, "unit": int},
+    **{"protocol?": str, "part?": str, "first?": int},
     **{"player_sha256": (str, None), "field_sha256": (str, None)},
     **{"lost": {str: {"tables": int, "why": [str]}}, "points": {str: [int]}},
 }
@@ -51,13 +54,15 @@ class Cell:
     """What is played of a cell.
 
     Attributes:
-        game, seed, field: which.
+        part, game, seed, field: which.
         player_sha256: of what the player plays by (`entry.player_sha256`), so that deals of another policy are not added.
         field_sha256: likewise of the field.
         blocks: points of the deals of each block in ten-thousandths, by the number of the first.
         lost: the tables that the player lost by failing, by block likewise; none of a block in which it lost none.
+        first: the number of the first deal of each setting.
     """
 
+    part: Part
     game: str
     seed: int
     field: Field
@@ -65,11 +70,23 @@ class Cell:
     field_sha256: str | None
     blocks: dict[int, list[int]] = dataclasses.field(default_factory=dict)
     lost: dict[int, Lost] = dataclasses.field(default_factory=dict)
+    first: int = 0
 
     @property
     def name(self) -> str:
         """As messages say it."""
-        return f"{self.game}, seed {self.seed}, field {self.field.name}"
+        part = "" if self.part.protocol == V1 else f"{self.part.name}, "
+        return f"{part}{self.game}, seed {self.seed}, field {self.field.name}"
+
+    @property
+    def place(self) -> Place:
+        """Of what it is."""
+        return Place(self.part, self.game, self.seed, self.field)
+
+    @property
+    def a_setting(self) -> int:
+        """Deals of each setting."""
+        return self.field.deals // len(self.part.settings(self.game))
 
     @property
     def deals(self) -> int:
@@ -118,15 +135,22 @@ class Cell:
 
     def path(self, folder: Path) -> Path:
         """Its file in the folder of an entry."""
-        return folder / CELLS / self.game / str(self.seed) / f"{self.field.name.replace(':', '-')}.json"
+        part = "" if self.part.protocol == V1 else self.part.name  # no two parts of protocol 1 have a field in common
+        return folder / CELLS / part / self.game / str(self.seed) / f"{self.field.name.replace(':', '-')}.json"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What two cells have in common if the deals of the one are deals of the other."""
+        place = (self.part.protocol, self.part.name, self.game, self.seed, self.field.name)
+        shared = self.a_setting if self.a_setting < self.field.deals else None
+        return (*place, self.first, shared, self.player_sha256, self.field_sha256)
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all; OSError if it cannot be written."""
         document = {
             "format": FORMAT,
-            "game": self.game,
-            "seed": self.seed,
-            **{"field": self.field.name, "deals": self.field.deals, "set": DEAL_SET, "unit": UNIT},
+            **{"protocol": self.part.protocol, "part": self.part.name, "game": self.game, "seed": self.seed},
+            **{"field": self.field.name, "deals": self.field.deals, "set": DEAL_SET, "first": self.first, "unit": UNIT},
             **{"player_sha256": self.player_sha256, "field_sha256": self.field_sha256},
             "lost": {str(first): asdict(self.lost[first]) for first in sorted(self.lost)},
             "points": {str(first): self.blocks[first] for first in sorted(self.blocks)},
@@ -134,11 +158,9 @@ class Cell:
         write_results(self.path(folder), document)
 
     def load(self, folder: Path) -> None:
-        """Take over the blocks that its file has, if it is of the same players; a damaged file is reported."""
+        """Take over the blocks that its file has, if it is of the same cell and players; a damaged file is reported."""
         kept = read_results(self.path(folder), read_cell)
-        if kept is None or kept.deals > self.field.deals:
-            return
-        if (kept.player_sha256, kept.field_sha256) == (self.player_sha256, self.field_sha256):
+        if kept is not None and kept.deals <= self.field.deals and kept.key == self.key:
             self.blocks, self.lost = kept.blocks, kept.lost
 
 
@@ -148,39 +170,62 @@ def read_cell(document: Any) -> Cell:
         raise ValueError("it is no cell")
     blocks = {int(first): points for first, points in document["points"].items()}
     lost = {int(first): Lost(of["tables"], [*map(printable, of["why"])]) for first, of in document["lost"].items()}
-    field = Field(document["field"], document["deals"], "core")
-    return Cell(document["game"], document["seed"], field, document["player_sha256"], document["field_sha256"], blocks, lost)
+    protocol, name = document.get("protocol", V1), document["field"]
+    parts = PROTOCOLS[protocol].parts
+    part = parts[document["part"]] if "part" in document else part_of_field(name)
+    place = (part, document["game"], document["seed"], Field(name, document["deals"]))
+    return Cell(*place, document["player_sha256"], document["field_sha256"], blocks, lost, document.get("first", 0))
+
+
+def part_of_field(name: str) -> Part:
+    """The part of protocol 1 that has a field; LookupError if none has it."""
+    parts = PROTOCOLS[V1].parts
+    if name.startswith("seed-"):
+        return parts["cross"]
+    return {field.name: part for part in parts.values() for field in part.fields if part.kind == "score"}[name]
 
 
 @dataclass(frozen=True)
 class Playing:
-    """A cell and what plays it: here by `pairing`, on another machine by the two names that it was made of."""
+    """A cell and what plays it: here by a pairing for each setting, on another machine by the names of the players."""
 
     cell: Cell
-    pairing: Pairing
-    names: tuple[str, str]
+    pairings: tuple[Pairing, ...]
+    names: tuple[str, ...]
 
     @property
     def blocks(self) -> Blocks[Played]:
         """The blocks of the cell; a block of another length is to be played again."""
-        blocks, cell = Blocks[Played](self.cell.field.deals, self.pairing.block), self.cell
+        cell = self.cell
+        blocks = Blocks[Played](cell.field.deals, self.pairings[0].block, stretch=cell.a_setting)
         for first, count in blocks:
             if len(cell.blocks.get(first, [])) == count:
                 blocks.results[first] = cell.blocks[first], cell.lost.get(first, Lost()), 0.0
         return blocks
 
+    def in_setting(self, first: int) -> tuple[int, int]:
+        """Of a block: its setting, and the number there of its first deal."""
+        setting, number = divmod(first, self.cell.a_setting)
+        return setting, self.cell.first + number
+
+    def play(self, first: int, count: int, stop: Event) -> Played:
+        """A block, by its first deal and its length."""
+        setting, number = self.in_setting(first)
+        return play_block(self.pairings[setting], number, count, stop)
+
 
 Run = tuple[str, int]
-"""A game and a seed."""
+"""A game, or `GENERALIST`, and a seed."""
 
 
 def cells_of_entry(
     entry: Entry,
     folder: Path,
-    parts: Sequence[Part],
+    parts: Collection[str],
     kept: Path | None = None,
     most: int | None = None,
     without: Collection[Run] = (),
+    second: bool = False,
 ) -> list[Playing]:
     """The cells of an entry.
 
@@ -191,50 +236,94 @@ def cells_of_entry(
         kept: the folder whose cells are gone on with; None to begin anew.
         most: deals of each cell at most; None for all, as the protocol has them.
         without: runs whose policies are not here; cells that need one are left out.
+        second: other deals are played, those behind the deals of the protocol.
 
     Raises:
-        EntryError: a player of the entry cannot be had.
+        EntryError: a player of the entry cannot be had, or cannot sit at the tables of a part.
         ValueError: a published policy is not that of the protocol.
     """
-    players = dict[tuple[str, str], tuple[AgentSpec, str, str | None]]()
-    for game in entry.games:
-        here = [seed for seed in entry.seeds if (game, seed) not in without]
-        for seed, spec in entry.specs(folder, game, here).items():
-            name = entry.player_name(folder.resolve(), game, seed)
-            players[game, f"seed-{seed}"] = spec, name, player_sha256(spec, name)
-    cells = list[Playing]()
-    for game, seed, field in cells_of(entry.games, entry.seeds, tuple(parts)):
-        own = players.get((game, f"seed-{seed}"))
-        if own and field.part != "cross" and (game, field.name) not in players:
-            spec = field_spec(field, game)
-            players[game, field.name] = spec, field_player(field, game), spec.sha256
-        other = players.get((game, field.name))
-        if own is None or other is None:
+    players, cells = Players(entry, folder.resolve(), without), list[Playing]()
+    for place in PROTOCOLS[entry.protocol].places(entry.games, entry.seeds, parts):
+        if place.part.kind == "other" and not entry.other_player:
             continue
-        deals = field.deals if most is None else min(field.deals, most)
-        cell = Cell(game, seed, replace(field, deals=deals), own[2], other[2])
+        seats = players.of(place)
+        if seats is None:
+            continue
+        settings = place.part.settings(place.game)
+        each = place.field.deals // len(settings)
+        played = each if most is None else min(each, max(1, most // len(settings)))
+        field, first = replace(place.field, deals=played * len(settings)), each if second else 0
+        field_sha256 = one_sha256([seat.sha256 for seat in seats[1:]])
+        cell = Cell(place.part, place.game, place.seed, field, seats[0].sha256, field_sha256, first=first)
         if kept is not None:
             cell.load(kept)
-        cells.append(Playing(cell, pairing_of(game, own[0], other[0]), (own[1], other[1])))
+        try:
+            pairings = pairings_of(settings, [seat.spec for seat in seats])
+        except ValueError as error:
+            raise EntryError(f"the part {place.part.name}, game {place.game}: {error}") from error
+        cells.append(Playing(cell, pairings, tuple(seat.name for seat in seats)))
     return cells
 
 
-def pairing_of(game: str, player: AgentSpec, opponent: AgentSpec) -> Pairing:
-    """How the deals of a cell are played: the player alone on each seat."""
-    rules = rules_of_game(game)
-    return Pairing(rules, (player, opponent), line_ups(rules.seats, (ALONE,)), PLAYER_SEED, DEAL_SET)
+class Players:
+    """The players of an entry and of its fields, each made once; see `cells_of_entry`."""
+
+    def __init__(self, entry: Entry, folder: Path, without: Collection[Run]) -> None:
+        self._entry, self._folder, self._without = entry, folder, without
+        self._protocol = PROTOCOLS[entry.protocol]
+        self._of_runs, self._of_fields = dict[tuple[str, int, bool], Seat](), dict[str, Seat]()
+
+    def of(self, place: Place) -> list[Seat] | None:
+        """The player of a cell, then those of its field; None if one of them is not here."""
+        run, other = place.part.run_of(place.game), place.field.seed
+        if {(run, place.seed), (run, place.seed if other is None else other)} & {*self._without}:
+            return None
+        player = self._of_run(run, place.seed, place.part.kind == "other")
+        if other is not None:
+            return [player, self._of_run(run, other, False)]
+        return [player, *map(self._of_field, self._protocol.players_of(place))]
+
+    def _of_run(self, *run: Any) -> Seat:
+        if run not in self._of_runs:
+            self._of_runs[run] = self._entry.seat(self._folder, *run)
+        return self._of_runs[run]
+
+    def _of_field(self, name: str) -> Seat:
+        if name not in self._of_fields:
+            self._of_fields[name] = field_seat(self._protocol, name)
+        return self._of_fields[name]
 
 
-def field_spec(field: Field, game: str) -> AgentSpec:
-    """The player of a field in a game; ValueError if the published policy is not that of the protocol."""
-    spec = agent_spec(field_player(field, game))
-    if field.name == PUBLISHED and spec.sha256 != POLICIES[game][1]:
-        name, sha256 = POLICIES[game]
+def one_sha256(hashes: Sequence[str | None]) -> str | None:
+    """One hash of the players of a field; None if none of them plays by a file."""
+    known = [sha256 for sha256 in hashes if sha256 is not None]
+    return known[0] if len(hashes) == 1 and known else hashlib.sha256(" ".join(known).encode()).hexdigest() if known else None
+
+
+def pairings_of(settings: Sequence[Rules], specs: Sequence[AgentSpec]) -> tuple[Pairing, ...]:
+    """How the deals of a cell are played, by setting: the first player alone on each seat, among the second.
+
+    Raises:
+        ValueError: one of them cannot sit there.
+    """
+    player, opponent = specs
+    for spec in specs:
+        for rules in settings:
+            spec.check(rules)
+    return tuple(
+        Pairing(rules, (player, opponent), line_ups(rules.seats, (ALONE,)), PLAYER_SEED, DEAL_SET) for rules in settings
+    )
+
+
+def field_seat(protocol: Protocol, name: str) -> Seat:
+    """A player of a field; ValueError if a published policy is not that of the protocol."""
+    spec, sha256 = agent_spec(name), protocol.sha256_of(name)
+    if sha256 is not None and spec.sha256 != sha256:
         raise ValueError(
             f"the policy {name} is not the one of the protocol (SHA-256 {sha256}); a checkout of the version that "
             "the protocol was frozen with has it"
         )
-    return spec
+    return Seat(spec, name, spec.sha256)
 
 
 def play_cells(
@@ -279,8 +368,9 @@ def play_cells(
         for number, part in enumerate(playing):
             for first, count in part.blocks.left:
                 left.append((number, first, count))
-                hashes = part.cell.player_sha256, part.cell.field_sha256
-                jobs.append((part.cell.game, part.names, hashes, first, count))
+                cell, (setting, deal) = part.cell, part.in_setting(first)
+                hashes = cell.player_sha256, cell.field_sha256
+                jobs.append((cell.part.protocol, cell.part.name, cell.game, setting, part.names, hashes, deal, count))
         tick(sum(part.cell.deals for part in playing))
         try:
             for (number, first, count), played in zip(left, in_ray(play_by_name, jobs) if left else (), strict=True):
@@ -291,7 +381,7 @@ def play_cells(
         return "all", seconds
     one_thread_of_torch()
     before = time.process_time()
-    series = [(part.blocks, partial(play_block, part.pairing)) for part in playing]
+    series = [(part.blocks, part.play) for part in playing]
     ending = play_left(series, threads, keep=keep, tick=tick)
     return ending, time.process_time() - before
 
@@ -302,13 +392,19 @@ def play_block(pairing: Pairing, first: int, count: int, stop: Event) -> Played:
     return [int(number) for number in np.rint(block.values.mean(axis=1) * UNIT)], block.lost[0], 0.0
 
 
-def play_by_name(game: str, names: tuple[str, str], sha256: tuple[str | None, str | None], first: int, count: int) -> Played:
+Hashes = tuple[str | None, str | None]
+"""SHA-256 of what the player of a cell plays by, and of those of its field."""
+
+
+def play_by_name(
+    protocol: str, part: str, game: str, setting: int, names: tuple[str, ...], sha256: Hashes, first: int, count: int
+) -> Played:
     """A block, played in a process that has nothing but the names of the players, and what their files must be.
 
     Raises:
         EntryError: a player cannot be had here, or is another one.
     """
-    pairing = _pairing_by_name(game, names, sha256)
+    pairing = _pairings_by_name(protocol, part, game, names, sha256)[setting]
     one_thread_of_torch()
     before = time.process_time()
     points, lost, _ = play_block(pairing, first, count, Event())
@@ -316,12 +412,11 @@ def play_by_name(game: str, names: tuple[str, str], sha256: tuple[str | None, st
 
 
 @cache
-def _pairing_by_name(game: str, names: tuple[str, str], sha256: tuple[str | None, str | None]) -> Pairing:
-    specs = [entry_player(name) for name in names]
-    for spec, name, known in zip(specs, names, sha256, strict=True):
-        if player_sha256(spec, name) != known:
-            raise EntryError(f"{name} is another player on a machine of the cluster than here")
-    return pairing_of(game, *specs)
+def _pairings_by_name(protocol: str, part: str, game: str, names: tuple[str, ...], sha256: Hashes) -> tuple[Pairing, ...]:
+    seats = [seat_of(name) for name in names]
+    if (seats[0].sha256, one_sha256([seat.sha256 for seat in seats[1:]])) != sha256:
+        raise EntryError(f"one of {', '.join(names)} is another player on a machine of the cluster than here")
+    return pairings_of(PROTOCOLS[protocol].parts[part].settings(game), [seat.spec for seat in seats])
 
 
 def one_thread_of_torch() -> None:
@@ -330,15 +425,16 @@ def one_thread_of_torch() -> None:
         sys.modules["torch"].set_num_threads(1)
 
 
-def as_documents(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, Any]]]:
-    """What `scores.json` says of complete cells, by game, seed and field.
+def as_documents(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+    """What `scores.json` says of complete cells, by part, game, seed and field.
 
     Raises:
         EntryError: a cell is not complete.
     """
-    figures: dict[str, dict[str, dict[str, Any]]] = {}
+    figures: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for cell in cells:
         if not cell.is_complete:
             raise EntryError(f"{cell.name}: {cell.deals} of {cell.field.deals} deals are played")
-        figures.setdefault(cell.game, {}).setdefault(str(cell.seed), {})[cell.field.name] = cell.figures()
+        by_seed = figures.setdefault(cell.part.name, {}).setdefault(cell.game, {})
+        by_seed.setdefault(str(cell.seed), {})[cell.field.name] = cell.figures()
     return figures

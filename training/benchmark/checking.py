@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..agents.registry import agent_spec, file_sha256, is_program
-from ..evaluation.deal_sets import FROZEN
 from ..text import count
-from .cells import CELLS, Cell, Playing, Run, cells_of_entry, play_cells
+from .cells import CELLS, Cell, Playing, Run, cells_of_entry, one_sha256, play_cells
 from .entry import (
     ALGORITHM,
     CURVE,
@@ -32,8 +31,8 @@ from .entry import (
     sha256_of,
     versions,
 )
-from .protocol import DEAL_SET, GAMES, POLICIES, PUBLISHED, Field, budget_of, cells_of, references
-from .scores import cross_play, read_scores, scored, summary
+from .protocol import DEAL_SET, GENERALIST, PROTOCOLS, Place
+from .scores import cross_play, deals_sha256, has_references, read_scores, scored, summary
 
 OVER_BUDGET = 1.05
 """A run may end its last iteration."""
@@ -72,7 +71,7 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     """
     entry, document, gaps = read_entry(folder), read_scores(folder), list[str]()
     cells, others = len(_all_cells(entry, document)), _count_others(document, played)
-    runs, absent = len(entry.games) * len(entry.seeds), len(runs_absent(entry, folder))
+    runs, absent = len(entry.runs), len(runs_absent(entry, folder))
     if absent:
         whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
         gaps.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
@@ -92,21 +91,22 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     return gaps
 
 
-def _published(document: Mapping[str, Any], game: str, seed: int, field: Field) -> Mapping[str, Any]:
-    """What the scores say of a cell."""
-    figures: Mapping[str, Any] = document["cells"][game][str(seed)][field.name]
+def _published(document: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
+    """What the scores say of a cell; nothing if it is not there."""
+    by_game = document["cells"].get(place.part.name, {})
+    figures: Mapping[str, Any] = by_game.get(place.game, {}).get(str(place.seed), {}).get(place.field.name, {})
     return figures
 
 
 def _count_others(document: Mapping[str, Any], played: Sequence[Playing]) -> int:
     """How many cells came to other points than those published."""
     cells = (replay.cell for replay in played)
-    return sum(_published(document, cell.game, cell.seed, cell.field)["sha256"] != cell.sha256 for cell in cells)
+    return sum(_published(document, cell.place)["sha256"] != cell.sha256 for cell in cells)
 
 
-def _all_cells(entry: Entry, document: Mapping[str, Any]) -> list[tuple[str, int, Field]]:
+def _all_cells(entry: Entry, document: Mapping[str, Any]) -> list[Place]:
     """The cells of an entry that are scored."""
-    return list(cells_of(entry.games, entry.seeds, tuple(document["parts"])))
+    return [*PROTOCOLS[entry.protocol].places(entry.games, entry.seeds, document["parts"])]
 
 
 def runs_absent(entry: Entry, folder: Path) -> set[Run]:
@@ -122,17 +122,16 @@ def runs_absent(entry: Entry, folder: Path) -> set[Run]:
             return False
         return True
 
-    runs = ((game, seed) for game in entry.games for seed in entry.seeds)
-    return {run for run in runs if not is_here(entry.player_name(folder, *run))}
+    return {run for run in entry.runs if not is_here(entry.player_name(folder, *run))}
 
 
 def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
-    missing = [name for name in GAMES if name not in entry.games]
+    missing = [name for name in PROTOCOLS[entry.protocol].games if name not in entry.games]
     if missing:
         yield f"the games {', '.join(missing)} are missing"
     if len(entry.seeds) < entry.least_seeds:
-        yield f"the track {entry.track} needs {entry.least_seeds} seeds or more, not {len(entry.seeds)}"
-    if entry.track == "fixed":
+        yield f"the division {entry.division} needs {entry.least_seeds} seeds or more, not {len(entry.seeds)}"
+    if entry.division == "fixed":
         return
     if not entry.budget:
         yield f"{folder} does not say with which budget it was trained"
@@ -140,15 +139,15 @@ def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
     own = folder / ALGORITHM
     if entry.algorithm and (sha256_of(own) != entry.algorithm if own.is_file() else not entry.source):
         yield f"{own} is not the file that the runs were made with"
-    for name in entry.games:
-        for seed in entry.seeds:
-            yield from _of_run(entry, folder / RUNS / name / str(seed))
+    for name, seed in entry.runs:
+        yield from _of_run(entry, folder / RUNS / name / str(seed))
 
 
 def _of_run(entry: Entry, run: Path) -> Iterator[str]:
     try:
         document = read_json(run / RUN, f"the run {run} is not complete", RUN_PATTERN)
-        used = budget_of(entry.budget).share(document["decisions"], document["cpu_seconds"])
+        budget = PROTOCOLS[entry.protocol].budget_of_run(entry.budget, run.parent.name)
+        used = budget.share(document["decisions"], document["cpu_seconds"])
     except ValueError as error:
         yield str(error)
         return
@@ -164,44 +163,54 @@ def _of_run(entry: Entry, run: Path) -> Iterator[str]:
 def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     if document.get("trial"):
         yield "the scores are of a trial with fewer deals than the protocol has"
-    about = {"name": entry.name, "track": entry.track, "budget": entry.budget, "seeds": [*entry.seeds]}
+    about = {"name": entry.name, "division": entry.division, "budget": entry.budget, "seeds": [*entry.seeds]}
+    about["protocol"] = entry.protocol
     for what, value in about.items():
         if document[what] != value:
             yield f"the scores are of another {what} than the entry"
-    for name in entry.games:
-        if document["deals"]["sha256"].get(name) != FROZEN[DEAL_SET][name]:
-            yield f"the scores of {name} are of other deals than those of the set {DEAL_SET}"
-    for part in ("core", "cross") if len(entry.seeds) > 1 else ("core",):
-        if part not in document["parts"]:
-            yield f"the part {part} is not scored"
-    for name, seed, field in _all_cells(entry, document):
-        cell = document["cells"].get(name, {}).get(str(seed), {}).get(field.name)
-        if cell is None or cell["deals"] != field.deals:
-            yield f"{name}, seed {seed}, field {field.name} is not scored on {field.deals} deals"
+    if document["protocol"] != entry.protocol:
+        return
+    protocol = PROTOCOLS[entry.protocol]
+    for part in (protocol.parts[name] for name in document["parts"]):
+        sha256 = document["deals"]["sha256"].get(part.name, {})
+        for name in entry.games:
+            if name in part.games and sha256.get(name) != deals_sha256(part, name):
+                yield f"the scores of {name} are of other deals than those of the set {DEAL_SET}"
+    needed = {part.name: part for part in map(protocol.parts.__getitem__, protocol.parts_of(entry.tracks))}
+    for part in needed.values():
+        is_played = any(part.fields_of(seed, entry.seeds) for seed in entry.seeds) and set(part.games) & {*entry.games}
+        is_meant = part.kind != "other" or entry.other_player
+        if is_played and is_meant and part.name not in document["parts"]:
+            yield f"the part {part.name} is not scored"
+    for place in _all_cells(entry, document):
+        if _published(document, place).get("deals") != place.field.deals:
+            where = f"{place.game}, seed {place.seed}, field {place.field.name}"
+            yield f"{where} is not scored on {place.field.deals} deals"
 
 
 def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     """Whether the scores follow from the points of the cells; intervals need the points of the deals."""
-    anchors = references()
-    for part in document["parts"]:
-        cells = cells_of(entry.games, entry.seeds, (part,))
-        points = [(game, seed, field, _published(document, game, seed, field)["points"]) for game, seed, field in cells]
-        if part == "cross":
-            tables = cross_play(((game, seed, field.seed, mean) for game, seed, field, mean in points), entry.seeds)
-            said, sums = {"games": document.get("cross_play")}, {"games": tables}
-        elif all(field.name in anchors[game] for game, _, field, _ in points):
-            values: dict[str, dict[str, np.ndarray]] = {game: {} for game in entry.games}
-            for game, _, field, mean in points:
-                values[game][field.name] = np.append(values[game].get(field.name, np.empty((0, 1))), [[mean]], axis=0)
-            said, sums = document.get(part) or {}, summary(values, anchors, 1)
+    protocol = PROTOCOLS[entry.protocol]
+    for part in (protocol.parts[name] for name in document["parts"]):
+        places = [*protocol.places(entry.games, entry.seeds, (part.name,))]
+        points = [(place, _published(document, place)["points"]) for place in places]
+        if part.kind == "cross":
+            means = ((place.game, place.seed, place.field.seed, mean) for place, mean in points)
+            said, sums = {"games": document["scores"][part.name]}, {"games": cross_play(means, entry.seeds)}
+        elif has_references(part, entry):
+            values: dict[str, dict[str, np.ndarray]] = {}
+            for place, mean in points:
+                of_game = values.setdefault(place.game, {})
+                of_game[place.field.name] = np.append(of_game.get(place.field.name, np.empty((0, 1))), [[mean]], axis=0)
+            said, sums = document["scores"][part.name] or {}, summary(part, values, 1)
         else:
             continue
         of_games = said.get("games") or {}
         for name, game_sums in sums["games"].items():
             if not _agree(_without_intervals(of_games.get(name)), _without_intervals(game_sums)):
-                yield f"the figures of {name} ({part}) do not follow from their points"
+                yield f"the figures of {name} ({part.name}) do not follow from their points"
         if "all" in sums and not _agree(_without_intervals(said.get("all")), _without_intervals(sums["all"])):
-            yield f"the figures over all games ({part}) do not follow from their points"
+            yield f"the figures over all games ({part.name}) do not follow from their points"
 
 
 def _without_intervals(figures: Any) -> Any:
@@ -212,17 +221,23 @@ def _without_intervals(figures: Any) -> Any:
 
 
 def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
-    """Whether the policies that were scored are those of the runs, and of the protocol."""
-    for game in entry.games:
-        for seed in map(str, entry.seeds):
-            cells = document["cells"][game][seed]
-            scored_sha256 = {cell["player_sha256"] for cell in cells.values()}
-            if entry.player == OF_A_RUN:
-                run = folder / RUNS / game / seed / RUN
-                if scored_sha256 != {read_json(run, f"{run.parent} is not complete", RUN_PATTERN)["files_sha256"]}:
-                    yield f"the scores of {game}, seed {seed}, are of another policy than the run has made"
-            if PUBLISHED in cells and cells[PUBLISHED]["field_sha256"] != POLICIES[game][1]:
-                yield f"the scores of {game}, seed {seed}, are among another policy than that of the protocol"
+    """Whether the policies that were scored are those of the runs, one of each run, and the fields those of the protocol."""
+    protocol, scored_sha256 = PROTOCOLS[entry.protocol], defaultdict[Run, set[str | None]](set)
+    for place in _all_cells(entry, document):
+        said = _published(document, place)
+        scored_sha256[place.part.run_of(place.game), place.seed].add(said["player_sha256"])
+        known = [protocol.sha256_of(name) for name in protocol.players_of(place)] if place.field.seed is None else []
+        if any(known) and said["field_sha256"] != one_sha256(known):
+            yield f"the scores of {place.game}, seed {place.seed}, are among another policy than that of the protocol"
+    for (name, seed), found in scored_sha256.items():
+        if entry.player == OF_A_RUN:
+            run = folder / RUNS / name / str(seed) / RUN
+            made = {read_json(run, f"{run.parent} is not complete", RUN_PATTERN)["files_sha256"]}
+            if found != made:
+                yield f"the scores of {name}, seed {seed}, are of another policy than the run has made"
+        elif len(found) > 1:
+            whose = "all games together" if name == GENERALIST else name
+            yield f"the scores of {whose}, seed {seed}, are of {len(found)} policies"
 
 
 def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
@@ -230,9 +245,9 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
     if not (folder / CELLS).is_dir():
         return
     cells = list[Cell]()
-    for game, seed, field in _all_cells(entry, document):
-        said = _published(document, game, seed, field)
-        cells.append(Cell(game, seed, field, said["player_sha256"], said["field_sha256"]))
+    for place in _all_cells(entry, document):
+        said = _published(document, place)
+        cells.append(Cell(*place, said["player_sha256"], said["field_sha256"]))
         cells[-1].load(folder)
     try:
         figures = scored(entry, cells)
@@ -295,9 +310,7 @@ def replayed(
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
     cells = [in_play.cell for in_play in playing]
-    again = [
-        Again(cell, _published(document, cell.game, cell.seed, cell.field), _kept(folder, document, cell)) for cell in cells
-    ]
+    again = [Again(cell, _published(document, cell.place), _kept(folder, document, cell)) for cell in cells]
     exact = (here or not any(map(_is_network, in_play.names)) for in_play in playing)
     differences = [*filter(None, map(_difference, again, exact))]
     if differences or _count_others(document, playing) or len(playing) < len(_all_cells(entry, document)):
@@ -321,7 +334,7 @@ def _is_network(name: str) -> bool:
 
 def _kept(folder: Path, document: Mapping[str, Any], cell: Cell) -> np.ndarray | None:
     """The published points of each deal, float64, shape (deals,); None where they are not kept."""
-    kept, published = replace(cell, blocks={}, lost={}), _published(document, cell.game, cell.seed, cell.field)
+    kept, published = replace(cell, blocks={}, lost={}), _published(document, cell.place)
     kept.load(folder)
     return kept.values if kept.deals == cell.deals and kept.sha256 == published["sha256"] else None
 

@@ -3,7 +3,8 @@
     entry.json                 what the entry is (`Entry`)
     algorithm.py               the algorithm's file, if it learns; published entries of baselines name its `source` instead
     trained/GAME/SEED/         of each run: the policy, `curve.csv`, `run.json`, and `player.py`, which loads the policy
-    cells/GAME/SEED/FIELD.json the points of every deal, as they are played
+    trained/generalist/SEED/   likewise of a run on all games together
+    cells/PART/GAME/SEED/      the points of every deal by field, as they are played; without PART in protocol 1
     scores.json                the scores
 
 What is published may lack the policies and the cells: `entry.json` and `scores.json` have their hashes.
@@ -19,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +32,9 @@ from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.registry import agent_spec, is_program
 from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
-from .protocol import FROZEN, GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, budget_of, rules_of_game
+from .protocol import GAMES, GENERALIST, LEAST_SEEDS, PROTOCOLS, V1, budget_of
 
-FORMAT = "noms-benchmark-entry/1"
+FORMAT, FORMAT_1 = "noms-benchmark-entry/2", "noms-benchmark-entry/1"
 ENTRY, SCORES, ALGORITHM, PLAYER = "entry.json", "scores.json", "algorithm.py", "player.py"
 RUNS, RUN, CURVE = "trained", "run.json", "curve.csv"
 RUN_PATTERN = {
@@ -56,33 +57,47 @@ class EntryError(ValueError):
     """A folder that holds no entry which can be used; the message says why."""
 
 
+class Seat(NamedTuple):
+    """A player with its name, as for `noms evaluate`, and the SHA-256 of what it plays by (`player_sha256`)."""
+
+    spec: AgentSpec
+    name: str
+    sha256: str | None
+
+
 @dataclass(frozen=True)
 class Entry:
     """What an entry is.
 
     Attributes:
         name: of the algorithm or player, as tables show it.
-        track: what it was allowed, one of `TRACKS`.
+        division: what it was allowed, one of `protocol.DIVISIONS`.
         player: who plays, as for `noms evaluate`; `{entry}`, `{game}` and `{seed}` stand for the folder of the entry, the
-            game and the seed.
+            game (`generalist` in the tracks of one policy for all games) and the seed.
         games: in the order of the protocol.
         seeds: of the runs; one for a player that does not learn.
         budget: as `protocol.budget_of` reads it; "" for a player that does not learn.
         algorithm: SHA-256 of `algorithm.py`; "" if there is none.
         description: a sentence on it.
+        protocol: its name.
         source: where else the file of the algorithm is, as `PATH@REVISION` in the repository of the package; "" if nowhere.
+        tracks: of the protocol, which it enters; all that are usual if there is none.
+        other_player: the same player by the other convention, where it may draw its actions or take the most probable; ""
+            where there is none.
     """
 
     name: str
-    track: str
+    division: str
     player: str
-    games: tuple[str, ...] = tuple(GAMES)
+    games: tuple[str, ...] = PROTOCOLS[V1].games
     seeds: tuple[int, ...] = (0,)
     budget: str = ""
     algorithm: str = ""
     description: str = ""
-    protocol: str = PROTOCOL
+    protocol: str = V1
     source: str = ""
+    tracks: tuple[str, ...] = ()
+    other_player: str = ""
 
     def __post_init__(self) -> None:
         """Check it.
@@ -90,20 +105,24 @@ class Entry:
         Raises:
             EntryError: it cannot be scored by this protocol.
         """
-        texts = [value for name, value in vars(self).items() if name not in ("games", "seeds")]
+        texts = [value for name, value in vars(self).items() if name not in ("games", "seeds", "tracks")]
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
             raise EntryError("all of an entry must be text, but its seeds, which must be whole numbers")
         if not all(text.isprintable() for text in texts):
             raise EntryError("the texts of an entry must be of one line, without signs that a terminal acts on")
-        if self.protocol != PROTOCOL:
-            raise EntryError(f"the entry is of the protocol {self.protocol!r}; this version of noms-env has {PROTOCOL!r}")
-        if self.track not in TRACKS:
-            raise EntryError(f"the track must be one of {', '.join(TRACKS)}, not {self.track!r}")
-        unknown = [name for name in self.games if name not in GAMES]
-        if unknown or not self.games:
-            raise EntryError(f"the games must be of {', '.join(GAMES)}, not {brief(unknown[0]) if unknown else 'none'}")
-        if len(set(self.games)) < len(self.games):
-            raise EntryError("an entry has each of its games once")
+        if self.protocol not in PROTOCOLS:
+            known = " and ".join(map(repr, PROTOCOLS))
+            raise EntryError(f"the entry is of the protocol {self.protocol!r}; this version of noms-env has {known}")
+        protocol = PROTOCOLS[self.protocol]
+        if self.division not in protocol.divisions:
+            raise EntryError(f"the division must be one of {', '.join(protocol.divisions)}, not {self.division!r}")
+        object.__setattr__(self, "tracks", self.tracks or protocol.usual)
+        for what, values, allowed in (("games", self.games, tuple(GAMES)), ("tracks", self.tracks, protocol.tracks)):
+            unknown = [name for name in values if name not in {*allowed}]
+            if unknown or not values:
+                raise EntryError(f"the {what} must be of {', '.join(allowed)}, not {brief(unknown[0]) if unknown else 'none'}")
+            if len(set(values)) < len(values):
+                raise EntryError(f"an entry has each of its {what} once")
         if not 0 < len(self.seeds) <= MOST_SEEDS or len(set(self.seeds)) < len(self.seeds):
             raise EntryError(f"an entry needs one seed or more, {MOST_SEEDS} at most, each once")
         if not self.name.strip() or not self.player.strip() or len(self.name) > MOST_LETTERS:
@@ -117,37 +136,50 @@ class Entry:
     @property
     def least_seeds(self) -> int:
         """How many seeds make it complete."""
-        return 1 if self.track == "fixed" else LEAST_SEEDS
+        return 1 if self.division == "fixed" else LEAST_SEEDS
 
-    def player_name(self, folder: Path, game: str, seed: int) -> str:
-        """The name of a player, as for `noms evaluate`; `thumb` is the one that the protocol means (`FROZEN`)."""
-        name = FROZEN.get(self.player, self.player)
-        return name.replace("{entry}", str(folder)).replace("{game}", game).replace("{seed}", str(seed))
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Its runs, each by its game, or `GENERALIST`, and its seed."""
+        parts = [part for part in PROTOCOLS[self.protocol].parts.values() if part.track in self.tracks]
+        names = dict.fromkeys(part.run_of(game) for part in parts for game in self.games if game in part.games)
+        return [(name, seed) for name in names for seed in self.seeds]
 
-    def specs(self, folder: Path, game: str, seeds: Sequence[int] | None = None) -> dict[int, AgentSpec]:
-        """The players of a game, by seed; `seeds` says of which, all if it is None.
+    def player_name(self, folder: Path, run: str, seed: int, is_other: bool = False) -> str:
+        """The name of a player, as for `noms evaluate`; `thumb` is the one that the protocol means.
+
+        Args:
+            folder: of the entry.
+            run: the game that it has learnt, or `GENERALIST`.
+            seed: of the run.
+            is_other: the player of the other convention is asked for.
+        """
+        name = self.other_player if is_other else self.player
+        name = PROTOCOLS[self.protocol].players.get(name, name)
+        return name.replace("{entry}", str(folder)).replace("{game}", run).replace("{seed}", str(seed))
+
+    def seat(self, folder: Path, run: str, seed: int, is_other: bool = False) -> Seat:
+        """A player of the entry; see `player_name`.
 
         Raises:
-            EntryError: there is no such player, or it cannot sit at the tables of the game.
+            EntryError: there is no such player.
         """
         try:
-            names = {seed: self.player_name(folder, game, seed) for seed in (self.seeds if seeds is None else seeds)}
-            specs = {seed: entry_player(name) for seed, name in names.items()}
-            for spec in specs.values():
-                spec.check(rules_of_game(game))
+            return seat_of(self.player_name(folder, run, seed, is_other))
         except ValueError as error:
-            raise EntryError(f"game {game}: {error}") from error
-        return specs
+            raise EntryError(f"{'the games together' if run == GENERALIST else f'game {run}'}: {error}") from error
 
 
-def entry_player(name: str) -> AgentSpec:
+def seat_of(name: str) -> Seat:
     """The player of a name, asked for as many tables at once as a policy is, unless it is asked row by row.
 
     Raises:
         ValueError: see `agent_spec`.
     """
     spec = agent_spec(name)
-    return replace(spec, block=BLOCK) if spec.block == EXTERNAL_BLOCK and spec.at_once is None else spec
+    if spec.block == EXTERNAL_BLOCK and spec.at_once is None:
+        spec = replace(spec, block=BLOCK)
+    return Seat(spec, name, player_sha256(spec, name))
 
 
 def read_entry(folder: Path) -> Entry:
@@ -157,8 +189,11 @@ def read_entry(folder: Path) -> Entry:
         EntryError: there is none, or it is damaged.
     """
     document = read_json(folder / ENTRY, f"there is no entry in {folder}")
-    if document.pop("format", None) != FORMAT:
-        raise EntryError(f"{folder / ENTRY} is not of the format {FORMAT!r}")
+    said = document.pop("format", None)
+    if said == FORMAT_1 and "track" in document:
+        document["division"] = document.pop("track")
+    elif said != FORMAT:
+        raise EntryError(f"{folder / ENTRY} is not of the format {FORMAT!r} or {FORMAT_1!r}")
     try:
         values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
         return Entry(**values)
@@ -169,7 +204,7 @@ def read_entry(folder: Path) -> Entry:
 def write_entry(folder: Path, entry: Entry) -> None:
     """Write what an entry is; OSError if it cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
-    document = {name: value for name, value in asdict(entry).items() if value or name != "source"}
+    document = {name: value for name, value in asdict(entry).items() if value or name not in ("source", "other_player")}
     write_json(folder / ENTRY, {"format": FORMAT, **document})
 
 

@@ -14,7 +14,7 @@ from noms_env._files import read_file
 from ..pictures import COLOURS, GREY, STYLES, as_label, band, panels, payoff_table, plain, png, shared_legend, side_label
 from ..text import short_number
 from .entry import CURVE, RUNS, Entry, EntryError
-from .protocol import CURVE_FIELD, GAMES, ONE, ZERO, References, references
+from .protocol import CURVE_FIELD, PROTOCOLS, V1, References
 from .task import COLUMNS
 
 PROFILE_STEPS = 201
@@ -53,14 +53,14 @@ def draw_curves(
 
     What is below the score `LOWEST` is cut off: a beginner may be far worse than random play.
     """
-    games = [name for name in GAMES if any(name in of_games for of_games in curves.values())]
+    games = [name for name in PROTOCOLS[V1].games if any(name in of_games for of_games in curves.values())]
     picture, grid = panels(len(games) + 1, command)  # the last is for the legend
     for axes, name in zip(grid, games, strict=False):
         for number, (entry, of_games) in enumerate(curves.items()):
             runs = [run for run in of_games.get(name, []) if len(run)]
             if runs:
                 _draw_runs(axes, runs, entry, number, column)
-        scale = references()[name][ONE] if column == "points" else References(0.0, 1.0)
+        scale = PROTOCOLS[V1].parts["core"].references[name]["thumb"] if column == "points" else References(0.0, 1.0)
         for level in (scale.zero, scale.one):
             axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
         axes.set_ylim(bottom=max(scale.zero + LOWEST * (scale.one - scale.zero), axes.get_ylim()[0]))
@@ -69,9 +69,9 @@ def draw_curves(
         plain(axes, name)
     picture.supxlabel("decisions of the learner", fontsize=9)
     if column == "points":
-        side_label(picture, f"points a deal above three {CURVE_FIELD}, set dev", f"(lines: {ZERO}, {CURVE_FIELD})")
+        side_label(picture, f"points a deal above three {CURVE_FIELD}, set dev", f"(lines: random, {CURVE_FIELD})")
     else:
-        side_label(picture, f"score in the field {ONE}, set dev", f"(0: {ZERO}, 1: {ONE})")
+        side_label(picture, "score in the field thumb, set dev", "(0: random, 1: thumb)")
     shared_legend(grid[: len(games)], grid[len(games)])
     return png(picture)
 
@@ -102,7 +102,7 @@ def draw_profiles(scores: Mapping[str, Sequence[float]]) -> bytes:
     at = np.linspace(low, high, PROFILE_STEPS)
     for number, (entry, of_runs) in enumerate(scores.items()):
         _draw_line(axes, at, (np.array(of_runs)[:, None] > at).mean(axis=0), entry, number, "steps-post")
-    axes.set_xlabel(f"score (0: {ZERO}, 1: {ONE})")
+    axes.set_xlabel("score (0: random, 1: thumb)")
     axes.set_ylabel("share of games and seeds above it")
     axes.legend(fontsize=8, frameon=False)
     plain(axes)

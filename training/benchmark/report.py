@@ -17,7 +17,7 @@ from noms_env._files import write_atomically
 
 from ..text import duration, markdown_table, markdown_text, printable
 from .entry import RUN, RUN_PATTERN, RUNS, Entry, EntryError, read_entry, read_json
-from .protocol import GAMES, ONE, PROTOCOL, ZERO
+from .protocol import PROTOCOLS, V1
 from .scores import read_scores
 
 PAGE, TABLES = "report.html", "report.md"
@@ -48,8 +48,25 @@ class Scored:
 
     def all(self, what: str = "score", part: str = "core") -> Mapping[str, float]:
         """A figure over all games."""
-        figure: Mapping[str, float] = self.scores[part]["all"][what]
+        figure: Mapping[str, float] = self.scores["scores"][part]["all"][what]
         return figure
+
+    def games(self, part: str = "core") -> Mapping[str, Any]:
+        """What is said of each game; nothing where the part is not scored."""
+        of_part: Mapping[str, Any] = self.scores["scores"].get(part) or {"games": {}}
+        games: Mapping[str, Any] = of_part["games"]
+        return games
+
+    @property
+    def cross_play(self) -> Mapping[str, Any]:
+        """The points of seeds among one another, by game; nothing where they were not played."""
+        tables: Mapping[str, Any] = self.scores["scores"].get("cross") or {}
+        return tables
+
+    @property
+    def has_all_games(self) -> bool:
+        """Whether it has all games of the protocol."""
+        return self.entry.games == PROTOCOLS[self.entry.protocol].games
 
 
 def read_scored(folders: Sequence[Path]) -> list[Scored]:
@@ -60,14 +77,14 @@ def read_scored(folders: Sequence[Path]) -> list[Scored]:
     """
     entries = [Scored(folder, read_entry(folder), read_scores(folder)) for folder in folders]
     for entry in entries:
-        if not entry.scores.get("core"):
+        if not entry.games():
             raise EntryError(f"the part core of {entry.folder} is not scored")
-        if tuple(entry.scores["core"]["games"]) != entry.entry.games or entry.scores["seeds"] != [*entry.entry.seeds]:
+        if tuple(entry.games()) != entry.entry.games or entry.scores["seeds"] != [*entry.entry.seeds]:
             raise EntryError(f"the scores in {entry.folder} are not of all its games and seeds: score it again")
     for name, times in Counter(entry.name for entry in entries).items():
         if times > 1:
             raise EntryError(f"two entries have the name {name!r}")
-    return sorted(entries, key=lambda entry: (entry.entry.games != tuple(GAMES), -entry.all()["value"]))
+    return sorted(entries, key=lambda entry: (not entry.has_all_games, -entry.all()["value"]))
 
 
 def interval(figure: Mapping[str, float]) -> str:
@@ -77,26 +94,26 @@ def interval(figure: Mapping[str, float]) -> str:
 
 def score_rows(document: Mapping[str, Any], part: str) -> Table:
     """The scores of one entry: a row for each game, and one over all."""
-    games, everything = document[part]["games"], document[part]["all"]
+    games, everything = document["scores"][part]["games"], document["scores"][part]["all"]
     fields = list(next(iter(games.values()))["fields"])
     head = (f"score ({part})", "all fields", *fields, "least")
     rows = [
         (name, interval(game["score"]), *(f"{game['fields'][field]:z.2f}" for field in fields), interval(game["robustness"]))
         for name, game in games.items()
     ]
-    title = "all games" if tuple(games) == tuple(GAMES) else "these games"
+    title = "all games" if tuple(games) == PROTOCOLS[document["protocol"]].games else "these games"
     last = (title, interval(everything["score"]), *("" for _ in fields), interval(everything["robustness"]))
     return head, [*rows, last]
 
 
 def games_of(entries: Sequence[Scored]) -> list[str]:
     """The games that any of the entries has."""
-    return [name for name in GAMES if any(name in result.entry.games for result in entries)]
+    return [name for name in PROTOCOLS[V1].games if any(name in result.entry.games for result in entries)]
 
 
 def has_all_games(entries: Sequence[Scored]) -> bool:
     """Whether any of the entries has all games of the protocol: what is over some of them compares with nothing."""
-    return any(result.entry.games == tuple(GAMES) for result in entries)
+    return any(result.has_all_games for result in entries)
 
 
 def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
@@ -104,15 +121,15 @@ def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
     of_all, games = ["all games", "mean", "least field"] if has_all_games(entries) else [], games_of(entries)
     rows = list[Row]()
     for result in entries:
-        if not result.scores.get(part):
+        scores = result.games(part)
+        if not scores:
             continue
-        scores = result.scores[part]["games"]
         each = [f"{scores[name]['score']['value']:z.2f}" if name in scores else "" for name in games]
         entry, budget, over = result.entry, result.entry.budget or "none", ["" for _ in of_all]
-        if entry.games == tuple(GAMES):
+        if result.has_all_games:
             means = (f"{result.all(what, part)['value']:z.2f}" for what in ("mean", "robustness"))
             over = [interval(result.all("score", part)), *means]
-        rows.append((entry.name, entry.track, budget, str(len(entry.seeds)), *over, *each))
+        rows.append((entry.name, entry.division, budget, str(len(entry.seeds)), *over, *each))
     return ("entry", "track", "budget", "seeds", *of_all, *games), rows
 
 
@@ -142,7 +159,7 @@ def cross_table(entries: Sequence[Scored]) -> Table:
     """The mean points of a seed alone among another, of each entry and game."""
     games, rows = games_of(entries), list[Row]()
     for result in entries:
-        if tables := result.scores.get("cross_play"):
+        if tables := result.cross_play:
             rows.append((result.name, *(f"{tables[game]['gap']:+z.2f}" if game in tables else "" for game in games)))
     return ("entry", *games), rows
 
@@ -151,18 +168,18 @@ def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None
     """The parts of a report: title, what it says, a table, and pictures by their names."""
     from .figures import curves_of, draw_cross_play, draw_curves, draw_profiles
 
-    says = f"Protocol {PROTOCOL}: {ZERO} has score 0, {ONE} has score 1."
+    says = f"Protocol {V1}: {PROTOCOLS[V1].zero} has score 0, {PROTOCOLS[V1].one} has score 1."
     if has_all_games(entries):
         says += (
             " Over all games: the interquartile mean over games and seeds, with the 95 % interval of a stratified bootstrap "
             "over seeds and deals. Least field: the mean over the games of the score in the field that suits the entry least."
         )
     yield "Scores", says, score_table(entries), {}
-    if any(result.scores.get("search") for result in entries):
+    if any(result.games("search") for result in entries):
         yield "Scores in fields that search", "The same in the fields that search.", score_table(entries, "search"), {}
     whole = [result for result in entries if len(result.entry.games) > 1]
     if whole:
-        games = {result.name: result.scores["core"]["games"].values() for result in whole}
+        games = {result.name: result.games().values() for result in whole}
         by_run = {name: [score for game in of_entry for score in game["seeds"]] for name, of_entry in games.items()}
         says = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
         yield "Performance profiles", says, None, {"profiles": draw_profiles(by_run)}
@@ -171,11 +188,9 @@ def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None
     if curves:
         says = "The mean of the seeds, and from the lowest to the highest of them."
         yield "Learning curves", says, speed_table(entries), {"curves": draw_curves(curves)}
-    if crossed := [result for result in entries if result.scores.get("cross_play")]:
+    if crossed := [result for result in entries if result.cross_play]:
         pictures = {
-            f"cross-play-{file_name(result.name)}": draw_cross_play(
-                result.name, result.scores["cross_play"], result.entry.seeds
-            )
+            f"cross-play-{file_name(result.name)}": draw_cross_play(result.name, result.cross_play, result.entry.seeds)
             for result in crossed
         }
         says = "Points a deal of a seed alone among another; the mean is below 0 where seeds have found different conventions."

@@ -17,7 +17,7 @@ from noms_env._json import parse_json
 from ..learn.data.workers import end_with_parent
 from ..text import count
 from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
-from .protocol import GAMES, Budget, budget_of
+from .protocol import PROTOCOLS, Budget, budget_of
 from .task import decisions_told, load_algorithm, told_by_file, track_of, train_run
 
 BASELINES = Path(__file__).resolve().parents[2] / "benchmarks" / "algorithms"
@@ -69,7 +69,7 @@ def begin(folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[in
         for what, was, now in (("algorithm", before.algorithm, sha256), ("budget", before.budget, text)):
             if was != now:
                 raise EntryError(f"the entry in {folder} was begun with another {what}: {was}, not {now}; take another --out")
-        games = tuple(name for name in GAMES if name in (*before.games, *games))
+        games = tuple(name for name in PROTOCOLS[before.protocol].games if name in (*before.games, *games))
         entry = replace(entry, name=before.name, games=games, seeds=tuple(sorted({*before.seeds, *seeds})))
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / ALGORITHM

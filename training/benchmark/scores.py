@@ -8,7 +8,9 @@ all seeds and fields of a game, since they had the same cards. With three seeds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +20,17 @@ from scipy.stats import trim_mean
 from ..evaluation.deal_sets import digest
 from .cells import Cell, as_documents
 from .entry import SCORES, TRIAL, Entry, EntryError, fits, machine, read_json, versions, write_json
-from .protocol import (
-    DEAL_SET,
-    GAMES,
-    PARTS,
-    PROTOCOL,
-    REPLICATES,
-    Part,
-    References,
-    cells_of,
-    fields_of,
-    references,
-    rules_of_game,
-)
+from .protocol import DEAL_SET, PROTOCOLS, REPLICATES, V1, Part, References
 
-FORMAT = "noms-benchmark-scores/1"
+FORMAT, FORMAT_1 = "noms-benchmark-scores/2", "noms-benchmark-scores/1"
 CUT = 0.25
 """What an interquartile mean leaves out at each end."""
 
 Values = Mapping[str, Mapping[str, np.ndarray]]
-"""Points by game and field: float64, shape (seeds, deals). The first deals of a field are those of all others."""
+"""Points by game and field: float64, shape (seeds, deals). The first deals of a field are those of all others.
+
+Where a game has several settings, which share the deals evenly, all its fields have the same deals.
+"""
 
 
 def interval(value: Any, replicates: np.ndarray) -> dict[str, float]:
@@ -52,15 +45,21 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
 
 
 def replicates_of(
-    values: Mapping[str, np.ndarray], of_game: Mapping[str, References], count: int, rng: np.random.Generator
+    values: Mapping[str, np.ndarray],
+    of_game: Mapping[str, References],
+    count: int,
+    rng: np.random.Generator,
+    settings: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The bootstrap of a game.
+    """The bootstrap of a game; deals are drawn anew within each setting.
 
     Returns:
         Score of each seed that is drawn, float64, shape (count, seeds), and the least field's, float64, shape (count,).
     """
     most, seeds = max(points.shape[1] for points in values.values()), len(next(iter(values.values())))
-    times = rng.multinomial(most, np.full(most, 1 / most), size=count).astype(np.float64)
+    each = max(1, most // settings)
+    drawn_deals = [rng.multinomial(each, np.full(each, 1 / each), size=count) for _ in range(settings)]
+    times = np.concatenate(drawn_deals, axis=1).astype(np.float64)
     drawn = rng.integers(seeds, size=(count, seeds))
     by_field = list[np.ndarray]()
     for field, points in values.items():
@@ -71,7 +70,7 @@ def replicates_of(
     return stacked.mean(axis=0), stacked.mean(axis=2).min(axis=0)
 
 
-def summary(values: Values, of_games: Mapping[str, Mapping[str, References]], count: int = REPLICATES) -> dict[str, Any]:
+def summary(part: Part, values: Values, count: int = REPLICATES) -> dict[str, Any]:
     """The scores of each game and over all games, as plain values.
 
     Returns:
@@ -81,8 +80,9 @@ def summary(values: Values, of_games: Mapping[str, Mapping[str, References]], co
     """
     rng, games, all_drawn, all_least = np.random.default_rng(0), dict[str, Any](), [], []
     for name, by_field in values.items():
-        scores = np.array([of_games[name][field].score(points.mean(axis=1)) for field, points in by_field.items()])
-        drawn, least = replicates_of(by_field, of_games[name], count, rng)
+        of_game = part.references[name]
+        scores = np.array([of_game[field].score(points.mean(axis=1)) for field, points in by_field.items()])
+        drawn, least = replicates_of(by_field, of_game, count, rng, len(part.settings(name)))
         weakest = scores.mean(axis=1)
         games[name] = {
             "score": interval(scores.mean(), drawn.mean(axis=1)),
@@ -103,12 +103,11 @@ def summary(values: Values, of_games: Mapping[str, Mapping[str, References]], co
     return {"games": games, "all": over_all}
 
 
-def values_of(cells: Sequence[Cell], part: str) -> dict[str, dict[str, np.ndarray]]:
+def values_of(cells: Sequence[Cell]) -> dict[str, dict[str, np.ndarray]]:
     """The points of the cells of a part; see `Values`."""
     values: dict[str, dict[str, list[np.ndarray]]] = {}
     for cell in cells:
-        if cell.field.part == part:
-            values.setdefault(cell.game, {}).setdefault(cell.field.name, []).append(cell.values)
+        values.setdefault(cell.game, {}).setdefault(cell.field.name, []).append(cell.values)
     return {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in values.items()}
 
 
@@ -131,31 +130,47 @@ def cross_play(points: Iterable[tuple[str, int, int | None, float]], seeds: Sequ
     return {name: {"points": table.tolist(), "gap": float(table[others].mean())} for name, table in tables.items()}
 
 
+@cache
+def deals_sha256(part: Part, game: str) -> str:
+    """SHA-256 of the first deals of a game (`deal_sets.digest`), or of those hashes if it has several settings."""
+    digests = [digest(rules, DEAL_SET) for rules in part.settings(game)]
+    return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
 def scored(entry: Entry, cells: Sequence[Cell]) -> dict[str, Any]:
     """All that `scores.json` says of complete cells.
 
     Raises:
         EntryError: one is not complete.
     """
-    parts = [part for part in PARTS if any(cell.field.part == part for cell in cells)]
-    anchors, fields = references(), {field for *_, field in cells_of(entry.games, entry.seeds, PARTS)}
-    document: dict[str, Any] = {
+    protocol = PROTOCOLS[entry.protocol]
+    parts = [part for part in protocol.parts.values() if any(cell.part == part for cell in cells)]
+    places = {*protocol.places(entry.games, entry.seeds, protocol.parts)}
+    sha256 = {part.name: {name: deals_sha256(part, name) for name in entry.games if name in part.games} for part in parts}
+    return {
         "format": FORMAT,
-        "protocol": PROTOCOL,
-        **{"name": entry.name, "track": entry.track, "budget": entry.budget, "seeds": list(entry.seeds)},
-        "deals": {"set": DEAL_SET, "sha256": {name: digest(rules_of_game(name), DEAL_SET) for name in entry.games}},
-        **({} if all(cell.field in fields for cell in cells) else {"trial": True}),
-        "parts": parts,
+        "protocol": entry.protocol,
+        **{"name": entry.name, "division": entry.division, "budget": entry.budget, "seeds": list(entry.seeds)},
+        "deals": {"set": DEAL_SET, "sha256": sha256},
+        **({} if all(cell.place in places for cell in cells) else {"trial": True}),
+        **({"second": True} if any(cell.first for cell in cells) else {}),
+        "parts": [part.name for part in parts],
         "cells": as_documents(cells),
+        "scores": {part.name: _of_part(part, entry, [cell for cell in cells if cell.part == part]) for part in parts},
     }
-    for part in parts:
-        if part == "cross":
-            means = ((cell.game, cell.seed, cell.field.seed, float(cell.values.mean())) for cell in cells)
-            document["cross_play"] = cross_play(means, entry.seeds)
-        else:
-            known = all(field.name in anchors[name] for field in fields_of(part) for name in entry.games)
-            document[part] = summary(values_of(cells, part), anchors) if known else None
-    return document
+
+
+def _of_part(part: Part, entry: Entry, cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """What is said of a part besides its points; None where there is nothing, or no references so far."""
+    if part.kind == "cross":
+        return cross_play(((cell.game, cell.seed, cell.field.seed, float(cell.values.mean())) for cell in cells), entry.seeds)
+    return summary(part, values_of(cells)) if has_references(part, entry) else None
+
+
+def has_references(part: Part, entry: Entry) -> bool:
+    """Whether the games of an entry have scores in a part."""
+    games = [name for name in entry.games if name in part.games]
+    return part.kind == "score" and all(field.name in part.references.get(name, {}) for field in part.fields for name in games)
 
 
 def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
@@ -164,48 +179,94 @@ def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
 
 
 def read_scores(folder: Path) -> dict[str, Any]:
-    """The scores of an entry; EntryError if there are none of this format, or those of a trial only."""
+    """The scores of an entry; EntryError if there are none that can be used, or those of a trial only."""
     if not (folder / SCORES).exists() and (folder / TRIAL / SCORES).exists():
         only = "only a trial with fewer deals was; noms benchmark score without --deals plays them all"
         raise EntryError(f"{folder} is not scored: {only}")
-    document = read_json(folder / SCORES, f"{folder} is not scored")
-    if document.get("format") != FORMAT or document.get("protocol") != PROTOCOL:
-        raise EntryError(f"{folder / SCORES} is not of the format {FORMAT!r} and the protocol {PROTOCOL!r}")
-    if not fits(document, _pattern()) or not _is_consistent(document):
-        raise EntryError(f"{folder} is not scored: {SCORES} is damaged")
+    document, damaged = read_json(folder / SCORES, f"{folder} is not scored"), f"{folder} is not scored: {SCORES} is damaged"
+    if (document.get("format"), document.get("protocol")) == (FORMAT_1, V1):
+        if not fits(document, _pattern_1()):
+            raise EntryError(damaged)
+        document = _in_new_form(document)
+    known = [name for name in PROTOCOLS if name == document.get("protocol")]
+    if document.get("format") != FORMAT or not known:
+        raise EntryError(f"{folder / SCORES} is not of the format {FORMAT!r} and a protocol of {', '.join(PROTOCOLS)}")
+    if not fits(document, _pattern(known[0])) or not _is_consistent(document):
+        raise EntryError(damaged)
     return document
 
 
-def _pattern() -> dict[str, Any]:
-    """What `scores.json` is like (`entry.fits`)."""
-    figure = {"value": float, "low": float, "high": float}
-    over_all = dict.fromkeys(("score", "mean", "median", "robustness"), figure)
-    cell = {
-        **{"points": float, "error": float, "deals": int, "sha256": str},
-        **{"player_sha256": (str, None), "field_sha256": (str, None), "lost?": int},
-    }
+def _in_new_form(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of the format 1, which all are of protocol 1, as one of the present format."""
+    parts, sha256 = [name for name in document["parts"] if name in PROTOCOLS[V1].parts], document["deals"]["sha256"]
+    cells: dict[str, Any] = {}
+    for game, seeds in document["cells"].items():
+        for seed, fields in seeds.items():
+            for field, cell in fields.items():
+                part = "cross" if field.startswith("seed-") else "search" if field.startswith("pimc:") else "core"
+                cells.setdefault(part, {}).setdefault(game, {}).setdefault(seed, {})[field] = cell
+    scores = {"core": document.get("core"), "cross": document.get("cross_play"), "search": document.get("search")}
+    kept = {name: value for name, value in document.items() if name not in ("track", "core", "cross_play", "search")}
+    deals = {"set": document["deals"]["set"], "sha256": dict.fromkeys(parts, sha256)}
+    new = {"format": FORMAT, "division": document["track"], "deals": deals, "cells": cells}
+    return {**kept, **new, "scores": {name: scores[name] for name in document["parts"] if name in scores}}
 
-    def by_game(pattern: Any) -> dict[str, Any]:
-        return {f"{name}?": pattern for name in GAMES}
 
-    def summary_of(part: Part) -> Any:
-        fields = {field.name: float for field in fields_of(part)}
-        of_game = {"score": figure, "robustness": figure, "fields": fields, "seeds": [float]}
-        return {"games": by_game(of_game), "all": over_all}, None
+FIGURE = {"value": float, "low": float, "high": float}
+CELL = {
+    **{"points": float, "error": float, "deals": int, "sha256": str},
+    **{"player_sha256": (str, None), "field_sha256": (str, None), "lost?": int},
+}
+OVER_ALL = dict.fromkeys(("score", "mean", "median", "robustness"), FIGURE)
+COMMON = {
+    **dict.fromkeys(("format", "protocol", "name", "budget"), str),
+    **{"seeds": [int], "trial?": bool, "parts": [str], "versions": dict, "machine": dict},
+}
+"""Patterns of `scores.json` (`entry.fits`)."""
 
-    return {
-        **dict.fromkeys(("format", "protocol", "name", "track", "budget"), str),
-        **{"seeds": [int], "deals": {"set": str, "sha256": by_game(str)}, "trial?": bool, "parts": [str]},
-        **{"cells": by_game({str: {str: cell}}), "core?": summary_of("core"), "search?": summary_of("search")},
-        **{"cross_play?": by_game({"points": [[float]], "gap": float}), "versions": dict, "machine": dict},
-    }
+
+def _by_game(part: Part, pattern: Any) -> dict[str, Any]:
+    return {f"{name}?": pattern for name in part.games}
+
+
+def _pattern_of(part: Part) -> Any:
+    """What is said of a part besides its points."""
+    if part.kind == "cross":
+        return _by_game(part, {"points": [[float]], "gap": float})
+    fields = {field.name: float for field in part.fields}
+    of_game = {"score": FIGURE, "robustness": FIGURE, "fields": fields, "seeds": [float]}
+    return {"games": _by_game(part, of_game), "all": OVER_ALL}, None
+
+
+def _pattern(protocol: str) -> dict[str, Any]:
+    """What `scores.json` is like."""
+    parts = PROTOCOLS[protocol].parts.values()
+
+    def by_part(pattern: Callable[[Part], Any]) -> dict[str, Any]:
+        return {f"{part.name}?": pattern(part) for part in parts}
+
+    sha256 = by_part(lambda part: _by_game(part, str))
+    cells = by_part(lambda part: _by_game(part, {str: {str: CELL}}))
+    deals = {"set": str, "sha256": sha256}
+    return {**COMMON, "division": str, "second?": bool, "deals": deals, "cells": cells, "scores": by_part(_pattern_of)}
+
+
+def _pattern_1() -> dict[str, Any]:
+    """What it was like in the format 1."""
+    parts = PROTOCOLS[V1].parts
+    sha256, cells = _by_game(parts["core"], str), _by_game(parts["core"], {str: {str: CELL}})
+    keys = {"core?": "core", "search?": "search", "cross_play?": "cross"}
+    scores = {key: _pattern_of(parts[name]) for key, name in keys.items() if name in parts}
+    return {**COMMON, "track": str, "deals": {"set": str, "sha256": sha256}, "cells": cells, **scores}
 
 
 def _is_consistent(document: Mapping[str, Any]) -> bool:
     """Whether the lists of scores that fit the pattern are as long as there are seeds, and the parts are of the protocol."""
-    parts, seeds = document["parts"], len(document["seeds"])
-    summaries = [document[part] for part in ("core", "search") if document.get(part)]
-    lists = [game["seeds"] for summary in summaries for game in summary["games"].values()]
-    for table in document.get("cross_play", {}).values():
-        lists += [table["points"], *table["points"]]
-    return set(parts) <= {*PARTS} and len(set(parts)) == len(parts) and all(len(scores) == seeds for scores in lists)
+    names, seeds, scores, lists = document["parts"], len(document["seeds"]), document["scores"], list[Any]()
+    for part in PROTOCOLS[document["protocol"]].parts.values():
+        said = scores.get(part.name) or {}
+        if part.kind == "cross":
+            lists += [each for table in said.values() for each in (table["points"], *table["points"])]
+        else:
+            lists += [game["seeds"] for game in said.get("games", {}).values()]
+    return {*names} == {*scores} and len({*names}) == len(names) and all(len(each) == seeds for each in lists)

@@ -5,7 +5,7 @@ An algorithm is a Python file with two functions:
     def train(task):     # learns, and leaves the policy as files in task.folder
     def player(folder):  # the player of such a folder (noms_env.players.Player)
 
-and, where it differs, `TRACK = "open"` (`protocol.TRACKS`). Its docstring describes it.
+and, where it differs, `TRACK = "open"` (`protocol.DIVISIONS`). Its docstring describes it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..evaluation.comparison import alone_in_field
 from .entry import ALGORITHM, CURVE, PLAYER, RUN, EntryError, files_sha256, machine, run_files, versions, write_json
-from .protocol import CURVE_AT, CURVE_DEALS, CURVE_FIELD, GAMES, ONE, PLAYER_SEED, TRACKS, Budget, references, rules_of_game
+from .protocol import CURVE_AT, CURVE_DEALS, CURVE_FIELD, DIVISIONS, GAMES, PLAYER_SEED, PROTOCOLS, V1, Budget, rules_of_game
 
 COLUMNS = ("decisions", "wall_seconds", "cpu_seconds", "points", "low", "high", "score")
 """Of a learning curve."""
@@ -70,8 +70,8 @@ def load_algorithm(file: Path) -> ModuleType:
     lacks = [name for name in ("train", "player") if not callable(getattr(module, name, None))]
     if lacks:
         raise EntryError(f"{file} lacks {' and '.join(f'the function {name}' for name in lacks)}")
-    if track_of(module) not in TRACKS:
-        raise EntryError(f"TRACK in {file} must be one of {', '.join(TRACKS)}, not {track_of(module)!r}")
+    if track_of(module) not in DIVISIONS:
+        raise EntryError(f"TRACK in {file} must be one of {', '.join(DIVISIONS)}, not {track_of(module)!r}")
     return module
 
 
@@ -184,7 +184,7 @@ class Task:
 
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
         """Add a point to the curve."""
-        score = references()[self.game][ONE].score(points[0])
+        score = PROTOCOLS[V1].parts["core"].references[self.game]["thumb"].score(points[0])
         row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in (*points, score)))
         self.rows.append(row)
         with (self.folder / CURVE).open("w", newline="", encoding="utf-8") as file:

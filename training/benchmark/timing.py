@@ -7,10 +7,11 @@ from typing import Any
 
 from ..text import duration
 from .entry import EntryError, machine, read_json, write_json
-from .protocol import PARTS
+from .protocol import PROTOCOLS
 
 TIMES = "times.json"
-PATTERN = {f"{part}?": {"deals": int, "wall_seconds": float, "cpu_seconds": float, "processor": str} for part in PARTS}
+OF_PART = {"deals": int, "wall_seconds": float, "cpu_seconds": float, "processor": str}
+PATTERN = {f"{part}?": OF_PART for protocol in PROTOCOLS.values() for part in protocol.parts}
 """Of it (`entry.fits`)."""
 
 

@@ -20,7 +20,7 @@ from ..agents.registry import compile_players
 from ..benchmark.cells import Playing, cells_of_entry, play_cells
 from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
 from ..benchmark.entry import ENTRY, SCORES, TRIAL, Entry, EntryError, read_entry, write_entry
-from ..benchmark.protocol import GAMES, PARTS, budget_of, rules_of_game
+from ..benchmark.protocol import GAMES, PROTOCOLS, budget_of, rules_of_game
 from ..benchmark.report import score_rows, write_report
 from ..benchmark.running import algorithm_file, begin, runs_left, train_all
 from ..benchmark.scores import read_scores, scored, write_scores
@@ -39,7 +39,7 @@ from .files import options_given
 ALL = ("all",)
 Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
 Games = Annotated[tuple[str, ...], by_default("all", "GAME ...")]
-OF_PLAYER = ("name", "track", "budget", "games", "seeds")
+OF_PLAYER = ("name", "division", "budget", "games", "seeds")
 """Arguments of `noms benchmark score` that mean something where it makes an entry of a player."""
 
 
@@ -71,7 +71,9 @@ class Score:
     """Make an entry of a player, as for noms evaluate; {game} and {seed} stand for the game and the seed."""
     name: Annotated[str | None, by_default("that of the folder", "NAME")] = None
     """With --player: the name in tables."""
-    track: Annotated[Literal["self-play", "open", "best-response", "fixed"], tyro.conf.arg(metavar="TRACK")] = "fixed"
+    division: Annotated[Literal["self-play", "open", "best-response", "search", "fixed"], tyro.conf.arg(metavar="DIVISION")] = (
+        "fixed"
+    )
     """With --player: what it was allowed (docs/benchmark.md)."""
     budget: Annotated[str, by_default("none", "BUDGET")] = ""
     """With --player: what each run has used, as for noms benchmark run."""
@@ -79,8 +81,8 @@ class Score:
     """With --player: the games."""
     seeds: Annotated[tuple[int, ...], by_default("0", "SEED ...")] = (0,)
     """With --player: the seeds of its runs."""
-    parts: Annotated[tuple[Literal["core", "cross", "search"], ...], by_default("core cross", "PART ...")] = ("core", "cross")
-    """What is played: the fields without search, the seeds among one another, the fields that search."""
+    tracks: Annotated[tuple[str, ...], by_default("those of the entry", "TRACK ...")] = ()
+    """The tracks of the protocol that are played."""
     deals: Annotated[int | None, by_default("as the protocol has them", "N")] = None
     """A trial with fewer deals, kept apart in DIR/trial."""
     threads: Threads = None
@@ -189,11 +191,10 @@ def score(args: Score) -> int:
     entry = entry_to_score(args)
     kept = args.folder if args.deals is None else args.folder / TRIAL
     with refusals(), file_errors(f"cannot write in {kept}"):
-        before = read_scores(kept)["parts"] if (kept / SCORES).exists() else []
-        parts = [part for part in PARTS if part in (*before, *args.parts)]
+        parts = parts_to_play(args, entry, kept)
         playing = cells_of_entry(entry, args.folder, parts, kept=kept, most=args.deals)
         for part in parts:
-            play_part(args, f"{entry.name}, {part}", [planned for planned in playing if planned.cell.field.part == part], kept)
+            play_part(args, f"{entry.name}, {part}", [planned for planned in playing if planned.cell.part.name == part], kept)
         document = scored(entry, [planned.cell for planned in playing])
         write_scores(kept, document)
     show(document)
@@ -206,6 +207,17 @@ def score(args: Score) -> int:
         ]
     )
     return OK
+
+
+def parts_to_play(args: Score, entry: Entry, kept: Path) -> list[str]:
+    """The parts of the tracks of the words, or of the entry, and those that are scored so far."""
+    protocol = PROTOCOLS[entry.protocol]
+    for track in args.tracks:
+        if track not in protocol.tracks:
+            raise CommandError(f"there is no track {track!r} in {protocol.name}; they are {', '.join(protocol.tracks)}")
+    before = read_scores(kept)["parts"] if (kept / SCORES).exists() else []
+    wanted = (*before, *protocol.parts_of(args.tracks or entry.tracks))
+    return [name for name in protocol.parts if name in wanted]
 
 
 def play_part(args: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
@@ -222,7 +234,7 @@ def play_part(args: Score, title: str, playing: Sequence[Playing], kept: Path) -
     except WorkerError as error:
         raise CommandError(f"{error}; the same words go on") from error
     deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - began
-    add_times(kept, cells[0].field.part, before=before, deals=deals, wall=wall, cpu=cpu)
+    add_times(kept, cells[0].part.name, before=before, deals=deals, wall=wall, cpu=cpu)
     if ending != "all":
         raise CommandError("stopped by Ctrl-C; the same words go on", STOPPED)
 
@@ -237,11 +249,10 @@ def entry_to_score(args: Score) -> Entry:
             return entry
         allow_programs()  # all players of this entry are the one that the command line names
         name = args.name or args.folder.resolve().name
-        entry = Entry(name, args.track, args.player, games_of(args.games), args.seeds, args.budget)
+        entry = Entry(name, args.division, args.player, games_of(args.games), args.seeds, args.budget)
         if (args.folder / ENTRY).exists() and read_entry(args.folder) != entry:
             raise CommandError(f"there is another entry in {args.folder}; take another folder, or leave --player away")
-        for game in entry.games:
-            entry.specs(args.folder, game)
+        cells_of_entry(entry, args.folder, parts_to_play(args, entry, args.folder))  # every player can be had
         write_entry(args.folder, entry)
     return entry
 
@@ -282,10 +293,13 @@ def report(args: Report) -> int:
 
 def show(document: dict[str, Any]) -> None:
     """Print the scores of an entry."""
-    for part in ("core", "search"):
-        if part in document["parts"] and not document[part]:
+    protocol = PROTOCOLS[document["protocol"]]
+    for part in document["parts"]:
+        if protocol.parts[part].kind != "score":
+            continue
+        if not document["scores"][part]:
             print_lines([f"the part {part} has no references so far: the points are written, and no scores"])
-        elif document.get(part):
+        else:
             head, rows = score_rows(document, part)
             table = new_table(*head)
             for row in rows:

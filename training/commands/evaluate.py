@@ -15,7 +15,7 @@ from noms_env.variants import VARIANTS, Rules, game
 from ..agents.registry import compile_players, hashes
 from ..agents.spec import AgentSpec, device_of
 from ..agents.table_pool import make_rule_sets
-from ..benchmark.protocol import DEAL_SET, FROZEN, ONE, PROTOCOL, ZERO, field_of, references
+from ..benchmark.protocol import CURVE_FIELD, DEAL_SET, PROTOCOLS, V1
 from ..console import print_lines, terminal
 from ..evaluation.block_store import NothingPlayedError
 from ..evaluation.comparison import Comparison, compare
@@ -236,23 +236,25 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: f
 
 def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | None:
     """The score of A in the field that B makes, with its 95 % interval; None if the benchmark has no such field."""
-    field = field_of(comparison.rules, b.name, b.sha256)
-    if field is None or ALONE not in [result.name for result in comparison.line_ups]:
+    place = PROTOCOLS[V1].field_of(comparison.rules, b.name, b.sha256)
+    if place is None or ALONE not in [result.name for result in comparison.line_ups]:
         return None
-    scale, points = references()[comparison.rules.variant.name][field.name], comparison.estimate(ALONE)
+    part, field = place
+    scale, points = part.references[comparison.rules.variant.name][field.name], comparison.estimate(ALONE)
     scores = {name: scale.score(value) for name, value in (("value", points.mean), ("low", points.low), ("high", points.high))}
-    return {"protocol": PROTOCOL, "field": field.name, "protocol_deals": field.deals, **scores}
+    return {"protocol": V1, "field": field.name, "protocol_deals": field.deals, **scores}
 
 
 def score_sentences(comparison: Comparison, score: Mapping[str, Any] | None) -> list[str]:
     """What is said of a score of the benchmark; where there is none for an older player's sake, which player that is."""
-    a, b = comparison.names
+    (a, b), protocol = comparison.names, PROTOCOLS[V1]
+    frozen = protocol.players
     if score is None:
-        is_newer = b in FROZEN and field_of(comparison.rules, FROZEN[b], None) is not None
-        return [f"The benchmark's field is {FROZEN[b]}, not {b} with its newest rules."] if is_newer else []
-    field, player = FROZEN.get(score["field"], score["field"]), short_names([a, b])[0]
+        is_newer = b in frozen and protocol.field_of(comparison.rules, frozen[b], None) is not None
+        return [f"The benchmark's field is {frozen[b]}, not {b} with its newest rules."] if is_newer else []
+    field, player = frozen.get(score["field"], score["field"]), short_names([a, b])[0]
     return [
         f"Score of {player} alone in the field {field} of the benchmark: {score['value']:z.2f} ({score['low']:z.2f} to "
-        f"{score['high']:z.2f}), where {ZERO} has 0 and {FROZEN[ONE]} has 1. The protocol plays "
+        f"{score['high']:z.2f}), where {protocol.zero} has 0 and {CURVE_FIELD} has 1. The protocol plays "
         f"{score['protocol_deals']:,} deals of the set {DEAL_SET}."
     ]

@@ -45,15 +45,19 @@ class Blocks(Generic[Result]):
         deals: how many there are.
         size: deals of a block; the last may have fewer.
         results: of the blocks that are played, by first deal.
+        stretch: no block spans two stretches of so many deals; None if all deals are one.
     """
 
     deals: int
     size: int
     results: dict[int, Result] = field(default_factory=dict)
+    stretch: int | None = None
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """The first deal and the number of deals of each block."""
-        return ((first, min(self.size, self.deals - first)) for first in range(0, self.deals, self.size))
+        stretch = self.stretch or self.deals
+        starts = range(0, self.deals, stretch) if self.deals else ()
+        return ((start + at, min(self.size, stretch - at)) for start in starts for at in range(0, stretch, self.size))
 
     @property
     def left(self) -> list[tuple[int, int]]:
