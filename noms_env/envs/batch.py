@@ -45,6 +45,7 @@ from noms_env.envs.validation import (
     checked_for_rows,
     checked_names,
 )
+from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.table import IllegalActionError, Table, redeal_seed
 from noms_env.variants import RulesError
 from noms_env.variants.table_record import TABLE
@@ -61,7 +62,8 @@ class BatchEnv:
         seed: 0 to 2**63 - 1.
         seats: number of seats; None for the variant's default. Not for a mixed batch.
         episode: `match`, or `deal` for one scored deal.
-        observation: `bytes`, or `features` for what a network reads, as uint8 and not yet scaled (`feature_layout`).
+        observation: `bytes`, or `features` for what a network reads, as uint8 and not yet scaled (`feature_layout`); or a
+            `FeatureLayout` that several batches of different rules share, made for all of these rules.
         skip_forced: take forced actions (those without alternative) inside `step`, up to the end of a deal. For learners
             only: it tells a seat that another had no choice.
         pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
@@ -76,7 +78,7 @@ class BatchEnv:
         groups: which rows play by which rules.
         observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act saw at the last `observe` or
             `step(..., observe=True)`; with features, shape (n, feature_layout.n_features).
-        feature_layout: with `observation="features"`, what they are; `observation * feature_layout.scale` is for a network.
+        feature_layout: with features, what they are; `observation * feature_layout.scale` is for a network.
         mask: int8, shape (n, NUM_ACTIONS), written with `observation`: 1 for each legal action; zeros in rows that are over.
         hidden_state: uint8, shape (n, HIDDEN_SIZE), or None, written with `observation`: what the seat to act does not see
             (`layout.HIDDEN`). Together the two are the whole state.
@@ -104,7 +106,7 @@ class BatchEnv:
         seed: int = 0,
         seats: int | None = None,
         episode: Episode = "match",
-        observation: ObservationKind = "bytes",
+        observation: ObservationKind | FeatureLayout = "bytes",
         skip_forced: bool = False,
         pause_after_deal: bool = False,
         hidden_state: bool = False,

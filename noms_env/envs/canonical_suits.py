@@ -22,6 +22,7 @@ from noms_env.envs.batch import BatchEnv
 from noms_env.envs.common import Observation
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.observation.feature_layout import FeatureLayout
+from noms_env.observation.features import IDENTITY
 from noms_env.observation.suit_order import orders_of_features
 
 if TYPE_CHECKING:
@@ -65,17 +66,16 @@ class CanonicalSuits:
     """
 
     def __init__(self, layout: FeatureLayout) -> None:
-        """Prepare the orders of the suits of some features: 24, or with the Decktet one.
-
-        Raises:
-            ValueError: there are tables of both decks.
-        """
+        """Prepare the orders of the suits of some features: 24, or with the Decktet alone one."""
         self.features, self.actions, self._places = layout.suit_orders(), layout.action_orders(), layout.suit_places()
+        self._decktet = layout.decktet
 
     def orders(self, features: np.ndarray) -> np.ndarray:
         """The number of the order of each row: int64, shape (n,), from features, scaled or not, shape (n, n_features)."""
         orders = np.empty(len(features), np.int64)
         orders_of_features(features, self._places, orders)
+        if len(self._decktet):
+            orders[(features[:, self._decktet] > 0).any(axis=1)] = IDENTITY
         return orders
 
     def rename(self, seen: Observation, info: dict[str, Any] | None = None) -> tuple[Observation, np.ndarray]:

@@ -67,12 +67,14 @@ def feature_layout(
     return FeatureLayout([make_table(variant, seats, options, episode).rules], episode)
 
 
-def checked_layout(observation: str, rule_sets: Sequence[Rules], episode: str) -> FeatureLayout | None:
+def checked_layout(observation: str | FeatureLayout, rule_sets: Sequence[Rules], episode: str) -> FeatureLayout | None:
     """The layout of the features, or None where observations are bytes.
 
     Raises:
         RulesError: `observation` is neither `features` nor `bytes`.
     """
+    if isinstance(observation, FeatureLayout):
+        return observation
     if checked_choice("observation", observation, OBSERVATIONS) == "bytes":
         return None
     return FeatureLayout(rule_sets, episode)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env._jit import MOVED, jit, jit_inline, move, put_one_hot, put_word, transpose
-from noms_env.core.cards import FRENCH
+from noms_env.core.cards import DECKTET, FRENCH
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.features import (
     COPY,
@@ -136,14 +136,17 @@ class FeatureLayout:
         high: float32, shape (n_features,): the largest that each can be, scaled.
         column: int16, shape (n_features,): the byte of the observation that each looks at.
         value: int16, shape (n_features,): the value that makes it 1, or `features.COPY` where it is the byte itself.
+        options: names (`choice_names`) of the bytes of the section `choices` that are features.
+        decktet: int64: the features that mark a game with the Decktet, where there are tables of both decks; else none.
         words: 64-bit words of a row of features as `write_features` writes it.
         parts: what `write_features` takes, int16, shapes (moves, 2) and (words, 3).
     """
 
-    def __init__(self, rule_sets: Sequence[Rules], episode: str = "match") -> None:
-        """Arrange the features for some rules, and for `match` or `deal`."""
+    def __init__(self, rule_sets: Sequence[Rules], episode: str = "match", options: Sequence[str] | None = None) -> None:
+        """Arrange the features for some rules, and for `match` or `deal`; `options`: all in which they differ when None."""
         tables = Tables(rule_sets)
-        placed_features = [*features_of(rule_sets, differing_options(rule_sets), any_seat=True)]
+        self.options = differing_options(rule_sets) if options is None else tuple(options)
+        placed_features = [*features_of(rule_sets, self.options, any_seat=True)]
         placed_features += _match_features(tables.seats) if episode == "match" else []
         self._features = sorted(placed_features, key=lambda placed: _place(placed[0]))
         self._decks = tables.decks
@@ -151,6 +154,8 @@ class FeatureLayout:
         self.n_features = len(self._features)
         pairs = [(feature.column, feature.value) for feature, _ in self._features]
         self.column, self.value = np.array(pairs, np.int16).T.copy()
+        marks = [START["variant"] + rules.variant.number for rules in rule_sets if rules.variant.deck_kind == DECKTET]
+        self.decktet = np.flatnonzero(np.isin(self.column, marks)) if len(self._decks) > 1 else np.empty(0, np.int64)
         self.scale = np.array([feature.scale for feature, _ in self._features], np.float32)
         sizes = [math.prod(part.shape) for part in self.sections]
         self.high = np.repeat(np.array([part.high for part in self.sections], np.float32), sizes)
@@ -214,15 +219,12 @@ class FeatureLayout:
         return self
 
     def suit_orders(self) -> np.ndarray:
-        """Per order of the suits, which feature stands at each place: int64, shape (24, n_features); (1, ...) with the Decktet.
+        """Per order of the suits, which feature stands at each place: int64, shape (24, n_features).
 
-        Raises:
-            ValueError: there are tables of both decks.
+        With the Decktet alone the shape is (1, n_features): its suits keep their names.
         """
-        if len(self._decks) > 1:
-            raise ValueError("suits can be put in order at tables of one deck only")
         place_of = {pair: place for place, pair in enumerate(zip(self.column.tolist(), self.value.tolist(), strict=True))}
-        orders = ORDERS if self._decks == {FRENCH} else ORDERS[:1]
+        orders = ORDERS if FRENCH in self._decks else ORDERS[:1]
         return np.array([[place_of[feature.moved(order, start)] for feature, start in self._features] for order in orders])
 
     def action_orders(self) -> np.ndarray:
@@ -232,11 +234,11 @@ class FeatureLayout:
     def suit_places(self) -> tuple[int, int, int, int]:
         """What `suit_order` looks at: the first of the own hand, of the own cards played and of trump, and the ranks of a suit.
 
-        With the Decktet, whose suits keep their names, the first number is -1.
+        With the Decktet alone, whose suits keep their names, the first number is -1; `decktet` marks its rows among others.
         """
         start = {part.name: part.start for part in self.sections}
         ranks = start["played"] - start["hand"]
-        first = start["hand"] if self._decks == {FRENCH} else -1
+        first = start["hand"] if FRENCH in self._decks else -1
         return first, start["played"], start["trump"], ranks // SUITS
 
 

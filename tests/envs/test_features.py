@@ -212,7 +212,26 @@ def test_suits_are_put_in_order_where_there_are_features() -> None:
             canonical_suits(env)
     with pytest.raises(ValueError, match="canonical suits of an AEC environment need mask_in='observation'"):
         canonical_suits(noms_env.down_up_v0.env(observation="features", mask_in="both"))
-    mixed = make_batch([TableGroup("down_up"), TableGroup("nonesuch")], 4, observation="features")
-    assert mixed.feature_layout is not None
-    with pytest.raises(ValueError, match="at tables of one deck only"):
-        CanonicalSuits(mixed.feature_layout)
+
+
+def test_tables_of_both_decks_share_a_layout_in_which_the_decktet_keeps_its_names() -> None:
+    """And a batch of some of them has the features of all."""
+    groups = [TableGroup("down_up", 3), TableGroup("nonesuch", 4), TableGroup("noms", 4)]
+    mixed = make_batch(groups, 9, observation="features", seed=2)
+    layout = mixed.feature_layout
+    assert layout is not None
+    seen = make_batch(groups, 9, seed=2)
+    for batch in (mixed, seen):
+        batch.reset()
+        batch.observe()
+    renamed, orders = CanonicalSuits(layout).rename(mixed.observation)
+    assert isinstance(renamed, np.ndarray)
+    assert (orders[3:6] == 0).all()
+    assert (renamed[3:6] == mixed.observation[3:6]).all()
+    own = noms_env.feature_layout("down_up", 3)
+    assert (orders[:3] == CanonicalSuits(own).orders(own.encode(seen.observation[:3]))).all()
+    assert orders[:3].any()
+    alone = make_batch("nonesuch", 3, observation=layout, seed=2, seats=4)
+    alone.reset(table=np.arange(3, 6))
+    alone.observe()
+    assert (alone.observation == mixed.observation[3:6]).all()

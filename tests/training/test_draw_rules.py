@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import noms_env
-from noms_env import TableGroup, make_batch
+from noms_env import FeatureLayout, TableGroup, make_batch
 from noms_env.observation.features import possible_actions
 from noms_env.players.registry import AnyOptions, check_rules
 from noms_env.policy.file import read_info, read_policy
@@ -20,7 +20,7 @@ from noms_env.variants import VARIANTS, given_options, make_rules
 from noms_env.variants import game as game_of
 from noms_training.learn.checkpoint import write_policy
 from noms_training.learn.config import ActorConfig, CurriculumConfig
-from noms_training.learn.draw_rules import BETWEEN_DEALS, draw_rules
+from noms_training.learn.draw_rules import BETWEEN_DEALS, draw_rules, widest_rules
 from noms_training.learn.network import Actor
 from noms_training.learn.train import Trainer
 from noms_training.options import parse_held_out
@@ -52,6 +52,13 @@ def test_every_game_is_drawn_with_all_seats_and_words_and_nothing_that_is_held_o
     assert all(rules.options.get("hand_size") not in (6, 9) for rules in drawn if rules.variant.name != "sniped_whist")
     assert any(rules.options.get("direction") == "down_up" for rules in drawn), "what is usual is not held out"
     assert draw_rules(VARIANTS, 0, 3, held_out) == []
+
+
+def test_the_widest_rules_have_every_feature_of_any_that_are_drawn() -> None:
+    widest = FeatureLayout(widest_rules([*VARIANTS]))
+    wider = FeatureLayout([*widest_rules([*VARIANTS]), *draw_rules(VARIANTS, 60, 5, {})])
+    assert (wider.options, wider.column.tolist()) == (widest.options, widest.column.tolist())
+    assert (widest.scale <= 1.25 * wider.scale).all()
 
 
 @pytest.fixture(scope="module")

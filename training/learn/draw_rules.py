@@ -62,8 +62,7 @@ def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:
     for seats in range(low, high + 1):
         yield make_rules(variant, seats)
     for option in variant.options:
-        values = [*option.words, *((True, False) if option.flag else ()), *((None,) if option.none else ())]
-        for value in values if option.name not in BETWEEN_DEALS else ():
+        for value in _named_values(option) if option.name not in BETWEEN_DEALS else ():
             alone = _rules(variant, None, {option.name: value})
             mixes = (draw_mix(variant, {option.name: value}, rng) for _ in range(TRIES))
             rules = alone or next((mix for mix in mixes if mix is not None), None)
@@ -86,6 +85,27 @@ def _rules(variant: Variant, seats: int | None, options: Mapping[str, Any]) -> R
         return None
 
 
+def _named_values(option: Option) -> list[Any]:
+    """The words, flags and None that an option allows."""
+    return [*option.words, *((True, False) if option.flag else ()), *((None,) if option.none else ())]
+
+
+def _values(option: Option) -> list[Any]:
+    """All values that may be drawn for an option; of the rotations some that have each word at each place."""
+    if option.name in BETWEEN_DEALS:
+        return []
+    if option.rotation:
+        return [[word] * MAX_ROTATION for word in ROTATION_WORDS]
+    return _named_values(option) + ([] if option.flag or option.words else [*_numbers(option)])
+
+
+def _numbers(option: Option) -> range:
+    """The numbers that may be drawn for an option; which of them its table allows is another matter."""
+    low, high = option.numbers or (FROM, TO)
+    low = SMALLEST.get(option.name, low)
+    return range(low, min(high, low + SPAN) + 1)
+
+
 def _draw_value(option: Option, rng: np.random.Generator) -> Any:
     if option.flag:
         return bool(rng.integers(2))
@@ -93,12 +113,27 @@ def _draw_value(option: Option, rng: np.random.Generator) -> Any:
         return [str(word) for word in rng.choice(ROTATION_WORDS, int(rng.integers(1, MAX_ROTATION + 1)))]
     if option.words:
         return str(rng.choice(option.words))
-    low, high = option.numbers or (FROM, TO)
-    low = SMALLEST.get(option.name, low)
-    return int(rng.integers(low, min(high, low + SPAN) + 1))
+    numbers = _numbers(option)
+    return int(rng.integers(numbers.start, numbers.stop))
 
 
 def is_held_out(rules: Rules, held_out: Mapping[str, Sequence[Any]]) -> bool:
     """Whether an option has a value that is held out, and is not usual; each option of `held_out` must be one of the game."""
     usual = make_rules(rules.variant, rules.seats).options
     return any(rules.options[name] in values and rules.options[name] != usual[name] for name, values in held_out.items())
+
+
+def widest_rules(variants: Sequence[str]) -> list[Rules]:
+    """Rules that together have all features of any that are drawn: each number of seats, and each value of an option.
+
+    A value stands alone, or with the first of another option that it needs. So they follow from the games, and not from a draw.
+    """
+    rule_sets: dict[Rules | None, None] = {}
+    for variant in map(game, variants):
+        low, high = variant.seats
+        rule_sets |= {make_rules(variant, seats): None for seats in range(low, high + 1)}
+        values = [{option.name: value} for option in variant.options for value in _values(option)]
+        for value in values:
+            pairs = (_rules(variant, None, other | value) for other in ({}, *values))
+            rule_sets[next((rules for rules in pairs if rules is not None), None)] = None
+    return [rules for rules in rule_sets if rules is not None]

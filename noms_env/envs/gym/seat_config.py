@@ -24,6 +24,7 @@ from noms_env.envs.validation import (
     checked_choice,
     checked_flag,
 )
+from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.players import Players, load_players
 
 
@@ -34,7 +35,7 @@ class SeatArguments(Options, total=False):
     seat: Seat
     seats: int | None
     episode: Episode
-    observation: ObservationKind
+    observation: ObservationKind | FeatureLayout
     reward: Reward
     illegal_action: IllegalAction
     mask_in: MaskPlace
@@ -63,7 +64,7 @@ class SeatConfig:
         seat: Seat = 0,
         seats: int | None = None,
         episode: Episode = "deal",
-        observation: ObservationKind = "features",
+        observation: ObservationKind | FeatureLayout = "features",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -87,7 +88,8 @@ class SeatConfig:
         self.seat = checked_seat(seat, self.table.seats)
         self.chosen = {"seat": literal(seat), "opponents": _named(opponents), "episode": literal(episode)}
         usual: dict[str, Any] = {"observation": "features", "reward": "points", "mask_in": "observation", "skip_forced": False}
-        for name, value in zip(usual, (observation, reward, mask_in, skip_forced), strict=True):
+        kind = "bytes" if self.feature_layout is None else "features"
+        for name, value in zip(usual, (kind, reward, mask_in, skip_forced), strict=True):
             if value != usual[name]:
                 self.chosen[name] = literal(value)
         listed = (f"{name}={value}" for name, value in self.chosen.items())
