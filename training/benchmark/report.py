@@ -57,6 +57,11 @@ class Scored:
         games: Mapping[str, Any] = of_part["games"]
         return games
 
+    def cells(self, part: str, game: str, field: str) -> list[Mapping[str, Any]]:
+        """What is said of the cells of a field, in the order of the seeds."""
+        of_seeds = self.scores["cells"][part][game]
+        return [of_seeds[str(seed)][field] for seed in self.entry.seeds]
+
     @property
     def cross_play(self) -> Mapping[str, Any]:
         """The points of seeds among one another, by game; nothing where they were not played."""
@@ -87,9 +92,10 @@ def read_scored(folders: Sequence[Path]) -> list[Scored]:
     return sorted(entries, key=lambda entry: (not entry.has_all_games, -entry.all()["value"]))
 
 
-def interval(figure: Mapping[str, float]) -> str:
-    """`0.93 (0.90 to 0.95)`."""
-    return f"{figure['value']:z.2f} ({figure['low']:z.2f} to {figure['high']:z.2f})"
+def interval(figure: Mapping[str, float], sign: str = "") -> str:
+    """`0.93 (0.90 to 0.95)`, with a plus sign before what is above 0 if `sign` is `+`."""
+    value, low, high = (f"{figure[what]:{sign}z.2f}" for what in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
 
 
 def score_rows(document: Mapping[str, Any], part: str) -> Table:

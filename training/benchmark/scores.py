@@ -44,6 +44,20 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     return np.asarray(trim_mean(scores.reshape(*scores.shape[:-2], -1), CUT, axis=-1))
 
 
+def deals_drawn(deals: int, settings: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """How many times each deal is drawn in each replicate, within each setting: float64, shape (count, deals)."""
+    each = max(1, deals // settings)
+    drawn = [rng.multinomial(each, np.full(each, 1 / each), size=count) for _ in range(settings)]
+    return np.concatenate(drawn, axis=1).astype(np.float64)
+
+
+def means_drawn(points: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """The mean points, of float64 and shape (seeds, deals), of the deals that were drawn: shape (count, seeds)."""
+    weight = times[:, : points.shape[1]]
+    means: np.ndarray = weight @ points.T / weight.sum(axis=1, keepdims=True)
+    return means
+
+
 def replicates_of(
     values: Mapping[str, np.ndarray],
     of_game: Mapping[str, References],
@@ -57,16 +71,10 @@ def replicates_of(
         Score of each seed that is drawn, float64, shape (count, seeds), and the least field's, float64, shape (count,).
     """
     most, seeds = max(points.shape[1] for points in values.values()), len(next(iter(values.values())))
-    each = max(1, most // settings)
-    drawn_deals = [rng.multinomial(each, np.full(each, 1 / each), size=count) for _ in range(settings)]
-    times = np.concatenate(drawn_deals, axis=1).astype(np.float64)
+    times = deals_drawn(most, settings, count, rng)
     drawn = rng.integers(seeds, size=(count, seeds))
-    by_field = list[np.ndarray]()
-    for field, points in values.items():
-        weight = times[:, : points.shape[1]]
-        means = weight @ points.T / weight.sum(axis=1, keepdims=True)
-        by_field.append(np.take_along_axis(of_game[field].score(means), drawn, axis=1))
-    stacked = np.array(by_field)
+    by_field = [of_game[field].score(means_drawn(points, times)) for field, points in values.items()]
+    stacked = np.array([np.take_along_axis(scores, drawn, axis=1) for scores in by_field])
     return stacked.mean(axis=0), stacked.mean(axis=2).min(axis=0)
 
 

@@ -19,13 +19,14 @@ from noms_env.players.foreign_code import allow_programs
 from ..agents.registry import compile_players
 from ..benchmark.cells import Playing, cells_of_entry, play_cells
 from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
+from ..benchmark.comparison import compare as difference_of
 from ..benchmark.entry import ENTRY, SCORES, TRIAL, Entry, EntryError, read_entry, write_entry
 from ..benchmark.protocol import GAMES, PROTOCOLS, budget_of, rules_of_game
-from ..benchmark.report import score_rows, write_report
+from ..benchmark.report import interval, read_scored, score_rows, write_report
 from ..benchmark.running import algorithm_file, begin, runs_left, train_all
 from ..benchmark.scores import read_scores, scored, write_scores
 from ..benchmark.timing import add_times, read_times, times_text
-from ..console import fitted, new_table, print_lines, terminal
+from ..console import fitted, new_table, print_lines, table_lines, terminal
 from ..evaluation.duplicate import Lost
 from ..extras import require
 from ..learn.data.workers import WorkerError
@@ -34,7 +35,7 @@ from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Threads, check_run
 from .common import FOUND, OK, STOPPED, CommandError, file_errors
-from .files import options_given
+from .files import check_folder_of, options_given, write_json
 
 ALL = ("all",)
 Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
@@ -119,12 +120,24 @@ class Report:
     """The folder of the report."""
 
 
-def benchmark(what: Annotated[Run | Score | Check | Report, tyro.conf.arg(name="")]) -> int:
+@dataclass(frozen=True)
+class Compare:
+    """How much more one entry has than another by part and game, and how likely a run of it is better than one of the other."""
+
+    mine: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MINE")]
+    """The folder of an entry that is scored."""
+    theirs: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="THEIRS")]
+    """The folder of another."""
+    json: Annotated[str | None, by_default("none", "FILE")] = None
+    """Write the figures to a file, too."""
+
+
+def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.arg(name="")]) -> int:
     """Compare algorithms and players on the seven games: one score for each game and one over all.
 
     The protocol noms-benchmark/1 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). Random play has score 0
     and the rules of thumb 1. An entry is a folder: run trains an algorithm there, score plays the deals, check finds out
-    whether others can rely on it, and report draws it beside others.
+    whether others can rely on it, report draws it beside others, and compare says how sure the difference of two is.
 
     For example:
       noms benchmark run ppo --budget 10M --seeds 3 --out entries/ppo
@@ -133,10 +146,11 @@ def benchmark(what: Annotated[Run | Score | Check | Report, tyro.conf.arg(name="
       noms benchmark score entries/thumb --player thumb
       noms benchmark check entries/thumb
       noms benchmark report entries/ppo entries/thumb --out report
+      noms benchmark compare entries/mine entries/ppo
     """
     if isinstance(what, Score | Check) and what.allow_programs:
         allow_programs()
-    doing: dict[type, Callable[[Any], int]] = {Run: run, Score: score, Check: check, Report: report}
+    doing: dict[type, Callable[[Any], int]] = {Run: run, Score: score, Check: check, Report: report, Compare: compare}
     return doing[type(what)](what)
 
 
@@ -288,6 +302,30 @@ def report(args: Report) -> int:
     with refusals(), file_errors(f"cannot write in {args.out}"):
         written = write_report(args.folders, args.out)
     print_lines([f"written to {written}"])
+    return OK
+
+
+def compare(args: Compare) -> int:
+    """Compare two entries."""
+    check_folder_of(args.json)
+    with refusals():
+        document = difference_of(*(read_scored([folder])[0] for folder in (args.mine, args.theirs)))
+    if args.json:
+        write_json(args.json, document)
+    for part, figures in document["parts"].items():
+        table = new_table(part, "score", "points", "improvement")
+        for name, of_game in {**figures["games"], "over these games": figures["all"]}.items():
+            points = f"{of_game['points']['value']:+z.2f}" if "points" in of_game else ""
+            table.add_row(*map(Text, (name, interval(of_game["score"], "+"), points, interval(of_game["improvement"]))))
+        print_lines([*table_lines(table), ""])
+    mine, theirs = document["mine"], document["theirs"]
+    print_lines(
+        [
+            f"score, points: those of {mine} less those of {theirs}, with 95 % intervals over seeds and deals",
+            f"improvement: the probability that a run of {mine} scores more than a run of {theirs}",
+            *document["notes"],
+        ]
+    )
     return OK
 
 

@@ -1,0 +1,174 @@
+"""Two scored entries compared: the difference of their scores, and how likely a run of the one is better than one of the other.
+
+Both are those of rliable (Agarwal et al., NeurIPS 2021, arXiv 2108.13264), with the bootstrap of `scores`: seeds are drawn anew
+within each game, for either entry by itself. Deals are drawn anew too, the same ones for both entries, since they had the same
+cards. Where the points of the deals are not kept, the means of a game are drawn from their errors instead, all to one side and
+for either entry by itself: then the interval is wider than it had to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .cells import Cell
+from .entry import EntryError
+from .protocol import PROTOCOLS, REPLICATES, Part
+from .report import Scored
+from .scores import deals_drawn, interquartile_mean, interval, means_drawn
+
+FORMAT = "noms-benchmark-compare/1"
+
+Drawn = np.ndarray
+"""A figure as it was measured and then in each replicate: float64, shape (1 + count, ...)."""
+
+
+def improvement(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """The probability that a run of the one scores more than one of the other, the mean over games; a tie is half a win.
+
+    Args:
+        mine: scores, float64, shape (..., games, seeds).
+        theirs: likewise; the number of seeds may differ.
+
+    Returns:
+        float64, shape (...).
+    """
+    wins = np.sign(mine[..., :, None] - theirs[..., None, :])
+    return np.asarray((wins.mean(axis=(-3, -2, -1)) + 1) / 2)
+
+
+def compare(mine: Scored, theirs: Scored, count: int = REPLICATES) -> dict[str, Any]:
+    """What the first of two entries has above the second, as plain values.
+
+    Returns:
+        `parts`: for each part and each game in which both have scores, and over `all` of these games, the difference `score`
+        and the probability of `improvement`, with intervals; for a game also the difference `points`, the mean over its
+        fields. `notes`: sentences on what does not compare or could not be used.
+
+    Raises:
+        EntryError: they have no game and part in common, or are of different protocols.
+    """
+    if mine.entry.protocol != theirs.entry.protocol:
+        raise EntryError(f"{mine.name} is of {mine.entry.protocol}, {theirs.name} of {theirs.entry.protocol}")
+    rng, parts, notes = np.random.default_rng(0), dict[str, Any](), [*_unlike(mine, theirs)]
+    for part in PROTOCOLS[mine.entry.protocol].parts.values():
+        games = [name for name in part.games if part.kind == "score" and name in mine.games(part.name)]
+        if games := [name for name in games if name in theirs.games(part.name)]:
+            parts[part.name], unpaired = _of_part(part, games, (mine, theirs), count, rng)
+            if unpaired:
+                notes.append(
+                    f"{part.name}: the points of the deals of {', '.join(unpaired)} are not kept by both entries, so their "
+                    "errors are used as if the cards were not the same: the intervals are wider than they had to be"
+                )
+    if not parts:
+        raise EntryError(f"{mine.name} and {theirs.name} have no game in common in which both are scored")
+    about = {"format": FORMAT, "protocol": mine.entry.protocol, "mine": mine.name, "theirs": theirs.name}
+    return {**about, "parts": parts, "notes": notes}
+
+
+def _unlike(mine: Scored, theirs: Scored) -> Iterator[str]:
+    """Sentences on what the entries were allowed, and on what only one of them has."""
+    for what in ("division", "budget"):
+        one, other = (getattr(entry.entry, what) or "none" for entry in (mine, theirs))
+        if one != other:
+            yield f"the {what} of {mine.name} is {one}, that of {theirs.name} is {other}"
+    for entry, other in ((mine, theirs), (theirs, mine)):
+        for what, has, lacks in (
+            ("games", entry.entry.games, other.entry.games),
+            ("parts", entry.scores["parts"], other.scores["parts"]),
+        ):
+            if only := [name for name in has if name not in lacks]:
+                yield f"only {entry.name} has the {what} {', '.join(only)}"
+
+
+def _of_part(
+    part: Part, games: Sequence[str], entries: Sequence[Scored], count: int, rng: np.random.Generator
+) -> tuple[dict[str, Any], list[str]]:
+    """The figures of a part, and the games of which not the same deals are drawn for both entries."""
+    of_games, scores, unpaired, seeds = dict[str, Any](), list[list[Drawn]](), list[str](), list[np.ndarray]()
+    for name in games:
+        if not seeds or part.run == "game":  # otherwise a seed is one policy for all games
+            seeds = [seeds_drawn(len(entry.entry.seeds), count, rng) for entry in entries]
+        points, is_paired = drawn_points(part, name, entries, seeds, rng)
+        unpaired += [] if is_paired else [name]
+        anchors = part.references[name]
+        scores.append([np.mean([anchors[field].score(of_side[field]) for field in of_side], axis=0) for of_side in points])
+        mine, theirs = (np.mean([*of_side.values()], axis=(0, 2)) for of_side in points)
+        of_games[name] = _figures(scores[-1:], _mean) | {"points": _ends(mine - theirs)}
+    return {"games": of_games, "all": _figures(scores, interquartile_mean)}, unpaired
+
+
+def seeds_drawn(seeds: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Each seed once, and then those drawn in each replicate: int64, shape (1 + count, seeds)."""
+    return np.concatenate([[np.arange(seeds)], rng.integers(seeds, size=(count, seeds))])
+
+
+def drawn_points(
+    part: Part, game: str, entries: Sequence[Scored], seeds: Sequence[np.ndarray], rng: np.random.Generator
+) -> tuple[list[dict[str, Drawn]], bool]:
+    """The mean points of each seed of two entries in each field of a game, and whether the deals drawn are the same.
+
+    Args:
+        part: of the protocol.
+        game: of its games.
+        entries: the two.
+        seeds: those that are drawn of either (`seeds_drawn`).
+        rng: for the deals.
+    """
+    count = len(seeds[0]) - 1
+    kept = [points_kept(part, game, entry) for entry in entries]
+    deals = [{field: points.shape[1] for field, points in of_side.items()} for of_side in kept]
+    is_paired = deals[0] == deals[1] and bool(deals[0])
+    if is_paired:
+        most = max(deals[0].values())
+        times = np.concatenate([np.ones((1, most)), deals_drawn(most, len(part.settings(game)), count, rng)])
+    drawn = list[dict[str, Drawn]]()
+    for entry, of_side, who in zip(entries, kept, seeds, strict=True):
+        shift = np.concatenate([[0], rng.normal(size=count)])[:, None]
+        means = dict[str, Drawn]()
+        for field in part.fields:
+            if is_paired:
+                means[field.name] = means_drawn(of_side[field.name], times)
+            else:
+                cells = entry.cells(part.name, game, field.name)
+                points, errors = (np.array([cell[what] for cell in cells]) for what in ("points", "error"))
+                means[field.name] = points + shift * errors
+        drawn.append({field: np.take_along_axis(of_field, who, axis=1) for field, of_field in means.items()})
+    return drawn, is_paired
+
+
+def points_kept(part: Part, game: str, entry: Scored) -> dict[str, np.ndarray]:
+    """The points of the deals by field, float64, shape (seeds, deals); none if not all are kept as they were scored."""
+    points = dict[str, np.ndarray]()
+    for field in part.fields:
+        rows = list[np.ndarray]()
+        for seed, said in zip(entry.entry.seeds, entry.cells(part.name, game, field.name), strict=True):
+            cell = Cell(part, game, seed, field, said["player_sha256"], said["field_sha256"])
+            cell.load(entry.folder)
+            if (cell.deals, cell.sha256) != (said["deals"], said["sha256"]):
+                return {}
+            rows.append(cell.values)
+        points[field.name] = np.array(rows)
+    return points
+
+
+def _figures(scores: Sequence[Sequence[Drawn]], over: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+    """The difference over games, and the probability of improvement, from the scores of each seed of both by game.
+
+    Args:
+        scores: of each game those of either entry.
+        over: the mean over games and seeds: of float64, shape (1 + count, games, seeds), that of shape (1 + count,).
+    """
+    mine, theirs = (np.stack(of_side, axis=1) for of_side in zip(*scores, strict=True))
+    return {"score": _ends(over(mine) - over(theirs)), "improvement": _ends(improvement(mine, theirs))}
+
+
+def _mean(scores: np.ndarray) -> np.ndarray:
+    """The mean of a game over its seeds, of float64, shape (1 + count, 1, seeds)."""
+    return np.asarray(scores.mean(axis=(1, 2)))
+
+
+def _ends(figure: Drawn) -> dict[str, float]:
+    return interval(figure[0], figure[1:])
