@@ -123,7 +123,6 @@ def test_advantages_are_in_units_of_the_scale_and_of_mean_zero_under_the_policy(
     worker, rng = run.workers[0], np.random.default_rng(0)
     learner = AllActionsLearner(run.player(run.actor), rng, True, PPOConfig(played_out=0.5), np.random.default_rng(1))
     played = worker.play(0, learner, rng)
-    learner.finish()
     batch = joined([played], run.rule_set, run.encoding, True, "cpu")
     batch.advantage = torch.zeros(len(batch))
     part = decisions_with_values(batch, run.actor, torch.float32, run.reward_scale, run.threads)

@@ -127,14 +127,6 @@ def test_a_run_is_not_overwritten_and_there_must_be_one_to_go_on_with(tmp_path: 
         (tmp_path / "run" / "config.json").unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000])
-def test_a_damaged_configuration(tmp_path: Path, text: str) -> None:
-    with RunFolder.create(tmp_path / "run", {}) as folder:
-        (folder.path / "config.json").write_text(text)
-        with pytest.raises(CheckpointError, match=r"config\.json is damaged"):
-            folder.config()
-
-
 def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, Any] = {"actor": torch.arange(5_000, dtype=torch.float32), "decisions": 7}
     path, limit = tmp_path / "1.pt", 6_000

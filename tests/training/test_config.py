@@ -15,42 +15,26 @@ def test_a_configuration_survives_json(preset: str) -> None:
     assert TrainConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
 
 
-def test_presets_grow() -> None:
-    budgets = [TrainConfig(variants=("noms",), **changes).decisions for _, changes in PRESETS.values()]
-    assert budgets == sorted(budgets)
-    assert list(PRESETS) == ["smoke", "fast", "standard", "long"]
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"colour": 1}, "unknown key colour"),
         ({"ppo": {"gamma": 1}}, r"unknown key ppo\.gamma"),
         ({"league": {"share": 0.1}}, "unknown key league; this version has the keys batch_size,"),
         ({"ppo": {"clip_coef": 7}}, "clip_coef must be from 0 to 1"),
-        ({"decisions": 0}, "decisions must be from 1"),
-        ({"tables": "many"}, "tables must be"),
         ({"variants": []}, "name at least one game"),
         ({"variants": ["noms", "noms"]}, "twice"),
-        ({"network": {"width": 3}}, "width must be"),
-        ({"network": {"width": True}}, "width must be"),
-        ({"opponents": {"share": -0.1}}, "share must be"),
-        ({"seed": -1}, "seed must be"),
-        ({"seed": 1.5}, "seed must be int, not 1.5"),
         ({"seed": "1"}, "seed must be int, not '1'"),
         ({"tables": True}, r"tables must be int \| None, not True"),
         ({"save_every": float("nan")}, "save_every must be from 0"),
         ({"privileged_critic": 1}, "privileged_critic must be bool, not 1"),
         ({"precision": "fp8"}, "precision must be .*'fp32'.*, not 'fp8'"),
         ({"seats": 4}, r"seats must be tuple\[int, ...\]|seats must be tuple, not 4"),
-        ({"variants": "noms"}, "variants must be .*, not 'noms'"),
         ({"panel": ["thumb", None]}, "panel must be"),
         ({"thumb_version": 3}, "thumb_version must be from 1 to 2, not 3"),
         ({"panel": []}, "the panel needs one player or more"),
         ({"network": None}, "network must be an object with keys, not None"),
         ({"ppo": {"exploration": 0.1}}, r"exploration needs ppo\.played_out above 0"),
         ({"ppo": {"played_out": 0.5}, "opponents": {"share": 0.1}}, r"opponents\.share must be 0 with it"),
-        ({"ppo": {"learning_rate": "fast"}}, "learning_rate must be float, not 'fast'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -> None:

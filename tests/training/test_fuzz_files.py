@@ -33,9 +33,8 @@ from noms_training.evaluation.block_store import Blocks
 from noms_training.evaluation.tournament import Folder, Plan, Saved, TournamentError
 from noms_training.learn.best_response import RefusedError
 from noms_training.learn.checkpoint import CheckpointError, RunFolder, load_state
-from noms_training.learn.data.checking import ALLOWED
 from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, from_records
-from noms_training.learn.data.shards import read_shards, write_shards
+from noms_training.learn.data.shards import ALLOWED, read_shards, write_shards
 from noms_training.learn.expert_iteration import read_result
 from noms_training.learn.imitation import RecordedDecisions
 from noms_training.learn.log import read_log

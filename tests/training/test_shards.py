@@ -17,9 +17,8 @@ from pyarrow import parquet
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import START
 from noms_env.policy.encoding import make_encoding
-from noms_training.learn.data.checking import MOST_ROWS
 from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions
-from noms_training.learn.data.shards import _arrow_type, read_shards, write_shards
+from noms_training.learn.data.shards import MOST_ROWS, _arrow_type, read_shards, write_shards
 from noms_training.learn.imitation import RecordedDecisions
 from tests.training.test_distillation import RULES, SOURCE, decided
 
@@ -90,7 +89,7 @@ ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
         "has 0 rows, where 1 to 1,048,576 ",
     ),
     "narrow": (lambda rows: rows | {"action_mask": rows["action_mask"][:, :-1]}, f"has no {NUM_ACTIONS} int8 in each row"),
-    "float64": (lambda rows: rows | {"policy": rows["policy"].astype(np.float64)}, "has no 150 float32 in each row"),
+    "list": (lambda rows: rows | {"seat": rows["policy"].astype(np.int8)}, "has no int8 in each row of its column 'seat'"),
     "lacks": (lambda rows: {name: values for name, values in rows.items() if name != "value"}, "has no column 'value'"),
     "flag": (with_value("observation", 2, 3, START["hand"] + 5), "has a value of observation in row 3 that it cannot have"),
     "nothing legal": (with_value("action_mask", 0), "has no legal action in row 3"),

@@ -192,7 +192,7 @@ def test_a_run_that_goes_on_cannot_be_changed(
     assert Path("there/config.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("content", ["{", '{"variants": ["down_up"], "speed": 1}', "{}"])
+@pytest.mark.parametrize("content", ["{", "[1]", "[" * 100_000, '{"variants": ["down_up"], "speed": 1}', "{}"])
 def test_a_damaged_configuration_is_told(run: Run, started: Started, saved: TrainConfig, content: str) -> None:
     Path("there/config.json").write_text(content)
     assert_refused(run("--resume", "--out", "there"), "noms: there is no run to continue in there: ")
@@ -225,17 +225,6 @@ def test_a_program_that_the_command_line_names_may_run(run: Run, started: Starte
     Path("there/config.json").write_text(json.dumps(replace(saved, panel=("own.py:act",)).as_dict()))
     assert run("--resume", "--out", "there", "--panel", "own.py:act")[0] == 0
     assert len(started) == 1
-
-
-def test_a_run_with_options_goes_on_by_the_same_words(run: Run, started: Started) -> None:
-    words = ["down_up", "--option", "hook=false", "--option", "ranks=9", "--out", "there", *TINY]
-    assert run(*words)[0] == 0
-    assert run(*words, "--resume")[0] == 0
-    assert run("--resume", "--out", "there")[0] == 0
-    assert [config.option for config, _, _ in started] == [("hook=false", "ranks=9")] * 3
-    assert_refused(
-        run("--resume", "--out", "there", "--option", "ranks=9"), "noms: --resume continues the run as it was started"
-    )
 
 
 def test_a_damaged_log_is_a_sentence_and_stays(run: Run, started: Started, saved: TrainConfig) -> None:

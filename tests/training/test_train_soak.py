@@ -19,7 +19,7 @@ WORDS = (
 )
 KILLS, FULL = 50, 20
 SIZE = 64 << 20
-"""Bytes of the disk, of which a write leaves 16 MiB."""
+"""Bytes of the disk."""
 
 SETTINGS = {"OMP_NUM_THREADS": "1", "MKL_DISABLE_FAST_MM": "1"}
 """A process that has run threads of OpenMP, or of the memory of MKL, must not fork."""
@@ -88,7 +88,7 @@ for what in [*plan, "end"]:
     if what == "kill":
         os.kill(process, signal.SIGKILL)
     if what == "full":
-        fill(rng.choice((0, rng.randrange(1 << 16), rng.randrange(1 << 20), rng.randrange(16 << 20))))
+        fill(rng.choice((0, rng.randrange(1 << 12), rng.randrange(1 << 14))))
     status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     filler.unlink(missing_ok=True)
     print(json.dumps([what, status, int(newest().stem) if newest() else 0, errors.read_text()]), flush=True)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import tyro
 
@@ -116,28 +116,20 @@ def command(words: Sequence[str]) -> Callable[..., int]:
     presets = "\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items())
     train.__doc__ = SHORT_HELP if is_short else HELP.format(presets=presets)
     vars(train)["full_help"] = "--help-all"
-    if is_short:
-        kind, train.__defaults__ = short_config(default, train.__defaults__ or ())
+    if is_short:  # nothing is read of the words then but `--help`
+        hints = get_type_hints(TrainConfig, include_extras=True)
+        fields = [
+            (name, Annotated[hints[name], tyro.conf.arg(help=says)], dataclasses.field(default=getattr(default, name)))
+            for name, says in MAIN.items()
+        ]
+        short: Any = dataclasses.make_dataclass("ShortConfig", fields)
+        train.__defaults__ = (short(), *(train.__defaults__ or ())[1:])
         train.__annotations__ |= {
-            "config": Annotated[kind, tyro.conf.arg(name="")],
+            "config": Annotated[short, tyro.conf.arg(name="")],
             "preset": Annotated[Preset, tyro.conf.arg(metavar="NAME")],
             "allow_programs": tyro.conf.Suppress[bool],
         }
     return train
-
-
-def short_config(config: TrainConfig, others: tuple[Any, ...]) -> tuple[type[Any], tuple[Any, ...]]:
-    """A class of configurations of whose fields the help shows `MAIN` alone, and defaults with the same configuration in it.
-
-    The configuration stands first among the defaults `others` of a function.
-    """
-    hints, suppressed = get_type_hints(TrainConfig, include_extras=True), cast(Any, tyro.conf.Suppress)
-    fields = [
-        (name, Annotated[hints[name], tyro.conf.arg(help=MAIN[name])] if name in MAIN else suppressed[hints[name]])
-        for name in (field.name for field in dataclasses.fields(TrainConfig))
-    ]
-    kind = dataclasses.make_dataclass("ShortConfig", fields, namespace={"__doc__": TrainConfig.__doc__})
-    return kind, (kind(**{name: getattr(config, name) for name, _ in fields}), *others[1:])
 
 
 def named_options(words: Sequence[str]) -> set[str]:
@@ -149,15 +141,10 @@ def named_options(words: Sequence[str]) -> set[str]:
 def start(
     parsed: TrainConfig, named: set[str], preset: str, out: str | None, resume: bool, minutes: float | None = None
 ) -> int:
-    """Start or continue the run; CommandError if the words make no sense together, or as `run`.
+    """Start or continue the run (also without `resume` where `minutes` are given and there is one); CommandError for no sense.
 
-    Args:
-        parsed: the configuration; what the command line does not name is as in the usual preset.
-        named: what it names (`named_options`).
-        preset: for all that it does not name.
-        out: the folder; None for that of the games and the preset.
-        resume: a run is continued, also without `minutes`.
-        minutes: as `run`.
+    `parsed` is the configuration as in the usual preset, but for what the command line has `named` (`named_options`). `preset`
+    is for all that it does not name, and `out` the folder; None for that of the games and the preset.
     """
     require("torch", "train", "noms train")
     from ..learn.checkpoint import RunFolder
@@ -175,7 +162,13 @@ def start(
         config = merged(base, parsed, named)
     if saved is not None:
         config = resumed_config(config, saved, "decisions" in named)
-        check_budget(config.decisions, saved.decisions, folder)
+        made = RunFolder(folder).decisions
+        if made >= config.decisions != saved.decisions:
+            raise CommandError(
+                f"the run in {folder} has made {made:,} decisions: --decisions must be above that, not {config.decisions:,}"
+            )
+        if made >= config.decisions and leads():
+            print_lines([f"the run is finished: {made:,} of {config.decisions:,} decisions; a larger --decisions goes on"])
     elif preset != "smoke":
         config = without_sizes(config, named)
     return run(config, folder, goes_on, minutes)
@@ -211,17 +204,6 @@ def without_sizes(config: TrainConfig, named: set[str]) -> TrainConfig:
     return config
 
 
-def check_budget(wanted: int, before: int, folder: Path) -> None:
-    """Say of a run to continue that it is finished; CommandError if it has made more decisions than a new budget has."""
-    from ..learn.checkpoint import RunFolder
-
-    made = RunFolder(folder).decisions
-    if made >= wanted != before:
-        raise CommandError(f"the run in {folder} has made {made:,} decisions: --decisions must be above that, not {wanted:,}")
-    if made >= wanted and leads():
-        print_lines([f"the run is finished: {made:,} of {wanted:,} decisions; a larger --decisions goes on"])
-
-
 def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConfig:
     """The defaults of a preset."""
     return TrainConfig(variants=variants, **PRESETS[preset][1])
@@ -238,13 +220,7 @@ def saved_config(folder: Path) -> TrainConfig:
 
 
 def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
-    """The configuration that a run continues with; CommandError if more than the budget differs.
-
-    Args:
-        wanted: as the command line has it.
-        saved: as the run was started.
-        rebudgeted: the command line gives a budget.
-    """
+    """The configuration that a run continues with, with a new budget if it is `rebudgeted`; CommandError for other changes."""
     decisions = wanted.decisions if rebudgeted else saved.decisions
     ppo = dataclasses.replace(wanted.ppo, minibatch_size=wanted.ppo.minibatch_size or saved.ppo.minibatch_size)
     batch_size, threads = wanted.batch_size or saved.batch_size, wanted.threads or saved.threads

@@ -39,12 +39,7 @@ COPIES = 8192
 class AllActionsLearner(PolicyLearner):
     """The policy that is being trained, which keeps the tables of some of its decisions.
 
-    Args:
-        player: the policy.
-        rng: of its actions.
-        privileged: keep the hidden state too.
-        settings: `played_out` and `exploration`.
-        values_rng: of the draws for both, and of the random numbers in playing out.
+    `settings` are `played_out` and `exploration`; `values_rng` draws for both, and the random numbers in playing out.
     """
 
     def __init__(
@@ -149,17 +144,9 @@ def play_out(
 
 
 def decisions_with_values(batch: Rollout, actor: Actor, dtype: torch.dtype, scale: RewardScale, threads: ThreadPool) -> Rollout:
-    """The decisions whose actions all have values, as the actor learns from them.
+    """The decisions whose actions all have values, as the actor, which has not learnt from them yet, is to learn from them.
 
-    Args:
-        batch: with values in points.
-        actor: as it was when it took the decisions.
-        dtype: precision of its passes.
-        scale: of the rewards.
-        threads: that do it.
-
-    Returns:
-        Decisions with `log_policy`, and with advantages of all actions in units of the scale for `values`.
+    They have `log_policy`, and for `values` the advantages of all actions in units of the scale.
     """
     assert batch.values is not None
     part = batch.select((~batch.values.isnan().any(1)).nonzero().squeeze(1), *ACTOR_COLUMNS, "rule_set")

@@ -333,13 +333,7 @@ def read_config(folder: Path) -> TrainConfig:
 
 
 def write_policy(path: Path, actor: nn.Module, run: Trainer, score: float | None) -> None:
-    """Write the policy file of an actor; see `noms_env.policy.file`.
-
-    Args:
-        path: of the file.
-        actor: a `network.Actor`.
-        run: whose it is.
-        score: that the run gave it.
+    """Write the policy file of an actor (`network.Actor`) and its run, with the score that the run gave it.
 
     Raises:
         CheckpointError: it cannot be written, or holds numbers that are not finite; an older file is whole.

@@ -205,11 +205,8 @@ class PolicyLearner(Learner):
 class Worker:
     """Tables at which one thread plays.
 
-    Attributes:
-        pool: the tables.
-        rule_sets: all rules of the run.
-        watched: how many of them, the first, have figures of behaviour.
-        number: unlike those of all other workers of the run, in all processes.
+    Of the rules of the run, the first so many that are `watched` have figures of behaviour. `number` is unlike those of all
+    other workers of the run, in all processes.
     """
 
     pool: TablePool
@@ -349,19 +346,10 @@ def least_tables(weights: Sequence[float]) -> int:
 def make_workers(
     rule_sets: Sequence[Rules], drawn: int, tables: int, threads: int, config: TrainConfig, rank: int, device: Device = "cpu"
 ) -> Iterator[Worker]:
-    """For each thread one worker with single deals and one with matches, as far as there are such.
+    """For each thread one worker with single deals and one with matches, as far as there are such; ValueError for few tables.
 
-    Args:
-        rule_sets: the rules of the tables, of which the last `drawn` were drawn; see `weights_of`.
-        drawn: how many these are.
-        tables: of each process.
-        threads: of each process.
-        config: of the run.
-        rank: of this process.
-        device: where the tables lie; those on a GPU keep no hidden state.
-
-    Raises:
-        ValueError: there are too few tables.
+    Of the rules of the tables the last `drawn` were drawn (see `weights_of`). Tables and threads are of each process, of which
+    `rank` is this one. Tables on a GPU keep no hidden state.
     """
     weights = weights_of(rule_sets, drawn)
     least = threads * least_tables(weights)

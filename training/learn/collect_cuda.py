@@ -50,9 +50,8 @@ WANTED_SIZE = TABLE.fields["wanted_deal_size"][1] // 2  # type: ignore[index]
 class GpuActor(GpuPlayer):
     """A network at tables on a GPU. It draws from the softmax, or takes the most probable actions if it is `greedy`.
 
-    Attributes:
-        most: rows that the network looks at where only some are asked, at least as many as are; None for all.
-        page: what it sees and does is written there; None for nowhere.
+    `most` is how many rows it looks at where only some are asked, at least as many as are; None for all. What it sees and does
+    is written to its `page`, if it has one.
     """
 
     def __init__(
@@ -105,11 +104,9 @@ class GpuActor(GpuPlayer):
 
 
 class Page:
-    """The learner's decisions in a few steps, one behind another.
+    """The learner's decisions in a few steps at up to so many tables, one behind another.
 
     Attributes:
-        tables: the most that there are.
-        privileged: the hidden state is kept, too.
         columns: by name, as `Played.steps` has them; the last row is for what is no decision.
         count: int64, shape (): how many there are.
     """
@@ -144,14 +141,7 @@ class Page:
 class GpuCollector:
     """Plays the deals of an iteration at the tables of workers on a GPU.
 
-    Args:
-        actor: the policy that learns; it plays with the parameters that it has at each page.
-        encoding: of what it sees.
-        workers: with their tables on the GPU.
-        rule_sets: of the run.
-        dtype: precision of the passes.
-        privileged: keep the hidden state too.
-        note: is told in a sentence if something cannot be captured.
+    The actor plays with the parameters that it has at each page. `note` is told in a sentence if a page cannot be captured.
     """
 
     def __init__(
@@ -175,16 +165,7 @@ class GpuCollector:
     def play(
         self, worker: Worker, iteration: int, seed: int, opponent: Any = None, share: float = 0.0, alone: bool = False
     ) -> Played:
-        """Play a deal at each table of a worker.
-
-        Args:
-            worker: whose tables.
-            iteration: its number decides the cards.
-            seed: of the choices, the hand sizes and the seating.
-            opponent: takes some of the seats: a past policy (`Actor`) or a `GpuPlayer`; None for nobody.
-            share: of the tables at which it does.
-            alone: there it takes all seats but one.
-        """
+        """Play a deal at each table of a worker; see `Worker.play`. An opponent is a past policy (`Actor`) or a `GpuPlayer`."""
         if isinstance(opponent, Actor):
             self.past.actor.load_state_dict(opponent.state_dict())
             opponent = self.past

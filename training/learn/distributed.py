@@ -22,12 +22,9 @@ SIMULATED = bool(numba.config.ENABLE_CUDASIM)
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes of a run.
+    """The processes of a run, of which `rank` is this one among `world`.
 
-    Attributes:
-        rank: which of them this is; 0 writes files and talks to the user.
-        world: how many there are.
-        groups: two groups of all of them, for the updates that run side by side: the actor's and the critic's.
+    `groups` are two groups of all of them, for the updates that run side by side: the actor's and the critic's.
     """
 
     rank: int = 0
@@ -74,11 +71,7 @@ class Processes:
 
 @contextmanager
 def joined_processes(device: str) -> Iterator[Processes]:
-    """The processes that torchrun has started, if it has; they part with the context.
-
-    Args:
-        device: `cpu` or `cuda`; each process of a machine takes the GPU of its number.
-    """
+    """The processes that torchrun has started, if it has; they part with the context. `device`: `cpu` or `cuda`."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Processes()
         return
@@ -91,11 +84,7 @@ def joined_processes(device: str) -> Iterator[Processes]:
 
 
 def device_of(name: str) -> str:
-    """The device that a configuration names.
-
-    Raises:
-        ValueError: it is not there.
-    """
+    """The device that a configuration names; with several GPUs that of this process's number. ValueError if it is not there."""
     if name == "cuda" and SIMULATED:
         return "cpu"
     if name == "auto":
@@ -105,21 +94,13 @@ def device_of(name: str) -> str:
     if name not in ("cpu", "cuda"):
         raise ValueError(f"device must be auto, cpu or cuda, not {name!r}")
     if name == "cuda":
-        use_own_gpu()
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        torch.zeros(1, device="cuda")  # makes it the one that numba finds
     return name
 
 
-def use_own_gpu() -> None:
-    """Let torch, and so numba, use the GPU of this process's number among those of the machine."""
-    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    torch.zeros(1, device="cuda")  # makes it the one that numba finds
-
-
 def compiled(network: nn.Module, *example: Any) -> str:
-    """Let torch compile a network for calls like an example with any number of rows; why it cannot, "" if it can.
-
-    A network that cannot be compiled stays as it is.
-    """
+    """Let torch compile a network for calls like an example with any number of rows; returns why it cannot be, or ""."""
     try:
         network.compile(dynamic=True)
         network(*example).sum().backward()

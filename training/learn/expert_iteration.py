@@ -110,15 +110,7 @@ def tables_of(info: PolicyInfo) -> list[Rules]:
 
 
 def train_round(series: Series, policy: str, folder: Path, number: int, spread: Workers, train: Train) -> dict[str, Any]:
-    """Play, learn and compare, as far as that is not done yet.
-
-    Args:
-        series: the settings.
-        policy: that the round begins with.
-        folder: of the round.
-        number: of the round, from 1.
-        spread: who plays.
-        train: trains in a folder.
+    """Play, learn from a policy on, and compare, as far as that is not done yet in the folder of a round (numbered from 1).
 
     Returns:
         What is in `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.

@@ -33,10 +33,10 @@ def gae(table: Tensor, seat: Tensor, value: Tensor, reward: Tensor, gae_lambda: 
         seat: int64, shape (n,): who took it.
         value: float32, shape (n,): what the critic said before it.
         reward: float32, shape (tables, seats): what the deal paid to each seat in the end.
-        gae_lambda: 0 to 1.
+        gae_lambda: 0 to 1; with 1 an advantage is reward - value.
 
     Returns:
-        float32, shape (n,). With lambda 1 it is reward - value.
+        float32, shape (n,).
     """
     who = table * reward.shape[1] + seat
     order = torch.argsort(who, stable=True)  # a seat's decisions of a deal, one after another
@@ -55,11 +55,7 @@ def gae(table: Tensor, seat: Tensor, value: Tensor, reward: Tensor, gae_lambda: 
 
 
 class RewardScale:
-    """Root mean square of the rewards under each of the rules, over the iterations up to now.
-
-    Args:
-        rule_sets: how many.
-    """
+    """Root mean square of the rewards under each of so many rules, over the iterations up to now."""
 
     def __init__(self, rule_sets: int, device: str = "cpu") -> None:
         self.mean_square = torch.zeros(rule_sets, dtype=torch.float64, device=device)
@@ -115,18 +111,13 @@ def standardise(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Cal
 # ------------------------------------------------------------------------------------------------- how well it predicts
 
 
-def critic_figures(value: Tensor, reward: Tensor) -> dict[str, float]:
-    """`losses/explained_variance` and the figures of `calibration`; the arguments are as there."""
-    return {"losses/explained_variance": explained_variance(value, reward)} | calibration(value, reward)
-
-
 def explained_variance(value: Tensor, reward: Tensor) -> float:
     """1 - Var(reward - value) / Var(reward): 1 for a perfect critic, 0 for a constant one."""
     variance = float(reward.var(correction=0)) if len(reward) else 0.0
     return 1 - float((reward - value).var(correction=0)) / variance if variance > 0 else math.nan
 
 
-def calibration(value: Tensor, reward: Tensor) -> dict[str, float]:
+def critic_figures(value: Tensor, reward: Tensor) -> dict[str, float]:
     """Predicted against mean return, in ten groups of decisions from the lowest values to the highest.
 
     Args:
@@ -134,15 +125,15 @@ def calibration(value: Tensor, reward: Tensor) -> dict[str, float]:
         reward: float32, shape (n,): what the deals paid.
 
     Returns:
-        `losses/calibration/<decile>/value` and `.../return`, means of the groups 1 to 10, and `losses/calibration_error`: the
-        root mean square of their differences, in units of the reward scale. Nothing with fewer than ten decisions.
+        `losses/explained_variance`; and from ten decisions on `losses/calibration/<decile>/value` and `.../return`, means of
+        the groups 1 to 10, and `losses/calibration_error`: the root mean square of their differences, in reward scales.
     """
+    figures = {"losses/explained_variance": explained_variance(value, reward)}
     if len(value) < DECILES:
-        return {}
+        return figures
     order = torch.argsort(value, stable=True)
     values, returns = ([float(part.mean()) for part in column[order].tensor_split(DECILES)] for column in (value, reward))
-    error = math.sqrt(sum((said - paid) ** 2 for said, paid in zip(values, returns, strict=True)) / DECILES)
-    figures = {"losses/calibration_error": error}
+    figures["losses/calibration_error"] = math.dist(values, returns) / DECILES**0.5
     for number, (said, paid) in enumerate(zip(values, returns, strict=True), 1):
         figures |= {f"losses/calibration/{number}/value": said, f"losses/calibration/{number}/return": paid}
     return figures

@@ -29,8 +29,7 @@ from noms_env.variants import Rules, RulesError, game, make_rules
 
 from ..agents.table_pool import AtTables
 from .collect import Learner
-from .data.checking import MOST_IN_ALL
-from .data.shards import read_shards, shard_folders
+from .data.shards import MOST_IN_ALL, read_shards, shard_folders
 from .network import masked
 
 SHARE = 0.5
@@ -39,13 +38,9 @@ _Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Recorded(NamedTuple):
-    """Recorded decisions of another player, whose policy is learnt beside.
+    """Recorded decisions of another player: `features` and `mask` as in `Rollout`.
 
-    Attributes:
-        features: uint8, shape (n, n_features).
-        mask: int8, shape (n, n_choices): 1 for legal choices.
-        probs: float32, shape (n, n_choices): the policy of that player.
-        coef: of the loss.
+    `probs`, float32, shape (n, n_choices), is its policy, and `coef` the coefficient of the loss.
     """
 
     features: Tensor
@@ -61,22 +56,19 @@ def distance_from(recorded: Recorded, logits: Tensor) -> Tensor:
 
 
 class RecordedDecisions:
-    """Recorded decisions with a choice, as a network sees them.
+    """Recorded decisions with a choice, as a network sees them, from folders that `noms export --targets` has written.
 
     Attributes:
-        features: uint8, shape (n, n_features).
-        mask: int8, shape (n, n_choices): 1 for legal choices.
+        features, mask: as in `Rollout`.
         probs: float16, shape (n, n_choices): the policy of the player that decided.
+
+    Raises:
+        ValueError: a folder holds no such decisions, or those of other tables, or the folders hold more than `MOST_IN_ALL`
+            decisions with a choice together; see also `read_shards`.
+        OSError: a file cannot be read.
     """
 
     def __init__(self, folders: Sequence[str], encoding: Encoding, rule_sets: Sequence[Rules]) -> None:
-        """Read folders that `noms export --targets` has written, or folders of such folders.
-
-        Raises:
-            ValueError: a folder holds no such decisions, or those of other tables, or the folders hold more than `MOST_IN_ALL`
-                decisions with a choice together; see also `read_shards`.
-            OSError: a file cannot be read.
-        """
         parts, rows, names = list[_Part](), 0, ", ".join(folders)
         places = [place for folder in folders for place in shard_folders(Path(folder))]
         for part in (part for place in places for part in _encoded(place, encoding, rule_sets)):
@@ -125,14 +117,9 @@ def _rules(source: dict[str, Any]) -> Rules | None:
 
 
 class ImitatedExperts(Learner):
-    """Experts whose decisions are kept as if they were the learner's own.
+    """Experts whose decisions are kept as if they were the learner's own, drawn from `rng`.
 
-    Args:
-        experts: they.
-        at_tables: the number of the expert at each table, int64, shape (tables,).
-        encoding: of what the learner sees.
-        rng: the experts' stream.
-        privileged: keep the hidden state too.
+    `at_tables`, int64, shape (tables,), is the number of the expert at each table.
     """
 
     def __init__(

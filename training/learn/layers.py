@@ -36,12 +36,9 @@ KEPT = (torch.bfloat16, torch.float32)
 
 
 def first_layer(weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-    """The layer on bytes, uint8, shape (n, inputs), with outputs of a type, shape (n, outputs).
+    """The layer on bytes: from uint8, shape (n, inputs), to `dtype`, shape (n, outputs).
 
-    Args:
-        weight: float32, shape (outputs, inputs).
-        bias: float32, shape (outputs,).
-        dtype: of the outputs.
+    The weight is float32, shape (outputs, inputs), and the bias float32, shape (outputs,).
     """
     if COMPILED and dtype == torch.float32 and weight.device.type == "cpu" and weight.shape[1] >= CHUNK:
         panels, added = as_panels(weight.detach().numpy()), bias.clone()
@@ -99,15 +96,7 @@ def add_products_of_blocks(places, amounts, starts, y, panels):
 
 
 def add_and_normalise(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """`x + relu(y)`, and its rows brought to mean 0 and variance 1.
-
-    Args:
-        x: shape (n, width), of any floating type.
-        y: the same.
-
-    Returns:
-        Two like them.
-    """
+    """`x + relu(y)`, and its rows brought to mean 0 and variance 1: all of shape (n, width), of one floating type."""
     if COMPILED and x.dtype in KEPT and x.device.type == "cpu":
         added, normal = _AddAndNormalise.apply(x, y)
         return added, normal
@@ -145,12 +134,8 @@ def _kept(numbers: Tensor) -> np.ndarray:
 def write_normalised(x, y, added, normal, inverse):
     """Write `x + relu(y)`, and its rows brought to mean 0 and variance 1.
 
-    Args:
-        x: uint16, the bits of bfloat16, or float32, shape (n, width).
-        y: the same.
-        added: the same; is written with the sum.
-        normal: the same; is written with its rows.
-        inverse: float32, shape (n,): one over the standard deviations; is written.
+    All are uint16, the bits of bfloat16, or float32, of shape (n, width), but `inverse`: float32, shape (n,), which is written
+    with one over the standard deviations.
     """
     zero, width = np.float32(0), np.float32(x.shape[1])
     for i in range(len(x)):
@@ -171,16 +156,9 @@ def write_normalised(x, y, added, normal, inverse):
 
 @jit_sums
 def write_gradients(of_added, of_normal, normal, y, of_x, of_y, inverse):
-    """Write the gradients of what `write_normalised` does (Ba et al., arXiv 1607.06450).
+    """Write the gradients of `x` and `y` of what `write_normalised` does (Ba et al., arXiv 1607.06450).
 
-    Args:
-        of_added: uint16, the bits of bfloat16, or float32, shape (n, width): gradient of the sum.
-        of_normal: the same: gradient of its rows.
-        normal: the same, from the way there.
-        y: the same.
-        of_x: the same; is written.
-        of_y: the same; is written.
-        inverse: float32, shape (n,): from the way there.
+    The arrays are as there; `of_added` and `of_normal` are the gradients of its two results.
     """
     zero, width = np.float32(0), np.float32(y.shape[1])
     for i in range(len(y)):

@@ -51,12 +51,7 @@ ILLEGAL = -1e9
 
 
 class Trunk(nn.Module):
-    """From bytes to a vector.
-
-    Args:
-        scale: float32, shape (n_features,): a byte counts as `byte * scale`.
-        config: the size.
-    """
+    """From bytes to a vector; `scale`, float32, shape (n_features,): a byte counts as `byte * scale`."""
 
     scale: Tensor
 
@@ -120,13 +115,7 @@ class Layer(nn.Module):
 
 
 class AttentionTrunk(nn.Module):
-    """From bytes to the token of the deal, and to a number for each card, with attention.
-
-    Args:
-        encoding: of the bytes.
-        config: the size.
-        privileged: whether the hidden features are behind them.
-    """
+    """From the bytes of an encoding to the token of the deal, and to a number for each card, with attention."""
 
     scale: Tensor
 
@@ -174,9 +163,7 @@ def scale_of(encoding: Encoding, privileged: bool) -> Tensor:
 class CardHead(nn.Module):
     """Logits of actions: cards to play and to nominate by their embeddings, words by a plain layer.
 
-    Args:
-        choices: int64, shape (n_choices,): the numbers of the actions that the network tells apart.
-        config: the size.
+    `choices`: int64, shape (n_choices,): the numbers of the actions that the network tells apart.
     """
 
     choices: Tensor
@@ -257,14 +244,7 @@ class CardScorer(nn.Module):
 
 
 class Actor(nn.Module):
-    """The policy: logits of all actions that can be legal, from what the seat sees.
-
-    Args:
-        scale: float32, shape (n_features,), as in `Trunk`.
-        choices: int64, shape (n_choices,), as in `CardHead`; the cards to play come first.
-        columns: int64, shape (cards to play, k), as in `CardScorer`.
-        config: the size.
-    """
+    """The policy: logits of all actions that can be legal, from what the seat sees; the arguments are as in its parts."""
 
     trunk: Any
 
@@ -331,12 +311,7 @@ class AttentionActor(Actor):
 
 
 class Critic(nn.Module):
-    """The value of the deal for the seat to act, in normalised points.
-
-    Args:
-        trunk: reads the features.
-        width: of what it gives.
-    """
+    """The value of the deal for the seat to act, in normalised points, from what a trunk of that width gives."""
 
     def __init__(self, trunk: Trunk | AttentionTrunk, width: int) -> None:
         super().__init__()
@@ -359,22 +334,14 @@ class Critic(nn.Module):
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
-    """Logits in which actions that are not legal have no probability.
-
-    Args:
-        logits: float32, shape (n, actions).
-        mask: int8, shape (n, actions): 1 for each legal action, 0 for the others; at least one in each row.
-    """
+    """Logits, float32, in which actions that are not legal (mask, int8, 0) have no probability; both of shape (n, actions)."""
     return torch.where(mask.view(torch.bool), logits, ILLEGAL)
 
 
 def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence[Rules] = ()) -> Encoding:
     """What the networks of a run see: the features of all tables that it, or its initial policy, is for.
 
-    Args:
-        config: of the run.
-        rule_sets: of its tables.
-        drawn: further rules of its tables, drawn at random.
+    `rule_sets` are of the tables of the run, and further ones were drawn at random.
 
     Raises:
         PolicyFileError: there is no such initial policy, or the file holds none that can be used here.
@@ -400,12 +367,9 @@ def seen_options(own: Sequence[Rules], drawn: Sequence[Rules]) -> list[str]:
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:
-    """The parameters of the policy that a run starts from; features that it did not see get weight 0.
+    """The parameters of the policy that a run starts from, by file, folder or name, for an actor of the run's shape.
 
-    Args:
-        name: file, folder or name of the policy.
-        encoding: of the run, `encoding_of`.
-        actor: an actor of the run's shape.
+    Features that the policy did not see get weight 0.
 
     Raises:
         PolicyFileError: there is no such policy, or it holds none that can be used here.

@@ -8,8 +8,8 @@ Each goes through the decisions of an iteration in shuffled minibatches, once or
     critic: (value - target)^2 / 2
 
 While an expert is imitated, the cross entropy to it takes the place of the surrogate; where all actions are played out, their
-values and the KL to the policy before do (`all_actions`). With several processes
-DistributedDataParallel averages the gradients, each process by its share of the decisions.
+values and the KL to the policy before do (`all_actions`). With several processes DistributedDataParallel averages the
+gradients, each process by its share of the decisions.
 """
 
 from __future__ import annotations
@@ -74,13 +74,10 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class Trainable:
-    """A network that learns.
+    """A network that learns, in DistributedDataParallel where there are several processes.
 
-    Attributes:
-        module: the network, in DistributedDataParallel where there are several processes.
-        optimizer: of its parameters.
-        dtype: precision of the passes.
-        summed: the sum of a tensor over the processes; actor and critic learn side by side, so each has a group of its own.
+    Its passes are of a dtype; `summed` is the sum of a tensor over the processes. Actor and critic learn side by side, so each
+    has a group of its own.
     """
 
     module: nn.Module
@@ -115,7 +112,7 @@ def ppo_update(
         shuffle: of the minibatches.
         now: stage and coefficients of the iteration.
         threads: that do it.
-        recorded: recorded decisions for each minibatch of the actor; None for none.
+        recorded: for each minibatch of the actor decisions of another player, from which it learns too; None for none.
         lessons: the decisions that the actor learns from, and their minibatches; None for those of the critic.
 
     Returns:
@@ -143,14 +140,7 @@ def update_actor(
     settings: PPOConfig,
     recorded: Iterator[Recorded] | None = None,
 ) -> dict[str, float]:
-    """Improve the policy.
-
-    Args:
-        actor: an `Actor`.
-        batch: this process's decisions.
-        shuffle: of the minibatches.
-        settings: with the coefficients of this iteration (`schedule.at`).
-        recorded: recorded decisions for each minibatch; None for none.
+    """Improve the policy; arguments as in `ppo_update`, with the coefficients of this iteration.
 
     Returns:
         Means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and how many
@@ -185,20 +175,13 @@ def figure_means(sums: Tensor) -> dict[str, float]:
 
 
 def policy_losses(logits: Tensor, batch: Rollout, settings: PPOConfig) -> tuple[Tensor, Tensor]:
-    """The loss of each decision.
+    """The loss of each decision, float32, shape (n,), and the sums of `ACTOR_FIGURES`, float64.
 
-    Args:
-        logits: float32, shape (n, n_choices), not masked.
-        batch: as many decisions.
-        settings: coefficients.
-
-    Returns:
-        float32, shape (n,), and the sums of `ACTOR_FIGURES`, float64.
+    `logits`: float32, shape (n, n_choices), not masked.
     """
     logits = masked(logits, batch.mask)
     log_policy, policy = functional.log_softmax(logits, -1), functional.softmax(logits, -1)
-    log_ratio = torch.zeros_like(batch.log_prob)
-    all_actions_kl = None
+    log_ratio, all_actions_kl = torch.zeros_like(batch.log_prob), None
     if batch.expert_probs is not None:
         gain = (batch.expert_probs * log_policy).sum(-1)
     elif batch.values is not None and batch.log_policy is not None:
@@ -247,11 +230,7 @@ def uniform_kl(log_policy: Tensor, mask: Tensor) -> Tensor:
 
 
 def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings: PPOConfig) -> dict[str, float]:
-    """Bring the values nearer to their targets; the arguments are as in `update_actor`.
-
-    Returns:
-        `losses/value_loss`: the mean over the decisions of the last epoch.
-    """
+    """Bring the values nearer to their targets; `losses/value_loss` is the mean over the decisions of the last epoch."""
     for epoch in range(settings.update_epochs):
         total = torch.zeros(2, dtype=torch.float64, device=batch.choice.device)
         for rows in shuffle.minibatches(epoch):

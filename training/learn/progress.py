@@ -1,8 +1,4 @@
-"""Progress of a training run: a bar and tables that change in place on a terminal, lines elsewhere.
-
-with watching(title) as watcher:
-    train(config, folder, watcher)
-"""
+"""Progress of a training run: a bar and tables that change in place on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -76,17 +72,6 @@ class Figures:
                 points.means.append(value)
                 points.low, points.high = (metrics.get(f"{name}/{end}", value) for end in ("low", "high"))
 
-    def entropies(self) -> dict[str, float]:
-        """Entropy by phase."""
-        named = {phase: f"losses/entropy/{phase}" for phase in PHASES}
-        return {phase: self.latest[name] for phase, name in named.items() if name in self.latest}
-
-    def times(self) -> list[tuple[str, float]]:
-        """Parts of an iteration, and their shares of its time."""
-        seconds = {part: self.latest.get(f"charts/seconds/{part}", 0.0) for part in PARTS}
-        total = sum(seconds.values())
-        return [(part, value / total) for part, value in seconds.items()] if total > 0 else []
-
     def probes(self) -> list[tuple[str, str, str]]:
         """Rules, name and value of the main behaviour statistics, at most `MOST_PROBES`."""
         from ..evaluation.behaviour_stats import MAIN, as_read
@@ -132,10 +117,7 @@ class Lines(Watcher):
 
 
 class Screen(Watcher):
-    """A bar with tables below it, drawn on a terminal while the context is open; notes stand above.
-
-    Both change in place: after each iteration, and with `refresh` between them too.
-    """
+    """A bar with tables below it, drawn on a terminal while the context is open; notes stand above."""
 
     def __init__(self, console: Console, title: str, refresh: bool = True) -> None:
         from rich.live import Live
@@ -197,10 +179,13 @@ def update_table(figures: Figures) -> Table:
     for name, text in UPDATES.items():
         if name in figures.latest:
             table.add_row(text, f"{figures.latest[name]:.3g}")
-    for phase, value in figures.entropies().items():
-        table.add_row(f"entropy, {phase}", f"{value:.3f}")
-    for part, share in figures.times():
-        table.add_row(f"time, {part}", f"{share:.0%}")
+    for phase in PHASES:
+        if f"losses/entropy/{phase}" in figures.latest:
+            table.add_row(f"entropy, {phase}", f"{figures.latest[f'losses/entropy/{phase}']:.3f}")
+    seconds = [figures.latest.get(f"charts/seconds/{part}", 0.0) for part in PARTS]
+    for part, spent in zip(PARTS, seconds, strict=True):
+        if sum(seconds) > 0:
+            table.add_row(f"time, {part}", f"{spent / sum(seconds):.0%}")
     return table
 
 

@@ -22,14 +22,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class Now:
-    """What holds at a moment of a run.
-
-    Attributes:
-        stage: what is learnt.
-        ppo: the settings, with the learning rate and the coefficients of the moment.
-        distil_coef: of the distance from recorded decisions.
-        opponent_share: share of the tables at which opponents sit.
-    """
+    """What holds at a moment of a run: `ppo` has the learning rate and the coefficients of the moment."""
 
     stage: Stage
     ppo: PPOConfig
@@ -61,12 +54,15 @@ def stage(progress: float, config: TrainConfig) -> Stage:
 
 def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
     """The settings with the learning rate, a cosine to a tenth, and the coefficients; 0 before self-play."""
-    cosine = (1 + math.cos(math.pi * min(1.0, progress))) / 2
+    spent = min(1.0, progress)
+    cosine = (1 + math.cos(math.pi * spent)) / 2
 
     def coefficient(start: float, left: float) -> float:
-        if settings.coefs_left is not None and of is Stage.SELF_PLAY:
-            return start * math.pow(settings.coefs_left, min(1.0, progress))
-        return start + (start * left - start) * min(1.0, progress) if of is Stage.SELF_PLAY else 0.0
+        if of is not Stage.SELF_PLAY:
+            return 0.0
+        if settings.coefs_left is not None:
+            return start * math.pow(settings.coefs_left, spent)
+        return start + (start * left - start) * spent
 
     return replace(
         settings,

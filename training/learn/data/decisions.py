@@ -86,7 +86,7 @@ def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> I
     """The decisions of records, deal by deal. Nothing in them is trusted: the actions are played, and must come to the points.
 
     Args:
-        lines: numbers of lines, with their records or what is wrong with them (`noms_env.record.read_records`).
+        lines: numbers of lines, with what `noms_env.record.read_records` makes of them.
         first: running number of the first deal.
 
     Raises:
@@ -194,44 +194,38 @@ def from_play(
 def _waves(
     rules: Rules, players: Sequence[AgentSpec], matches: range, seed: int, targets: bool
 ) -> Iterator[tuple[Decisions, int]]:
+    """`from_play`, so many matches at a time at as many tables."""
     deals = 0
     for first in matches[::SIDE_BY_SIDE]:
         numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
-        asked = [_asking(player) if targets else (player, None) for player in players]
-        with guard_players([player for player, _ in asked], (seed, first), Event()) as guards:
+        told = [list[SearchOutput]() if targets else None for _ in players]
+        specs = [player if heard is None else _asking(player, heard) for player, heard in zip(players, told, strict=True)]
+        with guard_players(specs, (seed, first), Event()) as guards:
             log = list[Decisions]()
-            witnesses = [_Noting(guard, told, log) for guard, (_, told) in zip(guards, asked, strict=True)]
-            for decisions, ended in _side_by_side(rules, witnesses, [player.name for player in players], numbers, seed):
+            witnesses = [_Noting(guard, heard, log) for guard, heard in zip(guards, told, strict=True)]
+            pool = TablePool([rules], [0], len(numbers), seed=seed, in_matches=True, skip_forced=False)
+            seating = np.tile(np.arange(MAX_SEATS) if len(players) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
+            pool.batch.reset(match=numbers, table=0)
+            for playing in play_deal_by_deal(pool, witnesses, seating):
+                for guard, player in zip(guards, players, strict=True):
+                    for row, why in guard.lost.items():
+                        where = f"match {numbers[row]}, deal {pool.batch.tables.deal[row]}"
+                        raise ForfeitError(player.name, f"{why} ({where})")
+                decisions = _joined(pool, log, numbers)
+                log.clear()
                 decisions["record"] += deals
                 deals = int(decisions["record"][-1]) + 1
-                yield decisions, ended
-
-
-def _side_by_side(
-    rules: Rules, witnesses: Sequence[_Noting], names: Sequence[str], matches: np.ndarray, seed: int
-) -> Iterator[tuple[Decisions, int]]:
-    """Matches at as many tables; records are numbered from 0 in each lot."""
-    pool = TablePool([rules], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
-    batch = pool.batch
-    seating = np.tile(np.arange(MAX_SEATS) if len(names) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
-    batch.reset(match=matches, table=0)
-    for playing in play_deal_by_deal(pool, witnesses, seating):
-        for witness, name in zip(witnesses, names, strict=True):
-            for row, why in witness.guard.lost.items():
-                raise ForfeitError(name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
-        yield _joined(pool, witnesses[0].log, matches), int((playing & batch.over).sum())
-        witnesses[0].log.clear()
+                yield decisions, int((playing & pool.batch.over).sum())
 
 
 class _Noting:
-    """A player at the tables.
+    """A player at the tables, whose decisions are added to the log of all players, with the numbers of their rows.
 
-    `told` gets its targets of the rows that it is asked about, in their order; None where they are not wanted. `log`, of all
-    players, gets what it saw and did, with `row`, the numbers of the rows in the batch.
+    `told` gets its targets of the rows that it is asked about, in their order; None where they are not wanted.
     """
 
     def __init__(self, guard: Guarded, told: list[SearchOutput] | None, log: list[Decisions]) -> None:
-        self.guard, self._told, self.log = guard, told, log
+        self.guard, self._told, self.log, self.deal_over = guard, told, log, guard.deal_over
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """See `Choose`."""
@@ -246,32 +240,24 @@ class _Noting:
         self.log.append(seen)
         return actions
 
-    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """See `LearnsFromDeals`."""
-        self.guard.deal_over(batch, rows)
-
 
 def nothing_told(rows: int) -> SearchOutput:
     """Of a player that tells nothing."""
     return SearchOutput(np.full(rows, NOBODY), np.zeros((rows, NUM_ACTIONS), np.float32), np.full(rows, np.nan, np.float32))
 
 
-def _asking(spec: AgentSpec) -> tuple[AgentSpec, list[SearchOutput]]:
-    """The same player, and the list to which its targets are added whenever it acts."""
-    told = list[SearchOutput]()
-
-    def make() -> Player:
-        player = spec.make()
-        return _Remembering(player, player, told) if isinstance(player, Remembers) else _Asking(player, told)
-
-    return replace(spec, make=make), told
+def _asking(spec: AgentSpec, told: list[SearchOutput]) -> AgentSpec:
+    """The same player; whenever it acts, its targets are added to a list."""
+    return replace(spec, make=lambda: _Asking(spec.make(), told))
 
 
 class _Asking:
-    """A player whose targets are added to a list whenever it acts."""
-
     def __init__(self, player: Player, told: list[SearchOutput]) -> None:
         self.player, self.told, self.wants_tables = player, told, player.wants_tables
+        self.close = getattr(player, "close", lambda: None)
+        if isinstance(player, Remembers):
+            self.recall, with_memory = player.recall, player.with_memory
+            self.with_memory = lambda memory: _Asking(with_memory(memory), told)
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         """See `Player.act`."""
@@ -283,26 +269,6 @@ class _Asking:
                 targets = targets._replace(action_weights=self.player.probabilities(observation, mask))
         self.told.append(targets)
         return targets.action
-
-    def close(self) -> None:
-        """Close the player, if it can be."""
-        getattr(self.player, "close", lambda: None)()
-
-
-class _Remembering(_Asking):
-    """The same of a player that learns from the deals before in the match (`Remembers`)."""
-
-    def __init__(self, player: Player, learner: Remembers, told: list[SearchOutput]) -> None:
-        super().__init__(player, told)
-        self._learner = learner
-
-    def recall(self, tables: np.recarray) -> np.ndarray:
-        """See `Remembers.recall`."""
-        return self._learner.recall(tables)
-
-    def with_memory(self, memory: np.ndarray) -> Player:
-        """See `Remembers.with_memory`."""
-        return _Asking(self._learner.with_memory(memory), self.told)
 
 
 def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:

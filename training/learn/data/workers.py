@@ -92,13 +92,7 @@ def _joined(play: Play, workers: int, on_ray: bool) -> Iterator[tuple[Decisions,
 
 
 def played_lots(lots: Iterable[tuple[Play, int]], workers: int, on_ray: bool = False) -> Iterator[Lot]:
-    """The decisions of lots of matches, in their order; see `from_workers` for what is raised.
-
-    Args:
-        lots: matches, and the first of each lot.
-        workers: processes.
-        on_ray: use the Ray cluster at RAY_ADDRESS instead, or all cores of this machine where there is none.
-    """
+    """The decisions of lots of matches, in their order, each given by its first match; errors are as in `from_workers`."""
     return in_ray(play_lot, lots) if on_ray else in_processes(play_lot, lots, workers)
 
 
@@ -118,12 +112,9 @@ def _handed_out(submit: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], ahe
 
 
 def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Result]:
-    """The results of a function of a module, called by several processes, in the order of the jobs.
+    """The results of a function of a module, called by so many processes, in the order of the jobs: its arguments.
 
-    Args:
-        function: what is called.
-        jobs: its arguments; few are taken before their results are asked for.
-        workers: how many processes; they end with the iterator.
+    Few jobs are taken before their results are asked for. The processes end with the iterator.
 
     Raises:
         WorkerError: a process was killed.
