@@ -60,15 +60,6 @@ def test_threads_and_blocks_change_nothing_and_three_seats_have_no_mixed_tables(
     np.testing.assert_array_equal(one.points[ALONE], two.points[ALONE])
 
 
-def test_mixed_tables_count_each_seat_once() -> None:
-    """The points of a table of sniped whist add up to 0, so what one half makes the other pays."""
-    found = cross_play(rules_of("sniped_whist", None, ()), [small("thumb"), small("random")], 20)
-    mixed = found.points[MIXED]
-    np.testing.assert_allclose(mixed[0, 1], -mixed[1, 0], atol=1e-12)
-    assert mixed[0, 1].mean() > 0
-    np.testing.assert_allclose(mixed[0, 0], 0, atol=1e-12)
-
-
 def test_the_command_and_its_file(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "cross.json"
     status, out, _ = run("crossplay", "thumb", "greedy", "--variant", "noms", "--deals", 8, "--json", file)
@@ -84,10 +75,7 @@ def test_the_command_and_its_file(run: Run, tmp_path: Path) -> None:
     ("words", "why"),
     [
         (["thumb"], "cross-play needs two or more different policies, not thumb"),
-        (["thumb", "thumb"], "cross-play needs two or more different policies, not thumb, thumb"),
         (["thumb", "greedy", "--deals", "1"], "the number of deals must be from 2 to 1,000,000, not 1"),
-        (["thumb", "chess"], "there is no player 'chess'"),
-        (["thumb", "greedy", "--json", "nowhere/x.json"], "cannot write nowhere/x.json: there is no such folder"),
     ],
 )
 def test_wrong_requests(run: Run, words: list[str], why: str) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from noms_env.variants import VARIANTS, game, make_rules
-from noms_training.evaluation import deal_sets
 from noms_training.evaluation.deal_sets import FROZEN, describe_tables, digest
 from noms_training.evaluation.duplicate import SaltedSet, deal_seed
 
@@ -12,19 +11,6 @@ from noms_training.evaluation.duplicate import SaltedSet, deal_seed
 @pytest.mark.parametrize("deal_set", FROZEN)
 def test_the_first_deals_are_those_of_the_day_on_which_the_sets_were_made(name: str, deal_set: str) -> None:
     assert digest(make_rules(game(name)), deal_set) == FROZEN[deal_set][name]
-
-
-def test_sets_games_and_seats_differ() -> None:
-    hashes = [one for games in FROZEN.values() for one in games.values()]
-    assert len(set(hashes)) == len(hashes) == 2 * len(VARIANTS)
-    assert digest(make_rules(game("down_up"), 5), "dev") not in hashes
-
-
-def test_the_hash_heeds_the_last_of_its_deals(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = make_rules(game("noms"))
-    whole = digest(kind, "dev")
-    monkeypatch.setattr(deal_sets, "HASHED", deal_sets.HASHED - 1)
-    assert digest(kind, "dev") != whole
 
 
 def test_a_salted_set_has_deals_that_its_name_does_not_tell() -> None:

@@ -22,7 +22,7 @@ from noms_env.search.policy_search import SearchPlayer
 from noms_env.variants import game, make_rules
 from noms_training.agents.registry import agent_spec
 from noms_training.learn.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
-from noms_training.learn.data.shards import GROUP, write_shards
+from noms_training.learn.data.shards import write_shards
 from noms_training.learn.data.workers import Play, from_workers
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS
@@ -192,21 +192,6 @@ def test_a_link_to_an_empty_folder_is_followed(tmp_path: Path, run: Run, monkeyp
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert_refused(run(*words, "."), "an export cannot be written into the current folder: name a new one in it")
-
-
-def test_row_groups_are_small_and_do_not_depend_on_the_portions(tmp_path: Path) -> None:
-    rows = empty_rows(GROUP + GROUP // 2)
-    rows["step"][:] = np.arange(len(rows["step"]))
-    write_shards([rows], tmp_path / "one", {})
-    pieces = np.array_split(np.arange(len(rows["step"])), 97)
-    write_shards(({name: values[piece] for name, values in rows.items()} for piece in pieces), tmp_path / "many", {})
-    for folder in ("one", "many"):
-        file = parquet.ParquetFile(tmp_path / folder / "decisions-00000.parquet")
-        sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
-        assert sizes == [GROUP, GROUP // 2]
-        assert file.read(["step"]).column(0).to_pylist() == list(range(len(rows["step"])))
-    files = [(tmp_path / folder / "decisions-00000.parquet").read_bytes() for folder in ("one", "many")]
-    assert files[0] == files[1]
 
 
 def changed(record: Record, **changes: Any) -> Record:

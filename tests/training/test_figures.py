@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 
-from noms_env.variants import VARIANTS
 from noms_training.agents.registry import agent_spec, label
 from noms_training.agents.spec import BLOCK, AgentSpec
 from noms_training.evaluation.comparison import compare, figures, self_play
-from noms_training.evaluation.duplicate import deal_seed
 from tests.training.fakes import LOWEST, LowestCard, rules
 
 Job = TypeVar("Job")
@@ -25,27 +22,6 @@ def in_threads(jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:
 
 def backwards(jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:
     return [job() for job in reversed(jobs)][::-1]
-
-
-def test_the_sets_of_deals_are_frozen() -> None:
-    assert (deal_seed("dev"), deal_seed("test")) == (4599415396842745778, 7019096227700608629)
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_random_players_are_as_good_as_one_another(name: str) -> None:
-    found = compare(rules(name), agent_spec("random"), agent_spec("random"), 150, seed=4, names=("alone",))
-    assert found.estimate().low < 0 < found.estimate().high
-    assert found.played.values.shape == (150, 4)
-    assert found.played.values.any()
-
-
-def test_a_stronger_player_is_told_apart() -> None:
-    kind = rules("sniped_whist")
-    found = compare(kind, LOWEST, agent_spec("random"), 200, names=("alone", "against"))
-    assert found.estimate("alone").low > 0.05
-    assert found.estimate("against").low > 0.05
-    better, worse = (tally.means()["sniped"] for tally in found.played.probes)
-    assert better < worse - 0.03
 
 
 def test_points_are_those_of_the_hero_less_the_mean_of_the_others() -> None:
@@ -115,9 +91,3 @@ def test_failures_of_a_run_are_raised() -> None:
             figures([rules("noms")], hero, [opponent], 4, probes=False)
     with pytest.raises(RuntimeError, match="out of memory"):
         self_play(rules("noms"), AgentSpec("fails", Fails), 4)
-
-
-def test_a_file_that_is_no_policy_is_no_player(tmp_path: Path) -> None:
-    (tmp_path / "policy.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match=r"policy\.safetensors"):
-        agent_spec(str(tmp_path / "policy.safetensors"))

@@ -21,7 +21,6 @@ from noms_env.micro.cfr import Solver
 from noms_env.micro.settings import micro_game
 from noms_env.micro.solving import StateError, _restore, _save, solve
 from noms_env.micro.tree import Tree, build_tree
-from noms_env.players.foreign_code import by_command_line
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import load_policy
@@ -38,11 +37,9 @@ from noms_training.learn.data.shards import ALLOWED, read_shards, write_shards
 from noms_training.learn.expert_iteration import read_result
 from noms_training.learn.imitation import RecordedDecisions
 from noms_training.learn.log import read_log
-from noms_training.play.browser.live import table_from
 from noms_training.play.deal_text import deal_lines
 from noms_training.publish.runs import RunError, read_trained
 from tests.fuzz import fuzzed, is_refused
-from tests.training.table_browsers import some_table
 from tests.training.test_distillation import RULES, SOURCE, decided
 from tests.training.test_publish_runs import make_run
 from tests.training.test_shards import put as put_shard
@@ -201,17 +198,6 @@ def changed_json(draw: Callable[[Any], Any], document: Any) -> bytes:
         spoilt(draw, changed)
     content = json.dumps(changed).encode()
     return damaged(draw, content) if draw(st.booleans()) else content
-
-
-TABLES = {variant: json.loads(some_table(20, variant).to_json()) for variant in ("noms", "down_up", "sniped_whist")}
-
-
-@fuzzed(40, 5_000)
-def test_files_of_tables(data: st.DataObject) -> None:
-    content = changed_json(data.draw, TABLES[data.draw(st.sampled_from(sorted(TABLES)))])
-    text = content.decode(errors="surrogateescape")
-    with by_command_line([]):  # a name out of a file may be a program's
-        is_refused(lambda: table_from(text).to_json(), ValueError)
 
 
 DONE = {"policy": "a/run", "before": "noms", "gains": {"noms_4": {"mean": 0.5, "low": 0.25, "high": 0.75}}, "kept": "a/run"}

@@ -61,22 +61,6 @@ def scored(variant: str, *seats: dict[str, Any], **facts: Any) -> View:
         ),
         (
             scored(
-                "small_ships",
-                {"tricks": 2, "points": -12},
-                {"tricks": 1, "points": 1},
-                {"tricks": 1, "points": 1},
-                declarer=0,
-                revealed=0,
-                contract="Misere",
-            ),
-            [
-                "You alone bid Misere and took 2 tricks: failed, -12 points",
-                "Seat 1 thumb took 1 trick: 1 point",
-                "Seat 2 greedy took 1 trick: 1 point",
-            ],
-        ),
-        (
-            scored(
                 "nonesuch",
                 {"calls": ("Most",), "tricks": 5, "points": -1},
                 {"calls": ("None",), "points": 12},
@@ -103,7 +87,7 @@ def scored(variant: str, *seats: dict[str, Any], **facts: Any) -> View:
         ),
         (scored("noms", {}, {}, {}, {}, passed_out=True), []),
     ],
-    ids=["exact", "side", "alone", "shares", "plain", "passed out"],
+    ids=["exact", "side", "shares", "plain", "passed out"],
 )
 def test_after_a_deal_it_is_said_who_has_made_what(view: View, lines: list[str]) -> None:
     assert list(result_lines(view, [None, "thumb", "greedy", "thumb"])) == lines

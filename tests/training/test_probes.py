@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from noms_env import BatchEnv
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER, PLAYING
@@ -26,7 +24,6 @@ from noms_training.evaluation.behaviour_stats import (
     DID,
     PARTNER,
     Tally,
-    as_read,
     count_deals,
     overtakes,
     possible_contracts,
@@ -305,20 +302,3 @@ def test_probes_of_played_deals_are_those_of_their_records(name: str) -> None:
         tally += count_deals(tables, rules(name))
     told = told_by_records(records, name)
     assert {probe: tally.means()[probe] for probe in told} == {probe: pytest.approx(value) for probe, value in told.items()}
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.lists(st.integers(-5, 5), max_size=5), max_size=5))
-def test_tallies_add_up(parts: list[list[int]]) -> None:
-    together = Tally()
-    for part in parts:
-        one = Tally()
-        one.add("x", np.array(part, float))
-        together += one
-    everything = [value for part in parts for value in part]
-    assert together.means() == ({"x": pytest.approx(sum(everything) / len(everything))} if everything else {})
-
-
-def test_rates_are_read_as_percentages_and_numbers_as_numbers() -> None:
-    assert as_read("partner/trick", 4.126) == "4.13"
-    assert as_read("contract/made", 0.3478) == "34.8%"

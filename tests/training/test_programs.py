@@ -233,26 +233,6 @@ def test_the_programs_choice_is_legal_in_every_game(name: str) -> None:
         env.step(line["actions"][-1] if env.phase == "call" and number % 3 else line["actions"][line["legal"].index(word)])
 
 
-def test_a_person_can_sit_down_with_a_program(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    answers = iter(["0"] * 50)
-
-    def typed(_prompt: str) -> str:
-        try:
-            return next(answers)
-        except StopIteration:
-            raise EOFError from None
-
-    monkeypatch.setattr("builtins.input", typed)
-    status, out, err = run("play", "up_down", "--against", BOT, "--seed", "1", *SMALL_WORDS)
-    assert status == 0, out + err
-    status, out, err = run("watch", "up_down", BOT, f"{EXAMPLES / 'own_player.py'}:make", BOT, *SMALL_WORDS, "--deals", "1")
-    assert status == 0, out + err
-    status, out, err = run("record", "up_down", *SMALL_WORDS, "--player", BOT, "--out", tmp_path / "g.jsonl")
-    assert status == 0, out + err
-    assert run("check", tmp_path / "g.jsonl")[0] == 0
-
-
 FAILURES = {
     "dies": ("sys.stderr.write('no idea\\n'); sys.exit(3)", "ended with exit status 3 (no idea)"),
     "is killed": ("os.kill(os.getpid(), 9)", "was ended by signal 9"),

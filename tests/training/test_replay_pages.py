@@ -192,15 +192,10 @@ def test_the_command_writes_pictures(run: Run, games: Path) -> None:
         (["--deal", "0", "--picture", "a.png", "--moment", "999"], "the moment must be from 0 to"),
         (["--deal", "0", "--picture", "a.gif", "--moment", "1"], "a GIF shows all moments of a deal; leave the moment out"),
         (["--html", "nowhere/a.html"], "cannot write nowhere/a.html: there is no such folder"),
-        (["--html", "a.html", "--deal", "7"], "has no deal 7"),
         (["--html", "a.html", "--seat", "4"], "--seat must be a seat from 0 to 3, not 4"),
         (["--html", "a.html", "--name", "Ann"], "--name wants 4 names, one for each seat, not 1"),
         (["--html", "a.html", "--name", *["x" * 201] * 4], "--name wants names of 200 letters at most"),
-        (["--html", "a.html", "--player", "nobody"], "nobody"),
         (["--moment", "3"], "give --html or --picture too"),
-        (["--html", "a.html", "--deal", "0", "--picture", "a.bmp"], "a picture must be a file that ends with"),
-        (["--html", "games.jsonl"], "cannot write games.jsonl: this command reads it; give it another name"),
-        (["--picture", "./games.jsonl", "--deal", "0"], "cannot write ./games.jsonl: this command reads it"),
         (["--html", "a.svg", "--deal", "0", "--picture", "./a.svg"], "--html and --picture want two files"),
     ],
 )
@@ -234,12 +229,10 @@ def test_a_deal_by_itself_is_shown_with_what_the_deals_before_it_left(run: Run, 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"action": "nonsense"}, "step 5: 'nonsense' means nothing in the phase play"),
         ({"action": "pass"}, "step 5: 'pass' means nothing in the phase play"),
         ({"action": "indicate"}, "step 5: seat "),
         ({"seat": 9}, "line 1: step 5: seat must be a seat, not 9"),
         ({"phase": "call"}, "step 5 is by seat "),
-        ({"seat": None}, "step 5 is by seat "),
     ],
 )
 @pytest.mark.parametrize("out", ["a.html", "a.svg"])
@@ -247,8 +240,7 @@ def test_a_step_that_is_not_one_of_the_table_is_not_drawn(
     run: Run, games: Path, changes: dict[str, Any], sentence: str, out: str
 ) -> None:
     record = json.loads(games.read_text().splitlines()[0])
-    step = record["steps"][5]
-    step.update({"seat": (step["seat"] + 1) % 4} if changes == {"seat": None} else changes)
+    record["steps"][5].update(changes)
     games.write_text(json.dumps(record))
     option = "--html" if out == "a.html" else "--picture"
     assert_refused(run("replay", games, "--player", "thumb", option, games.with_name(out)), sentence)
@@ -266,8 +258,3 @@ def test_names_on_a_page_turn_no_text_and_no_terminal() -> None:
 def test_a_damaged_line_is_named(run: Run, games: Path) -> None:
     games.write_text(games.read_text() + "{}\n")
     assert_refused(run("replay", games, "--html", games.with_name("a.html")), "line 3: ")
-    lines = games.read_text().splitlines()
-    record = json.loads(lines[0])
-    record["steps"] = record["steps"][:-1]
-    games.write_text(json.dumps(record))
-    assert_refused(run("replay", games, "--html", games.with_name("a.html")), "the steps end while seat")

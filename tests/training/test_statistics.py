@@ -55,13 +55,6 @@ def test_power_by_hand() -> None:
     assert deals_needed(0.0, 1.0) == 2
 
 
-def test_a_difference_of_that_size_is_found_in_four_of_five_cases() -> None:
-    deals = deals_needed(1.0, 0.2)
-    samples = np.random.default_rng(3).normal(0.2, 1.0, (4000, deals))
-    found = np.abs(samples.mean(axis=1)) > 1.959964 * samples.std(axis=1, ddof=1) / math.sqrt(deals)
-    assert 0.77 < found.mean() < 0.83
-
-
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])  # 3 * .01, 2 * .03, and no less for .04
     assert holm([0.5, 0.9]) == [1.0, 1.0]
