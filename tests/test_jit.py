@@ -186,20 +186,6 @@ def test_compiled_code_is_used_where_nothing_can_be_written(tmp_path: Path, monk
     assert _jit._cache_folder() == str(folder)
 
 
-@pytest.mark.soak
-def test_a_line_says_why_the_first_use_takes_a_while(tmp_path: Path) -> None:
-    code = "from noms_env import Table; t = Table('nonesuch'); t.start(); t.start(); print(t.phase)"
-    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    runs = [
-        subprocess.run([sys.executable, "-c", code], env=variables, check=True, capture_output=True, text=True)
-        for _ in range(2)
-    ]
-    assert [run.stdout for run in runs] == ["call\n", "call\n"]
-    assert runs[0].stderr.count("\n") == 1
-    assert runs[0].stderr.startswith("noms_env: compiling a part of the engine")
-    assert runs[1].stderr == ""
-
-
 def test_where_no_folder_can_be_written_nothing_is_cached(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()

@@ -43,29 +43,6 @@ def test_advantages_are_those_of_the_trainer(ppo: Any, variant: str, seats: int)
     np.testing.assert_allclose(ppo.advantages(steps, reward, 1.0), reward[table, seat] - value, atol=1e-4)
 
 
-def test_only_legal_choices_count(ppo: Any) -> None:
-    agent, _, steps = played(ppo, "small_ships", 4)
-    for step in steps:
-        policy = agent.policy(step.features, step.legal)
-        assert (policy.probs[~step.legal] == 0).all()
-        assert step.legal.gather(1, step.action[:, None]).all()
-        assert (policy.entropy() <= step.legal.sum(axis=1).log() + 1e-5).all()
-        np.testing.assert_allclose(policy.log_prob(step.action).detach(), step.logprob, atol=1e-6)
-
-
-def test_it_measures_against_random_players(ppo: Any) -> None:
-    agent = ppo.Agent(noms_env.feature_layout("down_up", episode="deal"), 16)
-    with torch.no_grad():
-        for parameter in agent.actor.parameters():
-            parameter.zero_()
-    args = ppo.Args(eval_deals=400)
-    torch.manual_seed(0)
-    mean, margin = ppo.evaluate(agent, args)
-    assert abs(mean) < 2 * margin, "it plays at random too"
-    assert 0.05 < margin < 0.5
-    assert ppo.evaluate(agent, ppo.Args(eval_deals=400, eval_seed=5)) != (mean, margin)
-
-
 def test_it_learns(ppo: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = "--total-decisions 20000 --num-tables 128 --width 32 --eval-deals 200 --minibatch-size 256"
     args = ppo.tyro.cli(ppo.Args, args=[*arguments.split(), "--tensorboard", str(tmp_path)])

@@ -103,16 +103,6 @@ def test_the_same_seed_learns_the_same(example: dict[str, Any]) -> None:
     assert_the_seed_decides(weights)
 
 
-def test_advantages_stop_at_the_end_of_a_deal(example: dict[str, Any]) -> None:
-    rollout = example["Rollout"](1, np.zeros(3, np.uint8))
-    rollout.rewards[1], rollout.ends[1] = 2.0, 1.0
-    rollout.values[:] = 0.5
-    found = rollout.advantages(torch.tensor([7.0]))[:, 0]
-    assert found[1] == pytest.approx(2.0 - 0.5)
-    assert found[0] == pytest.approx(0.5 + 0.95 * 1.5 - 0.5)
-    assert found[-1] == pytest.approx(7.0 - 0.5)
-
-
 def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert_it_learns(capsys, example["main"], tables=64, decisions=40_000, deals=200)
 

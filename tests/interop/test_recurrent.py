@@ -66,24 +66,6 @@ def test_a_state_lasts_for_a_deal_and_no_longer(example: Any, played: Any) -> No
     assert (value[later] != batch["value"][later]).float().mean() > 0.9
 
 
-def test_advantages_are_sums_over_the_rest_of_the_deal(example: Any, played: Any) -> None:
-    _, batch = played
-    next_value = torch.linspace(-1, 1, TABLES)
-    found = example.advantages(batch, next_value)
-    values = torch.cat([batch["value"], next_value[None]])
-    for row in range(TABLES):
-        for step in range(STEPS):
-            expected, weight = 0.0, 1.0
-            for at in range(step, STEPS):
-                over = bool(batch["over"][at, row])
-                following = 0.0 if over else float(values[at + 1, row])
-                expected += weight * (float(batch["reward"][at, row]) + following - float(values[at, row]))
-                weight *= example.TRACE
-                if over:
-                    break
-            assert float(found[step, row]) == pytest.approx(expected, abs=1e-4)
-
-
 def test_it_learns(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
     lines = assert_it_learns(capsys, example.main, decisions=24_000, deals=300)
     assert lines[-1] == "It beats random players."

@@ -198,13 +198,6 @@ def test_illegal_actions_have_no_probability(spec: Any) -> None:
     assert values.requires_grad
 
 
-def test_who_only_acts_has_no_value_network(spec: Any) -> None:
-    module = spec.build()
-    names = {name.partition(".")[0] for name in module.get_state(inference_only=True)}
-    assert names == {"policy"}
-    assert {name.partition(".")[0] for name in module.get_state()} == {"policy", "value"}
-
-
 @pytest.mark.parametrize("timesteps", [None, 100])
 def test_a_runner_obeys_masks_and_loses_no_reward(timesteps: int | None) -> None:
     """Whole episodes, and fragments that are cut anywhere."""
@@ -255,12 +248,6 @@ def test_a_player_follows_from_its_stream_and_answers_one_row_too(spec: Any) -> 
     assert (mask[played, actions[played]] == 1).all()
     np.testing.assert_array_equal(actions, player.act(observation, mask, np.random.default_rng(2)))
     assert type(player.act(observation[0], mask[0], np.random.default_rng(2))) is int
-
-
-def test_a_module_without_logits_is_refused() -> None:
-    module: Any = SimpleNamespace(eval=lambda: module, forward_inference=lambda batch: {})
-    with pytest.raises(ValueError, match="must give logits of all 150 actions"):
-        rllib.ModulePlayer(module).act(*some_rows(2), np.random.default_rng(0))
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from noms_env import NUM_ACTIONS, IllegalActionError, SeatEnv
 from noms_env.envs.validation import MaskPlace
@@ -68,26 +68,6 @@ def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str) ->
     assert ended > 0 or way == "a match"
 
 
-def test_a_match_that_is_over_is_followed_by_the_next() -> None:
-    one = DummyVecEnv([lambda: SeatEnv("nonesuch", episode="match", mask_in="info")] * 2)
-    two = SeatVecEnv(2, "nonesuch", episode="match")
-    one.seed(5)
-    two.seed(5)
-    one.reset()
-    two.reset()
-    for step in range(1000):
-        actions = choose_in_rows(get_action_masks(two), step)
-        _, _, dones, infos = one.step(actions)
-        seen, _, _, given = two.step(actions)
-        if dones.any():
-            assert_same(without_mask(infos), given)
-            (row, *_) = np.flatnonzero(dones)
-            assert given[row]["winners"].any()
-            assert (given[row]["terminal_observation"] != seen[row]).any()
-            return
-    pytest.fail("no match ended")
-
-
 def test_what_a_deal_brought_is_told_in_full() -> None:
     envs = SeatVecEnv(32, "small_ships", seat="rotate", reward="relative")
     envs.seed(1)
@@ -107,21 +87,6 @@ def test_what_a_deal_brought_is_told_in_full() -> None:
             assert reward == pytest.approx(own - others.mean())
             assert info["terminal_observation"].shape == seen.shape[1:]
     assert deals > 32
-
-
-def test_episode_statistics() -> None:
-    envs = VecMonitor(SeatVecEnv(8, "down_up", reward="relative"))
-    envs.seed(2)
-    envs.reset()
-    lengths, deals = np.zeros(8, int), 0
-    for step in range(30):
-        _, rewards, dones, infos = envs.step(choose_in_rows(get_action_masks(envs), step))
-        lengths += 1
-        for row in np.flatnonzero(dones):
-            assert infos[row]["episode"]["r"] == pytest.approx(rewards[row], abs=1e-5)
-            assert infos[row]["episode"]["l"] == lengths[row]
-            lengths[row], deals = 0, deals + 1
-    assert deals > 8
 
 
 def test_seats_are_options_of_a_reset() -> None:
@@ -156,32 +121,6 @@ def test_an_illegal_action_is_refused_or_ends_the_episode() -> None:
     assert infos[1]["illegal_action"]
     assert "illegal_action" not in infos[0]
     assert get_action_masks(envs).any(axis=1).all(), "the next episode has begun"
-
-
-def test_what_rows_that_share_one_environment_cannot_do() -> None:
-    envs = SeatVecEnv(2, "down_up")
-    assert envs.get_attr("num_envs", indices=[1]) == [2]
-    assert envs.env_is_wrapped(object) == [False, False]
-    assert envs.has_attr("action_masks")
-    assert not envs.has_attr("no_such_thing")
-    for call in (lambda: envs.env_method("reset"), lambda: envs.set_attr("render_mode", "ansi")):
-        with pytest.raises(AttributeError, match=r"methods of envs|make another"):
-            call()
-    wrongs: tuple[dict[str, Any], ...] = ({"mask_in": "both"}, {"autoreset_mode": "Disabled"}, {"copy": False})
-    for wrong in wrongs:
-        with pytest.raises(ValueError, match=r"mask_in must be|is fixed"):
-            SeatVecEnv(2, "down_up", **wrong)
-
-
-def test_pictures_of_all_tables() -> None:
-    envs = begun(SeatVecEnv(2, "down_up", render_mode="rgb_array"))
-    one, two = envs.get_images()
-    assert one is not None
-    assert two is not None
-    assert one.dtype == two.dtype == np.uint8
-    image = envs.render()
-    assert image is not None
-    assert image.shape[0] * image.shape[1] >= one.shape[0] * one.shape[1] + two.shape[0] * two.shape[1]
 
 
 def parameters_after(steps: int, seed: int, **arguments: Any) -> torch.Tensor:

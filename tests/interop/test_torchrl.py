@@ -61,22 +61,6 @@ def test_it_is_given_what_the_tables_show(way: str) -> None:
     assert ends > 0 or way == "a match"
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_random_rollouts_obey_the_mask(way: str) -> None:
-    played = rollout(way)
-    assert played["action_mask"].gather(-1, played["action"].unsqueeze(-1)).all()
-    assert len(played["action"].unique()) > 10
-
-
-def test_a_seed_gives_the_same_again() -> None:
-    one, two = rollout("a deal"), rollout("a deal")
-    assert (one == two).all()
-    torch.manual_seed(1)
-    other = wrapped("a deal")
-    other.set_seed(SEED + 1)
-    assert not (other.rollout(STEPS, break_when_any_done=False)["observation"] == one["observation"]).all()
-
-
 def test_the_specs_hold() -> None:
     # The check goes on after the end of a deal, where nothing is legal: no `ActionMask`, and illegal actions end the deal.
     envs = SeatVectorEnv(ROWS, "down_up", autoreset_mode="Disabled", illegal_action="terminate")

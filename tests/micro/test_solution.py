@@ -88,11 +88,8 @@ def test_what_it_has_not_solved_is_refused(solution: Path) -> None:
         (lambda arrays, about: arrays.update(key=arrays["key"][::-1].copy()), "not in order"),
         (lambda arrays, about: arrays.update(strategy=arrays["strategy"] * 2), "do not sum to 1"),
         (lambda arrays, about: arrays.update(action=arrays["action"] + 500), "its actions are not there"),
-        (lambda arrays, about: arrays.update(action=arrays["action"].astype(np.int64)), "other types"),
-        (lambda arrays, about: about.update(hand_size=[2]), "it says [2] for hand_size"),
         (lambda arrays, about: about.update(nash_conv=float("nan")), "NaN is no number"),
         (lambda arrays, about: about.update(extra="\x1b"), "another is there: 'extra'"),
-        (lambda arrays, about: about.update(values=json.loads("[" * 300 + "]" * 300)), "it is nested too deeply"),
     ],
 )
 def test_files_that_are_refused(solution: Path, tmp_path: Path, spoil: Any, sentence: str) -> None:
@@ -162,9 +159,7 @@ def test_states_that_are_refused(tree: Tree, tmp_path: Path, monkeypatch: pytest
         {"strategy": 0.25},
         {"regrets": np.zeros(3)},
         {"numbers": np.array([-1, 16])},
-        {"numbers": np.array([3, 2**62])},
         {"digest": np.zeros(2)},
-        {"nash_conv": np.array([None])},
     ],
     ids=str,
 )
@@ -212,13 +207,10 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             ["solve", "noms-9"],
             "there is no micro-game 'noms-9'; did you mean noms-2 or noms-1? The micro-games are sniped-whist-1",
         ),
-        (["solve", NAME, "--percent", "nan"], "--percent must be 0 or more"),
         (["solve", NAME, "--out", "."], ". is a folder, and no file for a solution"),
         (["solve", "small_ships"], "the cards can be dealt in 5.4e+28 ways, and 2,000,000 can be explored: make"),
         (["solve", "noms", "--hand-size", "2"], "--hand-size goes with exact-bid games; in noms give --option hand_size=2"),
         (["solve", NAME, "--seats", "3"], "--seats, --option and --hand-size go with a variant"),
-        (["exploit", "thumb", "--samples", "0"], "--samples must be 1 or more, not 0"),
-        (["exploit", "thumb", "--deals", "1"], "--deals must be 2 or more, not 1"),
         (["exploit", "thumb", "--deals", "9"], "--deals: only with --variant, on a full game"),
         (
             ["exploit", "thumb", "--seats", "4", "--initial-policy", "noms"],
