@@ -42,7 +42,7 @@ BATCHES = " ".join(["off all", BATCH, *(f"--deselect={BATCH}::test_{name}" for n
 SPIEL = (
     "tests/interop/test_open_spiel.py tests/interop/test_micro.py tests/interop/test_oh_hell.py tests/interop/test_cleanrl.py"
 )
-NAMES = "statistics deal_sets block_store figures probes matches comparison tournament evaluate_command"
+NAMES = "statistics deal_sets block_store figures probes matches cross_play mistakes comparison tournament evaluate_command"
 EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in NAMES.split())])
 # Per room the globs of its sources, and the runs of pytest, quickest first: compiler off or on, marked tests, files.
 ROOMS: dict[str, tuple[str, ...]] = {
@@ -182,7 +182,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for name in COPIED:
-            (shutil.copytree if Path(name).is_dir() else shutil.copy)(name, root / name)
+            if Path(name).is_dir() and not Path(name).is_symlink():
+                shutil.copytree(name, root / name)
+            else:  # noms_training is a link to training, where the mutations are: what is imported must be the same files
+                shutil.copy(name, root / name, follow_symlinks=False)
         for room in chosen.rooms:
             former = [Mutation(*row[:6]) for row in read(chosen.like) if row[0] == room]
             left = [each for each in draw(root, room, former) if each not in {row[:6] for row in read(chosen.out)}]
