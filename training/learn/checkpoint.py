@@ -110,16 +110,6 @@ def load_state(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is not the state of a training run") from error
 
 
-def check_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
-    """ValueError if a state cannot be that of an optimizer: its settings, but for the learning rate, or its tensors differ."""
-    groups = optimizer.state_dict()["param_groups"], state["param_groups"]
-    now, then = ([group | {"lr": 0} for group in each] for each in groups)
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    tensors = [(parameters[place].shape, tensor) for place, kept in state["state"].items() for tensor in kept.values()]
-    if now != then or any(tensor.shape not in ((), shape) or tensor.dtype != torch.float32 for shape, tensor in tensors):
-        raise ValueError("the optimizer state does not match")
-
-
 # ------------------------------------------------------------------------------------------------------- writing
 
 

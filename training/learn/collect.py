@@ -316,14 +316,16 @@ def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alon
     return np.where(chosen[:, None] & (place < taken[:, None]), 1, 0)
 
 
-def tables_for(decisions: float, rule_sets: Sequence[Rules], seed: int, learner: PolicyLearner) -> int:
-    """Tables whose deals make about so many decisions, from some deals of a policy, which is not privileged."""
+def tables_for(
+    decisions: float, rule_sets: Sequence[Rules], drawn: int, threads: int, seed: int, learner: PolicyLearner
+) -> int:
+    """Tables whose deals make about so many decisions, from some deals of a policy, but at least those that are needed."""
     tables = max(min(TRIAL_TABLES * len(rule_sets), MOST_TRIAL_TABLES), len(rule_sets))
     pool = TablePool(rule_sets, range(len(rule_sets)), tables, seed=seed)
     pool.deal(0, draw_sizes(pool, rule_sets, learner.rng))
     play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
     made = sum(len(step["choice"]) for step in learner.steps) / tables
-    return round(decisions / max(made, 1))
+    return max(round(decisions / max(made, 1)), threads * least_tables(weights_of(rule_sets, drawn)))
 
 
 def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:

@@ -2,10 +2,9 @@
 
     collect -> critic values -> advantages (gae) -> ppo_update
 
-`loop` repeats it to the end of the budget, with evaluations and checkpoints in between. All that is random follows from
-(seed, iteration), so a run that is resumed at an iteration ends with the same parameters as one that was never stopped, on one
-machine with the same number of threads. On a GPU it goes on with the same networks, deals and seeds, and its sums may round
-otherwise.
+`loop` repeats it to the end of the budget, with evaluations and checkpoints. All that is random follows from (seed, iteration):
+on one machine with the same number of threads a resumed run ends with the same parameters as one that was never stopped. On a
+GPU it goes on with the same networks, deals and seeds, and its sums may round otherwise.
 """
 
 from __future__ import annotations
@@ -29,24 +28,9 @@ from ..agents.spec import AgentSpec
 from ..agents.table_pool import AtTables, make_rule_sets
 from ..options import parse_held_out, parse_options
 from ..thread_pool import InOrder, ThreadPool
-from . import schedule
+from . import collect, schedule
 from .all_actions import AllActionsLearner, decisions_with_values
-from .checkpoint import check_optimizer_state
-from .collect import (
-    ActorPlayer,
-    Learner,
-    Played,
-    PolicyLearner,
-    Rollout,
-    Worker,
-    behaviour_figures,
-    entropies,
-    joined,
-    least_tables,
-    make_workers,
-    tables_for,
-    weights_of,
-)
+from .collect import ActorPlayer, Learner, Played, PolicyLearner, Rollout, Worker
 from .config import SIZES, TrainConfig
 from .distributed import SIMULATED, Processes, compiled, device_of, precision_of
 from .draw_rules import draw_rules
@@ -54,7 +38,7 @@ from .gae import RewardScale, critic_figures, gae, standardise
 from .imitation import SHARE, ImitatedExperts, Recorded, RecordedDecisions
 from .log import Profile
 from .network import GRAIN, Actor, Critic, encoding_of, initial_parameters
-from .ppo import Shuffle, Trainable, critic_values, ppo_update
+from .ppo import Shuffle, Trainable, check_optimizer_state, critic_values, ppo_update
 from .schedule import Now, Stage
 
 if TYPE_CHECKING:
@@ -107,10 +91,9 @@ class Trainer:
         self.trainable = self._trainable(self.actor, 0), self._trainable(self.critic, 1)
         tables = config.tables or self._tables_of_a_batch()
         threads, rank = self.threads.threads, self.processes.rank
-        self.workers = list(make_workers(self.all_rules, len(drawn), tables, threads, config, rank, self.tables_on))
-        pools = [worker.pool for worker in self.workers]
-        self.rule_set = torch.from_numpy(np.concatenate([pool.rule_set for pool in pools])).to(self.device)
-        self.seats = torch.from_numpy(np.concatenate([pool.seats for pool in pools])).to(self.device)
+        self.workers = list(collect.make_workers(self.all_rules, len(drawn), tables, threads, config, rank, self.tables_on))
+        of_tables = zip(*((worker.pool.rule_set, worker.pool.seats) for worker in self.workers), strict=True)
+        self.rule_set, self.seats = (torch.from_numpy(np.concatenate(parts)).to(self.device) for parts in of_tables)
         self.reward_scale = RewardScale(len(self.all_rules), self.device)
         self.past: dict[str, Actor] = {}
         self.collector: GpuCollector | None = None
@@ -194,10 +177,8 @@ class Trainer:
         """Tables whose deals make a batch of decisions, estimated from some deals of the first policy."""
         player = ActorPlayer(self.actor, self.encoding, device=self.device)
         learner = PolicyLearner(player, self._stream(TRIAL), privileged=False)
-        wanted = (self.config.batch_size or SIZES[0]) / self.processes.world
-        tables = tables_for(wanted, self.all_rules, self.config.seed, learner)
-        drawn = len(self.all_rules) - len(self.rule_sets)
-        return max(tables, self.threads.threads * least_tables(weights_of(self.all_rules, drawn)))
+        wanted, drawn = (self.config.batch_size or SIZES[0]) / self.processes.world, len(self.all_rules) - len(self.rule_sets)
+        return collect.tables_for(wanted, self.all_rules, drawn, self.threads.threads, self.config.seed, learner)
 
     def _stream(self, purpose: int, number: int = 0) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, self.iteration, purpose, number])
@@ -211,7 +192,7 @@ class Trainer:
             self._compile()
         with profile("play"):
             played = self.threads.all([partial(self.collect, worker, now) for worker in self.workers])
-            batch = joined(played, self.rule_set, self.encoding, self.config.privileged_critic, self.device)
+            batch = collect.joined(played, self.rule_set, self.encoding, self.config.privileged_critic, self.device)
         with profile("learn"):
             self.reward_scale.update(batch.reward, self.rule_set, self.seats, summed)
             batch.reward = self.reward_scale.divide(batch.reward, self.rule_set)
@@ -222,9 +203,9 @@ class Trainer:
             lessons = self._lessons(batch, now)
             shuffle = self._shuffle(len(batch), now)
             metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now), lessons)
-        metrics |= critic_figures(batch.value, batch.reward[batch.table, batch.seat]) | behaviour_figures(played)
+        metrics |= critic_figures(batch.value, batch.reward[batch.table, batch.seat]) | collect.behaviour_figures(played)
         if now.stage is not Stage.IMITATION:  # where the expert acts, nobody has drawn the actions with these probabilities
-            metrics |= entropies(batch)
+            metrics |= collect.entropies(batch)
         self.iteration += 1
         self.decisions += shuffle.total
         return metrics | profile.figures(shuffle.total, network=sum(part.seconds for part in played) / self.threads.threads)
@@ -287,13 +268,10 @@ class Trainer:
 
     # --------------------------------------------------------------------------------------------------- the state
 
-    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        actor, critic = self.trainable
-        return {"actor_optimizer": actor.optimizer, "critic_optimizer": critic.optimizer}
-
     def _parts(self) -> dict[str, Any]:
-        networks = {"actor": self.actor, "critic": self.critic}
-        return {**networks, **self._optimizers(), "reward_scale": self.reward_scale}
+        actor, critic = self.trainable
+        optimizers = {"actor_optimizer": actor.optimizer, "critic_optimizer": critic.optimizer}
+        return {"actor": self.actor, "critic": self.critic, **optimizers, "reward_scale": self.reward_scale}
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs: tensors and plain values."""
@@ -310,8 +288,8 @@ class Trainer:
         self.iteration, self.decisions = int(state["iteration"]), int(state["decisions"])
         if min(self.iteration, self.decisions) < 0:
             raise ValueError("counts must not be negative")
-        for name, optimizer in self._optimizers().items():
-            check_optimizer_state(optimizer, state[name])
+        for trainable, name in zip(self.trainable, ("actor_optimizer", "critic_optimizer"), strict=True):
+            check_optimizer_state(trainable.optimizer, state[name])
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
         for worker in self.workers:
