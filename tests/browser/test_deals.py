@@ -11,7 +11,7 @@ from tests.browser.playing import click, press, tap, wait_for_turn
 
 pytestmark = pytest.mark.browser
 ACTS = {"chromium": (click, press, tap), "firefox": (click, press)}
-"""Playwright cannot touch the screen of Firefox."""
+"""Playwright does not touch the screen of Firefox; `test_touch` does."""
 
 
 @pytest.mark.parametrize("size", SIZES, ids=[str(width) for width, _ in SIZES])
