@@ -94,6 +94,10 @@ def test_a_server_opens_the_deal_of_its_date_and_compares_it_when_it_is_over(tmp
         session = client.hall.rooms[told["table"]].table.session  # type: ignore[attr-defined]
         points = {"own": browser.state["sheet"][-1]["points"][0], "strong": strong_points(session)}
         assert browser.until("compared") == {"is": "compared", **points}
+        with connected(client) as other:
+            watcher = Browser(other, told["table"], None)
+            watcher.send(do="compare")
+            assert watcher.until("compared") == {"is": "compared", **points}
 
 
 def test_a_person_alone_ends_a_match_after_a_deal_and_has_its_records(tmp_path: Path) -> None:

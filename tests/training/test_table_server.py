@@ -374,7 +374,7 @@ def test_nobody_at_a_table_has_the_name_of_another() -> None:
     table = new_table(rules, [None, None, *["thumb"] * 5], {0: "ben", 1: "Cleo"}, "thumb")
     assert table.names == ["ben", "Cleo", "Eva", "Finn", "Gita", "Hugo", "Iris"]
     twins = new_table(rules, [None, None, *["thumb"] * 5], {0: "Ann", 1: "Ann"}, "thumb")
-    assert twins.names[:2] == ["Ann 0", "Ann 1"]
+    assert twins.names[:2] == ["Ann 1", "Ann 2"]
 
 
 def test_all_seeds_may_be_drawn() -> None:

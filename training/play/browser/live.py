@@ -154,7 +154,7 @@ class LiveTable:
                 names.append(free[seat])
             else:
                 name = called[seat]
-                names.append(f"{name} {seat}" if people.count(name) > 1 else name)
+                names.append(f"{name} {seat + 1}" if people.count(name) > 1 else name)
         return names
 
     @property

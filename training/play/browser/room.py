@@ -107,6 +107,9 @@ class Room:
                 told = moment_data(self.table.session, *place, is_open=self.table.is_open)
                 looker.tell({"is": "moment", **told})
                 return
+            if message["do"] == "compare":  # what everybody at the table is told when the deal is over
+                self._start_comparison()
+                return
             goes_on = not self.table.people and message["do"] in GOING_ON
             if looker.seat is None and not goes_on:
                 raise RefusedError("you are a spectator")
@@ -114,9 +117,6 @@ class Room:
                 raise RefusedError("the first deal waits until everybody has come")
             if message["do"] == "film":
                 self._start_film(looker, message["deal"] - 1, message["analyse"])
-                return
-            if message["do"] == "compare":
-                self._start_comparison()
                 return
             if message["do"] != "hint":
                 await self._done(self._change, looker.seat, message)
@@ -189,7 +189,8 @@ class Room:
         """Refuse an expensive request that comes sooner than a gap in seconds after the last, of a seat where one is given."""
         wait = self._given_at.get((what, seat), -math.inf) + gap - time.monotonic()
         if wait > 0:
-            raise RefusedError(f"the next {what} can be in {math.ceil(wait)} seconds")
+            left = math.ceil(wait)
+            raise RefusedError(f"the next {what} can be in {left} second{'s' * (left > 1)}")
         self._given_at[what, seat] = time.monotonic()
 
     async def _hint(self, looker: Looker, seat: int) -> None:
