@@ -88,7 +88,7 @@ def levels_of(variant: str) -> dict[str, str]:
 def describe_option(option: Option, usual: Rules) -> dict[str, Any]:
     """An option for a page: its control, description, allowed values, and their meanings."""
     details = usual.variant.details.get(option.name, "")
-    meanings = dict(re.findall(r"`(\w+)`: ([^;]+)", details))
+    meanings = dict(re.findall(r"`(\w+)`: (.+?)(?=;|\. `|$)", details))
     unit = re.match("(?:cards|deals|points|tricks)\\b", option.doc)
     value = usual.options[option.name]
     return {

@@ -72,7 +72,7 @@ function take(word) {
 
 /** A paragraph whose last sentence, what is to be done, stands out. */
 function stressed(part) {
-  const before = Math.max(...[". ", "? ", ": "].map((sign) => part.lastIndexOf(sign)));
+  const before = Math.max(...[". ", "? "].map((sign) => part.lastIndexOf(sign)));
   const end = before < 0 ? 0 : before + 2;
   return html`${part.slice(0, end)}<b>${part.slice(end)}</b>`;
 }
@@ -93,7 +93,7 @@ function Text() {
     <div class="row">
       ${number > 0 && html`<button type="button" id="lesson-back" class="quiet" onClick=${() => go(number - 1)}>Back</button>`}
       ${next && !last && html`<button type="button" id="lesson-next" class="primary" disabled=${!ready} onClick=${() => go(number + 1)}>Next</button>`}
-      ${last && html`<button type="button" id="lesson-play" class="primary" disabled=${store.busy !== ""} onClick=${() => playUsual(lesson.variant, "easy")}>Play a match</button>
+      ${last && html`<button type="button" id="lesson-play" class="primary" disabled=${store.busy !== ""} onClick=${() => playUsual(lesson.variant, "easy").catch((error) => update({ wrong: error.message }))}>Play a match</button>
         <button type="button" class="quiet" onClick=${() => go(0)}>Once more</button>`}
       ${!next && ready && html`<span class="faint"><${Icon} name="cards" /> Your turn at the table</span>`}
     </div>
