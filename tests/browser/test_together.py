@@ -118,6 +118,26 @@ def test_the_host_starts_without_a_guest_who_comes_later(new_page: NewPage, addr
     until(host, "noms.table.names[1] === 'Bo' && noms.table.levels[1] === null")
 
 
+def test_who_gave_no_name_is_asked_for_it_and_is_not_you_for_others(new_page: NewPage, address: str) -> None:
+    alone = new_page(address)
+    sit_down(alone, "up_down")
+    watcher = new_page(alone.evaluate("`${location.origin}/#table=${noms.table.name}`"))
+    until(watcher, "Boolean(noms.table && noms.table.names)")
+    assert watcher.evaluate("[noms.table.names[0], noms.table.people[0].name]") == ["Host", "Host"]
+    host = new_page(address)
+    host.click("[data-game=up_down] .set-up")
+    host.query_selector_all("#setup .who select")[1].select_option("-person")
+    host.click("#start")
+    join(host, "Ann")
+    key = host.evaluate("noms.table.key")
+    guest = host.context.new_page()
+    guest.goto(host.locator(LINK).input_value())
+    join(guest, "Bo")
+    until(guest, "noms.table.names.slice(0, 2).join() === 'Ann,Bo'")
+    guest.goto(f"{address}#page=results")
+    assert key in guest.get_attribute(".go-on", "href"), "the seat that this browser had first"
+
+
 def test_a_link_and_the_way_back_work_in_one_tab(new_page: NewPage, address: str) -> None:
     page, guest = new_page(address), new_page(address)
     link = open_lobby(page, "up_down")

@@ -63,6 +63,7 @@ export function noteTable(table) {
   if (counted.get(table.name) === mark) return;
   counted.set(table.name, mark);
   change(table.name, (before) => {
+    if (before && before.key !== table.key) return null; // another seat of the same browser
     const entry = before || { id: table.name, began: Date.now(), deals: [], lost: {}, over: false, whole: false, won: false, records: "" };
     const fresh = table.sheet.slice(entry.deals.length).map((deal) => dealOf(deal, table.yours));
     return {

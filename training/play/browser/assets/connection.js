@@ -12,11 +12,11 @@ if (address.get("token")) kept("noms-token", token);
 export async function asked(path, body, kind = "json") {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body }).catch(() => {
-    throw new Error("the server does not answer; try again");
+    throw new Error("The server does not answer; try again");
   });
   if (!answer.ok) {
-    const told = await answer.json();
-    throw Object.assign(new Error(told.error), { field: told.field });
+    const told = await answer.json().catch(() => ({ error: "the server refuses that" }));
+    throw Object.assign(new Error(capital(told.error)), { field: told.field });
   }
   return answer[kind]();
 }
@@ -169,6 +169,9 @@ function shown(fresh) {
   const moved = before.moment !== fresh.moment;
   const table = { ...before, ...fresh, ...(moved ? { hint: null, why: "", asks: "" } : {}) };
   if (!table.over) table.records = "";
+  const called = (name, seat) => (name === "You" && seat !== table.yours ? "Host" : name); // who gave no name
+  table.names = table.names.map(called);
+  table.people = table.people.map((person) => ({ ...person, name: called(person.name, person.seat) }));
   const { view } = table;
   const trick = trickName(view);
   if (before.swept === null) table.swept = trick; // what was over before this page came is not shown again
@@ -178,7 +181,7 @@ function shown(fresh) {
   noteTable(table);
   if (table.opens && !before.view) ask("judge", { do: "film", deal: Number.parseInt(table.opens, 10) || 0, analyse: true });
   if (table.over && !before.over && table.day && !table.trial) send({ do: "compare" });
-  if (table.over && !before.over && table.yours !== null && !table.practice) send({ do: "records" }); // for the archive
+  if (table.over && !before.over && table.yours !== null && !table.practice) setTimeout(send, before.view ? 0 : 1100, { do: "records" }); // for the archive, not too soon after a reload
   if (table.swept !== trick && !view.trick.length) {
     clearTimeout(sweeping);
     sweeping = setTimeout(() => updateTable({ swept: trick }), 1100);

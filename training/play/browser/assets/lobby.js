@@ -53,6 +53,9 @@ function Seat({ table, seat }) {
   </li>`;
 }
 
+/** Whether the page comes from a server that no other machine reaches. */
+const isHere = () => /^(localhost|127\.|\[::1\])/.test(location.hostname);
+
 /** What is waited for, in a sentence. */
 function waitText(table) {
   const free = table.people.filter((person) => person.invited && person.sits).length;
@@ -74,7 +77,7 @@ export function Lobby({ table }) {
       <h2 id="lobby-title">Waiting for players</h2>
       <p id="lobby-status" role="status">${table.lost ? "The connection is lost; trying again." : waitText(table)}</p>
       ${own && !own.name && html`<${NameForm} sits=${true} />`}
-      ${invites && html`<p class="faint">Send each guest a link of their own. It is good once.</p>`}
+      ${invites && html`<p class="faint">Send each guest a link of their own. It is good once.${isHere() && " These links work on this machine alone: for guests elsewhere, start the server with --host and an address of yours."}</p>`}
       <ol class="seats">${table.names.map((_, seat) => html`<${Seat} key=${seat} table=${table} seat=${seat} />`)}</ol>
       ${table.leads && own && own.name && html`<div class="actions">
         <button type="button" id="begin" class="primary" onClick=${() => send({ do: "begin" })}>Start without them</button>

@@ -14,10 +14,9 @@ const last = () => keptObject("noms-last") || {};
 
 /** Get the games, and wait until nothing is compiled. */
 export async function openStart() {
-  const [games, { day }] = await Promise.all([asked("/api/games"), asked("/api/day")]);
-  const past = await allGames().catch(() => []);
+  const [games, tries] = await Promise.all([asked("/api/games"), firstTries()]);
   const chosen = last();
-  update({ page: "start", games, tries: past.filter((game) => game.day === day), chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
+  update({ page: "start", games, tries, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
   while (!(await asked("/api/ready")).ready) {
     update({ ready: false });
     await new Promise((done) => setTimeout(done, 700));
@@ -40,8 +39,9 @@ async function open({ game, places, options, hints }) {
     if (places.filter((who) => who === "-me").length > 1) throw Object.assign(new Error("You can have one seat."), { field: "places" });
     const people = {};
     places.forEach((who, seat) => {
-      if (who === "-me") people[seat] = store.chosen.name.trim() || "You";
-      if (who === "-person") people[seat] = ""; // guests give their names themselves
+      const own = store.chosen.name.trim().replace(/^You$/, "");
+      if (who === "-me") people[seat] = own || (places.includes("-person") ? "" : "You");
+      if (who === "-person") people[seat] = ""; // people who play together give their names in the lobby
     });
     const wish = { variant: game.name, seats: places.length, options, players: places.map((who) => (who.startsWith("-") ? null : who)), people, hints, host: mine < 0 ? null : mine, substitute: game.levels[store.chosen.level] };
     const opened = await asked("/api/tables", JSON.stringify(wish));
@@ -74,11 +74,19 @@ export async function playUsual(variant, level) {
   await open(usualSetup(store.games.find((game) => game.name === variant)));
 }
 
-/** Open the deal of the day; a second try is for practice. */
-async function openDay(game, practice) {
+/** The first tries of the deals of the day, as this browser knows them now; another window may have begun one. */
+async function firstTries() {
+  const [{ day }, past] = await Promise.all([asked("/api/day"), allGames().catch(() => [])]);
+  return past.filter((one) => one.day === day);
+}
+
+/** Open the deal of the day, or go on with it; a second try is for practice. */
+async function openDay(game) {
   update({ busy: game.name, notice: "" });
   try {
-    const opened = await asked("/api/day", JSON.stringify({ variant: game.name, name: store.chosen.name.trim(), practice }));
+    const first = (await firstTries()).find((one) => one.variant === game.name);
+    if (first && !first.over) return void (location.hash = link(first.id, { key: first.key }));
+    const opened = await asked("/api/day", JSON.stringify({ variant: game.name, name: store.chosen.name.trim(), practice: Boolean(first) }));
     location.hash = link(opened.table, { invitation: opened.invitations[0] });
   } catch (error) {
     update({ busy: "", notice: error.message });
@@ -89,10 +97,10 @@ async function openDay(game, practice) {
 function Day({ game }) {
   const first = store.tries.find((one) => one.variant === game.name);
   const off = store.busy !== "";
-  if (!first) return html`<button type="button" class="quiet day" disabled=${off} onClick=${() => openDay(game, false)}>Deal of the day</button>`;
+  if (!first) return html`<button type="button" class="quiet day" disabled=${off} onClick=${() => openDay(game)}>Deal of the day</button>`;
   if (!first.over) return html`<a class="day" href=${`#${link(first.id, { key: first.key })}`}>Deal of the day: go on</a>`;
   const { own, strong } = first.compared || {};
-  return html`<span class="day-result">${first.compared ? `Today: you ${points(own)}, strong ${points(strong)}` : "Played today"} <button type="button" class="quiet day" disabled=${off} title="It does not count" onClick=${() => openDay(game, true)}>Again</button></span>`;
+  return html`<span class="day-result">${first.compared ? `Today: you ${points(own)}, strong ${points(strong)}` : "Played today"} <button type="button" class="quiet day" disabled=${off} title="It does not count" onClick=${() => openDay(game)}>Again</button></span>`;
 }
 
 function GameCard({ game }) {
@@ -193,14 +201,15 @@ function Setup() {
 
 /* ---- recorded deals */
 
-export async function showRecords(file) {
+/** Show a file of records; `more` is what is known of its deals besides. */
+export async function showRecords(file, more = () => ({})) {
   if (!file) return;
   const { thinker = "", analyse = false } = store.chosen || {};
   update({ busy: "records", notice: "" });
   try {
     const text = await file.text();
     const film = await asked(`/api/film?player=${encodeURIComponent(thinker)}&analyse=${analyse ? 1 : 0}`, text);
-    update({ page: "analysis", film: { ...film, source: text, thinker }, busy: "" });
+    update({ page: "analysis", film: { ...film, deals: film.deals.map((deal, place) => ({ ...deal, ...more(place) })), source: text, thinker }, busy: "" });
   } catch (error) {
     update({ busy: "", notice: error.message });
   }
