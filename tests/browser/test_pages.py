@@ -48,6 +48,25 @@ def ask_for_a_hint(page: Any) -> None:
     page.wait_for_selector("#advice-list li")
 
 
+def test_a_double_click_takes_one_action(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "small_ships", "thumb")
+    assert wait_for_turn(page)
+    page.dblclick("#stage [data-word='13']", delay=60)
+    until(page, "noms.table.view.phase !== 'call'")
+    page.wait_for_timeout(300)
+    assert page.evaluate("noms.table.view.phase") == "trump", "no trump was chosen by what lay under the pointer then"
+
+
+def test_what_is_said_of_compiling_moves_nothing(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    top = page.locator(".play").first.bounding_box()
+    page.route("**/api/ready", lambda route: route.fulfill(json={"ready": False}))
+    page.reload()
+    page.wait_for_selector(".waiting")
+    assert page.locator(".play").first.bounding_box() == top
+
+
 def test_a_reload_in_the_middle_goes_on(new_page: NewPage, address: str) -> None:
     page = new_page(address)
     sit_down(page, "down_up")

@@ -64,9 +64,12 @@ def test_results_count_each_deal_once_and_past_games_are_replayed_saved_and_dele
     assert other["Bids made"] in ("0 of 1", "1 of 1")
     page.click(".replay-game")
     page.wait_for_selector(".analysis-page")
+    assert page.inner_text(".own-name").startswith("You")
+    assert page.inner_text(".top .facts").startswith("Deal 1 ")
     page.keyboard.press("End")
     page.wait_for_selector("#result-headline")
-    page.click(".way-back")
+    page.go_back()
+    page.wait_for_selector(".results")
     lines = saved(page, "#export").decode().splitlines()
     assert not list(check_records(enumerate(map(json.loads, lines), 1)))
     assert [json.loads(line)["variant"] for line in lines] == ["sniped_whist"]
@@ -74,6 +77,7 @@ def test_results_count_each_deal_once_and_past_games_are_replayed_saved_and_dele
     page.wait_for_selector("#result-headline")
     page = results(page)
     page.locator(".past .quiet").first.click()
+    page.click(".past >> text=Really delete?")
     until(page, "document.querySelectorAll('.past').length === 1")
     page.click("#delete-all")
     page.click("#delete-sure")
@@ -102,6 +106,9 @@ def test_the_deal_of_the_day_counts_once_and_is_compared(new_page: NewPage, addr
     until(page, "Boolean(noms.table.compared && noms.table.records)")
     own, strong = page.evaluate("[noms.table.compared.own, noms.table.compared.strong]")
     assert own == page.evaluate("noms.table.sheet[0].points[0]")
+    page.reload()
+    until(page, "Boolean(noms.table && noms.table.compared && noms.table.records)")
+    assert page.evaluate("noms.notice") == ""
     page.click(".way-back")
     said = f"Today: you {own:g}, strong {strong:g}"
     page.wait_for_selector(f"[data-game=up_down] >> text={said}")

@@ -27,9 +27,10 @@ function wholeViews(deal) {
 /** Begin with a film as the server tells it: at a moment that was asked for, or else at the biggest mistake. */
 function begin(film) {
   const deals = film.deals.map((deal) => ({ ...deal, views: wholeViews(deal) }));
+  if (!history.state?.film) history.pushState({ film: true }, "");
   const at = film.at ?? deals[0].worst ?? (deals[0].final ? deals[0].moments.length - 1 : 0);
   const views = Object.keys(deals[0].views);
-  Object.assign(store, { analysis: { film, deals, deal: 0, at: Math.min(at, deals[0].moments.length - 1), look: views[0], seat: deals[0].seat ?? deals[0].moments[at]?.seat ?? 0, error: "" } });
+  Object.assign(store, { analysis: { film, deals, deal: 0, at: Math.min(at, deals[0].moments.length - 1), look: views[0], seat: deals[0].seat ?? deals[0].moments[at]?.seat ?? 0, error: "", address: location.hash } });
 }
 
 const change = (changes) => update({ analysis: { ...store.analysis, ...changes } });
@@ -61,9 +62,17 @@ function goToMistake(by) {
   if (next !== undefined) go(next);
 }
 
-export function leave() {
+/** Show the page from which the analysis was opened. */
+function leave() {
   if (store.table) history.replaceState(null, "", `#${link(store.table.name, { key: store.table.key })}`); // without the moment
   update({ page: store.table ? "table" : store.results ? "results" : "start", film: null, analysis: null });
+}
+
+const goBack = () => (history.state?.film ? history.back() : leave());
+
+/** The browser's way back leads out of the analysis; to a link it leads as anywhere. */
+export function wentBack() {
+  if (store.page === "analysis" && !history.state?.film && location.hash === store.analysis.address) leave();
 }
 
 /** What is drawn on the actions of a moment: on the one that was taken, and on the better one. */
@@ -245,7 +254,7 @@ export function AnalysisPage() {
   const turn = store.table && store.table.turn !== null && store.table.turn === store.table.yours;
   const away = (event) => {
     event.preventDefault();
-    leave();
+    goBack();
   };
   return html`<div class="table-page analysis-page">
     <${TopBar} title=${deal.final ? "Analysis" : "Replay"} facts=${`${deal.title} · ${moment.taken ? `decision ${at + 1} of ${deal.moments.length - 1}` : "the end"}`} back=${away} to=${store.table ? (turn ? "Your turn" : "Table") : store.results ? "Results" : "Games"} />
@@ -280,7 +289,7 @@ export function pressedInAnalysis(event) {
     End: () => go(Infinity),
     a: () => document.getElementById("all-hands")?.click(),
     t: () => document.getElementById("try-again")?.click(),
-    Escape: leave,
+    Escape: goBack,
   };
   if (!jobs[event.key]) return;
   jobs[event.key]();

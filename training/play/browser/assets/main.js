@@ -1,6 +1,6 @@
 /* The page of a server: the games, a table at which people play, and recorded deals. */
 
-import { AnalysisPage, pressedInAnalysis } from "./analysis.js";
+import { AnalysisPage, pressedInAnalysis, wentBack } from "./analysis.js";
 import { openTable } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { startSound } from "./sound.js";
@@ -18,7 +18,7 @@ function Page() {
   if (store.page === "lesson") return html`<${LessonPage} />`;
   if (store.results) return html`<${ResultsPage} />`;
   if (store.games) return html`<${StartPage} />`;
-  return html`<main class="waits"><h1 class="unseen">Noms</h1>${store.notice ? html`<p id="notice" class="notice" role="alert">${store.notice}</p>` : html`<p role="status"><span class="spinner"></span></p>`}</main>`;
+  return html`<main class="waits"><h1 class="unseen">Noms</h1>${store.notice ? html`<p id="notice" class="notice" role="alert">${store.notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span></p>`}</main>`;
 }
 
 globalThis.noms = store;
@@ -29,6 +29,10 @@ update({ theme: document.documentElement.dataset.theme });
 start(Page, document.getElementById("app"));
 const KEYS = { table: (event) => (store.table.wanted ? momentPressed : pressed)(event), lesson: pressed, analysis: pressedInAnalysis };
 document.addEventListener("keydown", (event) => KEYS[store.page]?.(event));
+addEventListener("click", (event) => { // what lies under the pointer after a decision was not meant by the second click
+  if (event.detail > 1 && event.target.closest?.("[data-word]")) event.stopPropagation();
+}, true);
+addEventListener("popstate", wentBack);
 addEventListener("hashchange", () => location.reload());
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {

@@ -54,7 +54,7 @@ function Hint({ table }) {
   const { hint } = table;
   const values = hint.options.filter((option) => "v" in option).map((option) => option.v);
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Points that a strong player expects" : "How likely a trained player would take it"} (${hint.name}).</p>
+  return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Points above the others' mean that this player expects" : "How likely this player would take it"}: ${hint.name}.</p>
     <ul id="advice-list" class="options">${hint.options.map((option) => {
       const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p ?? 1;
       return html`<li class=${option.word === hint.taken ? "taken" : ""}><span>${table.view.phase !== "call" && DECKS[table.view.deck].cards[option.word] ? html`<${CardWord} deck=${table.view.deck} word=${option.word} />` : option.said}</span><div class="track"><div class="fill" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div></div>

@@ -39,7 +39,7 @@ function Statistics({ games }) {
   if (!rows.length) return html`<p>No deal is finished yet. <a href="/">Play one</a>, and it is counted here.</p>`;
   return html`<table class="statistics"><thead><tr><th scope="col">Game</th><th scope="col">Deals</th><th scope="col">Matches</th><th scope="col">Points a deal</th><th scope="col">Bids made</th><th scope="col">Lost a decision</th></tr></thead>
       <tbody>${rows.map((row) => html`<${Row} key=${row.variant + row.against} row=${row} />`)}</tbody></table>
-    <p class="faint">Points lost a decision are known of deals that you had analysed. A deal counts as it was scored first. Practice does not count.</p>`;
+    <p class="faint">What is lost a decision is known of deals that you had analysed; small losses and gains by chance count, too. A deal counts as it was scored first. Practice does not count.</p>`;
 }
 
 const day = (time) => new Date(time).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
@@ -67,14 +67,15 @@ async function drop(game) {
 }
 
 function Game({ game }) {
+  const sure = store.setup === game.id; // a game is deleted by a second click
   const open = !game.over && game.key && Date.now() - game.began < 86400000 * 30;
   return html`<li class="past" data-id=${game.id}>
     <div><b>${game.title}</b> <span class="faint when">${day(game.began)} · against ${LEVELS[game.against] || game.against}</span>${game.day && html` <span class="tag">Deal of the day</span>`}
       <p>${resultText(game)}</p></div>
     <div class="row">
-      ${game.records && pieces(game).map(({ from, to, text }, _, all) => html`<button type="button" class="replay-game" onClick=${() => showRecords(new File([text], "records.jsonl"))}>${all.length > 1 ? `Replay deals ${from + 1} to ${to}` : "Replay"}</button>`)}
+      ${game.records && pieces(game).map(({ from, to, text }, _, all) => html`<button type="button" class="replay-game" onClick=${() => showRecords(new File([text], "records.jsonl"), (place) => ({ title: `Deal ${from + place + 1}`, names: game.names, seat: game.seat }))}>${all.length > 1 ? `Replay deals ${from + 1} to ${to}` : "Replay"}</button>`)}
       ${open && html`<a class="button go-on" href=${`#${link(game.id, { key: game.key })}`}>Go on</a>`}
-      <button type="button" class="quiet" aria-label=${`Delete ${game.title} of ${day(game.began)}`} onClick=${() => drop(game)}>Delete</button>
+      <button type="button" class="quiet" aria-label=${`${sure ? "Really delete?" : "Delete"} ${game.title} of ${day(game.began)}`} onClick=${() => (sure ? drop(game) : update({ setup: game.id }))}>${sure ? "Really delete?" : "Delete"}</button>
     </div>
   </li>`;
 }
