@@ -22,7 +22,7 @@ from docs.glossary_links import with_links
 from noms_env._files import write_atomically
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.results import deal_rewards
-from noms_training.benchmark.figures import Curve, curves_of, draw_curves, mean_curve
+from noms_training.benchmark.figures import Curve, curves_of, draw_curves, mean_curve, scale_of
 from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD, GAMES, PROTOCOLS, V1
 from noms_training.benchmark.report import Scored, read_scored
 from noms_training.text import markdown_table, short_number
@@ -127,7 +127,7 @@ def reward_row(game: str, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
 
 def read_at(runs: Sequence[Curve]) -> list[str]:
     """The mean of the seeds after so many decisions (`AT`); nothing behind the end of the shortest run."""
-    at, points = mean_curve(runs, "points")
+    at, points = mean_curve(runs)
     return [f"{np.interp(decisions, at, points.mean(axis=0)):+.2f}" if decisions <= at[-1] else "" for decisions in AT]
 
 
@@ -157,7 +157,7 @@ def way_table(entries: Sequence[Scored]) -> str:
     rows = []
     for entry in entries:
         curves = curves_of(entry.entry, entry.folder)
-        read = [mean_curve(curves[game], "score") for game in GAMES]
+        read = [mean_curve(curves[game], scale_of(game)) for game in GAMES]
         cells = []
         for decisions in AT:
             scores = [np.interp(decisions, at, scores_at.mean(axis=0)) for at, scores_at in read if decisions <= at[-1]]

@@ -29,7 +29,7 @@ from noms_training.benchmark.figures import read_curve
 from noms_training.benchmark.learning import POLICY, NetworkPlayer
 from noms_training.benchmark.protocol import GAMES, Budget
 from noms_training.benchmark.running import algorithm_file
-from noms_training.benchmark.task import COLUMNS, Task, load_algorithm
+from noms_training.benchmark.task import COLUMNS, CURVE_FIELD, Task, load_algorithm
 from noms_training.pictures import COLOURS, GREY, panels, plain, png
 from noms_training.text import markdown_table
 
@@ -140,7 +140,7 @@ def report(args: Args) -> None:
             table.append((algorithm, observation, f"{np.mean(ends):+.2f}" if ends else "", each))
     grid[0].legend(fontsize=8, frameon=False)
     picture.supxlabel("thousand decisions", fontsize=9)
-    picture.supylabel("points a deal against thumb:1", fontsize=9)
+    picture.supylabel(f"points a deal against {CURVE_FIELD}", fontsize=9)
     write_atomically(args.out / "observations.csv", text.getvalue().encode())
     write_atomically(args.out / "observations.png", png(picture))
     markdown = markdown_table(table, "Algorithm", "Observation", "Mean", "Each seed")
@@ -154,7 +154,7 @@ def main(args: Args) -> None:
         if (folder / POLICY).exists():
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        task = ObservedTask(args.game, GAMES[args.game], seed, Budget(args.decisions), folder)
+        task = ObservedTask(args.game, seed, Budget(args.decisions), folder)
         task.observation = observation
         load_algorithm(algorithm_file(name)).train(task)
         print(f"{name}, {observation}, seed {seed}: {task.rows[-1][3]:+.2f} after {task.rows[-1][1]:.0f} s", flush=True)

@@ -17,9 +17,10 @@ from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
 from noms_training.benchmark import protocol, task
 from noms_training.benchmark.learning import SelfPlay, drawn, next_of_same
-from noms_training.benchmark.protocol import Budget, budget_of, rules_of_game
+from noms_training.benchmark.new_rules import new_rules
+from noms_training.benchmark.protocol import GENERALIST, Budget, budget_of, rules_of_game
 from noms_training.benchmark.running import BASELINES, algorithm_file, baselines, begin, train_all
-from noms_training.benchmark.task import Task, load_algorithm
+from noms_training.benchmark.task import Task, load_algorithm, train_run
 from noms_training.evaluation.comparison import alone_in_field
 from noms_training.learn.train import Trainer  # under the name by which the baselines have it
 from tests.cases import some
@@ -39,25 +40,29 @@ def short_curves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def learnt(file: Path, folder: Path, budget: str, game: str = GAME) -> tuple[float, float]:
     """Points at the start and at the end of a learning curve."""
-    entry = begin(folder, file, (game,), (1,), budget)
-    train_all(entry, folder)
+    train_run(file, game, 1, budget_of(budget), folder / "trained" / game / "1", lambda decisions: None)
+    (folder / "algorithm.py").write_bytes(file.read_bytes())
     lines = (folder / "trained" / game / "1" / "curve.csv").read_text().splitlines()[1:]
     first, last = (float(line.split(",")[3]) for line in (lines[0], lines[-1]))
     return first, last
 
 
+@pytest.mark.parametrize("game", [GAME, GENERALIST])
 @pytest.mark.parametrize("name", some(sorted(set(baselines()) - NEED_MORE), 2))
-def test_the_policy_of_a_baseline_changes_is_kept_and_plays(name: str, tmp_path: Path) -> None:
+def test_the_policy_of_a_baseline_changes_is_kept_and_plays(name: str, game: str, tmp_path: Path) -> None:
     """With few tables, so that there are some iterations, and a quick expert."""
     file, text = tmp_path / f"{name}.py", algorithm_file(name).read_text()
     text = re.sub(r"(?m)^(.*\bTABLES\b.*?= .*?)\b(?:64|256|512)\b", r"\g<1>16", text)
     file.write_text(text.replace('"pimc:20"', '"pimc:1"').replace("decisions // 10", "decisions // 2"))
-    first, last = learnt(file, tmp_path / "entry", "600")
+    first, last = learnt(file, tmp_path / "entry", "600", game)
     assert first != last
-    spec = agent_spec(f"{tmp_path / 'entry' / 'trained' / GAME / '1' / 'player.py'}:player")
-    found = alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS)  # strict: every answer must be legal
-    again = alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS)
-    assert found == again
+    made = tmp_path / "entry" / "trained" / game / "1"
+    for function in ("player", *(["other_player"] if hasattr(load_algorithm(file), "other_player") else [])):
+        spec = agent_spec(f"{made / 'player.py'}:{function}")
+        found = alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS)  # strict: every answer must be legal
+        assert alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS) == found
+    if game == GENERALIST:
+        assert alone_in_field(new_rules("sniped_whist")[0], spec, agent_spec("random"), DEALS).deals == DEALS
 
 
 def test_the_trainer_keeps_to_processor_time_and_ends_with_a_measured_policy(
@@ -81,7 +86,7 @@ def test_the_trainer_keeps_to_processor_time_and_ends_with_a_measured_policy(
     monkeypatch.setattr(Trainer, "iterate", iterate)
     monkeypatch.setattr(Task, "count", count)
     monkeypatch.setattr(Task, "seconds", property(lambda self: (seconds[0], seconds[0])))
-    entry = begin(tmp_path / "entry", file, (GAME,), (1,), f"1M,{200 / 3600:.6f}h")
+    entry = begin(tmp_path / "entry", file, (GAME,), (1,), f"1M,{200 / 3600:.6f}h", ("single_game",))
     train_all(entry, tmp_path / "entry")
     made = tmp_path / "entry" / "trained" / GAME / "1"
     document = json.loads((made / "run.json").read_text())
@@ -110,7 +115,7 @@ def test_a_baseline_is_one_readable_file(name: str) -> None:
 
 
 def some_task(folder: Path) -> Task:
-    return Task(GAME, 4, 1, Budget(10), folder)
+    return Task(GAME, 1, Budget(10), folder)
 
 
 def test_decisions_of_self_play_are_linked_and_paid(tmp_path: Path) -> None:

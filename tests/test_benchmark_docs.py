@@ -11,7 +11,7 @@ from noms_training.benchmark.checking import complaints
 from noms_training.benchmark.entry import read_entry
 from noms_training.benchmark.protocol import DIVISIONS, GAMES, PROTOCOLS, V1
 from noms_training.benchmark.running import BASELINES, baselines
-from noms_training.benchmark.task import load_algorithm, track_of
+from noms_training.benchmark.task import division_of, load_algorithm
 from tests.commands import Run
 from tests.test_docs import python_blocks
 from tests.training.entries import make_small
@@ -42,8 +42,8 @@ def test_the_page_names_every_baseline_with_its_track() -> None:
     said = {row[0]: row[2].partition(":")[0] for row in rows("The baselines")[2:]}
     assert set(said) == set(baselines())
     for name in set(said) - {"maskable_ppo"}:  # needs a library of its own
-        assert track_of(load_algorithm(BASELINES / f"{name}.py")) == said[name], name
-    assert re.search(r'(?m)^TRACK = "best-response"$', (BASELINES / "maskable_ppo.py").read_text())
+        assert division_of(load_algorithm(BASELINES / f"{name}.py")) == said[name], name
+    assert re.search(r'(?m)^DIVISION = "best-response"$', (BASELINES / "maskable_ppo.py").read_text())
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from noms_env.belief.determinize import sampled_tables
 from noms_training.benchmark.learning import NetworkPlayer, Seen, SelfPlay, masked, network_of, save_network
 from noms_training.benchmark.task import Task
 
-TRACK = "open"
+DIVISION = "open"
 EXPERT, TABLES, RANDOM = "pimc:20", 64, 0.05
 MEMORY, MINIBATCH, EPOCHS, LEARNING_RATE = 500_000, 512, 2, 1e-3
 
@@ -33,20 +33,20 @@ def train(task: Task) -> None:
     imitated, kept = list[np.ndarray](), list[tuple[torch.Tensor, ...]]()
 
     def choose(seen: Seen) -> np.ndarray:
-        said = asked(expert, suits, seen, chance)
-        imitated.append(said)
-        anything = torch.multinomial(seen.legal.float(), 1)[:, 0].numpy()
-        return np.where(chance.random(len(said)) < RANDOM, anything, said)
+        wanted = expert_actions(expert, suits, seen, chance)
+        imitated.append(wanted)
+        random_action = torch.multinomial(seen.legal.float(), 1)[:, 0].numpy()
+        return np.where(chance.random(len(wanted)) < RANDOM, random_action, wanted)
 
     while (share := task.log(play.decisions, lambda: NetworkPlayer(network, task.game))) < 1:
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 - share)
         imitated.clear()
-        found = play.deals(choose)
-        kept.append((found.features, found.legal, torch.from_numpy(np.concatenate(imitated))))
+        decisions = play.deals(choose)
+        kept.append((decisions.features, decisions.legal, torch.from_numpy(np.concatenate(imitated))))
         while sum(len(rows[0]) for rows in kept) > MEMORY:
             kept.pop(0)
         features, legal, action = (torch.cat(column) for column in zip(*kept, strict=True))
-        for _ in range(EPOCHS * len(found) // MINIBATCH + 1):
+        for _ in range(EPOCHS * len(decisions) // MINIBATCH + 1):
             rows = torch.randint(len(action), (MINIBATCH,))
             logits = masked(network(features[rows] * play.scale), legal[rows])
             optimizer.zero_grad()
@@ -55,7 +55,7 @@ def train(task: Task) -> None:
     save_network(task, network)
 
 
-def asked(
+def expert_actions(
     expert: noms_env.players.Player, suits: noms_env.CanonicalSuits, seen: Seen, chance: np.random.Generator
 ) -> np.ndarray:
     """What the expert does, by the numbers of the suits in order."""

@@ -31,16 +31,16 @@ def train(task: Task) -> None:
     def choose(seen: Seen) -> np.ndarray:
         with torch.no_grad():
             best = masked(values(seen.features), seen.legal).argmax(dim=1)
-        anything = torch.multinomial(seen.legal.float(), 1)[:, 0]
+        random_action = torch.multinomial(seen.legal.float(), 1)[:, 0]
         explores = torch.rand(len(best)) < EXPLORE + (EXPLORE_LAST - EXPLORE) * share
-        return np.asarray(torch.where(explores, anything, best).numpy())
+        return np.asarray(torch.where(explores, random_action, best).numpy())
 
     while (share := task.log(play.decisions, lambda: NetworkPlayer(values, task.game))) < 1:
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 - 0.9 * share)
-        found = play.deals(choose)
-        for rows in torch.randperm(len(found)).split(MINIBATCH):
-            said = values(found.features[rows] * play.scale).gather(1, found.action[rows, None])[:, 0]
-            loss = nn.functional.mse_loss(said, found.reward[rows] * REWARD_SCALE)
+        decisions = play.deals(choose)
+        for rows in torch.randperm(len(decisions)).split(MINIBATCH):
+            predicted = values(decisions.features[rows] * play.scale).gather(1, decisions.action[rows, None])[:, 0]
+            loss = nn.functional.mse_loss(predicted, decisions.reward[rows] * REWARD_SCALE)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(values.parameters(), 1.0)

@@ -28,23 +28,23 @@ class Memory:
     def __init__(self, size: int) -> None:
         self.size, self.columns, self.written = size, dict[str, Tensor](), 0
 
-    def add(self, found: Decisions) -> None:
+    def add(self, decisions: Decisions) -> None:
         """Keep the decisions of some deals."""
-        is_last = found.following < 0
+        is_last = decisions.following < 0
         rows = {
-            "features": found.features,
-            "action": found.action,
-            "reward": torch.where(is_last, found.reward * REWARD_SCALE, torch.zeros(())),
+            "features": decisions.features,
+            "action": decisions.action,
+            "reward": torch.where(is_last, decisions.reward * REWARD_SCALE, torch.zeros(())),
             "is_last": is_last,
-            "next_features": found.features[found.following],
-            "next_legal": found.legal[found.following],
+            "next_features": decisions.features[decisions.following],
+            "next_legal": decisions.legal[decisions.following],
         }
-        places = torch.arange(self.written, self.written + len(found)) % self.size
+        places = torch.arange(self.written, self.written + len(decisions)) % self.size
         for name, column in rows.items():
             if name not in self.columns:
                 self.columns[name] = torch.zeros((self.size, *column.shape[1:]), dtype=column.dtype)
             self.columns[name][places] = column
-        self.written += len(found)
+        self.written += len(decisions)
 
     def sample(self, number: int) -> dict[str, Tensor]:
         """Decisions drawn at random."""
@@ -52,15 +52,15 @@ class Memory:
         return {name: column[rows] for name, column in self.columns.items()}
 
 
-def q_loss(values: nn.Module, target: nn.Module, drawn: dict[str, Tensor], scale: Tensor) -> Tensor:
+def q_loss(values: nn.Module, target: nn.Module, sample: dict[str, Tensor], scale: Tensor) -> Tensor:
     """The squared error to the reward, or to the target network's value of the best next action."""
-    after = drawn["next_features"] * scale
+    after = sample["next_features"] * scale
     with torch.no_grad():
-        best = masked(values(after), drawn["next_legal"]).argmax(dim=1, keepdim=True)
+        best = masked(values(after), sample["next_legal"]).argmax(dim=1, keepdim=True)
         next_value = target(after).gather(1, best)[:, 0]
-        goal = torch.where(drawn["is_last"], drawn["reward"], next_value)
-    said = values(drawn["features"] * scale).gather(1, drawn["action"][:, None])[:, 0]
-    return nn.functional.smooth_l1_loss(said, goal)
+        goal = torch.where(sample["is_last"], sample["reward"], next_value)
+    predicted = values(sample["features"] * scale).gather(1, sample["action"][:, None])[:, 0]
+    return nn.functional.smooth_l1_loss(predicted, goal)
 
 
 def train(task: Task) -> None:
@@ -80,9 +80,9 @@ def train(task: Task) -> None:
         return np.asarray(torch.where(explores, torch.multinomial(seen.legal.float(), 1)[:, 0], best).numpy())
 
     while (share := task.log(play.decisions, lambda: NetworkPlayer(values, task.game))) < 1:
-        found = play.deals(choose)
-        memory.add(found)
-        for _ in range(max(1, round(UPDATES_PER_DECISION * len(found)))):
+        decisions = play.deals(choose)
+        memory.add(decisions)
+        for _ in range(max(1, round(UPDATES_PER_DECISION * len(decisions)))):
             optimizer.zero_grad()
             q_loss(values, target, memory.sample(MINIBATCH), play.scale).backward()
             nn.utils.clip_grad_norm_(values.parameters(), 1.0)

@@ -13,7 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from noms_training.benchmark.learning import Decisions, NetworkPlayer, Seen, SelfPlay, drawn, masked, network_of, save_network
+from noms_training.benchmark.learning import (
+    Decisions,
+    NetworkPlayer,
+    Seen,
+    SelfPlay,
+    advantages,
+    drawn,
+    masked,
+    network_of,
+    save_network,
+)
 from noms_training.benchmark.task import Task
 
 TABLES, EPOCHS, MINIBATCH, LEARNING_RATE = 512, 3, 1024, 1e-3
@@ -50,23 +60,23 @@ def update(
     actor: nn.Module,
     critic: nn.Module,
     optimizer: torch.optim.Optimizer,
-    found: Decisions,
+    decisions: Decisions,
     scale: Tensor,
     magnet: float,
     step: float,
 ) -> None:
     """Minimise -E[Q] + magnet * KL(policy, uniform) + KL(policy, last policy) / step, with sampled advantages for Q."""
-    features = found.features * scale
+    features = decisions.features * scale
     with torch.no_grad():
         value = critic(features)[:, 0]
-        last = masked(actor(features), found.legal).log_softmax(dim=1)
-    advantage = advantages(value, found)
+        last = masked(actor(features), decisions.legal).log_softmax(dim=1)
+    advantage = advantages(value, decisions, decisions.reward * REWARD_SCALE, GAE_LAMBDA)
     returns, gain = advantage + value, advantage / (advantage.std(correction=0) + 1e-8)
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(found)).split(MINIBATCH):
-            log_policy = masked(actor(features[rows]), found.legal[rows]).log_softmax(dim=1)
+        for rows in torch.randperm(len(decisions)).split(MINIBATCH):
+            log_policy = masked(actor(features[rows]), decisions.legal[rows]).log_softmax(dim=1)
             probs = log_policy.exp()
-            taken = (log_policy - last[rows]).gather(1, found.action[rows, None])[:, 0]
+            taken = (log_policy - last[rows]).gather(1, decisions.action[rows, None])[:, 0]
             negative_entropy = (probs * log_policy).sum(dim=1)  # the KL to the uniform policy, but for a constant
             from_last = (probs * (log_policy - last[rows])).sum(dim=1)
             actor_loss = (-taken.exp() * gain[rows] + magnet * negative_entropy + from_last / step).mean()
@@ -77,17 +87,11 @@ def update(
             optimizer.step()
 
 
-def advantages(value: Tensor, found: Decisions) -> Tensor:
-    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438); a deal pays behind each seat's last decision."""
-    advantage, reward = torch.zeros_like(value), found.reward * REWARD_SCALE
-    for step in reversed(found.steps):
-        after = found.following[step]
-        is_last = after < 0
-        next_value = torch.where(is_last, reward[step], value[after])
-        advantage[step] = next_value - value[step] + GAE_LAMBDA * torch.where(is_last, torch.zeros(()), advantage[after])
-    return advantage
-
-
 def player(folder: Path) -> NetworkPlayer:
     """The trained policy, which draws its actions."""
     return NetworkPlayer.load(folder, network_of, draws=True)
+
+
+def other_player(folder: Path) -> NetworkPlayer:
+    """The same policy, which takes its most probable action."""
+    return NetworkPlayer.load(folder, network_of)

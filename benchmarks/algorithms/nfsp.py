@@ -58,13 +58,13 @@ class Learner:
         self._optimizer = torch.optim.Adam(self.values.parameters(), lr=LEARNING_RATE)
         self._average_optimizer = torch.optim.Adam(self.average.parameters(), lr=AVERAGE_RATE)
 
-    def remember(self, found: Decisions, plays_best: Tensor) -> None:
+    def remember(self, decisions: Decisions, plays_best: Tensor) -> None:
         """Keep all decisions for the best response, and its own, bool, shape (n,), for the average."""
-        is_last = found.following < 0
-        reward = torch.where(is_last, found.reward * REWARD_SCALE, torch.zeros(()))
-        after = found.features[found.following], found.legal[found.following]
-        self.memory.add(found.features, found.action, reward, is_last, *after)
-        self.reservoir.add(found.features[plays_best], found.legal[plays_best], found.action[plays_best])
+        is_last = decisions.following < 0
+        reward = torch.where(is_last, decisions.reward * REWARD_SCALE, torch.zeros(()))
+        after = decisions.features[decisions.following], decisions.legal[decisions.following]
+        self.memory.add(decisions.features, decisions.action, reward, is_last, *after)
+        self.reservoir.add(decisions.features[plays_best], decisions.legal[plays_best], decisions.action[plays_best])
 
     def update(self) -> None:
         """A step of each network."""
@@ -73,8 +73,8 @@ class Learner:
             after = next_features * self.scale
             best = masked(self.values(after), next_legal).argmax(dim=1, keepdim=True)
             goal = torch.where(is_last, reward, self.target(after).gather(1, best)[:, 0])
-        said = self.values(features * self.scale).gather(1, action[:, None])[:, 0]
-        step(self.values, self._optimizer, nn.functional.smooth_l1_loss(said, goal))
+        predicted = self.values(features * self.scale).gather(1, action[:, None])[:, 0]
+        step(self.values, self._optimizer, nn.functional.smooth_l1_loss(predicted, goal))
         with torch.no_grad():
             for slow, fast in zip(self.target.parameters(), self.values.parameters(), strict=True):
                 slow.lerp_(fast, TARGET_RATE)
@@ -110,9 +110,9 @@ def train(task: Task) -> None:
 
     while (share := task.log(play.decisions, lambda: NetworkPlayer(learner.average, task.game, draws=True))) < 1:
         plays_best = torch.rand(plays_best.shape) < BEST_RESPONSE
-        found = play.deals(choose)
-        learner.remember(found, plays_best[found.table, found.seat])
-        for _ in range(max(1, round(UPDATES_PER_DECISION * len(found)))):
+        decisions = play.deals(choose)
+        learner.remember(decisions, plays_best[decisions.table, decisions.seat])
+        for _ in range(max(1, round(UPDATES_PER_DECISION * len(decisions)))):
             learner.update()
     save_network(task, learner.average)
 
@@ -120,3 +120,8 @@ def train(task: Task) -> None:
 def player(folder: Path) -> NetworkPlayer:
     """The average policy, which draws its actions."""
     return NetworkPlayer.load(folder, network_of, draws=True)
+
+
+def other_player(folder: Path) -> NetworkPlayer:
+    """The same policy, which takes its most probable action."""
+    return NetworkPlayer.load(folder, network_of)

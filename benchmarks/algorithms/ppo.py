@@ -12,7 +12,16 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
-from noms_training.benchmark.learning import Decisions, NetworkPlayer, Seen, SelfPlay, masked, network_of, save_network
+from noms_training.benchmark.learning import (
+    Decisions,
+    NetworkPlayer,
+    Seen,
+    SelfPlay,
+    advantages,
+    masked,
+    network_of,
+    save_network,
+)
 from noms_training.benchmark.task import Task
 
 TABLES, EPOCHS, MINIBATCH = 512, 3, 1024
@@ -43,30 +52,18 @@ def policy(actor: nn.Module, features: Tensor, legal: Tensor) -> Categorical:
     return Categorical(logits=masked(actor(features), legal), validate_args=False)
 
 
-def advantages(value: Tensor, found: Decisions) -> Tensor:
-    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438); a deal pays behind each seat's last decision."""
-    advantage, reward = torch.zeros_like(value), found.reward * REWARD_SCALE
-    for step in reversed(found.steps):
-        after = found.following[step]
-        is_last = after < 0
-        next_value = torch.where(is_last, reward[step], value[after])
-        next_advantage = torch.where(is_last, torch.zeros(()), advantage[after])
-        advantage[step] = next_value - value[step] + GAE_LAMBDA * next_advantage
-    return advantage
-
-
-def update(actor: nn.Module, critic: nn.Module, optimizer: torch.optim.Optimizer, found: Decisions, scale: Tensor) -> None:
+def update(actor: nn.Module, critic: nn.Module, optimizer: torch.optim.Optimizer, decisions: Decisions, scale: Tensor) -> None:
     """Learn from the decisions of an iteration."""
-    features = found.features * scale
+    features = decisions.features * scale
     with torch.no_grad():
         value = critic(features)[:, 0]
-        old_logprob = policy(actor, features, found.legal).log_prob(found.action)
-    advantage = advantages(value, found)
+        old_logprob = policy(actor, features, decisions.legal).log_prob(decisions.action)
+    advantage = advantages(value, decisions, decisions.reward * REWARD_SCALE, GAE_LAMBDA)
     returns = advantage + value
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(found)).split(MINIBATCH):
-            chosen = policy(actor, features[rows], found.legal[rows])
-            ratio = (chosen.log_prob(found.action[rows]) - old_logprob[rows]).exp()
+        for rows in torch.randperm(len(decisions)).split(MINIBATCH):
+            chosen = policy(actor, features[rows], decisions.legal[rows])
+            ratio = (chosen.log_prob(decisions.action[rows]) - old_logprob[rows]).exp()
             gain = advantage[rows]
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
             actor_loss = -torch.min(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
@@ -81,3 +78,8 @@ def update(actor: nn.Module, critic: nn.Module, optimizer: torch.optim.Optimizer
 def player(folder: Path) -> NetworkPlayer:
     """The trained policy, which takes its most probable action."""
     return NetworkPlayer.load(folder, network_of)
+
+
+def other_player(folder: Path) -> NetworkPlayer:
+    """The same policy, which draws its actions."""
+    return NetworkPlayer.load(folder, network_of, draws=True)

@@ -68,7 +68,8 @@ def algorithm(tmp_path: Path) -> Path:
 
 def trained(run: Run, algorithm: Path, out: Path, *words: object) -> Path:
     status, said, err = run(
-        "benchmark", "run", algorithm, "--games", "down_up", "nonesuch", "--budget", 400, "--out", out, *words
+        *("benchmark", "run", algorithm, "--games", "down_up", "nonesuch", "--tracks", "single_game"),
+        *("--budget", 400, "--out", out, *words),
     )
     assert status == 0, err
     assert f"noms benchmark score {out}" in said
@@ -131,7 +132,7 @@ def test_another_algorithm_in_the_folder_is_not_trained_in_its_place(algorithm: 
 def test_workers_do_the_same_as_one_process(run: Run, algorithm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "LOOK", 0.05)
     told = list[int]()
-    entry = begin(tmp_path / "two", algorithm, ("down_up",), (1, 2), "400")
+    entry = begin(tmp_path / "two", algorithm, ("down_up",), (1, 2), "400", ("single_game",))
     train_all(entry, tmp_path / "two", workers=2, tick=told.append)
     trained(run, algorithm, tmp_path / "one", "--seeds", 2)
     assert sum(told) == 800
@@ -143,7 +144,7 @@ def test_workers_do_the_same_as_one_process(run: Run, algorithm: Path, tmp_path:
 
 def test_processes_that_an_algorithm_starts_use_up_its_budget(tmp_path: Path) -> None:
     busy = "import time\nwhile time.process_time() < 0.5: pass"
-    run = Task("down_up", 4, 1, Budget(None, 1.0), tmp_path)
+    run = Task("down_up", 1, Budget(None, 1.0), tmp_path)
     subprocess.run([sys.executable, "-c", busy], check=True)
     assert run.seconds[1] > 0.4
     assert run.count(0) > 0.4 / 3600
@@ -153,9 +154,9 @@ def test_two_processes_do_not_share_the_folder_of_an_entry(run: Run, algorithm: 
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 1)
     with (folder / "lock").open("a") as file:
         assert lock(file)
-        words = ("benchmark", "run", algorithm, "--games", "down_up", "nonesuch", "--budget", 400, "--out", folder)
-        assert_refused(run(*words), "another process trains in")
-    assert run(*words)[0] == 0
+        words = ("--games", "down_up", "nonesuch", "--tracks", "single_game", "--budget", 400, "--out", folder)
+        assert_refused(run("benchmark", "run", algorithm, *words), "another process trains in")
+    assert run("benchmark", "run", algorithm, *words)[0] == 0
 
 
 def test_a_run_that_fails_does_not_stop_another(algorithm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +169,7 @@ def test_a_run_that_fails_does_not_stop_another(algorithm: Path, tmp_path: Path,
         raise OSError("no more")
 """
     algorithm.write_text(algorithm.read_text().replace("def train(task):\n", failing))
-    entry = begin(tmp_path / "mine", algorithm, ("down_up",), (1, 2, 3), "400")
+    entry = begin(tmp_path / "mine", algorithm, ("down_up",), (1, 2, 3), "400", ("single_game",))
     monkeypatch.setattr(running, "print", lambda text, **_: (tmp_path / "mine" / "said").write_text(text), raising=False)
     with pytest.raises(OSError, match="no more"):
         train_all(entry, tmp_path / "mine", workers=2)
@@ -197,7 +198,7 @@ def test_what_a_run_has_changed_or_overspent_is_found(run: Run, algorithm: Path,
     [
         ("def train(task): pass\n", "lacks the function player"),
         ("import nothing_of_this_name\n", "cannot be loaded: ModuleNotFoundError"),
-        (ALGORITHM + 'TRACK = "anything"\n', "TRACK in .* must be one of self-play"),
+        (ALGORITHM + 'DIVISION = "anything"\n', "DIVISION in .* must be one of self-play"),
     ],
 )
 def test_what_is_no_algorithm_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
@@ -226,7 +227,7 @@ def test_a_budget_in_hours_ends_a_run_and_the_measure_of_the_curve_is_not_counte
     monkeypatch.setattr(task, "alone_in_field", slowly)
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(os, "times", lambda: os.times_result((clock[0] / 2, 0.0, clock[0] / 2, 0.0, 0.0)))
-    one = Task("noms", 4, 1, budget_of("10M,0.1h"), tmp_path)
+    one = Task("noms", 1, budget_of("10M,0.1h"), tmp_path)
     shares = list[float]()
     for _ in range(11):
         shares.append(one.log(len(shares), lambda: load_player("random")))
@@ -236,7 +237,8 @@ def test_a_budget_in_hours_ends_a_run_and_the_measure_of_the_curve_is_not_counte
 
 
 def test_baselines_have_names_and_files_are_taken_by_their_path(tmp_path: Path) -> None:
-    assert {"ppo", "dqn", "mmd", "nfsp", "deep_monte_carlo", "clone_pimc", "maskable_ppo", "ppo_self_play"} == set(baselines())
+    values, policies = {"dqn", "nfsp", "deep_monte_carlo"}, {"ppo", "mmd", "maskable_ppo", "recurrent_ppo", "ppo_self_play"}
+    assert set(baselines()) == values | policies | {"clone_pimc", "expert_iteration"}
     assert algorithm_file("ppo").name == "ppo.py"
     with pytest.raises(EntryError, match="the baselines are clone_pimc, "):
         algorithm_file("__init__")

@@ -23,7 +23,7 @@ LOWEST = -0.3
 """Lowest score in a picture of learning curves."""
 
 Curve = np.ndarray
-"""Of a run: float64, shape (points, 7), columns `task.COLUMNS`."""
+"""Of a run: float64, shape (points, 6), columns `task.COLUMNS`."""
 
 
 def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
@@ -59,8 +59,8 @@ def draw_curves(
         for number, (entry, of_games) in enumerate(curves.items()):
             runs = [run for run in of_games.get(name, []) if len(run)]
             if runs:
-                _draw_runs(axes, runs, entry, number, column)
-        scale = PROTOCOLS[V1].parts["core"].references[name]["thumb"] if column == "points" else References(0.0, 1.0)
+                _draw_runs(axes, runs, entry, number, None if column == "points" else scale_of(name))
+        scale = scale_of(name) if column == "points" else References(0.0, 1.0)
         for level in (scale.zero, scale.one):
             axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
         axes.set_ylim(bottom=max(scale.zero + LOWEST * (scale.one - scale.zero), axes.get_ylim()[0]))
@@ -76,15 +76,21 @@ def draw_curves(
     return png(picture)
 
 
-def mean_curve(runs: Sequence[Curve], column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where the runs of several seeds have points, up to the end of the shortest: decisions, (n,), and a column, (seeds, n)."""
+def scale_of(game: str) -> References:
+    """What the scores of a learning curve are measured by."""
+    return PROTOCOLS[V1].parts["core"].references[game]["thumb"]
+
+
+def mean_curve(runs: Sequence[Curve], scale: References | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Runs of several seeds up to the end of the shortest: decisions, (n,), and points, or scores on a scale, (seeds, n)."""
     at = np.unique(np.concatenate([run[:, 0] for run in runs]))
     at = at[at <= min(run[-1, 0] for run in runs)]
-    return at, np.array([np.interp(at, run[:, 0], run[:, COLUMNS.index(column)]) for run in runs])
+    points = np.array([np.interp(at, run[:, 0], run[:, COLUMNS.index("points")]) for run in runs])
+    return at, points if scale is None else scale.score(points)
 
 
-def _draw_runs(axes: Any, runs: Sequence[Curve], entry: str, number: int, column: str) -> None:
-    at, values = mean_curve(runs, column)
+def _draw_runs(axes: Any, runs: Sequence[Curve], entry: str, number: int, scale: References | None) -> None:
+    at, values = mean_curve(runs, scale)
     _draw_line(axes, at, values.mean(axis=0), entry, number)
     band(axes, at, values.min(axis=0), values.max(axis=0), COLOURS[number % len(COLOURS)])
 

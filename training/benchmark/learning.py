@@ -1,11 +1,11 @@
 """What algorithms of the benchmark can share, so that each is short: deals of self-play, and a network as a player.
 
     play = SelfPlay(task, tables=512)
-    found = play.deals(choose)        # a deal at each table, decided by choose(seen): arrays of all decisions, with rewards
-    save_network(task, network)       # the weights, and for which game they are
+    decisions = play.deals(choose)    # a deal at each table, decided by choose(seen): arrays of all decisions, with rewards
+    save_network(task, network)       # the weights as float16, and for which game they are
     player = NetworkPlayer(folder, make_network, choose)
 
-Features are those of single deals (`noms_env.feature_layout`), with the suits in one order (`noms_env.CanonicalSuits`), since
+Features are those of single deals (`noms_env.FeatureLayout`), with the suits in one order (`noms_env.CanonicalSuits`), since
 no rule tells one side suit from another. Rewards are points less the mean of the others' points. All of it is on the public
 interfaces; an algorithm may do without.
 """
@@ -13,7 +13,7 @@ interfaces; an algorithm may do without.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -24,12 +24,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from noms_env import NUM_ACTIONS, BatchEnv, CanonicalSuits, FeatureLayout, feature_layout
+from noms_env import NUM_ACTIONS, BatchEnv, FeatureLayout
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import unit_draws
 
 from ..agents.table_pool import choices_of, relative_points
-from .protocol import GAMES
+from .generalist import layout_of, suits_of
 
 if TYPE_CHECKING:
     from .task import Task
@@ -88,7 +88,7 @@ Choose = Callable[[Seen], np.ndarray]
 
 
 class SelfPlay:
-    """Tables of a task at which a learner has all seats.
+    """Tables of a task at which a learner has all seats; where the task draws its rules, they are drawn anew for each deal.
 
     Attributes:
         layout: of the features.
@@ -97,13 +97,15 @@ class SelfPlay:
     """
 
     def __init__(self, task: Task, tables: int = 512) -> None:
-        self._batch = task.make_batch(tables, check_actions=False)
+        self._task, self._tables, self._batch = task, tables, task.make_batch(tables, check_actions=False)
         self.layout, self.decisions = task.layout, 0
         self.scale = torch.from_numpy(self.layout.scale)
-        self._suits, self._seats = task.suits, task.seats
+        self._suits = task.suits
 
     def deals(self, choose: Choose) -> Decisions:
         """Play the next deal at each table to its end."""
+        if self._task.draws_rules and self.decisions:
+            self._batch = self._task.make_batch(self._tables, check_actions=False)
         parts, steps, done = list[tuple[Tensor, ...]](), list[slice](), 0
 
         def decide(batch: BatchEnv, table: np.ndarray) -> np.ndarray:
@@ -125,9 +127,28 @@ class SelfPlay:
             batch.step(actions)
         self.decisions += done
         features, legal, action_of, table_of, seat_of = (torch.cat(column) for column in zip(*parts, strict=True))
-        paid = torch.from_numpy(relative_points(batch.tables.points, np.full(len(batch), self._seats)))
-        following = torch.from_numpy(next_of_same(table_of.numpy() * self._seats + seat_of.numpy()))
+        paid = torch.from_numpy(relative_points(batch.tables.points, batch.tables.n_seats.astype(np.int64)))
+        following = torch.from_numpy(next_of_same(table_of.numpy() * MAX_SEATS + seat_of.numpy()))
         return Decisions(features, legal, action_of, table_of, seat_of, paid[table_of, seat_of], following, steps)
+
+
+def advantages(value: Tensor, decisions: Decisions, reward: Tensor, gae_lambda: float) -> Tensor:
+    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438); a deal pays behind each seat's last decision.
+
+    Args:
+        value: float32, shape (n,): what each decision is expected to pay.
+        decisions: n.
+        reward: float32, shape (n,): that of the decisions, on the scale of `value`.
+        gae_lambda: weight of the later estimates.
+    """
+    advantage = torch.zeros_like(value)
+    for step in reversed(decisions.steps):
+        after = decisions.following[step]
+        is_last = after < 0
+        next_value = torch.where(is_last, reward[step], value[after])
+        next_advantage = torch.where(is_last, torch.zeros(()), advantage[after])
+        advantage[step] = next_value - value[step] + gae_lambda * next_advantage
+    return advantage
 
 
 def next_of_same(keys: np.ndarray) -> np.ndarray:
@@ -139,12 +160,12 @@ def next_of_same(keys: np.ndarray) -> np.ndarray:
     return following
 
 
-def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 1.0) -> nn.Sequential:
-    """The network of the baselines: two hidden layers of 128 units on the features.
+def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 1.0, more: int = 0) -> nn.Sequential:
+    """The network of the baselines: two hidden layers of 128 units on the features, and on `more` inputs behind them.
 
     Weights are orthogonal, those of the last layer scaled by `gain`, and biases 0.
     """
-    layers = [nn.Linear(layout.n_features, 128), nn.Linear(128, 128), nn.Linear(128, outputs)]
+    layers = [nn.Linear(layout.n_features + more, 128), nn.Linear(128, 128), nn.Linear(128, outputs)]
     for layer, size in zip(layers, (math.sqrt(2), math.sqrt(2), gain), strict=True):
         nn.init.orthogonal_(layer.weight, size)
         nn.init.zeros_(layer.bias)
@@ -164,10 +185,25 @@ def drawn(logits: Tensor, legal: Tensor, chance: np.ndarray) -> np.ndarray:
     return np.asarray(torch.minimum(action, last).numpy())
 
 
-def save_network(task: Task, network: nn.Module) -> None:
-    """Keep the weights of a network in the folder of a task, with the name of its game."""
-    state = {name: tensor.detach().clone().contiguous() for name, tensor in network.state_dict().items()}
-    save_file(state, task.folder / POLICY, {"game": task.game})
+def save_network(task: Task, network: nn.Module, options: Sequence[str] | None = None) -> None:
+    """Keep the weights of a network in the folder of a task as float16, with the game and the options that it sees.
+
+    Args:
+        task: whose network it is.
+        network: the network.
+        options: among its features; None for those of `task.layout`.
+    """
+    options = layout_of(task.game).options if options is None else options
+    state = {name: tensor.detach().half().contiguous() for name, tensor in network.state_dict().items()}
+    save_file(state, task.folder / POLICY, {"game": task.game, "options": " ".join(options)})
+
+
+def read_network(folder: Path) -> tuple[str, tuple[str, ...] | None, dict[str, Tensor]]:
+    """What `save_network` has kept: the game, the options among its features (None in older files), the weights as float32."""
+    with safe_open(folder / POLICY, framework="pt") as opened:
+        about = opened.metadata()
+        state = {name: opened.get_tensor(name).float() for name in opened.keys()}  # noqa: SIM118 - not a dictionary
+    return about["game"], tuple(about["options"].split()) if "options" in about else None, state
 
 
 class NetworkPlayer:
@@ -175,26 +211,25 @@ class NetworkPlayer:
 
     Args:
         network: from features, float32 (n, n_features), to scores of actions, float32 (n, NUM_ACTIONS).
-        game: which the features are of.
+        layout: of the features, of a game by its name.
         draws: scores are logits, and actions are drawn; otherwise the best is taken.
     """
 
     wants_tables: ClassVar[bool] = False
 
-    def __init__(self, network: nn.Module, game: str, draws: bool = False) -> None:
+    def __init__(self, network: nn.Module, layout: FeatureLayout | str, draws: bool = False) -> None:
         self._network, self._draws = network, draws
-        self.layout = feature_layout(game, GAMES[game], episode="deal")
-        self.suits = CanonicalSuits(self.layout)
+        self.layout = layout_of(layout) if isinstance(layout, str) else layout
+        self.suits = suits_of(self.layout)
 
     @classmethod
     def load(cls, folder: Path, make: Callable[[FeatureLayout], nn.Module], draws: bool = False) -> NetworkPlayer:
         """The player of weights that `save_network` has kept; `make` makes the network."""
-        with safe_open(folder / POLICY, framework="pt") as opened:
-            game = str(opened.metadata()["game"])
-            state = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - not a dictionary
-        network = make(feature_layout(game, GAMES[game], episode="deal"))
+        game, options, state = read_network(folder)
+        layout = layout_of(game, options)
+        network = make(layout)
         network.load_state_dict(state)
-        return cls(network, game, draws)
+        return cls(network, layout, draws)
 
     @torch.inference_mode()
     def act(

@@ -1,4 +1,4 @@
-"""Training an algorithm on every game with every seed; each run is done whole, and not done again."""
+"""Training an algorithm for the tracks of a protocol with every seed; each run is done whole, and not done again."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from noms_env._json import parse_json
 
 from ..learn.data.workers import end_with_parent
 from ..text import count
-from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
-from .protocol import PROTOCOLS, Budget, budget_of
-from .task import decisions_told, load_algorithm, told_by_file, track_of, train_run
+from .entry import ALGORITHM, ENTRY, OF_A_RUN, PLAYER, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
+from .protocol import PROTOCOLS, V2, Budget, budget_of
+from .task import decisions_told, division_of, load_algorithm, told_by_file, train_run
 
 BASELINES = Path(__file__).resolve().parents[2] / "benchmarks" / "algorithms"
 """The baselines, in a checkout."""
@@ -26,6 +26,7 @@ LOOK = 1.0
 """Seconds between two looks at the runs in other processes."""
 
 Runs = Sequence[tuple[str, int]]
+"""Each by its game, or `GENERALIST`, and its seed."""
 
 
 def algorithm_file(name: str) -> Path:
@@ -52,25 +53,35 @@ def baselines() -> list[str]:
     return sorted(path.stem for path in BASELINES.glob("*.py") if not path.stem.startswith("_"))
 
 
-def begin(folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[int, ...], budget: str) -> Entry:
-    """Make the folder of an entry, or go on with it: games and seeds may be added, all else must be as it was.
+def begin(
+    folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[int, ...], budget: str, tracks: tuple[str, ...] = ()
+) -> Entry:
+    """Make the folder of an entry, or go on with it: games, seeds and tracks may be added, all else must be as it was.
 
     Raises:
-        EntryError: there is an entry of another algorithm or budget in it, or the algorithm cannot be loaded.
+        EntryError: there is an entry of another algorithm, budget or protocol in it, the algorithm cannot be loaded, or there
+            is nothing to train.
         ValueError: the budget is none.
         OSError: a file cannot be written.
     """
     module, text = load_algorithm(algorithm), str(budget_of(budget))
     sha256 = sha256_of(algorithm)
     about = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
-    entry = Entry(algorithm.stem, track_of(module), OF_A_RUN, games, seeds, text, sha256, about)
+    other_player = OF_A_RUN.replace(f"{PLAYER}:player", f"{PLAYER}:other_player") if hasattr(module, "other_player") else ""
+    about_it = algorithm.stem, division_of(module), OF_A_RUN, games, seeds, text, sha256, about
+    entry = Entry(*about_it, protocol=V2, tracks=tracks, other_player=other_player)
     if (folder / ENTRY).exists():
         before = read_entry(folder)
-        for what, was, now in (("algorithm", before.algorithm, sha256), ("budget", before.budget, text)):
+        fixed = ("algorithm", before.algorithm, sha256), ("budget", before.budget, text), ("protocol", before.protocol, V2)
+        for what, was, now in fixed:
             if was != now:
                 raise EntryError(f"the entry in {folder} was begun with another {what}: {was}, not {now}; take another --out")
-        games = tuple(name for name in PROTOCOLS[before.protocol].games if name in (*before.games, *games))
-        entry = replace(entry, name=before.name, games=games, seeds=tuple(sorted({*before.seeds, *seeds})))
+        games = tuple(name for name in PROTOCOLS[V2].games if name in (*before.games, *games))
+        tracks = tuple(track for track in PROTOCOLS[V2].tracks if track in (*before.tracks, *entry.tracks))
+        seeds = tuple(sorted({*before.seeds, *seeds}))
+        entry = replace(entry, name=before.name, games=games, seeds=seeds, tracks=tracks)
+    if not entry.runs:
+        raise EntryError(f"no game of {', '.join(entry.games)} is played in {' and '.join(entry.tracks)}")
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / ALGORITHM
     if not copy.exists():
@@ -83,8 +94,12 @@ def begin(folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[in
 
 def runs_left(entry: Entry, folder: Path) -> Runs:
     """The runs that are not done, seed by seed."""
-    pairs = [(name, seed) for seed in entry.seeds for name in entry.games]
-    return [pair for pair in pairs if not (run_folder(folder, *pair) / RUN).exists()]
+    return [run for run in sorted(entry.runs, key=lambda run: run[1]) if not (run_folder(folder, *run) / RUN).exists()]
+
+
+def budget_of_run(entry: Entry, run: str) -> Budget:
+    """What a run of a game, or that of all games together, may use."""
+    return PROTOCOLS[entry.protocol].budget_of_run(entry.budget, run)
 
 
 def run_folder(folder: Path, game: str, seed: int) -> Path:
@@ -106,18 +121,18 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
         KeyboardInterrupt: after Ctrl-C; the runs that are done stay.
         Exception: what the algorithm raised; the runs that other workers were at are done first.
     """
-    budget, algorithm = budget_of(entry.budget), folder / ALGORITHM
+    algorithm = folder / ALGORITHM
     with (folder / "lock").open("a") as file:
         if not lock(file):
             raise EntryError(f"another process trains in {folder}; wait for it, or name another folder by --out")
         left = runs_left(entry, folder)
         if workers == 1:
             for run in left:
-                train_run(algorithm, *run, budget, run_folder(folder, *run), tick)
+                train_run(algorithm, *run, budget_of_run(entry, run[0]), run_folder(folder, *run), tick)
             return
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
             try:
-                _train_in(pool, algorithm, left, budget, workers, tick)
+                _train_in(pool, entry, folder, left, workers, tick)
             except KeyboardInterrupt:
                 for child in active_children():
                     child.terminate()
@@ -129,15 +144,15 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
 
 
 def _train_in(
-    pool: ProcessPoolExecutor, algorithm: Path, left: Runs, budget: Budget, workers: int, tick: Callable[[int], None]
+    pool: ProcessPoolExecutor, entry: Entry, folder: Path, left: Runs, workers: int, tick: Callable[[int], None]
 ) -> None:
     """Do runs in other processes, and tell of their progress. Once one fails no other is begun, and those at work are done."""
-    folder, waiting, running = algorithm.parent, deque(left), dict[Future[int], tuple[str, int]]()
+    algorithm, waiting, running = folder / ALGORITHM, deque(left), dict[Future[int], tuple[str, int]]()
     told, failed = Counter[Future[int]](), list[Future[int]]()
     while running or (waiting and not failed):
         while waiting and not failed and len(running) < workers:
             run = waiting.popleft()
-            running[pool.submit(_in_worker, algorithm, *run, budget, run_folder(folder, *run))] = run
+            running[pool.submit(_in_worker, algorithm, *run, budget_of_run(entry, run[0]), run_folder(folder, *run))] = run
         ended = [(future, running.pop(future)) for future in wait(running, LOOK, FIRST_COMPLETED).done]
         for future, (game, seed) in ended:
             if future.exception() is None:

@@ -5,13 +5,15 @@ An algorithm is a Python file with two functions:
     def train(task):     # learns, and leaves the policy as files in task.folder
     def player(folder):  # the player of such a folder (noms_env.players.Player)
 
-and, where it differs, `TRACK = "open"` (`protocol.DIVISIONS`). Its docstring describes it.
+It may have `other_player(folder)`: the same policy, which draws its actions where `player` takes the most probable ones, or the
+reverse. Where it is not self-play, `DIVISION = "open"` says what is allowed (`protocol.DIVISIONS`). Its docstring describes it.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import shutil
 import sys
@@ -24,18 +26,35 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 import noms_env
 from noms_env._files import read_file
 from noms_env._json import parse_json
+from noms_env.core.state import MAX_SEATS
 from noms_env.players import Player
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..evaluation.comparison import alone_in_field
 from .entry import ALGORITHM, CURVE, PLAYER, RUN, EntryError, files_sha256, machine, run_files, versions, write_json
-from .protocol import CURVE_AT, CURVE_DEALS, CURVE_FIELD, DIVISIONS, GAMES, PLAYER_SEED, PROTOCOLS, V1, Budget, rules_of_game
+from .generalist import drawn_groups, layout_of, suits_of
+from .protocol import (
+    CURVE_AT,
+    CURVE_DEALS,
+    DIVISIONS,
+    GAMES,
+    GENERALIST,
+    PLAYER_SEED,
+    PROTOCOLS,
+    V2,
+    Budget,
+    rules_of_game,
+)
 
-COLUMNS = ("decisions", "wall_seconds", "cpu_seconds", "points", "low", "high", "score")
+CURVE_FIELD = PROTOCOLS[V2].players["thumb"]
+"""The player on the other seats of a learning curve."""
+COLUMNS = ("decisions", "wall_seconds", "cpu_seconds", "points", "low", "high")
 """Of a learning curve."""
 TOLD_EVERY = 0.5
 """Seconds between two notes of the progress for who waits."""
@@ -50,6 +69,11 @@ from noms_training.benchmark.task import player_of_run
 def player():
     """The policy at the tables."""
     return player_of_run(Path(__file__).parent)
+
+
+def other_player():
+    """The same policy by the other convention, where the algorithm has it: drawn actions, or the most probable ones."""
+    return player_of_run(Path(__file__).parent, "other_player")
 '''
 
 
@@ -70,20 +94,20 @@ def load_algorithm(file: Path) -> ModuleType:
     lacks = [name for name in ("train", "player") if not callable(getattr(module, name, None))]
     if lacks:
         raise EntryError(f"{file} lacks {' and '.join(f'the function {name}' for name in lacks)}")
-    if track_of(module) not in DIVISIONS:
-        raise EntryError(f"TRACK in {file} must be one of {', '.join(DIVISIONS)}, not {track_of(module)!r}")
+    if division_of(module) not in DIVISIONS:
+        raise EntryError(f"DIVISION in {file} must be one of {', '.join(DIVISIONS)}, not {division_of(module)!r}")
     return module
 
 
-def track_of(module: ModuleType) -> str:
-    """The track of an algorithm."""
-    return str(getattr(module, "TRACK", "self-play"))
+def division_of(module: ModuleType) -> str:
+    """The division of an algorithm; its first name was `TRACK`."""
+    return str(getattr(module, "DIVISION", getattr(module, "TRACK", "self-play")))
 
 
-def player_of_run(run: Path) -> Player:
-    """The player that the algorithm of an entry makes of the folder of one of its runs."""
+def player_of_run(run: Path, function: str = "player") -> Player:
+    """The player that a function of an entry's algorithm makes of the folder of one of its runs."""
     file = run.resolve().parents[2] / ALGORITHM
-    made: Player = _loaded_once(file, file.stat().st_mtime_ns if file.exists() else 0).player(run)
+    made: Player = getattr(_loaded_once(file, file.stat().st_mtime_ns if file.exists() else 0), function)(run)
     return made
 
 
@@ -104,8 +128,7 @@ class Task:
     """One run of an algorithm.
 
     Attributes:
-        game: name of the game.
-        seats: players at a table.
+        game: name of the game; `generalist` for all games and their options together.
         seed: of all that is random in the run.
         budget: what the run may use.
         folder: where the policy is to be kept.
@@ -113,33 +136,60 @@ class Task:
     """
 
     game: str
-    seats: int
     seed: int
     budget: Budget
     folder: Path
     tell: Callable[[int], None] = lambda decisions: None
     rows: list[tuple[float, ...]] = field(default_factory=list)
     _decisions: int = 0
+    _batches: int = 0
     _paused: tuple[float, float] = (0.0, 0.0)
     _began: tuple[float, float] = field(default_factory=clocks)
 
     def make_batch(self, tables: int, **arguments: Any) -> noms_env.BatchEnv:
-        """Tables of the game, one deal an episode; with features unless `observation` says otherwise.
+        """Tables of the game, one deal an episode; with the features of `layout` unless `observation` says otherwise.
 
-        Forced moves are not asked for, since they are no decisions. The arguments are those of `noms_env.make_batch`.
+        A generalist's have rules that are drawn anew for each call. Forced moves are no decisions, and are not asked for. The
+        arguments are those of `noms_env.make_batch`.
         """
-        usual: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "seed": self.seed}
-        return noms_env.make_batch(self.game, tables, seats=self.seats, **usual | arguments)
+        usual: dict[str, Any] = {
+            "episode": "deal",
+            "observation": "features",
+            "skip_forced": True,
+            "seed": self.seed,
+        } | arguments
+        if usual["observation"] == "features":
+            usual["observation"] = self.layout
+        if self.draws_rules:
+            usual["seed"] = int(np.random.default_rng([usual["seed"], self._batches]).integers(2**63))
+        return noms_env.make_batch(self.groups(tables), tables, **usual)
+
+    def groups(self, tables: int) -> list[noms_env.TableGroup]:
+        """The rules of some tables: those of the game, or a generalist's, drawn anew for each call."""
+        if not self.draws_rules:
+            return [noms_env.TableGroup(self.game, self.seats)]
+        self._batches += 1
+        return drawn_groups(tables, np.random.default_rng([self.seed, self._batches]))
+
+    @property
+    def draws_rules(self) -> bool:
+        """Whether the run is a generalist's, so that tables have drawn rules."""
+        return self.game == GENERALIST
+
+    @property
+    def seats(self) -> int:
+        """Players at a table; those of a generalist have so many at most."""
+        return MAX_SEATS if self.draws_rules else GAMES[self.game]
 
     @property
     def layout(self) -> noms_env.FeatureLayout:
-        """The features of single deals of the game."""
-        return noms_env.feature_layout(self.game, self.seats, episode="deal")
+        """The features of single deals of the game, or of any rules that may be drawn."""
+        return layout_of(self.game)
 
     @property
     def suits(self) -> noms_env.CanonicalSuits:
         """How the suits of these features are put in one order."""
-        return noms_env.CanonicalSuits(self.layout)
+        return suits_of(self.layout)
 
     @property
     def seconds(self) -> tuple[float, float]:
@@ -160,12 +210,19 @@ class Task:
         share = self.count(decisions)
         if any(self._last_share() < at <= share for at in CURVE_AT):
             seconds, before = self.seconds, clocks()
-            players = AgentSpec("learner", player), agent_spec(CURVE_FIELD)
-            points = alone_in_field(rules_of_game(self.game), *players, CURVE_DEALS, seed=PLAYER_SEED)
-            self._add(decisions, seconds, (points.mean, points.low, points.high))
+            self._add(decisions, seconds, self._measured(player))
             after = clocks()
             self._paused = (self._paused[0] + after[0] - before[0], self._paused[1] + after[1] - before[1])
         return share
+
+    def _measured(self, player: Callable[[], Player]) -> tuple[float, float, float]:
+        """Points a deal of a player among rules of thumb, with the 95 % interval; a generalist's mean over all games."""
+        specs = AgentSpec("learner", player), agent_spec(CURVE_FIELD)
+        games = [*GAMES] if self.draws_rules else [self.game]
+        points = [alone_in_field(rules_of_game(name), *specs, CURVE_DEALS, seed=PLAYER_SEED) for name in games]
+        mean = sum(of_game.mean for of_game in points) / len(points)
+        half = math.hypot(*(of_game.high - of_game.mean for of_game in points)) / len(points)
+        return mean, mean - half, mean + half
 
     def note(self, decisions: int, points: tuple[float, float, float]) -> float:
         """The same for an algorithm that measures itself: points a deal in the field `thumb`, with the 95 % interval."""
@@ -184,8 +241,7 @@ class Task:
 
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
         """Add a point to the curve."""
-        score = PROTOCOLS[V1].parts["core"].references[self.game]["thumb"].score(points[0])
-        row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in (*points, score)))
+        row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in points))
         self.rows.append(row)
         with (self.folder / CURVE).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -202,7 +258,7 @@ def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Pat
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     module = load_algorithm(algorithm)
-    task = Task(game, GAMES[game], seed, budget, folder, tell)
+    task = Task(game, seed, budget, folder, tell)
     module.train(task)
     (wall, cpu), decisions = task.seconds, task._decisions
     (folder / PROGRESS).unlink(missing_ok=True)

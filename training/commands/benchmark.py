@@ -21,9 +21,9 @@ from ..benchmark.cells import Playing, cells_of_entry, play_cells
 from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
 from ..benchmark.comparison import compare as difference_of
 from ..benchmark.entry import ENTRY, SCORES, TRIAL, Entry, EntryError, read_entry, write_entry
-from ..benchmark.protocol import GAMES, PROTOCOLS, budget_of, rules_of_game
+from ..benchmark.protocol import GAMES, PROTOCOLS, rules_of_game
 from ..benchmark.report import interval, read_scored, score_rows, write_report
-from ..benchmark.running import algorithm_file, begin, runs_left, train_all
+from ..benchmark.running import algorithm_file, begin, budget_of_run, runs_left, train_all
 from ..benchmark.scores import read_scores, scored, write_scores
 from ..benchmark.timing import add_times, read_times, times_text
 from ..console import fitted, new_table, print_lines, table_lines, terminal
@@ -46,14 +46,17 @@ OF_PLAYER = ("name", "division", "budget", "games", "seeds")
 
 @dataclass(frozen=True)
 class Run:
-    """Train an algorithm on every game with every seed. A run that is done is not done again."""
+    """Train an algorithm for its tracks with every seed. A run that is done is not done again."""
 
     algorithm: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ALGORITHM")]
     """A Python file with train(task) and player(folder), or a baseline by name."""
     games: Games = ALL
     """The games."""
+    tracks: Annotated[tuple[str, ...], by_default("all of the protocol", "TRACK ...")] = ()
+    """The tracks; generalist and new_rules have one run, of all games together."""
     budget: Annotated[str, tyro.conf.arg(metavar="BUDGET")] = "10M"
-    """Decisions of a run, such as 10M; CPU-hours, such as 0.5h; or both, such as 10M,0.5h: whichever comes first."""
+    """Decisions of a run of one game, such as 10M; CPU-hours, such as 0.5h; or both, such as 10M,0.5h: whichever comes first.
+    1M and 10M end after one CPU-hour, and 100M after ten. A run of all games together has seven times as much."""
     seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 3
     """Runs of each game, with the seeds 1 to N."""
     workers: Annotated[int, tyro.conf.arg(metavar="W")] = 1
@@ -181,11 +184,12 @@ def run(args: Run) -> int:
         algorithm = algorithm_file(args.algorithm)
         folder = Path(args.out) if args.out else Path("runs") / "benchmark" / algorithm.stem
         seeds = tuple(range(1, args.seeds + 1))
-        entry = begin(folder, algorithm, games_of(args.games), seeds, args.budget)
-    left, decisions = runs_left(entry, folder), budget_of(entry.budget).decisions
+        entry = begin(folder, algorithm, games_of(args.games), seeds, args.budget, args.tracks)
+    left = runs_left(entry, folder)
+    decisions = sum(budget_of_run(entry, name).decisions or 0 for name, _ in left)
     title = f"{entry.name}, {count(len(left), 'run')}"
     try:
-        with progress_bar(title, "decisions", decisions and decisions * len(left)) as tick:
+        with progress_bar(title, "decisions", decisions or None) as tick:
             train_all(entry, folder, workers=args.workers, tick=tick)
     except KeyboardInterrupt as error:
         raise CommandError("stopped by Ctrl-C; the same words do the runs that are left", STOPPED) from error

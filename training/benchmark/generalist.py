@@ -1,0 +1,77 @@
+"""The run `generalist` of an algorithm: one set of parameters for all games, under rules that are drawn anew again and again.
+
+Half of the tables have a game's usual options, the other half some at random values, and all a random number of seats. The
+values of `new_rules.HELD_OUT` are never drawn.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from noms_env import CanonicalSuits, FeatureLayout, TableGroup
+from noms_env.observation.features import differing_options
+from noms_env.variants import GAMES as VARIANTS
+from noms_env.variants import Rules, given_options, make_rules
+
+from ..learn.draw_rules import BETWEEN_DEALS, draw_mix, is_held_out, widest_rules
+from .new_rules import HELD_OUT
+from .protocol import GAMES, GENERALIST, rules_of_game
+
+OF_A_GAME = 4
+"""Sets of rules for each game in a batch, as far as there are tables."""
+USUAL = 0.5
+"""Chance that a set of rules has the usual options."""
+
+
+def drawn_groups(tables: int, rng: np.random.Generator) -> list[TableGroup]:
+    """The rules of some tables, all games alike."""
+    names = rng.permutation([*GAMES]).tolist()
+    rule_sets = [_drawn_rules(names[number % len(names)], rng) for number in range(min(tables, OF_A_GAME * len(names)))]
+    return [TableGroup(rules.variant.name, rules.seats, given_options(rules)) for rules in rule_sets]
+
+
+def _drawn_rules(name: str, rng: np.random.Generator) -> Rules:
+    variant = VARIANTS[name]
+    if rng.random() < USUAL:
+        low, high = variant.seats
+        return make_rules(variant, int(rng.integers(low, high + 1)))
+    held_out = {option.name: HELD_OUT.get(option.name, ()) for option in variant.options}
+    while True:
+        rules = draw_mix(variant, None, rng)
+        if rules is not None and not is_held_out(rules, held_out):
+            return rules
+
+
+def rules_of_run(game: str) -> tuple[list[Rules], list[Rules]]:
+    """The usual rules of a run's tables, and for `GENERALIST` the further ones that cover all that may be drawn.
+
+    Raises:
+        ValueError: there is no such game.
+    """
+    if game != GENERALIST:
+        return [rules_of_game(game)], []
+    return [rules_of_game(name) for name in GAMES], widest_rules([*GAMES])
+
+
+@cache
+def layout_of(game: str, options: tuple[str, ...] | None = None) -> FeatureLayout:
+    """The features of single deals of a game, or of any rules for `GENERALIST`.
+
+    Args:
+        game: its name.
+        options: the options among the features, those that a policy was trained with; None for those that there are now.
+
+    Raises:
+        ValueError: there is no such game.
+    """
+    own, drawn = rules_of_run(game)
+    seen = [name for name in differing_options(own + drawn) if name not in BETWEEN_DEALS]
+    return FeatureLayout(own + drawn, "deal", seen if options is None else options)
+
+
+@cache
+def suits_of(layout: FeatureLayout) -> CanonicalSuits:
+    """How the suits of these features are put in one order."""
+    return CanonicalSuits(layout)
