@@ -109,16 +109,6 @@ def test_4_3_fixture_of_four_passes() -> None:
     assert dealt(table) == [set(hand.split()) for hand in DOUBLE_HAND]
 
 
-def test_4_3_fixture_of_a_played_deal() -> None:
-    # Tricks 1 to 13 went to these seats, the new dealer is seat 1: piles of seats 2, 3, 0, 1, newest trick on top.
-    winners = [0, 2, 2, 1, 3, 0, 0, 2, 1, 1, 3, 2, 0]
-    order = random.Random(4).sample(range(52), 52)
-    table = scored(order, winners, dealer=0, cut=0)
-    table.next_deal()
-    packets = [12, 8, 3, 2, 11, 5, 13, 7, 6, 1, 10, 9, 4]
-    assert [int(card) for card in table.row.deck] == [card for n in packets for card in order[4 * n - 4 : 4 * n]]
-
-
 def test_4_3_golden_deal_gathered_by_hand() -> None:
     table = golden(cut=0)
     table.next_deal()
@@ -193,22 +183,6 @@ def test_4_3_random_pile_order_keeps_the_piles_whole() -> None:
         assert packets == [packet for pile in order for packet in piles[pile]]
         orders.add("".join(order))
     assert orders == {"013", "031", "103", "130", "301", "310"}
-
-
-def test_4_3_random_gathering_of_held_cards() -> None:
-    def deck(seed: int, **options: Any) -> list[str]:
-        table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, "early_stop": True, **options})
-        table.row.seed = seed
-        play(table, "mis pass pass pass  QH 3H 2H 5H").next_deal()
-        return deck_of(table)
-
-    expected = deck(0)
-    shuffled = deck(1, trick_order="random")
-    for first, last in ((0, 12), (12, 24), (24, 36), (36, 48), (48, 52)):
-        assert set(shuffled[first:last]) == set(expected[first:last])
-    assert sum(shuffled[place] == expected[place] for place in range(48)) < 24
-    orders = [[shuffled[12 * k : 12 * k + 12].index(card) for card in expected[12 * k : 12 * k + 12]] for k in range(4)]
-    assert len({tuple(order) for order in orders}) == 4, "each hand is shuffled by itself"
 
 
 @pytest.mark.parametrize(("mode", "shuffled"), [("packets", False), ("packets_shuffled", True), ("single_shuffled", True)])

