@@ -123,7 +123,7 @@ def test_every_card_comes_to_every_place(variant: str, cards: int, axis: str) ->
     assert abs(deviation(counts)) < 4
 
 
-@pytest.mark.parametrize("first", [0, 7, 8, 49, 50])
+@pytest.mark.parametrize("first", [0, 7, 50])
 def test_neighbouring_places_are_independent(first: int) -> None:
     """Two places are drawn from one random word, and four words from one block: no pair of cards is favoured."""
     row = row_of("big_ships")
@@ -147,7 +147,7 @@ def draws(variant: str, seats: int, count: int, take: Callable[[np.record], int]
     return found
 
 
-@pytest.mark.parametrize("seats", [3, 4, 5, 6, 7])
+@pytest.mark.parametrize("seats", [3, 7])
 def test_the_first_dealer_is_uniform(seats: int) -> None:
     dealers = draws("big_ships", seats, 4_000, lambda row: int(row.dealer))
     assert set(dealers) == set(range(seats))
