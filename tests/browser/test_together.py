@@ -218,6 +218,10 @@ def test_a_link_to_a_moment_shows_it_and_gives_no_seat(new_page: NewPage, addres
     link = str(page.get_by_label("Link to this moment", exact=True).input_value())
     deal, decision = link.rpartition("moment=")[2].split(".")
     assert page.evaluate("noms.table.key") not in link
+    wrong = new_page(f"{address}#table=a-table-that-is-none&moment=1.2")
+    wrong.wait_for_selector("#notice")
+    wrong.wait_for_timeout(300)
+    assert wrong.inner_text("#notice") == "There is no such table"
     other = new_page(link)
     other.wait_for_selector("#moment .stepper")
     assert other.inner_text(".stepper .number").startswith(f"{decision} of ")

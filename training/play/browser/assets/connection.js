@@ -81,7 +81,6 @@ export function connect() {
     wait = 500;
     updateTable({ lost: false, swept: null, asks: "" });
     send({ do: "hello", table: store.table.name, key: store.table.key || null, token: token || null });
-    if (store.table.wanted) seek();
   });
   opened.addEventListener("message", (event) => socket === opened && told(JSON.parse(event.data)));
   opened.addEventListener("close", () => {
@@ -122,7 +121,10 @@ export const trickName = (view) => `${view.deal}.${view.tricks.length}`;
 
 function told(message) {
   const jobs = {
-    rules: () => updateTable({ rules: message.lines }),
+    rules: () => {
+      updateTable({ rules: message.lines }); // the server's answer to who has come
+      if (store.table.wanted) seek();
+    },
     refused: () => {
       update({ notice: capital(message.text) });
       const { past } = store.table;
