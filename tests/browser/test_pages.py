@@ -118,6 +118,9 @@ def test_a_player_that_fails_can_be_replaced(new_page: NewPage, tmp_path: Path) 
     bad = f"{tmp_path / 'bad.py'}:act"
     with served(Hall(tmp_path, Lobby([bad]), Limits(pace=0))) as address:
         page = new_page(address)
+        page.click("[data-game=up_down] .set-up")
+        assert page.locator("#hints option").last.inner_text() == bad, "a file keeps its name"
+        page.keyboard.press("Escape")
         sit_down(page, "up_down", bad)
         until(page, "noms.table.turn !== 0 || Boolean(document.querySelector('#stage [data-word]'))")
         if page.evaluate("noms.table.turn") == 0:

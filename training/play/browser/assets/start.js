@@ -111,7 +111,7 @@ function GameCard({ game }) {
       <h2>${game.title}</h2>
       <p>${game.sentence}</p>
       <div class="game-actions">
-        <button type="button" class="primary play" disabled=${store.busy !== ""} onClick=${() => open(usualSetup(game))}>${busy ? html`<span class="spinner"></span> Dealing` : "Play"}</button>
+        <button type="button" class="primary play" disabled=${store.busy !== ""} onClick=${() => open(usualSetup(game))}>${busy ? html`<span class="spinner"></span><span class="unseen">Dealing</span>` : "Play"}</button>
         <button type="button" class="quiet set-up" onClick=${() => update({ setup: usualSetup(game), errors: {} })}>Set up</button>
         <${Seats} game=${game} />
       </div>
@@ -177,7 +177,7 @@ function Setup() {
   const { setup, busy, errors } = store;
   const { game, seats, places } = setup;
   const close = () => update({ setup: null, errors: {} });
-  const words = [["-me", "Me"], ["-person", "Somebody with a link"], ...game.players.map((player) => [player.name, capital(player.said)])];
+  const words = [["-me", "Me"], ["-person", "Somebody with a link"], ...game.players.map((player) => [player.name, player.said])];
   const resize = (number) => setUp({ seats: number, places: Array.from({ length: number }, (_, seat) => places[seat] ?? game.levels[store.chosen.level]) });
   return html`<dialog id="setup" aria-labelledby="setup-title" onCancel=${close} onClose=${close} ref=${(element) => element && !element.open && element.showModal()}>
     <form onSubmit=${(event) => { event.preventDefault(); open(store.setup); }}>
@@ -190,7 +190,7 @@ function Setup() {
         ${places.includes("-person") && html`<p class="faint">The deal waits for your guests. You get a link for each of them.</p>`}
         ${errors.places && html`<p class="error" role="alert">${errors.places}</p>`}
       </fieldset>
-      <label class="field"><span>Hints by</span><select id="hints" onChange=${(event) => setUp({ hints: event.target.value })}>${game.players.map((player) => html`<option value=${player.name} selected=${player.name === setup.hints}>${capital(player.said)}</option>`)}</select></label>
+      <label class="field"><span>Hints by</span><select id="hints" onChange=${(event) => setUp({ hints: event.target.value })}>${game.players.map((player) => html`<option value=${player.name} selected=${player.name === setup.hints}>${player.said}</option>`)}</select></label>
       <details class="options-of-game" open=${Object.keys(errors).length > 0 || Object.keys(setup.options).length > 0 ? true : null}><summary>Rules of this table</summary>
         ${game.options.map((option) => html`<${OptionField} key=${option.name} option=${option} value=${setup.options[option.name]} />`)}</details>
       ${store.notice && html`<p class="error" role="alert">${store.notice}</p>`}
