@@ -4,11 +4,11 @@ import { ask, asked, link, trickName, tryAgain } from "./connection.js";
 import { hintText } from "./choices.js";
 import { DECKS } from "./decks.js";
 import { GRADES } from "./grades.js";
-import { CardWord, Facts, TopBar } from "./head.js";
+import { CardWord, TopBar } from "./head.js";
 import { Icon } from "./icons.js";
 import { CopyLink, momentLink } from "./links.js";
 import { html, store, update } from "./store.js";
-import { Stage } from "./table.js";
+import { Board } from "./table.js";
 import { inside, nameOf, points, signed } from "./words.js";
 
 const MISTAKES = ["slip", "mistake", "blunder"];
@@ -259,7 +259,7 @@ export function AnalysisPage() {
   return html`<div class="table-page analysis-page">
     <${TopBar} title=${deal.final ? "Analysis" : "Replay"} facts=${`${deal.title} · ${moment.taken ? `decision ${at + 1} of ${deal.moments.length - 1}` : "the end"}`} back=${away} to=${store.table ? (turn ? "Your turn" : "Table") : store.results ? "Results" : "Games"} />
     <main class="play-area" id="film">
-      <div class="board"><${Facts} table=${table} /><${Stage} table=${table} /></div>
+      <div class="board"><${Board} table=${table} /></div>
       <aside class="panel" aria-label="Analysis">
         ${(error || store.notice) && html`<p id="notice" class="notice" role="alert">${error || store.notice}</p>`}
         <${Verdict} table=${table} deal=${deal} moment=${moment} />

@@ -3,6 +3,7 @@
 import { act, ask, backToAnalysis, saveRecords, send, tryAgain } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { GRADES } from "./grades.js";
+import { box } from "./layout.js";
 import { html, update } from "./store.js";
 import { CardWord, Suit } from "./head.js";
 import { comparedText, count, headline, nameOf, outcomeText, points, signed, winnersText } from "./words.js";
@@ -61,7 +62,7 @@ function Nominations({ table, grid }) {
 export function Choices({ table, lay }) {
   const { view } = table;
   const { centre, choices } = lay;
-  const style = { left: `${centre.x}px`, top: `${centre.y}px`, width: `${centre.width}px`, height: `${centre.height}px`, "--columns": choices.columns, "--cell-width": `${choices.width}px`, "--cell-height": `${choices.height}px` };
+  const style = { ...box(centre), "--columns": choices.columns, "--cell-width": `${choices.width}px`, "--cell-height": `${choices.height}px` };
   const nominates = view.phase === "nominate";
   return html`<div class="middle" style=${style}>
     <div class=${`choices ${nominates ? "nominations" : ""}`} role="group" aria-label=${TITLES[view.phase]}>
@@ -76,8 +77,7 @@ export function Choices({ table, lay }) {
 /** Choices beside the cards of the hand: the suit of a card that is led, or to show oneself. */
 export function RowChoices({ table, lay }) {
   const { view } = table;
-  const { row } = lay;
-  return html`<div class="row-choices" role="group" aria-label="Choices" style=${{ left: `${row.x}px`, top: `${row.y}px`, width: `${row.width}px`, height: `${row.height}px` }}>
+  return html`<div class="row-choices" role="group" aria-label="Choices" style=${box(lay.row)}>
     ${view.choices.map((choice) => html`<${Choice} key=${choice.word} table=${table} choice=${choice}><${Word} view=${view} choice=${choice} /></${Choice}>`)}
   </div>`;
 }
@@ -108,11 +108,10 @@ function Compared({ table }) {
 /** How a deal ended, and what can be done now. */
 export function Result({ table, lay }) {
   const { view } = table;
-  const { result } = lay;
   const leads = table.yours !== null || !table.people.length;
   const own = view.results.find((outcome) => outcome.seats.includes(table.yours)) || (view.declarer !== null && view.results[0]);
   const waits = table.asks;
-  return html`<div class="middle" style=${{ left: `${result.x}px`, top: `${result.y}px`, width: `${result.width}px`, height: `${result.height}px` }}>
+  return html`<div class="middle" style=${box(lay.result)}>
     <section class=${`result ${own && own.made === false ? "lost" : ""}`} aria-label="Result of the deal">
       <h2 id="result-headline">${headline(table)}</h2>
       ${table.day && !table.trial ? html`<p class="winners" id="compared" role="status">${table.compared ? comparedText(table.compared) : html`<span class="spinner"></span> The strong player plays the same cards`}</p>` : view.over && html`<p class="winners">${winnersText(table)}</p>`}

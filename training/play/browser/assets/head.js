@@ -49,8 +49,9 @@ function Trump({ view }) {
   else if (trump) said = html`<${Suit} deck=${deck} letter=${trump} /> <b>${suits[trump].name}</b>`;
   else if (candidates.length) said = candidates.map((letter, place) => html`${place ? " or " : ""}<${Suit} deck=${deck} letter=${letter} /> <b>${suits[letter].name}</b>`);
   else if (view.trump_unsaid) said = "the suit of the first lead";
-  return html`<div class=${`fact ${trump || candidates.length ? "" : "labelled"}`}><span class="label">Trump</span> <span>${said}</span>
+  return html`<div class=${`fact trump ${trump || candidates.length ? "" : "labelled"}`}>
     ${view.turn_up && html`<span class="faint">turned up <${CardWord} deck=${deck} word=${view.turn_up} /></span>`}
+    <span><span class="label">Trump</span> ${said}</span>
     ${broken === false && html`<span class="faint">not to be led yet</span>`}
   </div>`;
 }
@@ -61,15 +62,15 @@ function Contract({ table }) {
     const called = view.places.filter((place) => place.called !== null);
     if (!called.length) return null;
     const sum = called.reduce((all, place) => all + place.called, 0);
-    return html`<div class="fact"><span class="label">Called</span> <span><b>${sum}</b> of ${count(view.size, "trick")}${
+    return html`<div class="fact contract"><span class="label">Called</span> <span><b>${sum}</b> of ${count(view.size, "trick")}${
       called.length < view.places.length ? "" : sum > view.size ? `, ${sum - view.size} too many` : sum < view.size ? `, ${view.size - sum} too few` : ""
     }</span></div>`;
   }
   const role = roleText(table);
-  return html`<div class="fact"><span class="label">${view.side ? "Contract" : "High bid"}</span> <span><b>${sideText(table)}</b></span>
+  return html`<div class="fact contract"><span class="label">${view.side ? "Contract" : "High bid"}</span> <span><b>${sideText(table)}</b></span>
       ${role && html`<span class="faint">${role}</span>`}
     </div>
-    ${(view.nominated || view.nominated_rank) && html`<div class="fact"><span class="label">Nominated</span>
+    ${(view.nominated || view.nominated_rank) && html`<div class="fact nominated"><span class="label">Nominated</span>
       ${view.nominated ? html`<${CardWord} deck=${view.deck} word=${view.nominated} />` : html`<b>${view.nominated_rank} of trumps</b>`}
       ${view.refused.length > 0 && html`<span class="faint">refused ${view.refused.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</span>`}
     </div>`}`;
@@ -79,12 +80,12 @@ function Contract({ table }) {
 export function Facts({ table }) {
   const { view } = table;
   const led = view.led && view.deck === 1 ? view.led : null;
-  return html`<div class="facts-strip">
+  return html`<div class=${`facts-strip ${view.deck === 1 ? "decktet" : ""}`}>
     <${Trump} view=${view} />
     <${Contract} table=${table} />
-    ${view.excuse_shown_by !== null && html`<div class="fact labelled"><span class="label">Excuse</span> <span>${nameOf(table, view.excuse_shown_by)}</span></div>`}
-    ${["play", "suit"].includes(view.phase) && html`<div class="fact trick-number"><span class="label">Trick</span> <span>${Math.min(view.tricks.length + 1, view.size)} of ${view.size}</span>
-      ${led && html`<span class="faint">led <${Suit} deck=${view.deck} letter=${led} /></span>`}</div>`}
+    ${view.excuse_shown_by !== null && html`<div class="fact contract labelled"><span class="label">Excuse</span> <span>${nameOf(table, view.excuse_shown_by)}</span></div>`}
+    ${["play", "suit"].includes(view.phase) && html`<div class="fact trick-number">${led && html`<span class="faint">led <${Suit} deck=${view.deck} letter=${led} /></span>`}
+      <span><span class="label">Trick</span> ${Math.min(view.tricks.length + 1, view.size)} of ${view.size}</span></div>`}
   </div>`;
 }
 

@@ -55,22 +55,28 @@ export function grid(want, { width, height }, most) {
   return null;
 }
 
+/** A place by `transform`, so that what goes elsewhere glides and nothing is laid out anew. */
+export const box = ({ x, y, width, height }) => ({ transform: `translate(${Math.round(x)}px, ${Math.round(y)}px)`, width: `${width}px`, height: `${height}px` });
+
 /** The room in the middle that the result of a deal wants. */
 const resultRoom = (view, compact, more) => ({ width: compact ? 300 : 400, height: (compact ? 124 : 168) + (view.over ? 24 : 0) + more + (compact ? 25 : 30) * view.places.length });
 
 /**
  * @param {object} view of a seat, as the server tells it
- * @param {{width: number, height: number}} size of the table in pixels
- * @param {number} more pixels that the result of the deal wants besides the usual ones
+ * @param {{width: number, height: number, top: number}} room of the table in pixels, without the part at the top that is taken
+ * @param {{more: number, whole: Set<string>}} wants pixels that the result of the deal wants besides the usual ones, and cards
+ *   of the hand that no other may cover
  */
-export function layout(view, size, more = 0) {
+export function layout(view, room, { more = 0, whole = new Set() } = {}) {
+  const { top = 0 } = room;
+  const size = { width: room.width, height: room.height - top };
   const compact = size.width < 620 || size.height < 460;
   const gap = compact ? 4 : 10;
   const seats = view.places.length;
   const first = view.viewer ?? 0;
   const own = view.places[first];
   const sees = view.viewer !== null;
-  const hand = handLayout(view, size, compact && view.phase === null, sees || own.hand !== null);
+  const hand = handLayout(view, size, compact && view.phase === null, sees || own.hand !== null, whole);
   const barHeight = compact ? 44 : 56;
   const rowHeight = view.choices.length && ["play", "suit"].includes(view.phase) ? (compact ? 48 : 60) : 0;
   const felt = { x: 0, y: 0, width: size.width, height: size.height - hand.height - barHeight - rowHeight - gap };
@@ -115,10 +121,16 @@ export function layout(view, size, more = 0) {
   const home = new Map();
   for (let turn = 0; turn < seats; turn += 1) {
     const seat = (first + turn) % seats;
-    const box = ring.plates.get(seat) || bar;
-    home.set(seat, { x: box.x + box.width / 2, y: box.y + box.height / 2 });
+    const at = ring.plates.get(seat) || bar;
+    home.set(seat, { x: at.x + at.width / 2, y: at.y + at.height / 2 });
   }
-  return { compact, felt, bar, row, plates, hands, home, centre, choices, result, trick, hand: hand.cards.map((card) => ({ ...card, y: card.y + bar.y + bar.height })), middle, first };
+  const down = (place) => place && { ...place, y: place.y + top };
+  const allDown = (places) => new Map([...places].map(([seat, place]) => [seat, Array.isArray(place) ? place.map(down) : down(place)]));
+  const cards = hand.cards.map((card) => down({ ...card, y: card.y + bar.y + bar.height }));
+  return {
+    compact, first, choices, felt: down(felt), bar: down(bar), row: down(row), centre: down(centre), result: down(result), middle: down(middle), hand: cards,
+    plates: allDown(plates), hands: allDown(hands), home: allDown(home), trick: allDown(trick),
+  };
 }
 
 /** The others around the felt, and what is free in the middle. */
@@ -205,7 +217,7 @@ function bestTrick(seats, room, most) {
 }
 
 /** The hand at the bottom, in two rows where one would leave too little of each card; as high as at the beginning of the deal. */
-function handLayout(view, size, folded, shown) {
+function handLayout(view, size, folded, shown, whole) {
   if (folded || !shown) return { height: 0, cards: [] };
   const own = view.places[view.viewer ?? 0];
   const words = own.hand || Array.from({ length: own.size }, () => null);
@@ -221,9 +233,15 @@ function handLayout(view, size, folded, shown) {
   const cards = [];
   const above = RAISE + 4 + (two && rows.length < 2 ? (height + 4) / 2 : 0);
   rows.forEach((held, row) => {
-    const by = step(width, held.length);
-    const left = (size.width - by * (held.length - 1) - width) / 2;
-    held.forEach((word, number) => cards.push({ word, x: left + by * number, y: above + row * (height + RAISE), width, height, step: by || width }));
+    const wide = step(width, held.length);
+    const apart = held.slice(0, -1).filter((word) => whole.has(word) && wide < width).length;
+    const by = apart ? (room - width * (apart + 1)) / Math.max(1, held.length - 1 - apart) : wide; // the others move together
+    let x = apart ? margin : (size.width - by * (held.length - 1) - width) / 2;
+    for (const word of held) {
+      const strip = apart && whole.has(word) ? width : by || width;
+      cards.push({ word, x, y: above + row * (height + RAISE), width, height, step: strip });
+      x += strip;
+    }
   });
   return { height: RAISE + 8 + height + (two ? height + RAISE : 0), cards };
 }

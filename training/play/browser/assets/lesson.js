@@ -1,11 +1,11 @@
 /* A first lesson: prepared deals on the table, decision by decision. The server plays them; the learner follows. */
 
 import { asked, trickName } from "./connection.js";
-import { Facts, TopBar } from "./head.js";
+import { TopBar } from "./head.js";
 import { Icon } from "./icons.js";
 import { playUsual } from "./start.js";
 import { html, kept, store, update, updateTable } from "./store.js";
-import { Stage } from "./table.js";
+import { Board } from "./table.js";
 
 const LEARNER = 0;
 const PAUSE = 450; // between the decisions of the others, in milliseconds
@@ -111,7 +111,7 @@ export function LessonPage() {
     <${TopBar} title=${lesson.title} facts=${`A first lesson, step ${step + 1} of ${lesson.steps.length}`} back=${leave} />
     <main class="play-area" id="play-panel">
       <${Text} />
-      <div class="board"><${Facts} table=${table} /><${Stage} table=${table} /></div>
+      <div class="board"><${Board} table=${table} /></div>
     </main>
   </div>`;
 }

@@ -1,12 +1,12 @@
 /* A moment of a deal for who has a link to it: the table as it was, and steps to the moments before and after it. */
 
 import { link, seek, trickName } from "./connection.js";
-import { dealText, Facts, TopBar } from "./head.js";
+import { dealText, TopBar } from "./head.js";
 import { html, store, updateTable } from "./store.js";
 import { IconButton } from "./icons.js";
 import { CopyLink, momentLink, watchLink } from "./links.js";
 import { Bids, Part, Tricks } from "./panel.js";
-import { Stage } from "./table.js";
+import { Board } from "./table.js";
 
 /** Go to another moment of the deal, or to the beginning of another deal. */
 function go(decision, deal = store.table.past.deal) {
@@ -57,9 +57,7 @@ export function MomentPage({ back }) {
     <${TopBar} title=${past.view.title} facts=${dealText(past.view)} back=${back} />
     <main class="play-area" id="moment">
       <div class="board">
-        <${Facts} table=${still} />
-        ${notice && html`<p id="notice" class="notice" role="alert">${notice}</p>`}
-        <${Stage} table=${still} />
+        <${Board} table=${still}>${notice && html`<p id="notice" class="notice" role="alert">${notice}</p>`}</${Board}>
         <${Steps} past=${past} />
       </div>
       <aside class="panel" aria-label="Beside the table">

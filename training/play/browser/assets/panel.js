@@ -27,7 +27,7 @@ function Score({ table }) {
   const upright = isUpright(table);
   return html`<div id="sheet" class="scroll"><table class=${`sheet ${upright ? "upright" : ""}`}>
       <thead><tr><th scope="col"><span>Deal</span></th>${seats.map((seat) => html`<th scope="col" class=${seat === table.yours ? "mine" : ""}><span>${nameOf(table, seat)}</span></th>`)}</tr></thead>
-      <tbody>${sheet.map((deal, number) => html`<tr title=${deal.lines.join("\n")}><th scope="row">${table.yours === null ? number + 1 : html`<button type="button" class="link" aria-label=${`Replay deal ${number + 1}`} onClick=${() => ask("watch", { do: "film", deal: number + 1, analyse: false })}>${number + 1}</button>`}</th>${deal.points.map((score, seat) => html`<td class=${seat === table.yours ? "mine" : ""}>${signed(score)}</td>`)}</tr>`)}</tbody>
+      <tbody>${sheet.map((deal, number) => html`<tr title=${deal.lines.join("\n")}><th scope="row">${table.yours === null ? number + 1 : html`<button type="button" class="link" aria-label=${`Replay deal ${number + 1}`} onClick=${() => ask("watch", { do: "film", deal: number + 1, analyse: false })}>${number + 1}</button>`}</th>${deal.points.map((score, seat) => html`<td class=${seat === table.yours ? "mine" : ""}>${signed(score)}</td>`)}</tr>`)}${!table.scored && html`<tr class="to-come faint" aria-hidden="true"><th>${view.deal}</th></tr>`}</tbody>
       <tfoot><tr><th scope="row">Total</th>${view.places.map((place) => html`<td class=${place.seat === table.yours ? "mine" : ""}>${points(place.total)}</td>`)}</tr></tfoot>
     </table></div>`;
 }
@@ -44,7 +44,7 @@ export function Bids({ table }) {
 export function Tricks({ table }) {
   const { view } = table;
   if (!view.tricks.length) return html`<p class="faint">No trick is complete yet.</p>`;
-  return html`<ol class="tricks" reversed tabindex="0" aria-label="Tricks, the last one first">${[...view.tricks.keys()].reverse().map((number) => html`<li value=${number + 1}>
+  return html`<ol class=${`tricks ${view.deck === 1 ? "decktet" : ""}`} reversed tabindex="0" aria-label="Tricks, the last one first">${[...view.tricks.keys()].reverse().map((number) => html`<li value=${number + 1}>
     <span class="trick-cards">${view.tricks[number].map(([seat, word]) => html`<span class=${seat === view.winners[number] ? "took" : ""} title=${nameOf(table, seat)}><${CardWord} deck=${view.deck} word=${word} /></span>`)}</span>
     <span class="trick-winner">${nameOf(table, view.winners[number])}</span>
   </li>`)}</ol>`;
@@ -96,21 +96,26 @@ const hasKeys = () => matchMedia("(hover: hover)").matches;
 
 const PACES = [[0, "fastest"], [0.3, "fast"], [0.7, "normal"], [2, "slow"]];
 
+/** What grows during a deal grows downwards, and has nothing below it that would move. */
 export function Panel({ table }) {
   const { view } = table;
   const hasBids = view.places.some((place) => place.calls.length) || view.phase === "call";
   return html`<aside class="panel" aria-label="Beside the table">
-    <${Elsewhere} table=${table} />
-    <${Failed} table=${table} />
-    ${table.hint && html`<${Part} name="hint" title="Hint"><${Hint} table=${table} /></${Part}>`}
-    <${Part} name="score" title="Score"><${Score} table=${table} /></${Part}>
-    ${hasBids && html`<${Part} name="bids" title="Bids"><${Bids} table=${table} /></${Part}>`}
-    ${view.phase !== "call" && html`<${Part} name="tricks" title="Tricks"><${Tricks} table=${table} /></${Part}>`}
-    <${Part} name="people" title="Who is here"><${People} table=${table} /></${Part}>
-    <${Part} name="rules" title="Rules" cls="rules">${table.rules.map((line) => html`<p>${line}</p>`)}</${Part}>
-    <div class="part row"><label>Pace <select id="pace" value=${String(PACES.map(([seconds]) => seconds).includes(table.speed) ? table.speed : "")} onChange=${(event) => send({ do: "speed", seconds: Number(event.target.value) })}>
-      ${PACES.map(([seconds, said]) => html`<option value=${String(seconds)} selected=${seconds === table.speed}>${said}</option>`)}</select></label></div>
-    ${hasKeys() && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> choose, <kbd>Enter</kbd> plays, <kbd>h</kbd> hint, <kbd>u</kbd> take back, <kbd>n</kbd> next deal</p>`}
+    <div class="of-deal">
+      <${Elsewhere} table=${table} />
+      <${Failed} table=${table} />
+      <${Part} name="score" title="Score"><${Score} table=${table} /></${Part}>
+      ${hasBids && html`<${Part} name="bids" title="Bids"><${Bids} table=${table} /></${Part}>`}
+      ${view.phase !== "call" && html`<${Part} name="tricks" title="Tricks"><${Tricks} table=${table} /></${Part}>`}
+    </div>
+    <div class="of-table">
+      ${table.hint && html`<${Part} name="hint" title="Hint"><${Hint} table=${table} /></${Part}>`}
+      <${Part} name="people" title="Who is here"><${People} table=${table} /></${Part}>
+      <${Part} name="rules" title="Rules" cls="rules">${table.rules.map((line) => html`<p>${line}</p>`)}</${Part}>
+      <div class="part row"><label>Pace <select id="pace" value=${String(PACES.map(([seconds]) => seconds).includes(table.speed) ? table.speed : "")} onChange=${(event) => send({ do: "speed", seconds: Number(event.target.value) })}>
+        ${PACES.map(([seconds, said]) => html`<option value=${String(seconds)} selected=${seconds === table.speed}>${said}</option>`)}</select></label></div>
+      ${hasKeys() && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> choose, <kbd>Enter</kbd> plays, <kbd>h</kbd> hint, <kbd>u</kbd> take back, <kbd>n</kbd> next deal</p>`}
+    </div>
   </aside>`;
 }
 

@@ -8,7 +8,7 @@ export const html = htm.bind(h);
 /**
  * What the page shows.
  * @type {{page: string, notice: string, busy: string, ready: boolean, theme: string, sound: boolean, games: object[]|null,
- *   setup: object|null, errors: object, table: object|null, size: {width: number, height: number}|null, open: string[]}}
+ *   setup: object|null, errors: object, table: object|null, size: {width: number, height: number, top: number}|null, open: string[]}}
  */
 export const store = {
   page: "", // "start", "table", "results", "lesson" or "analysis"
@@ -24,7 +24,7 @@ export const store = {
   lesson: null,
   takes: null, // what takes an action instead of the server
   results: null, // the games of this browser, where they are shown
-  size: null, // of the table, in pixels
+  size: null, // of the table, in pixels; `top` is taken by what stands above it
   copied: "", // the link that was copied just now
   open: matchMedia("(min-width: 861px)").matches ? ["score", "bids", "tricks"] : ["score"], // parts beside the table
 };

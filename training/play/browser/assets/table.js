@@ -5,14 +5,13 @@ import { act, ask, send, trickName } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { html, store, update, updateTable } from "./store.js";
 import { Icon, Level } from "./icons.js";
-import { layout } from "./layout.js";
+import { Facts } from "./head.js";
+import { box, layout } from "./layout.js";
 import { Choices, hintText, Mark, markText, Result, RowChoices } from "./choices.js";
 import { UndoAnswers, undoText } from "./undo.js";
 import { nameOf, points, status } from "./words.js";
 
 const PILLS = ["winner", "sniped", "declarer", "partner", "exposed"];
-
-const box = ({ x, y, width, height }) => ({ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
 
 const Dealer = ({ place }) => place.marks.includes("dealer") && html`<span class="coin" role="img" aria-label="dealer" title="Dealer">D</span>`;
 
@@ -44,7 +43,7 @@ function Plate({ table, place, where, compact }) {
   const name = nameOf(table, place.seat);
   return html`<div class=${`plate ${place.seat === view.turn ? "turn" : ""} ${away ? "away" : ""}`} style=${box(where)} data-seat=${place.seat}>
     <div class=${`plate-name ${name.length > 14 ? "long" : ""}`}><b class=${nameSize(name, compact)}>${name}</b><${Dealer} place=${place} />${table.levels[place.seat] && html`<${Level} level=${table.levels[place.seat]} />`}${away && html`<span class="faint">${person.invited ? "invited" : "away"}</span>`}</div>
-    <div class="plate-facts"><${Role} place=${place} /><span class="tally">${tally(view, place)}</span>${!compact && html`<span class="total">${points(place.total)}</span>`}</div>
+    <div class="plate-facts"><span class="tally">${tally(view, place)}</span><${Role} place=${place} />${!compact && html`<span class="total">${points(place.total)}</span>`}</div>
   </div>`;
 }
 
@@ -59,12 +58,12 @@ function OwnBar({ table, lay }) {
   const asks = table.others?.length ? "Ask to take back" : "Take back";
   return html`<div class=${`own-bar ${view.turn === place.seat ? "turn" : ""} ${asked ? "asked" : ""}`} style=${box(lay.bar)}>
     <div class="own-name"><b class=${nameSize(table.names[lay.first], lay.compact)}>${table.yours === lay.first ? "You" : table.names[lay.first]}</b>
-      ${table.levels[lay.first] && html`<${Level} level=${table.levels[lay.first]} />`}<${Dealer} place=${place} /><${Role} place=${place} /><span class="tally">${tally(view, place)}</span>${!lay.compact && html`<span class="total">${points(place.total)}</span>`}</div>
-    <p id="table-status" class=${table.why ? "why" : ""} aria-live="polite">${table.why || said}</p>
+      ${table.levels[lay.first] && html`<${Level} level=${table.levels[lay.first]} />`}<${Dealer} place=${place} /><span class="tally">${tally(view, place)}</span><${Role} place=${place} />${!lay.compact && html`<span class="total">${points(place.total)}</span>`}</div>
+    <p id="table-status" class=${table.why ? (table.why.length > 44 ? "why long" : "why") : ""} aria-live="polite"><span key=${table.why || said}>${table.why || said}</span></p>
     <div class="own-actions">
+      ${mine && !table.undo && !forced && !table.still && table.hints && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
       ${table.back && html`<button type="button" id="undo" class="tool" title=${asks} onClick=${() => send({ do: "back" })}><${Icon} name="undo" /><span>${asks}</span></button>`}
       ${asked && html`<${UndoAnswers} table=${table} />`}
-      ${mine && !table.undo && !forced && !table.still && table.hints && html`<button type="button" id="hint" class="tool" title="Hint" disabled=${table.asks !== ""} onClick=${() => ask("hint", { do: "hint" })}>${table.asks === "hint" ? html`<span class="spinner"></span>` : html`<${Icon} name="bulb" />`}<span>Hint</span></button>`}
     </div>
   </div>`;
 }
@@ -85,10 +84,10 @@ export function cardPlaces(table, lay) {
       const lies = lay.trick.get(seat);
       const home = lay.home.get(winner);
       const where = gone ? { x: home.x - lies.width / 2, y: home.y - lies.height / 2, width: lies.width, height: lies.height } : lies;
-      put(word, where, gone ? "gone" : "trick", gone ? 1 : 30 + seat, { seat, best: seat === winner && !gone });
+      put(word, where, gone ? "gone" : "trick", gone ? 1 : 90 + seat, { seat, best: seat === winner && !gone });
     }
   }
-  view.trick.forEach(([seat, word], number) => put(word, lay.trick.get(seat), "trick", 40 + number, { seat, best: seat === view.best && view.trick.length > 1 }));
+  view.trick.forEach(([seat, word], number) => put(word, lay.trick.get(seat), "trick", 90 + number, { seat, best: seat === view.best && view.trick.length > 1 }));
   for (const [seat, cards] of lay.hands) for (const card of cards) put(card.word, card, "open", 20, { seat, narrow: true });
   const raises = view.turn === view.viewer && view.phase === "play" && view.legal.length > 0;
   const legal = new Set(view.legal);
@@ -99,6 +98,9 @@ export function cardPlaces(table, lay) {
   });
   return places;
 }
+
+/** The cards of the hand that no other may cover: what a hint advises, and what an analysis speaks of. */
+const wholeCards = (table) => new Set([table.hint?.taken, ...Object.keys(table.marks || {})]);
 
 function tellWhy(word) {
   updateTable({ why: store.table.view.why[word] || "" });
@@ -115,7 +117,7 @@ function Card({ table, word, at, home }) {
   const mark = table.marks && ["hand", "open"].includes(at.kind) && table.marks[word];
   const by = at.kind === "trick" ? ` by ${nameOf(table, at.seat)}` : "";
   const style = {
-    "--x": `${at.x}px`, "--y": `${at.y - (hinted ? 6 : 0)}px`, "--from-x": `${home.x - at.width / 2}px`, "--from-y": `${home.y - at.height / 2}px`,
+    "--x": `${at.x}px`, "--y": `${at.y - (hinted ? 4 : 0)}px`, "--from-x": `${home.x - at.width / 2}px`, "--from-y": `${home.y - at.height / 2}px`,
     width: `${at.width}px`, height: `${at.height}px`, zIndex: at.z, "--strip": `${Math.min(at.step || at.width, at.width)}px`,
   };
   const more = at.acts
@@ -143,17 +145,23 @@ function Cards({ table, lay }) {
   });
 }
 
-/** The table in the room that the page has for it. */
-export class Stage extends Component {
+/** What is known of the deal, messages (`children`), and the table in the room that these leave. */
+export const Board = ({ table, children }) => html`<div class="above"><${Facts} table=${table} />${children}</div><${Stage} table=${table} />`;
+
+class Stage extends Component {
   ref = createRef();
 
   componentDidMount() {
+    const stage = this.ref.current;
+    const above = stage.previousElementSibling;
     const measure = () => {
-      const { clientWidth: width, clientHeight: height } = this.ref.current;
-      if (!store.size || store.size.width !== width || store.size.height !== height) update({ size: { width, height } });
+      const { clientWidth: width, clientHeight: height } = stage;
+      const top = Math.max(0, Math.ceil(above.getBoundingClientRect().bottom - stage.getBoundingClientRect().top));
+      const { size } = store;
+      if (!size || size.width !== width || size.height !== height || size.top !== top) update({ size: { width, height, top } });
     };
     this.observer = new ResizeObserver(measure);
-    this.observer.observe(this.ref.current);
+    for (const element of [stage, above]) this.observer.observe(element);
     measure();
   }
 
@@ -163,7 +171,7 @@ export class Stage extends Component {
 
   render({ table }) {
     return html`<div class="stage" id="stage" role="group" aria-label="Table" data-moment=${table.moment} ref=${this.ref}>
-      ${store.size && table.view && html`<${Laid} table=${table} lay=${layout(table.view, store.size, table.trial ? 48 : 0)} />`}
+      ${store.size && table.view && html`<${Laid} table=${table} lay=${layout(table.view, store.size, { more: table.trial ? 48 : 0, whole: wholeCards(table) })} />`}
     </div>`;
   }
 }

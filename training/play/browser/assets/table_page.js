@@ -1,12 +1,12 @@
 /* The page of a table: the top bar, what is known of the deal, the table, and what is beside it. */
 
 import { backToAnalysis } from "./connection.js";
-import { dayText, dealText, Facts, TopBar } from "./head.js";
+import { dayText, dealText, TopBar } from "./head.js";
 import { Late, Lobby } from "./lobby.js";
 import { MomentPage } from "./moment.js";
 import { Panel } from "./panel.js";
 import { html, store, update } from "./store.js";
-import { Stage } from "./table.js";
+import { Board } from "./table.js";
 import { count } from "./words.js";
 
 const leave = (event) => {
@@ -28,10 +28,9 @@ export function TablePage() {
     <${TopBar} title=${table.view.title} facts=${table.trial ? `Second try of deal ${table.view.deal} · it does not count` : table.day ? dayText(table) : dealText(table.view)} back=${table.trial ? toAnalysis : leave} to=${table.trial ? "Analysis" : "Games"} />
     <main class="play-area" id="play-panel">
       <div class="board">
-        <${Facts} table=${table} />
+        <${Board} table=${table}>
         ${notice && html`<p id="notice" class="notice" role="alert">${notice} <button type="button" class="link" onClick=${() => update({ notice: "" })}>OK</button></p>`}
-        <${Late} table=${table} />
-        <${Stage} table=${table} />
+        <${Late} table=${table} /></${Board}>
       </div>
       <${Panel} table=${table} />
     </main>

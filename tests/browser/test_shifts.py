@@ -1,0 +1,64 @@
+"""Nothing is laid out anew while a deal is played: what goes elsewhere glides, and what grows has room."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import SIZES
+from tests.browser.playing import CHOICES, state, wait_for_turn, wait_until_moved
+
+pytestmark = pytest.mark.browser
+MOST = 0.001
+"""Of the layout shift, as Chromium measures it: the share of the screen that moved, times how far."""
+WATCH = """
+globalThis.shifts = [];
+const spot = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
+const said = ({ node, previousRect, currentRect }) =>
+  `${node?.parentElement?.className} > ${node?.className || node?.nodeName}: ${spot(previousRect)}, then ${spot(currentRect)}`;
+new PerformanceObserver((list) => {
+  const moment = globalThis.noms?.table?.moment;
+  for (const { value, sources } of list.getEntries()) globalThis.shifts.push([value, moment, sources.map(said)]);
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def press_button(page: Any, selector: str) -> None:
+    """Click by a script: what moves within half a second after a person's click would not be measured."""
+    page.eval_on_selector(selector, "(button) => button.click()")
+
+
+def play_on(page: Any, decisions: int) -> None:
+    """Take decisions, with hints for the first and the third of them, until the deal is over."""
+    for number in range(decisions):
+        if not wait_for_turn(page):
+            return
+        if number in (0, 2) and page.query_selector("#hint"):
+            press_button(page, "#hint")
+            page.wait_for_selector("#advice-list li", state="attached")
+        page.wait_for_timeout(100)  # so that it is drawn
+        before = state(page)
+        press_button(page, CHOICES)
+        wait_until_moved(page, before)
+
+
+@pytest.mark.parametrize(
+    ("variant", "size"), zip(("noms", "small_ships", "down_up", "nonesuch", "small_ships"), (*SIZES, SIZES[-1]), strict=True)
+)
+def test_nothing_shifts_in_a_deal(
+    variant: str, size: tuple[int, int], chromium: Any, new_page: Callable[..., Any], address: str
+) -> None:
+    page = new_page("about:blank", size, has_touch=size[0] < 900)
+    page.add_init_script(WATCH)
+    page.goto(address)
+    press_button(page, "#level input[value=medium]")
+    press_button(page, f"[data-game={variant}] .play")
+    page.wait_for_selector("#stage .own-bar")
+    page.eval_on_selector("#pace", "(pace) => { pace.value = '0.3'; pace.dispatchEvent(new Event('change')); }")
+    play_on(page, 100)
+    page.wait_for_selector("#result-headline")
+    page.wait_for_timeout(300)
+    press_button(page, "#deal-next")
+    play_on(page, 4)
+    shifts = page.evaluate("globalThis.shifts")
+    assert sum(value for value, *_ in shifts) < MOST, shifts
