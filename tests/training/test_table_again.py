@@ -145,6 +145,21 @@ def test_a_decision_is_taken_back_in_a_trial_but_none_from_before() -> None:
     assert table_from(table.to_json()).trial is None
 
 
+def test_a_trial_within_a_trial_is_done_once_more_from_its_own_moment() -> None:
+    def play_on(table: LiveTable, choice: int) -> None:
+        while not table.session.table.is_scored:
+            table.take(table.session.table.legal_actions()[choice])
+
+    trial = trial_at(scored_table(), 0)
+    play_on(trial, -1)
+    later = trial_at(trial, moments_of(trial.session.records()[0], 0)[3])
+    play_on(later, 0)
+    assert later.trial is not None
+    more = trial_at(later, later.trial.decisions)
+    assert (more.trial, more.session.deals[0].actions) == (later.trial, later.session.deals[0].actions[: later.trial.decisions])
+    assert later.trial.first["places"][0]["points"] == trial.session.records()[0]["points"][0]
+
+
 def test_what_cannot_be_tried_again_is_refused() -> None:
     table = scored_table()
     record = table.session.records()[0]

@@ -413,9 +413,11 @@ class LiveTable:
             ValueError: see `trial_state`.
         """
         state, person = json.loads(self.to_json()), self.people[seat]
-        state |= trial_state(self.session, state, seat, moment, is_open=self.is_open)
+        trial, state = self.trial, state | trial_state(self.session, state, seat, moment, is_open=self.is_open)
+        if trial is not None and moment == trial.view(len(self.session.deals))["moment"]:  # once more: the first try stays that
+            state["trial"]["actions"] = trial.actions
         state |= {"practice": True, "ended": False, "host": seat, "undo": None}
-        state["trial"]["table"] = name if self.trial is None else self.trial.table
+        state["trial"]["table"] = name if trial is None else trial.table
         state["people"] = {str(seat): [person.name, person.key, True, ""]}
         players = [player or self.substitute for player in state["players"]]
         state["players"] = [*players[:seat], None, *players[seat + 1 :]]

@@ -121,7 +121,7 @@ export function Result({ table, lay }) {
       <${Compared} table=${table} />
       ${table.trial && !table.still && html`<div class="actions">
         <button type="button" id="back-to-analysis" class="primary" onClick=${backToAnalysis}>Back to the analysis</button>
-        <button type="button" id="once-more" onClick=${() => tryAgain(table.trial.table, table.trial.moment).catch((error) => update({ notice: error.message }))}>Once more</button>
+        <button type="button" id="once-more" onClick=${() => tryAgain(table.name, table.trial.moment).catch((error) => update({ notice: error.message }))}>Once more</button>
         ${table.yours !== null && html`<button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", deal: view.deal, analyse: true })}>${waits === "judge" && html`<span class="spinner"></span> `}Analyse</button>`}
       </div>`}
       ${!table.trial && !table.still && html`<div class="actions" hidden=${table.lesson}>
