@@ -5,6 +5,7 @@ import random
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -216,7 +217,9 @@ def play_a_trial(client: TestClient, told: dict[str, Any]) -> Browser:
     return browser
 
 
-def test_a_trial_is_played_over_the_network_and_the_match_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_trial_is_played_over_the_network_and_the_match_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with server(tmp_path, Limits(rate=1e9, pace=0, tables=2)) as client:
         told = opened(client, variant="up_down", seats=4)
         key = told["keys"]["0"]
@@ -237,6 +240,12 @@ def test_a_trial_is_played_over_the_network_and_the_match_stays_as_it_is(tmp_pat
                 tried = play_a_trial(client, {**trial, "key": key})
             assert tried.state["trial"]["first"]["places"][0]["points"] == record["points"][0]
             assert (tmp_path / f"{told['table']}.json").read_bytes() == kept
+            with connected(client) as same, monkeypatch.context() as broken:
+                tried = Browser(same, trial["table"], key)
+                broken.setattr(LiveTable, "save", Mock(side_effect=OSError(28, "No space left on device")))
+                assert "No space left" in client.post("/api/again", json=wish).json()["error"]
+                tried.send(do="sit")
+                assert tried.until("refused")["text"].startswith("the table is not saved"), "the older trial goes on"
             assert len([*islice(tmp_path.glob("*.json"), 5)]) == 2
             assert "2 tables, and no room for more" in client.post("/api/tables", json=request()).json()["error"]
             browser.send(do="next")

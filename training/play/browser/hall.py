@@ -118,10 +118,11 @@ class Hall:
         async with self._opening:
             if not self.path(trial).exists():
                 self._check_number()
-            if trial in self.rooms:
-                await self.rooms[trial].end()
             table.touched = time.time()
-            table.save(self.path(trial))
+            if trial in self.rooms:
+                await self.rooms[trial].end(lambda: table.save(self.path(trial)))
+            else:
+                table.save(self.path(trial))
             self.rooms[trial] = Room(table, self.path(trial), self.lobby, self.limits)
         return {"table": trial}
 

@@ -443,10 +443,15 @@ class Room:
         if self._comparison is None or self._comparison.done():
             self._comparison = asyncio.create_task(compare())
 
-    async def end(self) -> None:
-        """Stop the players, and show every browser that another table has taken the place of this one."""
+    async def end(self, replace: Callable[[], None]) -> None:
+        """Let another table take the place of this one, and show that in every browser.
+
+        Args:
+            replace: writes the other table to the file; after an error everything stays as it is.
+        """
         await self.close()
         async with self.lock:
+            replace()
             for looker in self.lookers:
                 looker.tell({"is": "elsewhere", "text": "This decision is tried again in another window."})
                 looker.end()
