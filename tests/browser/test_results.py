@@ -55,6 +55,11 @@ def test_results_count_each_deal_once_and_past_games_are_replayed_saved_and_dele
     page.wait_for_selector(".games")
     sit_down(page, "up_down", "thumb")
     play_out(page)
+    moment = page.evaluate("noms.table.moment")
+    page.goto(address)
+    page.click(".again .go-on")
+    page.wait_for_selector("#deal-next")
+    assert page.evaluate("noms.table.moment") == moment
     (other, row) = sorted(cells(results(page)), key=lambda one: one["Game"])
     assert row["Game"].startswith("Sniped whist")
     assert (row["Deals"], row["Matches"], row["Bids made"]) == ("1", "1", "–"), "what was taken back counts once"

@@ -15,8 +15,9 @@ const last = () => keptObject("noms-last") || {};
 /** Get the games, and wait until nothing is compiled. */
 export async function openStart() {
   const [games, tries] = await Promise.all([asked("/api/games"), firstTries()]);
+  const begun = (await allGames().catch(() => [])).find((game) => !game.over && !game.day && game.key && game.deals.length && Date.now() - game.began < 3 * 86400000);
   const chosen = last();
-  update({ page: "start", games, tries, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
+  update({ page: "start", games, tries, begun, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
   while (!(await asked("/api/ready")).ready) {
     update({ ready: false });
     await new Promise((done) => setTimeout(done, 700));
@@ -120,16 +121,17 @@ function GameCard({ game }) {
   </li>`;
 }
 
-/** The game that was played last, with the same seats and options. */
+/** The game that was played last, with the same seats and options, and the last match that is not over. */
 function Again() {
-  const chosen = last();
+  const [chosen, { begun }] = [last(), store];
   const game = store.games.find((one) => one.name === chosen.game);
   const fits = game && Array.isArray(chosen.places) && game.seats.includes(chosen.places.length);
   const known = fits && chosen.places.every((who) => who.startsWith("-") || game.players.some((player) => player.name === who));
   if (!known) return null;
   const changed = Object.keys(chosen.options || {}).length;
   return html`<section class="again" aria-label="Your last game"><p><b>${game.title}</b> with ${chosen.places.length} seats${changed ? ` and ${changed} option${changed > 1 ? "s" : ""} of your own` : ""}</p>
-    <button type="button" class="primary" id="again" disabled=${store.busy !== ""} onClick=${() => open({ game, places: chosen.places, options: chosen.options || {}, hints: chosen.hints })}>Play it again</button></section>`;
+    <button type="button" class="primary" id="again" disabled=${store.busy !== ""} onClick=${() => open({ game, places: chosen.places, options: chosen.options || {}, hints: chosen.hints })}>Play it again</button>
+    ${begun && html`<a class="button go-on" href=${`#${link(begun.id, { key: begun.key })}`}>Go on${begun.variant === game.name ? "" : ` with ${begun.title}`}</a>`}</section>`;
 }
 
 /* ---- the set-up of a table */
