@@ -87,7 +87,20 @@ def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[P
     for words in (
         ["run", tmp_path / "first.py", "--budget", 100, "--seeds", 3, "--games", *GAMES, "--out", folders[0]],
         ["score", folders[0], "--allow-programs", "--threads", 1],
-        ["score", folders[1], "--player", "thumb", "--name", "rules of thumb", "--games", *GAMES, "--threads", 1],
+        [
+            "score",
+            folders[1],
+            "--protocol",
+            1,
+            "--player",
+            "thumb",
+            "--name",
+            "rules of thumb",
+            "--games",
+            *GAMES,
+            "--threads",
+            1,
+        ],
     ):
         status, out, err = run("benchmark", *words)
         assert status == 0, (out, err)

@@ -363,7 +363,18 @@ def test_an_export_on_two_nodes_is_that_of_one_process(cluster: Cluster, tmp_pat
 def test_a_scoring_on_two_nodes_is_that_of_one_process_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
     act = "def act(observation, mask, rng):\n    return -1 if mask[7] else int(rng.choice(mask.nonzero()[0]))\n"
     (tmp_path / "mine.py").write_text(act)
-    words = ["--player", f"{tmp_path / 'mine.py'}:act", "--name", "mine", "--games", "nonesuch", "--deals", "80"]
+    words = [
+        "--player",
+        f"{tmp_path / 'mine.py'}:act",
+        "--name",
+        "mine",
+        "--protocol",
+        "1",
+        "--games",
+        "nonesuch",
+        "--deals",
+        "80",
+    ]
     assert noms(["benchmark", "score", str(tmp_path / "one"), *words, "--threads", "1"]) == 0
     assert noms(["benchmark", "score", str(tmp_path / "two"), *words, "--ray"]) == 0
     files = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.json") if path.name != "times.json"]

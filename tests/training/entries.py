@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noms_training.benchmark.protocol import PROTOCOLS, V1
+from noms_training.benchmark.protocol import PROTOCOLS, V1, Field
 from noms_training.benchmark.scores import read_scores
 from tests.commands import Run
 
@@ -16,10 +16,16 @@ SMALL = ("down_up", "nonesuch")
 
 
 def scored_entry(folder: Path, run: Run, *words: object) -> dict[str, Any]:
-    status, out, err = run("benchmark", "score", folder, *words, "--threads", 1)
+    """Score an entry of protocol 1."""
+    protocol = ("--protocol", 1) if "--player" in words else ()
+    status, out, err = run("benchmark", "score", folder, *words, *protocol, "--threads", 1)
     assert status == 0, err
     assert "these games" in out or "all games" in out
     return read_scores(folder)
+
+
+def _searches(field: Field) -> bool:
+    return any(":" in name for name in (field.name, *field.pool))
 
 
 def make_small(
@@ -29,13 +35,13 @@ def make_small(
     tracks: Collection[str] = ("core",),
     name: str = V1,
 ) -> None:
-    """Put a protocol with few deals and some of the tracks and games in the place of one, in which all else is as it is."""
+    """Put a protocol with few deals, two where players search, and some of the tracks and games in the place of one."""
     whole = PROTOCOLS[name]
     kept = tuple(game for game in whole.games if games is None or game in games)
     parts = {
         part.name: replace(
             part,
-            fields=tuple(replace(field, deals=deals) for field in part.fields),
+            fields=tuple(replace(field, deals=2 if _searches(field) else deals) for field in part.fields),
             games=tuple(game for game in part.games if game in kept),
         )
         for part in whole.parts.values()

@@ -44,7 +44,7 @@ def test_thumb_is_in_the_protocol_what_it_was_when_that_was_frozen(tmp_path: Pat
     assert PROTOCOLS[V1].players_of(Place(part, "noms", 0, Field("thumb", 1))) == ("thumb:1",)
     assert CURVE_FIELD == "thumb:1"
     for name, meant in (("thumb", "thumb:1"), ("thumb:2", "thumb:2"), ("pimc:20", "pimc:20")):
-        assert Entry("it", "fixed", name).player_name(tmp_path, "noms", 0) == meant
+        assert Entry("it", "fixed", name, protocol=V1).player_name(tmp_path, "noms", 0) == meant
 
 
 def test_the_references_of_protocol_1_are_what_the_two_have_played() -> None:
@@ -182,7 +182,7 @@ def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(
 ) -> None:
     whole = scored_entry(tmp_path / "whole", run, "--player", "greedy", "--games", *SMALL)
     folder = tmp_path / "stopped"
-    entry = Entry("stopped", "fixed", "greedy", SMALL)
+    entry = Entry("stopped", "fixed", "greedy", SMALL, protocol=V1)
     write_entry(folder, entry)
     playing = cells_of_entry(entry, folder, ["core"], kept=folder)
     play_cells(playing[:3], folder)
@@ -209,7 +209,7 @@ def test_deals_of_another_policy_are_not_gone_on_with(tmp_path: Path) -> None:
 def test_a_block_that_is_played_again_with_more_deals_loses_no_table_twice(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("def bad(observation, mask, rng):\n    return -1\n")
-    entry = Entry("bad", "fixed", f"{file}:bad", ("down_up",))
+    entry = Entry("bad", "fixed", f"{file}:bad", ("down_up",), protocol=V1)
     for deals in (4, 6):
         playing = cells_of_entry(entry, tmp_path, ["core"], kept=tmp_path, most=deals)
         play_cells(playing, tmp_path)
@@ -231,7 +231,7 @@ def test_a_function_in_a_file_is_scored_and_its_failures_lose_tables(run: Run, t
         _, out, _ = run("benchmark", "score", folder, "--allow-programs", "--threads", 1)
         assert (" tables: it " in out) == (lost > 0)
         assert_refused(run("benchmark", "score", folder), "it is run with --allow-programs only")
-        assert_refused(run("benchmark", "score", folder, "--player", "thumb"), "there is another entry in")
+        assert_refused(run("benchmark", "score", folder, "--protocol", 1, "--player", "thumb"), "there is another entry in")
         assert_refused(run("benchmark", "score", folder, "--seeds", 1, 2), "--seeds: only with --player; the entry in")
 
 
@@ -239,7 +239,7 @@ def test_a_part_without_references_has_points_and_no_scores(run: Run, tmp_path: 
     fields = {"core": Field("thumb", 2), "search": Field("pimc:1", 2)}
     parts = {name: replace(PROTOCOLS[V1].parts[name], fields=(field,)) for name, field in fields.items()}
     monkeypatch.setitem(PROTOCOLS, V1, replace(PROTOCOLS[V1], parts=parts))
-    words = ("--player", "greedy", "--games", "down_up", "--threads", 1)
+    words = ("--protocol", 1, "--player", "greedy", "--games", "down_up", "--threads", 1)
     status, out, _ = run("benchmark", "score", tmp_path, *words, "--tracks", "core", "search")
     assert (status, "the part search has no references so far" in out) == (0, True)
     found = read_scores(tmp_path)
@@ -251,7 +251,7 @@ def test_a_part_without_references_has_points_and_no_scores(run: Run, tmp_path: 
 @pytest.mark.usefixtures("few_deals")
 def test_what_scoring_took_is_kept_by_part_and_stands_apart_from_the_scores(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "greedy"
-    entry = Entry("greedy", "fixed", "greedy", ("down_up",))
+    entry = Entry("greedy", "fixed", "greedy", ("down_up",), protocol=V1)
     write_entry(folder, entry)
     playing = cells_of_entry(entry, folder, ["core"], kept=folder)
     ending, cpu = play_cells(playing[:1], folder)
@@ -272,7 +272,7 @@ def test_a_block_by_the_names_of_its_players_is_the_block(tmp_path: Path) -> Non
     """What a machine of a cluster plays."""
     file = tmp_path / "mine.py"
     file.write_text("def lowest(observation, mask, rng):\n    return int(mask.argmax())\n")
-    entry = Entry("lowest", "fixed", f"{file}:lowest", ("down_up",))
+    entry = Entry("lowest", "fixed", f"{file}:lowest", ("down_up",), protocol=V1)
     for one in cells_of_entry(entry, tmp_path, ["core"], most=6):
         shas = one.cell.player_sha256, one.cell.field_sha256
         where = (V1, "core", one.cell.game, 0, one.names)
@@ -283,13 +283,14 @@ def test_a_block_by_the_names_of_its_players_is_the_block(tmp_path: Path) -> Non
 
 def test_without_ray_the_cluster_is_refused_with_a_sentence(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    words = ("--player", "greedy", "--games", "down_up", "--deals", 4)
+    words = ("--protocol", 1, "--player", "greedy", "--games", "down_up", "--deals", 4)
     assert_refused(run("benchmark", "score", tmp_path, *words, "--ray"), "--ray needs ray, which is not installed")
 
 
 def test_a_trial_is_kept_apart(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "greedy"
-    status, _, _ = run("benchmark", "score", folder, "--player", "greedy", "--games", "down_up", "--deals", 4, "--threads", 1)
+    words = ("--protocol", 1, "--player", "greedy", "--games", "down_up", "--deals", 4, "--threads", 1)
+    status, _, _ = run("benchmark", "score", folder, *words)
     assert status == 0
     assert read_scores(folder / "trial")["trial"]
     assert not (folder / "scores.json").exists()

@@ -254,7 +254,7 @@ def test_scores_of_another_entry_are_refused(complete: Path, what: str) -> None:
 
 @pytest.mark.usefixtures("few_deals")
 def test_a_trial_is_told_from_an_entry_that_is_not_scored(run: Run, tmp_path: Path) -> None:
-    words = ("--player", "thumb", "--games", "down_up", "--tracks", "core", "--deals", 2, "--threads", 1)
+    words = ("--protocol", 1, "--player", "thumb", "--games", "down_up", "--tracks", "core", "--deals", 2, "--threads", 1)
     assert run("benchmark", "score", tmp_path, *words)[0] == 0
     for command in ("check", "report"):
         assert_refused(
@@ -308,6 +308,8 @@ def test_a_damaged_entry_is_refused_with_a_sentence(run: Run, complete: Path, fi
         (["score", "x", "--player", "thumb", "--games", "bridge"], "there is no game 'bridge'"),
         (["score", "x", "--player", "thumb", "--deals", "1"], "--deals must be 2 or more"),
         (["score", "x", "--player", "noms@0", "--games", "down_up"], "down_up: "),
+        (["score", "x", "--player", "thumb", "--tracks", "core"], "the tracks must be of single_game, generalist, new_rules"),
+        (["score", "x", "--player", "thumb", "--deals", "9", "--second-deals"], "give --deals or --second-deals"),
         (["score", "x", "--ray", "--threads", "2"], "give --threads or --ray, and not both"),
         (["check", "x", "--cells", "-1"], "--cells must be 0 or more"),
         (["run", "nobody"], "there is no algorithm 'nobody'"),

@@ -17,7 +17,7 @@ from noms_training.agents.registry import agent_spec
 from noms_training.benchmark import running, task
 from noms_training.benchmark.checking import complaints
 from noms_training.benchmark.entry import Entry, EntryError, read_entry, write_entry
-from noms_training.benchmark.protocol import CURVE_AT, Budget, budget_of
+from noms_training.benchmark.protocol import CURVE_AT, V1, Budget, budget_of
 from noms_training.benchmark.running import algorithm_file, baselines, begin, runs_left, train_all
 from noms_training.benchmark.task import Task, load_algorithm, train_run
 from tests.commands import Run, assert_refused
@@ -250,7 +250,7 @@ def test_baselines_have_names_and_files_are_taken_by_their_path(tmp_path: Path) 
 def test_a_report_has_tables_curves_profiles_and_cross_play(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 2)
     other = tmp_path / "thumb"
-    write_entry(other, Entry("<thumb>", "fixed", "thumb", ("down_up",)))
+    write_entry(other, Entry("<thumb>", "fixed", "thumb", ("down_up",), protocol=V1))
     for one in (folder, other):
         status, out, err = run("benchmark", "score", one, "--deals", 2, "--threads", 1, "--allow-programs")
         assert status == 0, err

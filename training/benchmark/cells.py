@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import sys
 import time
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -23,7 +24,7 @@ import numpy as np
 from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec
-from ..agents.spec import AgentSpec
+from ..agents.spec import AgentSpec, check_together
 from ..evaluation.block_store import Blocks, play_left, read_results, write_results
 from ..evaluation.duplicate import ALONE, Lost, Pairing, line_ups
 from ..learn.data.workers import in_ray
@@ -301,18 +302,16 @@ def one_sha256(hashes: Sequence[str | None]) -> str | None:
 
 
 def pairings_of(settings: Sequence[Rules], specs: Sequence[AgentSpec]) -> tuple[Pairing, ...]:
-    """How the deals of a cell are played, by setting: the first player alone on each seat, among the second.
+    """How the deals of a cell are played, by setting: the first player alone on each seat, among the others.
 
     Raises:
         ValueError: one of them cannot sit there.
     """
-    player, opponent = specs
-    for spec in specs:
+    with warnings.catch_warnings():  # a policy that is asked to play by new rules has not seen them
+        warnings.simplefilter("ignore")
         for rules in settings:
-            spec.check(rules)
-    return tuple(
-        Pairing(rules, (player, opponent), line_ups(rules.seats, (ALONE,)), PLAYER_SEED, DEAL_SET) for rules in settings
-    )
+            check_together(specs, rules)
+    return tuple(Pairing(rules, tuple(specs), line_ups(rules.seats, (ALONE,)), PLAYER_SEED, DEAL_SET) for rules in settings)
 
 
 def field_seat(protocol: Protocol, name: str) -> Seat:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from noms_env._files import read_file
+from noms_env.core.actions import brief
+
 from ..agents.registry import agent_spec, file_sha256, is_program
 from ..text import count
 from .cells import CELLS, Cell, Playing, Run, cells_of_entry, one_sha256, play_cells
@@ -18,6 +22,7 @@ from .entry import (
     ALGORITHM,
     CURVE,
     OF_A_RUN,
+    PLAYER,
     RUN,
     RUN_PATTERN,
     RUNS,
@@ -31,11 +36,14 @@ from .entry import (
     sha256_of,
     versions,
 )
-from .protocol import DEAL_SET, GENERALIST, PROTOCOLS, Place
+from .protocol import DEAL_SET, PROTOCOLS, V1, Place
 from .scores import cross_play, deals_sha256, has_references, read_scores, scored, summary
+from .task import PLAYER_FILE
 
 OVER_BUDGET = 1.05
 """A run may end its last iteration."""
+CURVE_TO = 0.9
+"""A learning curve ends behind this share of the decisions, or later."""
 DIGITS = 1e-9
 """Differences of sums that were added up in another order."""
 MOST_OTHER = 0.05
@@ -126,7 +134,8 @@ def runs_absent(entry: Entry, folder: Path) -> set[Run]:
 
 
 def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
-    missing = [name for name in PROTOCOLS[entry.protocol].games if name not in entry.games]
+    protocol = PROTOCOLS[entry.protocol]
+    missing = [name for name in protocol.games if name not in entry.games]
     if missing:
         yield f"the games {', '.join(missing)} are missing"
     if len(entry.seeds) < entry.least_seeds:
@@ -136,8 +145,10 @@ def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
     if not entry.budget:
         yield f"{folder} does not say with which budget it was trained"
         return
+    if protocol.budgets and entry.budget not in protocol.budgets:
+        yield f"the budget must be one of {', '.join(protocol.budgets)}, not {entry.budget}"
     own = folder / ALGORITHM
-    if entry.algorithm and (sha256_of(own) != entry.algorithm if own.is_file() else not entry.source):
+    if not entry.algorithm or (sha256_of(own) != entry.algorithm if own.is_file() else not entry.source):
         yield f"{own} is not the file that the runs were made with"
     for name, seed in entry.runs:
         yield from _of_run(entry, folder / RUNS / name / str(seed))
@@ -151,18 +162,39 @@ def _of_run(entry: Entry, run: Path) -> Iterator[str]:
     except ValueError as error:
         yield str(error)
         return
-    files = run_files(run)
+    files, is_new = run_files(run), entry.protocol != V1
+    if (document["game"], str(document["seed"])) != (run.parent.name, run.name):
+        yield f"{run / RUN} is that of another run"
+    if document["budget"] != str(budget):
+        yield f"{run} had the budget {brief(document['budget'])}, not {budget}"
     if used > OVER_BUDGET:
         yield f"{run} has used {used:.2f} times the budget {entry.budget}"
-    if not (run / CURVE).is_file():
-        yield f"{run} has no learning curve ({CURVE})"
     if files and files_sha256(run, files) != document["files_sha256"]:
         yield f"the files in {run} are not those that the run has made"
+    if is_new and (run / PLAYER).is_file() and read_file(run / PLAYER).decode(errors="replace") != PLAYER_FILE:
+        yield f"{run / PLAYER} is not the file that every run has"
+    if not (run / CURVE).is_file():
+        yield f"{run} has no learning curve ({CURVE})"
+    elif is_new and sha256_of(run / CURVE) != document.get("curve_sha256"):
+        yield f"{run / CURVE} is not the learning curve of the run"
+    elif not CURVE_TO * document["decisions"] <= _end_of_curve(run / CURVE) <= document["decisions"]:
+        yield f"{run / CURVE} does not end with the run, after {document['decisions']:,} decisions"
+
+
+def _end_of_curve(file: Path) -> float:
+    """The decisions of the last point of a learning curve; NaN if there is none."""
+    try:
+        *_, last = csv.DictReader(read_file(file).decode().splitlines())
+        return float(last["decisions"])
+    except (ValueError, TypeError, LookupError, csv.Error):
+        return math.nan
 
 
 def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     if document.get("trial"):
         yield "the scores are of a trial with fewer deals than the protocol has"
+    if document.get("second"):
+        yield "the scores are of other deals than those of the protocol"
     about = {"name": entry.name, "division": entry.division, "budget": entry.budget, "seeds": [*entry.seeds]}
     about["protocol"] = entry.protocol
     for what, value in about.items():
@@ -182,10 +214,13 @@ def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
         is_meant = part.kind != "other" or entry.other_player
         if is_played and is_meant and part.name not in document["parts"]:
             yield f"the part {part.name} is not scored"
-    for place in _all_cells(entry, document):
+    places = _all_cells(entry, document)
+    for place in places:
         if _published(document, place).get("deals") != place.field.deals:
             where = f"{place.game}, seed {place.seed}, field {place.field.name}"
             yield f"{where} is not scored on {place.field.deals} deals"
+    if sum(len(fields) for part in document["cells"].values() for of in part.values() for fields in of.values()) > len(places):
+        yield "the scores have cells that the entry has not"
 
 
 def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
@@ -229,15 +264,22 @@ def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Ite
         known = [protocol.sha256_of(name) for name in protocol.players_of(place)] if place.field.seed is None else []
         if any(known) and said["field_sha256"] != one_sha256(known):
             yield f"the scores of {place.game}, seed {place.seed}, are among another policy than that of the protocol"
+        if place.part.kind == "other" and said["player_sha256"] is None:
+            yield f"the player of the other convention in {place.game}, seed {place.seed}, is no policy"
+    learns, seeds = entry.division != "fixed", defaultdict[tuple[str, str | None], list[int]](list)
     for (name, seed), found in scored_sha256.items():
-        if entry.player == OF_A_RUN:
+        if learns:
             run = folder / RUNS / name / str(seed) / RUN
             made = {read_json(run, f"{run.parent} is not complete", RUN_PATTERN)["files_sha256"]}
             if found != made:
                 yield f"the scores of {name}, seed {seed}, are of another policy than the run has made"
         elif len(found) > 1:
-            whose = "all games together" if name == GENERALIST else name
-            yield f"the scores of {whose}, seed {seed}, are of {len(found)} policies"
+            yield f"the scores of {name}, seed {seed}, are of {len(found)} policies"
+        for sha256 in found:
+            seeds[name, sha256].append(seed)
+    for (name, _), same in seeds.items():
+        if learns and len(same) > 1:
+            yield f"the seeds {', '.join(map(str, same))} of {name} have the same policy"
 
 
 def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:

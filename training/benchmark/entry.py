@@ -27,12 +27,13 @@ import numpy as np
 from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.core.actions import brief
+from noms_env.players.registry import parse_player
 from noms_env.policy.file import package_versions
 from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.registry import agent_spec, is_program
 from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
-from .protocol import GAMES, GENERALIST, LEAST_SEEDS, PROTOCOLS, V1, budget_of
+from .protocol import GAMES, GENERALIST, LEAST_SEEDS, PROTOCOLS, V2, budget_of
 
 FORMAT, FORMAT_1 = "noms-benchmark-entry/2", "noms-benchmark-entry/1"
 ENTRY, SCORES, ALGORITHM, PLAYER = "entry.json", "scores.json", "algorithm.py", "player.py"
@@ -40,6 +41,7 @@ RUNS, RUN, CURVE = "trained", "run.json", "curve.csv"
 RUN_PATTERN = {
     **{"game": str, "seed": int, "budget": str, "decisions": int, "decisions_per_second": int},
     **{"wall_seconds": float, "cpu_seconds": float, "files": [str], "files_sha256": str, "versions": dict},
+    "curve_sha256?": str,
     "machine": {"system": str, "processor": str, "cores": (int, None), "blas": str},
 }
 """Of `run.json` (`fits`)."""
@@ -47,8 +49,8 @@ OF_A_RUN = "{entry}/trained/{game}/{seed}/player.py:player"
 """The players of an algorithm that `noms benchmark run` has trained."""
 
 
-TRIAL = "trial"
-"""The folder, in that of an entry, of scores on fewer deals."""
+TRIAL, SECOND = "trial", "second"
+"""The folders, in that of an entry, of scores on fewer deals, and on those behind the deals of the protocol."""
 MOST_SEEDS, MOST_LETTERS = 100, 100
 """Seeds of an entry, which play one another, and letters of its name."""
 
@@ -89,12 +91,12 @@ class Entry:
     name: str
     division: str
     player: str
-    games: tuple[str, ...] = PROTOCOLS[V1].games
+    games: tuple[str, ...] = tuple(GAMES)
     seeds: tuple[int, ...] = (0,)
     budget: str = ""
     algorithm: str = ""
     description: str = ""
-    protocol: str = V1
+    protocol: str = V2
     source: str = ""
     tracks: tuple[str, ...] = ()
     other_player: str = ""
@@ -146,7 +148,7 @@ class Entry:
         return [(name, seed) for name in names for seed in self.seeds]
 
     def player_name(self, folder: Path, run: str, seed: int, is_other: bool = False) -> str:
-        """The name of a player, as for `noms evaluate`; `thumb` is the one that the protocol means.
+        """The name of a player, as for `noms evaluate` (`Protocol.player_name`).
 
         Args:
             folder: of the entry.
@@ -155,7 +157,7 @@ class Entry:
             is_other: the player of the other convention is asked for.
         """
         name = self.other_player if is_other else self.player
-        name = PROTOCOLS[self.protocol].players.get(name, name)
+        name = PROTOCOLS[self.protocol].player_name(name, run)
         return name.replace("{entry}", str(folder)).replace("{game}", run).replace("{seed}", str(seed))
 
     def seat(self, folder: Path, run: str, seed: int, is_other: bool = False) -> Seat:
@@ -168,6 +170,22 @@ class Entry:
             return seat_of(self.player_name(folder, run, seed, is_other))
         except ValueError as error:
             raise EntryError(f"{'the games together' if run == GENERALIST else f'game {run}'}: {error}") from error
+
+
+def other_convention(player: str, name: str) -> str:
+    """The player of an entry by the other convention; "" if it is no policy that draws its actions or takes the most probable.
+
+    Args:
+        player: of the entry (`Entry.player`).
+        name: of it with one game and seed.
+
+    Raises:
+        ValueError: no player has the name.
+    """
+    parsed = parse_player(name)
+    if parsed.kind != "policy" or parsed.temperature not in (0.0, 1.0):
+        return ""
+    return player.rpartition("@")[0] if parsed.temperature == 0 else f"{player.removesuffix('@1')}@0"
 
 
 def seat_of(name: str) -> Seat:

@@ -19,6 +19,8 @@ import numpy as np
 
 from noms_env.variants import Rules, game, make_rules
 
+from .new_rules import new_rules
+
 V1, V2 = "noms-benchmark/1", "noms-benchmark/2"
 GAMES = {
     "sniped_whist": 4,
@@ -254,23 +256,23 @@ class Protocol:
         return tuple(name for name, part in self.parts.items() if part.track in tracks)
 
     def player_name(self, name: str, run: str) -> str:
-        """The name of a player, as for `noms evaluate`, at the tables of a run's game."""
-        if name == PUBLISHED:
-            return self.policies[run][0]
-        if name == OLDER:
-            return POLICIES_1[run][0]
-        if name == GENERALIST:
-            return self.policies[GENERALIST][0]
-        return self.players.get(name, name).replace("{policy}", self.policies[run][0])
+        """The name of a player as for `noms evaluate`, where `{policy}` stands for the published policy of a run's game."""
+        return self.players.get(name, name).replace("{policy}", self.policies.get(run, ("",))[0])
+
+    def _field_player(self, name: str, run: str) -> str:
+        """The name of a player of a field, at the tables of a run's game."""
+        kept = {PUBLISHED: (self, run), OLDER: (PROTOCOLS[V1], run), GENERALIST: (self, GENERALIST)}
+        protocol, of_run = kept.get(name, (self, run))
+        return protocol.policies[of_run][0] if name in kept else self.player_name(name, run)
 
     def players_of(self, place: Place) -> tuple[str, ...]:
         """The names of the players of a field, as for `noms evaluate`: one, or those of its pool, each once."""
         run = place.part.run_of(place.game)
-        return tuple(dict.fromkeys(self.player_name(name, run) for name in place.field.pool or (place.field.name,)))
+        return tuple(dict.fromkeys(self._field_player(name, run) for name in place.field.pool or (place.field.name,)))
 
     def sha256_of(self, name: str) -> str | None:
-        """SHA-256 of a policy of the protocol, by the name of `player_name`; None for another player."""
-        return dict([*POLICIES_1.values(), *self.policies.values()]).get(name)
+        """SHA-256 of a policy of the protocol, by the name of `players_of`; None for another player."""
+        return dict([*PROTOCOLS[V1].policies.values(), *self.policies.values()]).get(name)
 
     def places(self, games: Collection[str], seeds: Sequence[int], parts: Collection[str]) -> Iterator[Place]:
         """All that is played for an entry."""
@@ -349,11 +351,16 @@ POLICIES_2 = POLICIES_1 | {
     GENERALIST: ("generalist@0", "9e86a6354f2b1bf22a68dfefc9dd59367d6720ce7853ef0ff021ab4480f7aac5"),
 }
 
-_GENERAL = (Field("thumb", 480), Field(PUBLISHED, 480))
-"""Deals that can be shared out among 1, 3, 4 or 5 settings."""
+
+def _general(deals: int) -> tuple[Field, ...]:
+    return tuple(Field(name, deals) for name in ("thumb", PUBLISHED))
+
+
 _STRANGERS = ("thumb", PUBLISHED, GENERALIST, OLDER, "flat_mc:20")
 _PARTNERS = ("small_ships", "noms")
 """Games with partners who are nominated and hidden."""
+_NEW = tuple(name for name in GAMES if new_rules(name))
+"""Games with new rules."""
 
 _PARTS_1 = (
     Part(V1, "core", "core", tuple(Field(name, 2048) for name in ("random", "greedy", "thumb", PUBLISHED))),
@@ -372,7 +379,8 @@ _PARTS_2 = (
     ),
     Part(V2, "reported", "single_game", (Field("random", 512), Field("greedy", 512)), "points"),
     Part(V2, "other_convention", "single_game", (Field("thumb", 2048),), "other"),
-    Part(V2, "generalist", "generalist", _GENERAL, run=GENERALIST, settings=other_seats),
+    Part(V2, "generalist", "generalist", _general(480), run=GENERALIST, settings=other_seats),  # 1, 3, 4 or 5 settings a game
+    Part(V2, "new_rules", "new_rules", _general(504), run=GENERALIST, games=_NEW, settings=new_rules),  # 8 or 9
     Part(V2, "strangers", "strangers", (Field("strangers", 1024, _STRANGERS),), games=_PARTNERS),
     Part(V2, "cross", "strangers", (Field("seed", 512),), "cross", games=_PARTNERS),
 )

@@ -37,7 +37,7 @@ from noms_env.players import Player
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..evaluation.comparison import alone_in_field
-from .entry import ALGORITHM, CURVE, PLAYER, RUN, EntryError, files_sha256, machine, run_files, versions, write_json
+from .entry import ALGORITHM, CURVE, PLAYER, RUN, EntryError, files_sha256, machine, run_files, sha256_of, versions, write_json
 from .generalist import drawn_groups, layout_of, suits_of
 from .protocol import (
     CURVE_AT,
@@ -269,7 +269,8 @@ def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Pat
     document = {
         **{"game": game, "seed": seed, "budget": str(budget), "decisions": decisions},
         **{"wall_seconds": round(wall, 2), "cpu_seconds": round(cpu, 2), "decisions_per_second": round(decisions / wall)},
-        **{"files": files, "files_sha256": files_sha256(folder, files), "versions": versions(), "machine": machine()},
+        **{"files": files, "files_sha256": files_sha256(folder, files), "curve_sha256": sha256_of(folder / CURVE)},
+        **{"versions": versions(), "machine": machine()},
     }
     write_json(folder / RUN, document)
 

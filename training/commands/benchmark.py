@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,8 +20,8 @@ from ..agents.registry import compile_players
 from ..benchmark.cells import Playing, cells_of_entry, play_cells
 from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
 from ..benchmark.comparison import compare as difference_of
-from ..benchmark.entry import ENTRY, SCORES, TRIAL, Entry, EntryError, read_entry, write_entry
-from ..benchmark.protocol import GAMES, PROTOCOLS, rules_of_game
+from ..benchmark.entry import ENTRY, SCORES, SECOND, TRIAL, Entry, EntryError, other_convention, read_entry, write_entry
+from ..benchmark.protocol import GAMES, PROTOCOLS, V1, V2, rules_of_game
 from ..benchmark.report import interval, read_scored, score_rows, write_report
 from ..benchmark.running import algorithm_file, begin, budget_of_run, runs_left, train_all
 from ..benchmark.scores import read_scores, scored, write_scores
@@ -40,7 +40,7 @@ from .files import check_folder_of, options_given, write_json
 ALL = ("all",)
 Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
 Games = Annotated[tuple[str, ...], by_default("all", "GAME ...")]
-OF_PLAYER = ("name", "division", "budget", "games", "seeds")
+OF_PLAYER = ("name", "division", "budget", "games", "seeds", "protocol")
 """Arguments of `noms benchmark score` that mean something where it makes an entry of a player."""
 
 
@@ -72,7 +72,8 @@ class Score:
     folder: Folder
     """The folder of the entry."""
     player: Annotated[str | None, by_default("those that noms benchmark run has trained", "PLAYER")] = None
-    """Make an entry of a player, as for noms evaluate; {game} and {seed} stand for the game and the seed."""
+    """Make an entry of a player, as for noms evaluate; {game} and {seed} stand for the game and the seed. In the tracks of one
+    policy for all games {game} is generalist."""
     name: Annotated[str | None, by_default("that of the folder", "NAME")] = None
     """With --player: the name in tables."""
     division: Annotated[Literal["self-play", "open", "best-response", "search", "fixed"], tyro.conf.arg(metavar="DIVISION")] = (
@@ -85,10 +86,14 @@ class Score:
     """With --player: the games."""
     seeds: Annotated[tuple[int, ...], by_default("0", "SEED ...")] = (0,)
     """With --player: the seeds of its runs."""
+    protocol: Annotated[Literal[1, 2], tyro.conf.arg(metavar="N")] = 2
+    """With --player: noms-benchmark/N; 1 is for figures that compare with those of its entries."""
     tracks: Annotated[tuple[str, ...], by_default("those of the entry", "TRACK ...")] = ()
     """The tracks of the protocol that are played."""
     deals: Annotated[int | None, by_default("as the protocol has them", "N")] = None
     """A trial with fewer deals, kept apart in DIR/trial."""
+    second_deals: Flag = False
+    """Play as many deals that the protocol does not use, kept apart in DIR/second: is the order of entries the same there?"""
     threads: Threads = None
     ray: Flag = False
     """Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none. It changes no result."""
@@ -206,11 +211,13 @@ def score(args: Score) -> int:
         raise CommandError(f"--deals must be 2 or more, not {args.deals}")
     if args.ray and args.threads is not None:
         raise CommandError("give --threads or --ray, and not both")
+    if args.deals is not None and args.second_deals:
+        raise CommandError("give --deals or --second-deals, and not both")
     entry = entry_to_score(args)
-    kept = args.folder if args.deals is None else args.folder / TRIAL
+    kept = args.folder / (SECOND if args.second_deals else "" if args.deals is None else TRIAL)
     with refusals(), file_errors(f"cannot write in {kept}"):
         parts = parts_to_play(args, entry, kept)
-        playing = cells_of_entry(entry, args.folder, parts, kept=kept, most=args.deals)
+        playing = cells_of_entry(entry, args.folder, parts, kept=kept, most=args.deals, second=args.second_deals)
         for part in parts:
             play_part(args, f"{entry.name}, {part}", [planned for planned in playing if planned.cell.part.name == part], kept)
         document = scored(entry, [planned.cell for planned in playing])
@@ -266,13 +273,24 @@ def entry_to_score(args: Score) -> Entry:
                 raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {args.folder} says it for itself")
             return entry
         allow_programs()  # all players of this entry are the one that the command line names
-        name = args.name or args.folder.resolve().name
-        entry = Entry(name, args.division, args.player, games_of(args.games), args.seeds, args.budget)
-        if (args.folder / ENTRY).exists() and read_entry(args.folder) != entry:
+        before = read_entry(args.folder) if (args.folder / ENTRY).exists() else None
+        entry = entry_of_player(args, before.tracks if before else ())
+        if before and replace(entry, tracks=before.tracks) != before:
             raise CommandError(f"there is another entry in {args.folder}; take another folder, or leave --player away")
         cells_of_entry(entry, args.folder, parts_to_play(args, entry, args.folder))  # every player can be had
         write_entry(args.folder, entry)
     return entry
+
+
+def entry_of_player(args: Score, tracks: Collection[str]) -> Entry:
+    """The entry of a player that the words name, in their tracks and in those that it has entered before."""
+    name, protocol = args.name or args.folder.resolve().name, PROTOCOLS[V1 if args.protocol == 1 else V2]
+    about = (name, args.division, args.player or "", games_of(args.games), args.seeds, args.budget)
+    entry = Entry(*about, protocol=protocol.name, tracks=tuple(dict.fromkeys((*tracks, *args.tracks))))
+    if protocol.name == V1:
+        return entry
+    first = entry.player_name(args.folder.resolve(), *entry.runs[0])
+    return replace(entry, other_player=other_convention(entry.player, first))
 
 
 def check(args: Check) -> int:
