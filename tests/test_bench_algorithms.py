@@ -11,14 +11,16 @@ import torch
 from safetensors.torch import load_file
 
 from benchmarks import observations
-from noms_env import OBSERVATION_SIZE, feature_layout, make_batch
+from noms_env import OBSERVATION_SIZE, feature_layout, load_player, make_batch
 from noms_env.players import draw_seeds
+from noms_env.variants import make_rules
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
-from noms_training.benchmark import protocol, task
-from noms_training.benchmark.learning import SelfPlay, drawn, next_of_same
-from noms_training.benchmark.new_rules import new_rules
-from noms_training.benchmark.protocol import GENERALIST, Budget, budget_of, rules_of_game
+from noms_training.benchmark import generalist, protocol, task
+from noms_training.benchmark.generalist import layout_of
+from noms_training.benchmark.learning import NetworkPlayer, SelfPlay, drawn, masked, network_of, next_of_same, save_network
+from noms_training.benchmark.new_rules import HELD_OUT, new_rules
+from noms_training.benchmark.protocol import GAMES, GENERALIST, Budget, budget_of, rules_of_game
 from noms_training.benchmark.running import BASELINES, algorithm_file, baselines, begin, train_all
 from noms_training.benchmark.task import Task, load_algorithm, train_run
 from noms_training.evaluation.comparison import alone_in_field
@@ -114,16 +116,17 @@ def test_a_baseline_is_one_readable_file(name: str) -> None:
     assert "from benchmarks" not in text
 
 
-def some_task(folder: Path) -> Task:
-    return Task(GAME, 1, Budget(10), folder)
+def some_task(folder: Path, game: str = GAME) -> Task:
+    return Task(game, 1, Budget(10), folder)
 
 
-def test_decisions_of_self_play_are_linked_and_paid(tmp_path: Path) -> None:
-    play = SelfPlay(some_task(tmp_path), tables=16)
+@pytest.mark.parametrize("game", [GAME, GENERALIST])
+def test_decisions_of_self_play_are_linked_and_paid(game: str, tmp_path: Path) -> None:
+    play = SelfPlay(some_task(tmp_path, game), tables=16)
     found = play.deals(lambda seen: seen.legal.int().argmax(dim=1).numpy())
     assert len(found) == play.decisions == sum(step.stop - step.start for step in found.steps)
     assert bool(found.legal.gather(1, found.action[:, None]).all())
-    key = found.table * 4 + found.seat
+    key = found.table * 7 + found.seat
     for row, after in enumerate(found.following.tolist()):
         later = [other for other in range(row + 1, len(found)) if key[other] == key[row]]
         assert after == (later[0] if later else -1)
@@ -131,6 +134,53 @@ def test_decisions_of_self_play_are_linked_and_paid(tmp_path: Path) -> None:
     sums = torch.zeros(16).index_add(0, found.table[last], found.reward[last])
     assert sums.abs().max() < 1e-4, "points less the mean of the others' add up to nothing"
     assert found.reward.abs().max() > 0
+
+
+def test_a_generalist_learns_under_new_rules_each_time_but_never_under_held_out_ones(tmp_path: Path) -> None:
+    task = some_task(tmp_path, GENERALIST)
+    batches = [task.make_batch(40) for _ in range(12)]
+    rules = [{group.rules for group in batch.groups} for batch in batches]
+    assert len(set().union(*rules)) > 100
+    assert all({each.variant.name for each in of_batch} == set(GAMES) for of_batch in rules)
+    assert {each.seats for each in set().union(*rules)} == set(range(2, 8))
+    assert {batch.feature_layout for batch in batches} == {task.layout}
+    assert len({batch.tables.seed[0] for batch in batches}) == 12, "other deals, too"
+    assert {group.rules for group in some_task(tmp_path, GENERALIST).make_batch(40).groups} == rules[0]
+    for each in set().union(*rules):
+        usual = make_rules(each.variant, each.seats).options
+        for option, values in HELD_OUT.items():
+            assert each.options.get(option) not in values or each.options[option] == usual[option]
+
+
+def test_a_policy_is_kept_as_float16_and_sees_the_options_that_it_has_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = some_task(tmp_path, GENERALIST)
+    layout, network = task.layout, network_of(task.layout).half().float()
+    save_network(task, network)
+    kept = load_file(tmp_path / "policy.safetensors")
+    assert {tensor.dtype for tensor in kept.values()} == {torch.float16}
+    monkeypatch.setattr(generalist, "BETWEEN_DEALS", {*generalist.BETWEEN_DEALS, "half"})  # as if there were other options now
+    layout_of.cache_clear()
+    assert task.layout.n_features < layout.n_features
+    loaded = NetworkPlayer.load(tmp_path, network_of)
+    assert loaded.layout.options == layout.options
+    batch = task.make_batch(8, observation="bytes")
+    batch.reset()
+    batch.observe()
+    players = loaded, NetworkPlayer(network, layout)
+    ours, theirs = (player.act(batch.observation, batch.mask, np.arange(8)) for player in players)
+    assert (ours == theirs).all()
+    layout_of.cache_clear()
+
+
+def test_the_learning_curve_of_a_generalist_is_the_mean_of_all_games(tmp_path: Path) -> None:
+    task = some_task(tmp_path, GENERALIST)
+    task.log(0, lambda: load_player("greedy"))
+    specs = agent_spec("greedy"), agent_spec("thumb:2")
+    points = [alone_in_field(rules_of_game(name), *specs, DEALS) for name in GAMES]
+    assert task.rows[0][3] == pytest.approx(np.mean([of_game.mean for of_game in points]), abs=1e-4)
+    assert task.rows[0][4] < task.rows[0][3] < task.rows[0][5]
 
 
 def test_the_next_with_the_same_key() -> None:
@@ -147,8 +197,6 @@ def test_actions_are_drawn_with_their_probabilities_and_are_legal() -> None:
 
 def test_the_network_player_sees_what_the_learner_sees(tmp_path: Path) -> None:
     """On the bytes of a table it takes the action that the learner takes on the features of that table."""
-    from noms_training.benchmark.learning import NetworkPlayer, masked, network_of
-
     torch.manual_seed(0)
     one = some_task(tmp_path)
     network = network_of(one.layout)

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from noms_env import NUM_ACTIONS, BatchEnv, FeatureLayout
+from noms_env._files import write_atomically
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import unit_draws
 
@@ -195,7 +196,8 @@ def save_network(task: Task, network: nn.Module, options: Sequence[str] | None =
     """
     options = layout_of(task.game).options if options is None else options
     state = {name: tensor.detach().half().contiguous() for name, tensor in network.state_dict().items()}
-    save_file(state, task.folder / POLICY, {"game": task.game, "options": " ".join(options)})
+    content = save(state, {"game": task.game, "options": " ".join(options)})
+    write_atomically(task.folder / POLICY, content)
 
 
 def read_network(folder: Path) -> tuple[str, tuple[str, ...] | None, dict[str, Tensor]]:
