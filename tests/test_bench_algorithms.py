@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -49,9 +50,8 @@ def learnt(file: Path, folder: Path, budget: str, game: str = GAME) -> tuple[flo
     return first, last
 
 
-@pytest.mark.parametrize("game", [GAME, GENERALIST])
-@pytest.mark.parametrize("name", some(sorted(set(baselines()) - NEED_MORE), 2))
-def test_the_policy_of_a_baseline_changes_is_kept_and_plays(name: str, game: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("game", "name"), some(product([GAME, GENERALIST], sorted(set(baselines()) - NEED_MORE)), 5))
+def test_the_policy_of_a_baseline_changes_is_kept_and_plays(game: str, name: str, tmp_path: Path) -> None:
     """With few tables, so that there are some iterations, and a quick expert."""
     file, text = tmp_path / f"{name}.py", algorithm_file(name).read_text()
     text = re.sub(r"(?m)^(.*\bTABLES\b.*?= .*?)\b(?:64|256|512)\b", r"\g<1>16", text)
