@@ -25,6 +25,7 @@ from noms_training.benchmark.protocol import GAMES, GENERALIST, Budget, budget_o
 from noms_training.benchmark.running import BASELINES, algorithm_file, baselines, begin, train_all
 from noms_training.benchmark.task import Task, load_algorithm, train_run
 from noms_training.evaluation.comparison import alone_in_field
+from noms_training.learn.draw_rules import BETWEEN_DEALS
 from noms_training.learn.train import Trainer  # under the name by which the baselines have it
 from tests.cases import some
 
@@ -160,7 +161,7 @@ def test_a_policy_is_kept_as_float16_and_sees_the_options_that_it_has_learnt(
     save_network(task, network)
     kept = load_file(tmp_path / "policy.safetensors")
     assert {tensor.dtype for tensor in kept.values()} == {torch.float16}
-    monkeypatch.setattr(generalist, "BETWEEN_DEALS", {*generalist.BETWEEN_DEALS, "half"})  # as if there were other options now
+    monkeypatch.setattr(generalist, "BETWEEN_DEALS", {*BETWEEN_DEALS, "half"})  # as if there were other options now
     layout_of.cache_clear()
     assert task.layout.n_features < layout.n_features
     loaded = NetworkPlayer.load(tmp_path, network_of)
