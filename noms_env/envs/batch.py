@@ -62,8 +62,8 @@ class BatchEnv:
         seed: 0 to 2**63 - 1.
         seats: number of seats; None for the variant's default. Not for a mixed batch.
         episode: `match`, or `deal` for one scored deal.
-        observation: `bytes`, or `features` for what a network reads, as uint8 and not yet scaled (`feature_layout`); or a
-            `FeatureLayout` that several batches of different rules share, made for all of these rules.
+        observation: `bytes`, or `features` for what a network reads, as uint8 and not yet scaled (`feature_layout`). Batches of
+            different rules may share a `FeatureLayout` that was made for all of them.
         skip_forced: take forced actions (those without alternative) inside `step`, up to the end of a deal. For learners
             only: it tells a seat that another had no choice.
         pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
