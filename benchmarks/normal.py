@@ -1,9 +1,9 @@
 """What is normal: learning curves in points, and how large rewards are. `python -m benchmarks.normal` writes docs/normal.md.
 
-The curves and the points at the end are those of published entries of the benchmark. With `--measure` the rewards are measured
-again, which takes a minute or two: docs/normal.csv has the lowest, the highest and the root mean square reward of deals that
-copies of a reference play, that of score 0 or of score 1. It also has the decisions of a deal and the legal actions of a
-decision. Needs `pip install '.[plot]'`.
+The curves are those of the published entries of the benchmark: docs/normal.csv has their points, and `benchmarks.publish` draws
+them. With `--measure` the rewards are measured again, which takes a minute or two: docs/rewards.csv has the lowest, the highest
+and the root mean square reward of deals that four `random` (score 0) or four `thumb:1` (score 1) play, the decisions of a deal
+and the legal actions of a decision.
 """
 
 from __future__ import annotations
@@ -17,27 +17,19 @@ import numpy as np
 import tyro
 
 import noms_env
-from benchmarks.publish import ENTRIES, ROOT
+from benchmarks.publish import CURVES, PAGES, ROOT, published
 from docs.glossary_links import with_links
 from noms_env._files import write_atomically
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.results import deal_rewards
-from noms_training.benchmark.figures import Curve, curves_of, draw_curves, mean_curve, scale_of
-from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD, GAMES, PROTOCOLS, V1
-from noms_training.benchmark.report import Scored, read_scored
+from noms_training.benchmark.figures import POINTS, Curve, curves_of, mean_curve
+from noms_training.benchmark.protocol import CURVE_DEALS, GAMES, GENERALIST, PROTOCOLS, V1
 from noms_training.text import markdown_table, short_number
 
-ZERO, ONE = PROTOCOLS[V1].zero, PROTOCOLS[V1].one
-PAGE, PICTURE, REWARDS = "docs/normal.md", "docs/normal.png", "docs/normal.csv"
+ZERO, CURVE_FIELD = PROTOCOLS[V1].zero, PROTOCOLS[V1].players["thumb"]
+PAGE, CSV, REWARDS = "docs/normal.md", "docs/normal.csv", "docs/rewards.csv"
 COMMAND = "python -m benchmarks.normal"
-LEARNERS = {
-    "ppo": "PPO, self-play",
-    "dqn": "DQN, self-play",
-    "maskable_ppo": f"MaskablePPO, against {CURVE_FIELD}",
-    "ppo_self_play": "`noms train`",
-}
-"""The entries, and what they are called here."""
-AT = (100_000, 500_000, 1_000_000, 2_000_000)
+AT = 500_000
 """Decisions at which the curves are read."""
 DEALS, TABLES = 20_000, 1000
 """Of a measurement of rewards."""
@@ -89,7 +81,7 @@ def play_deals(game: str, name: str) -> Deals:
 
 
 def measured() -> Iterator[tuple[object, ...]]:
-    """The rows of docs/normal.csv."""
+    """The rows of docs/rewards.csv."""
     for game in GAMES:
         for score, name in enumerate((ZERO, CURVE_FIELD)):
             deals = play_deals(game, name)
@@ -103,7 +95,7 @@ def measured() -> Iterator[tuple[object, ...]]:
 
 
 def read_rewards(root: Path) -> dict[str, list[dict[str, str]]]:
-    """The rows of docs/normal.csv by game, that of score 0 first."""
+    """The rows of docs/rewards.csv by game, that of score 0 first."""
     by_game: dict[str, list[dict[str, str]]] = {}
     with (root / REWARDS).open(newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
@@ -125,69 +117,51 @@ def reward_row(game: str, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
     return (f"`{game}`", points, relative, *(f"{float(row['root_mean_square']):.1f}" for row in rows), str(divisor(rows)))
 
 
-def read_at(runs: Sequence[Curve]) -> list[str]:
-    """The mean of the seeds after so many decisions (`AT`); nothing behind the end of the shortest run."""
-    at, points = mean_curve(runs)
-    return [f"{np.interp(decisions, at, points.mean(axis=0)):+.2f}" if decisions <= at[-1] else "" for decisions in AT]
+def learners(root: Path) -> tuple[str, dict[str, dict[str, list[Curve]]]]:
+    """The newest protocol in which published entries have learnt, and their curves by name, run and seed."""
+    for protocol, entries in published(root).items():
+        if curves := {one.name: of_entry for one in entries if (of_entry := curves_of(one.entry, one.folder))}:
+            return protocol, curves
+    return V1, {}
 
 
-def at_end(scored: Scored, game: str, field: str) -> str:
-    """The points in a field when the learning was over, on the deals of the set test: mean of the seeds, lowest and highest."""
-    points = [cells[field]["points"] for cells in scored.scores["cells"]["core"][game].values()]
-    return f"{np.mean(points):+.2f} ({min(points):+.2f} to {max(points):+.2f})"
+def points_text(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> str:
+    """The curves as CSV, a row for each point of each run."""
+    rows = (
+        f"{name},{game},{number},{point[0]:.0f},{','.join(f'{value:.4f}' for value in point[POINTS : POINTS + 3])}"
+        for name, of_games in curves.items()
+        for game, runs in of_games.items()
+        for number, run in enumerate(runs, 1)
+        for point in run
+    )
+    return "\n".join(["algorithm,game,run,decisions,points,low,high", *rows]) + "\n"
 
 
-def game_table(game: str, entries: Sequence[Scored]) -> str:
-    """The figures of a game: the references, and each learner."""
-    among = PROTOCOLS[V1].parts["core"].references[game]
-    rows = [
-        (f"`{name}`", *[""] * len(AT), *(f"{getattr(among[field], which):+.2f}" for field in (ONE, ZERO)), "")
-        for name, which in ((ZERO, "zero"), (CURVE_FIELD, "one"))
-    ]
-    for entry in entries:
-        runs = curves_of(entry.entry, entry.folder)[game]
-        ends = (at_end(entry, game, field) for field in (ONE, ZERO))
-        rows.append((LEARNERS[entry.name], *read_at(runs), *ends, f"{np.mean([run[-1, 0] for run in runs]) / 1e6:.1f} M"))
-    heads = (short_number(decisions) for decisions in AT)
-    return markdown_table(rows, "", *heads, f"end, among `{CURVE_FIELD}`", f"end, among `{ZERO}`", "decisions")
-
-
-def way_table(entries: Sequence[Scored]) -> str:
-    """How far the learners have come from the reference of score 0 to that of score 1: the lowest and the highest game."""
-    rows = []
-    for entry in entries:
-        curves = curves_of(entry.entry, entry.folder)
-        read = [mean_curve(curves[game], scale_of(game)) for game in GAMES]
-        cells = []
-        for decisions in AT:
-            scores = [np.interp(decisions, at, scores_at.mean(axis=0)) for at, scores_at in read if decisions <= at[-1]]
-            cells.append(f"{min(scores):.0%} to {max(scores):.0%}" if len(scores) == len(GAMES) else "")
-        ends = [entry.games()[game]["fields"][ONE] for game in GAMES]
-        rows.append((LEARNERS[entry.name], *cells, f"{min(ends):.0%} to {max(ends):.0%}"))
-    return markdown_table(rows, "", *map(short_number, AT), "end")
+def points_row(name: str, curves: Mapping[str, Sequence[Curve]]) -> tuple[str, ...]:
+    """The mean points of an algorithm by game after so many decisions (`AT`); nothing where its runs had ended before."""
+    cells = list[str]()
+    for game in GAMES:
+        at, points = mean_curve(curves[game]) if game in curves else (np.zeros(1), np.zeros((1, 1)))
+        cells.append(f"{np.interp(AT, at, points.mean(axis=0)):+.2f}" if at[-1] >= AT else "")
+    return (name, *cells)
 
 
 def page(root: Path) -> str:
     """The page."""
-    entries, rewards = learners(root), read_rewards(root)
-    deals = next(iter(rewards.values()))[0]["deals"]
+    rewards, (protocol, curves) = read_rewards(root), learners(root)
+    games = [game for game in (*GAMES, GENERALIST) if any(game in of_games for of_games in curves.values())]
+    sizes = (f"root mean square, `{name}`" for name in (ZERO, CURVE_FIELD))
     text = TEXT.format(
-        deals=f"{int(deals):,}",
+        deals=f"{int(rewards['noms'][0]['deals']):,}",
         curve_deals=CURVE_DEALS,
-        **{"zero": ZERO, "field": CURVE_FIELD, "protocol": V1},
+        **{"zero": ZERO, "reference": CURVE_FIELD, "field": PROTOCOLS[protocol].players["thumb"], "protocol": protocol},
         rewards=markdown_table(
-            [reward_row(game, rows) for game, rows in rewards.items()],
-            *(
-                "game",
-                "`points`",
-                "`relative`",
-                f"root mean square, `{ZERO}`",
-                f"root mean square, `{CURVE_FIELD}`",
-                "divide by",
-            ),
+            [reward_row(*row) for row in rewards.items()], "game", "`points`", "`relative`", *sizes, "divide by"
         ),
-        games="\n\n".join(f"### {noms_env.variants.game(game).title}\n\n{game_table(game, entries)}" for game in GAMES),
-        way=way_table(entries),
+        results=Path(PAGES[protocol]).name,
+        at=short_number(AT),
+        points=markdown_table([row for of_entry in curves.items() if any((row := points_row(*of_entry))[1:])], "", *GAMES),
+        pictures=" ".join(f'<img src="{Path(CURVES).name}/{game}.png" alt="{game}" width="340">' for game in games),
     )
     return with_links(text, ROOT / PAGE)
 
@@ -195,74 +169,52 @@ def page(root: Path) -> str:
 TEXT = """\
 # What is normal
 
-Your policy has made 500,000 decisions, and is at -1.9 points a deal against `{field}`. In Big Ships and in ten down and
-up plain PPO and DQN are within about half a point of that by then; in Nonesuch both are above it. This page has the points of
-ordinary learners in each game.
+Is your run normal? Find its decisions and its points a deal in the picture of the game. The curves are those of the published
+algorithms of `{protocol}`; [the results]({results}) say how they ended.
 
-![Learning curves in points](normal.png)
+{pictures}
+
+Points a deal of the learner alone above the mean of three `{field}`, on {curve_deals} duplicate deals: the mean of the seeds,
+and from the lowest to the highest. The lines are `{field}` (0) and `{zero}`. [normal.csv](normal.csv) has every point of every
+run, with its 95 % interval over deals. After {at} decisions the means were:
+
+{points}
+
+Decisions are choices; forced moves are none. Measure a policy in the same way with
+
+```sh
+noms evaluate runs/first {field} --variant down_up --line-ups alone --details
+```
+
+An untrained network that always takes its most probable action may be far below `{zero}`. That is normal, and over soon. A
+policy that is behind all of these after as many decisions is held up by something. What to look at first:
+
+- **The mask.** Illegal actions have probability 0 in learning as in playing, and no part in a maximum over the next actions.
+- **The reward.** `reward="relative"`, divided as below. It comes once, at the end of a deal, so take no discount (a factor of
+  1).
+- **The observation.** [Features](environments/features.md) are scaled, bytes are not. That page shows what they are worth.
+- **Forced moves.** `skip_forced=True` leaves them out, and with them decisions from which nothing is learnt.
 
 ## How large a reward is
 
 The points of a deal differ from game to game, and so do the rewards. {deals} deals of four `{zero}` and {deals} of four
-`{field}` had these. `reward="relative"` is the own points less the mean of the others', and the means of it are what is
+`{reference}` had these. `reward="relative"` is the own points less the mean of the others', and the means of it are what is
 measured everywhere.
 
 {rewards}
 
 Divide rewards by the last column, and they have a size of about 1. It is the root mean square over the deals of both.
 Rewards are 0 until the last card of a deal, and then come to all seats.
-
-## Learners in points
-
-Points a deal of the learner alone above the mean of three `{field}`, so 0 is as good as `{field}`. The first row is `{zero}`
-in the same place: what lies above it was learnt. Figures after so many decisions are means of three seeds on {curve_deals}
-duplicate deals, read off the learning curves; nothing stands behind the end of a run. Those at the end are from the deals of
-the protocol, with the lowest and the highest seed, and among three `{zero}` as well.
-
-Each learner had some four minutes of processor time. Its decisions are its choices; forced moves are none.
-[The protocol](benchmark.md) says more; the [results](benchmark_results.md) have other learners. `noms train` begins slowly, and
-ends ahead of the other three.
-
-{games}
-
-## Where you stand
-
-```sh
-noms evaluate runs/first {field} --variant down_up --line-ups alone --details
-```
-
-measures a policy in the same way. Where table and opponent are those of the benchmark, the command says the score in this
-field too: 0 is `{zero}`, and 1 is `{field}`. It is the share of the way that a learner has come from the one to the other. By
-it games compare. These are the lowest and the highest of the seven:
-
-{way}
-
-A policy that is behind all of these after as many decisions is held up by something. What to look at first:
-
-- **The mask.** Illegal actions have probability 0 in learning as in playing, and no part in a maximum over the next actions.
-- **The reward.** `reward="relative"`, divided as above. It comes once, at the end of a deal, so take no discount (a factor of
-  1).
-- **The observation.** [Features](environments/features.md) are scaled, bytes are not. That page shows what they are worth.
-- **Forced moves.** `skip_forced=True` leaves them out, and with them decisions from which nothing is learnt.
-
-An untrained network that always takes its most probable action may be far below `{zero}`. That is normal, and over soon. [The
-published policies](../checkpoints/README.md) have learnt from far more.
 """
 """The page, but for its figures."""
 
 
-def learners(root: Path) -> list[Scored]:
-    """The entries of `LEARNERS`, in this order."""
-    return sorted(read_scored([root / ENTRIES / name for name in LEARNERS]), key=lambda entry: list(LEARNERS).index(entry.name))
-
-
 def main(args: Args) -> None:
-    """Write the page and the picture."""
+    """Write the page and the points of the curves."""
     if args.measure:
         lines = [",".join(map(str, row)) for row in (COLUMNS, *measured())]
         write_atomically(args.root / REWARDS, ("\n".join(lines) + "\n").encode())
-    curves = {LEARNERS[entry.name].replace("`", ""): curves_of(entry.entry, entry.folder) for entry in learners(args.root)}
-    write_atomically(args.root / PICTURE, draw_curves(curves, "points", COMMAND))
+    write_atomically(args.root / CSV, points_text(learners(args.root)[1]).encode())
     write_atomically(args.root / PAGE, page(args.root).encode())
 
 

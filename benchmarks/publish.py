@@ -1,16 +1,15 @@
 """The results of the benchmark that the repository shows. `python -m benchmarks.publish [DIR ...]`.
 
 Each DIR is an entry that is scored. If nothing is wrong with it (`noms benchmark check DIR --cells 0`), it is copied to
-benchmarks/entries/NAME without policies and deals, whose hashes it has, and without the file of a baseline, whose revision it
-names. Then docs/benchmark_results.md and its
-pictures are written from all entries there; without DIR only that is done. Needs `pip install '.[plot]'`.
+benchmarks/entries/NAME without deals, whose hashes it has, and without the file of a baseline, whose revision it names. Of the
+policies it keeps those of the first seed, so that anybody can play its cells again. Then the pages of results of both protocols
+and the learning curves are written from all entries there; without DIR only that is done. Needs `pip install '.[plot]'`.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -24,32 +23,33 @@ from noms_training.benchmark.entry import (
     ALGORITHM,
     CURVE,
     ENTRY,
+    PLAYER,
     RUN,
     RUNS,
     SCORES,
     read_entry,
+    run_files,
     sha256_of,
     write_entry,
 )
-from noms_training.benchmark.figures import LOWEST, curves_of, draw_curves
-from noms_training.benchmark.protocol import CURVE_FIELD, V1
+from noms_training.benchmark.protocol import PROTOCOLS, V2
 from noms_training.benchmark.report import (
-    SPEED,
     Scored,
-    cross_table,
+    by_protocol,
+    curve_pictures,
     file_name,
+    markdown_section,
     read_scored,
-    score_table,
-    speed_row,
-    table_text,
+    sections,
 )
 from noms_training.benchmark.timing import TIMES
-from noms_training.text import markdown_text
+from noms_training.text import count
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES, ALGORITHMS, PAGE = "benchmarks/entries", "benchmarks/algorithms", "docs/benchmark_results.md"
-PICTURES, ALL = "benchmark_results", "_all.png"
-"""The folder beside the page, and the picture there of all entries that learn; an entry has its own."""
+ENTRIES, ALGORITHMS, CURVES = "benchmarks/entries", "benchmarks/algorithms", "docs/curves"
+PAGES = {name: f"docs/benchmark_results{'' if name == V2 else '_' + name[-1]}.md" for name in PROTOCOLS}
+MOST_BYTES = 30_000_000
+"""Of all policies of the published entries together."""
 
 
 @dataclass
@@ -70,21 +70,39 @@ def publish(folder: Path, entries: Path) -> Path:
 
     Raises:
         EntryError: there is no entry, or it is not scored.
-        SystemExit: something is wrong with it; the message says what.
+        SystemExit: something is wrong with it, or the policies of all entries are too large; the message says what.
     """
     if faults := complaints(folder):
         raise SystemExit("\n".join([*faults, f"{folder} is not published"]))
-    to = entries / file_name(read_entry(folder).name)
+    entry = read_entry(folder)
+    to = entries / file_name(entry.name)
     part = to.with_name(f".{to.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    for pattern in (ENTRY, SCORES, TIMES, ALGORITHM, f"{RUNS}/*/*/{RUN}", f"{RUNS}/*/*/{CURVE}"):
-        for file in folder.glob(pattern):
-            copy = part / file.relative_to(folder)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
+    files = [
+        file
+        for name in (ENTRY, SCORES, TIMES, ALGORITHM, f"{RUNS}/*/*/{RUN}", f"{RUNS}/*/*/{CURVE}")
+        for file in folder.glob(name)
+    ]
+    for run in (folder / RUNS / name / str(seed) for name, seed in entry.runs if seed == entry.seeds[0]):
+        files += [run / name for name in (PLAYER, *run_files(run)) if (run / name).is_file()]
+    for file in files:
+        copy = part / file.relative_to(folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    size = sum(policy_bytes(kept) for kept in (part, *entries.glob("[!.]*")) if kept != to)
+    if size > MOST_BYTES:
+        shutil.rmtree(part)
+        raise SystemExit(
+            f"the policies of all entries would have {size:,} bytes, and {MOST_BYTES:,} are allowed: {folder} is not published"
+        )
     name_source(part)
     shutil.rmtree(to, ignore_errors=True)
     return part.replace(to)
+
+
+def policy_bytes(entry: Path) -> int:
+    """The size of the policies in the folder of an entry."""
+    return sum((run / name).stat().st_size for run in entry.glob(f"{RUNS}/*/*/") for name in run_files(run))
 
 
 def name_source(folder: Path) -> None:
@@ -102,65 +120,38 @@ def name_source(folder: Path) -> None:
             return
 
 
-def published(root: Path) -> list[Scored]:
-    """The entries of a checkout, the best first."""
-    return read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"[!.]*/{ENTRY}")))
+def published(root: Path) -> dict[str, list[Scored]]:
+    """The entries of a checkout by protocol, the best first."""
+    return by_protocol(read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"[!.]*/{ENTRY}"))))
 
 
-def page(entries: Sequence[Scored]) -> str:
-    """The page of results."""
-    return with_links("\n\n".join(["# Benchmark results", *_parts(entries)]) + "\n", ROOT / PAGE)
-
-
-def _parts(entries: Sequence[Scored]) -> Iterator[str]:
-    if not entries:
-        yield f"No results of `{V1}` are published so far. [The protocol](benchmark.md) says how they are made."
-        return
-    yield (
-        f"The published entries of [the protocol](benchmark.md) `{V1}`: "
-        f"`random` has score 0, `{CURVE_FIELD}` has score 1.\n"
-        "`benchmarks/entries` has their files. Scores of different tracks or budgets do not compare."
-    )
-    head, rows = score_table(entries)
-    yield "## Scores\n\n" + table_text((head, rows))
-    for title, (head, rows) in (
-        ("In fields that search", score_table(entries, "search")),
-        ("Points of a seed alone among another", cross_table(entries)),
-    ):
-        if rows:
-            yield f"## {title}\n\n" + table_text((head, rows))
-    learn = [entry for entry in entries if curves_of(entry.entry, entry.folder)]
-    if learn:
-        yield (
-            "## Learning curves\n\n"
-            "Scores in the field `thumb` on deals of the set dev: the mean of the seeds, and from the lowest to the highest.\n"
-            f"The pictures begin at a score of {LOWEST}. Times are those of one run, on the mean of the seeds; measuring the\n"
-            "curve is not counted."
-        )
-    if len(learn) > 1:
-        yield f"![Learning curves of all entries]({PICTURES}/{ALL})"
-    for entry in learn:
-        speeds = ((name, speed_row(entry, [name])) for name in entry.entry.games)
-        times = table_text((("game", *SPEED), [(name, *row) for name, row in speeds if row is not None]))
-        name, says = map(markdown_text, (entry.name, entry.entry.description))
-        picture = f"![Learning curves of {name}]({PICTURES}/{file_name(entry.name)}.png)"
-        yield "\n\n".join([f"### {name}", *filter(None, [says]), picture, times])
+def pages(root: Path) -> tuple[dict[str, str], dict[str, bytes]]:
+    """The pages of results by their paths, and the learning curves by game, of the newest protocol that has some."""
+    text, curves, entries = dict[str, str](), dict[str, bytes](), published(root)
+    for name in reversed(PROTOCOLS):
+        blocks = [f"# Results of {name}"]
+        others = ", ".join(f"[{other}]({Path(path).name})" for other, path in PAGES.items() if other != name)
+        if of_protocol := entries.get(name):
+            number = count(len(of_protocol), "published entry", "published entries")
+            blocks.append(f"{number} of [the protocol](benchmark.md); `{ENTRIES}` has the files. Other results: {others}.")
+            of_page = [*sections(of_protocol, is_short=name != V2)]
+            blocks += [markdown_section(section, f"{Path(CURVES).name}/") for section in of_page]
+            curves = curves or curve_pictures(of_protocol)
+        else:
+            blocks.append(f"No entries of [the protocol](benchmark.md) are published so far. Other results: {others}.")
+        text[PAGES[name]] = with_links("\n\n".join(blocks) + "\n", ROOT / PAGES[name])
+    return text, curves
 
 
 def write_pages(root: Path) -> None:
-    """Write the page and its pictures from the entries of a checkout."""
-    entries = published(root)
-    pictures = (root / PAGE).parent / PICTURES
-    learn = {entry.name: curves for entry in entries if (curves := curves_of(entry.entry, entry.folder))}
-    drawn = {f"{file_name(name)}.png": {name: curves} for name, curves in learn.items()}
-    if len(learn) > 1:
-        drawn[ALL] = learn
-    content = {pictures / picture: draw_curves(of_entries) for picture, of_entries in drawn.items()}
-    shutil.rmtree(pictures, ignore_errors=True)
-    for path, picture in content.items():
-        pictures.mkdir(exist_ok=True)
-        write_atomically(path, picture)
-    write_atomically(root / PAGE, page(entries).encode())
+    """Write the pages of results and the pictures of learning curves from the entries of a checkout."""
+    text, curves = pages(root)
+    shutil.rmtree(root / CURVES, ignore_errors=True)
+    for name, png in curves.items():
+        (root / CURVES).mkdir(exist_ok=True)
+        write_atomically(root / CURVES / f"{name}.png", png)
+    for path, page in text.items():
+        write_atomically(root / path, page.encode())
 
 
 def main(args: Args) -> None:

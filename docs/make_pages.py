@@ -188,7 +188,7 @@ def points_by_rules(rules: Rules) -> str:
 
 
 def measured_rows(rewards: Sequence[dict[str, str]]) -> list[tuple[str, ...]]:
-    """What was counted in deals of two players (docs/normal.csv): a name, and a figure of each."""
+    """What was counted in deals of two players (docs/rewards.csv): a name, and a figure of each."""
     forms = {
         "Decisions in a deal": "{fewest_decisions} to {most_decisions}, mean {decisions}",
         "Forced decisions": "{forced:.0%}",

@@ -18,11 +18,12 @@ from noms_env.variants import make_rules
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
 from noms_training.benchmark import generalist, protocol, task
+from noms_training.benchmark.entry import BASELINES
 from noms_training.benchmark.generalist import layout_of
 from noms_training.benchmark.learning import NetworkPlayer, SelfPlay, drawn, masked, network_of, next_of_same, save_network
 from noms_training.benchmark.new_rules import HELD_OUT, new_rules
 from noms_training.benchmark.protocol import GAMES, GENERALIST, Budget, budget_of, rules_of_game
-from noms_training.benchmark.running import BASELINES, algorithm_file, baselines, begin, train_all
+from noms_training.benchmark.running import algorithm_file, baselines, begin, train_all
 from noms_training.benchmark.task import Task, load_algorithm, train_run
 from noms_training.evaluation.comparison import alone_in_field
 from noms_training.learn.draw_rules import BETWEEN_DEALS

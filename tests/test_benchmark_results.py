@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from benchmarks import publish
 from noms_training.benchmark import report, scores, task
 from noms_training.benchmark.checking import complaints, unchecked
+from noms_training.benchmark.entry import algorithm_of, sha256_of
+from noms_training.benchmark.protocol import V1
 from tests.commands import Run
 from tests.training.entries import make_small
 
@@ -35,27 +38,32 @@ def player(folder):
 '''
 
 
-def test_the_page_is_what_the_entries_say() -> None:
-    entries = publish.published(ROOT)
+def test_the_pages_are_what_the_entries_say() -> None:
+    text, curves = publish.pages(ROOT)
     again = "run `python -m benchmarks.publish`"
-    assert (ROOT / publish.PAGE).read_text(encoding="utf-8") == publish.page(entries), again
-    drawn = {f"{report.file_name(one.name)}.png" for one in entries if (one.folder / "trained").is_dir()}
-    drawn |= {publish.ALL} if len(drawn) > 1 else set()
-    assert {path.name for path in (ROOT / publish.PAGE).parent.glob(f"{publish.PICTURES}/*")} == drawn, again
+    for path, page in text.items():
+        assert (ROOT / path).read_text(encoding="utf-8") == page, again
+    assert {path.stem for path in (ROOT / publish.CURVES).iterdir()} == {*curves}, again
+
+
+def entries_here() -> Iterator[report.Scored]:
+    for of_protocol in publish.published(ROOT).values():
+        yield from of_protocol
 
 
 def test_what_is_in_the_repository_is_complete() -> None:
-    for one in publish.published(ROOT):
+    for one in entries_here():
         assert complaints(one.folder) == []
 
 
 def test_the_published_algorithms_are_named_by_their_file_and_revision() -> None:
-    for one in publish.published(ROOT):
+    for one in entries_here():
         if one.entry.algorithm:
             path, _, revision = one.entry.source.partition("@")
             assert (ROOT / path).is_file()
             assert re.fullmatch(r"[0-9a-f]{7,40}", revision)
-            assert f"algorithm.py is not here: it is {path}@{revision}" in "\n".join(unchecked(one.folder))
+            said = f"algorithm.py is not here: it is {path}@{revision}" in "\n".join(unchecked(one.folder))
+            assert said != algorithm_of(one.folder).is_file()
 
 
 def test_a_missing_algorithm_without_a_source_is_refused(tmp_path: Path) -> None:
@@ -66,6 +74,16 @@ def test_a_missing_algorithm_without_a_source_is_refused(tmp_path: Path) -> None
     (folder / "algorithm.py").unlink()
     (folder / "entry.json").write_text(json.dumps(document | {"source": ""}))
     assert complaints(folder) == [f"{folder / 'algorithm.py'} is not the file that the runs were made with"]
+
+
+def test_an_algorithm_that_is_not_copied_is_the_baseline_as_long_as_that_is_the_same(tmp_path: Path) -> None:
+    folder, dqn = shutil.copytree(ROOT / publish.ENTRIES / "ppo", tmp_path / "ppo"), ROOT / "benchmarks/algorithms/dqn.py"
+    document = json.loads((folder / "entry.json").read_text()) | {"source": "benchmarks/algorithms/dqn.py@0000000"}
+    for sha256, file in ((sha256_of(dqn), dqn), ("0" * 64, folder / "algorithm.py")):
+        (folder / "entry.json").write_text(json.dumps(document | {"algorithm": sha256}))
+        assert algorithm_of(folder) == file
+    (folder / "algorithm.py").touch()
+    assert algorithm_of(folder) == folder / "algorithm.py"
 
 
 @pytest.fixture
@@ -109,48 +127,35 @@ def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[P
 
 def test_without_entries_there_is_no_table(checkout: Path) -> None:
     publish.main(publish.Args(root=checkout))
-    assert "No results" in (checkout / publish.PAGE).read_text()
+    for path in publish.PAGES.values():
+        assert "No entries" in (checkout / path).read_text()
 
 
-def test_entries_are_published_without_policies_and_deals(run: Run, checkout: Path, entries: list[Path]) -> None:
+def test_entries_are_published_with_the_policies_of_one_seed_and_without_deals(
+    run: Run, checkout: Path, entries: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish.main(publish.Args(tuple(entries), checkout))
     folder = checkout / publish.ENTRIES / "first"
-    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    runs = [
-        f"trained/{game}/{seed}/{name}" for game in sorted(GAMES) for seed in (1, 2, 3) for name in ("curve.csv", "run.json")
-    ]
-    assert files == ["algorithm.py", "entry.json", "scores.json", "times.json", *runs]
-    page = (checkout / publish.PAGE).read_text()
-    assert page == publish.page(publish.published(checkout))
-    rows = [line for line in page.splitlines() if line.startswith(("| rules of thumb |", "| first |"))]
-    assert rows[0].startswith("| rules of thumb | fixed | none | 1 | ")
-    assert rows[1].startswith("| first | self-play | 100 | 3 | ")
-    assert (
-        "### first\n\nTakes the first: learns nothing | at all.\n\n![Learning curves of first](benchmark_results/first.png)"
-        in page
-    )
-    for game in GAMES:
-        assert f"| {game} | 100 | " in page
-    assert (checkout / "docs" / "benchmark_results" / "first.png").read_bytes().startswith(b"\x89PNG")
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    runs = {f"trained/{game}/{seed}/{name}" for game in GAMES for seed in (1, 2, 3) for name in ("curve.csv", "run.json")}
+    policies = {f"trained/{game}/1/{name}" for game in GAMES for name in ("player.py", "weights.txt")}
+    assert files == {"algorithm.py", "entry.json", "scores.json", "times.json", *runs, *policies}
+    page = (checkout / publish.PAGES[V1]).read_text()
+    rows = [line for line in page.splitlines() if line.startswith(("| rules of thumb<br>", "| first<br>"))]
+    assert rows[0].startswith("| rules of thumb<br><small>fixed · 1 seed</small> | ")
+    assert rows[1].startswith("| first<br><small>self-play · 100 · 3 seeds</small> | ")
+    assert "| first | 100 decisions<br>" in page
+    assert sorted(path.stem for path in (checkout / publish.CURVES).iterdir()) == sorted(GAMES)
     before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
     publish.main(publish.Args(tuple(entries[:1]), checkout))
     assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
-    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1)
-    assert (status, "accepted as far as can be checked here, 0 cells played again" in out) == (0, True), out
-    assert "the policies are not here: no cell can be played again" in out
-
-
-def test_entries_that_learn_have_a_picture_together(checkout: Path, entries: list[Path], tmp_path: Path) -> None:
-    again = shutil.copytree(entries[0], tmp_path / "again")
-    for name in ("entry.json", "scores.json"):
-        document = json.loads((again / name).read_text())
-        (again / name).write_text(json.dumps(document | {"name": "second"}))
-    publish.main(publish.Args((entries[0], entries[1]), checkout))
-    pictures = checkout / "docs" / "benchmark_results"
-    assert [path.name for path in pictures.iterdir()] == ["first.png"]
-    publish.main(publish.Args((again,), checkout))
-    assert sorted(path.name for path in pictures.iterdir()) == ["_all.png", "first.png", "second.png"]
-    assert "![Learning curves of all entries](benchmark_results/_all.png)" in (checkout / publish.PAGE).read_text()
+    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1, "--allow-programs")
+    assert (status, "accepted as far as can be checked here, 8 cells played again" in out) == (0, True), out
+    assert "the policies of 4 of 6 runs are not here: none of their cells can be played again" in out
+    monkeypatch.setattr(publish, "MOST_BYTES", 1)
+    with pytest.raises(SystemExit, match="policies of all entries would have 2 bytes, and 1 are allowed"):
+        publish.main(publish.Args(tuple(entries[:1]), checkout))
+    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
 
 
 def test_a_part_of_the_policies_is_enough_for_a_part_of_the_cells(run: Run, entries: list[Path]) -> None:

@@ -26,6 +26,7 @@ from noms_training.benchmark.learning import (
 )
 from noms_training.benchmark.task import Task
 
+PLAYS = "sampled"
 TABLES, EPOCHS, MINIBATCH, LEARNING_RATE = 512, 3, 1024, 1e-3
 MAGNET, MAGNET_LAST = 0.05, 0.01
 STEP, STEP_LAST = 0.5, 0.1

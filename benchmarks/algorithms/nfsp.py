@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from noms_training.benchmark.learning import Decisions, NetworkPlayer, Seen, SelfPlay, drawn, masked, network_of, save_network
 from noms_training.benchmark.task import Task
 
+PLAYS = "sampled"
 TABLES, MINIBATCH, LEARNING_RATE, AVERAGE_RATE = 256, 512, 5e-4, 5e-4
 MEMORY, RESERVOIR, UPDATES_PER_DECISION, TARGET_RATE = 200_000, 400_000, 1 / 256, 0.01
 BEST_RESPONSE, EXPLORE, EXPLORE_LAST = 0.1, 0.2, 0.02

@@ -3,7 +3,7 @@ const WEIGHTS = [
   [/^(start|how_to)\//, 3],
   [/^(players|glossary|environments\/|normal$|speed$|results$|gpu$)/, 2],
   [/\/index$|^(reference|background|index)$/, -2],
-  [/^(changelog|tables|benchmark_results|command_line)$/, -4],
+  [/^(changelog|tables|benchmark_results(_1)?|command_line)$/, -4],
 ];
 var Scorer = {
   score: ([page, , , , score]) => score + WEIGHTS.reduce((sum, [pages, weight]) => sum + (pages.test(page) ? weight : 0), 0),

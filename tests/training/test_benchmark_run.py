@@ -247,7 +247,7 @@ def test_baselines_have_names_and_files_are_taken_by_their_path(tmp_path: Path) 
 # ------------------------------------------------------------------------------------------------------- the report
 
 
-def test_a_report_has_tables_curves_profiles_and_cross_play(run: Run, algorithm: Path, tmp_path: Path) -> None:
+def test_a_report_has_tables_curves_and_details(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 2)
     other = tmp_path / "thumb"
     write_entry(other, Entry("<thumb>", "fixed", "thumb", ("down_up",), protocol=V1))
@@ -259,16 +259,19 @@ def test_a_report_has_tables_curves_profiles_and_cross_play(run: Run, algorithm:
     assert status == 0, err
     assert "report.html" in out
     report = tmp_path / "report"
-    for name in ("curves.png", "profiles.png", "cross-play-highest.png"):
-        assert (report / name).read_bytes().startswith(b"\x89PNG")
+    pictures = {path.name.removeprefix("noms-benchmark_1-"): path.read_bytes()[:4] for path in report.glob("*.png")}
+    assert pictures == dict.fromkeys(("nonesuch.png", "down_up.png", "profiles.png"), b"\x89PNG")
     page, text = (report / "report.html").read_text(), (report / "report.md").read_text()
     assert page.count("<img alt=") == page.count("src='data:image/png;base64,") == 3
     assert not re.search(r"(src|href)='(?!data:)", page), "the page needs no other file"
     assert "&lt;thumb&gt;" in page
     rows = [line for line in text.splitlines() if line.startswith(("| &#60;thumb&#62;", "| highest"))]
-    assert rows[0].startswith("| &#60;thumb&#62; | fixed | none | 1 |"), "the best first"
-    assert rows[1].startswith("| highest | self-play | 400 | 2 | "), "the best first"
-    head = next(line for line in text.splitlines() if line.startswith("| entry | track"))
-    assert head == "| entry | track | budget | seeds | nonesuch | down_up |", "some games are not all games"
+    assert rows[:2] == [
+        "| &#60;thumb&#62;<br><small>fixed · 1 seed</small> | some games |",
+        "| highest<br><small>self-play · 400 · 2 seeds</small> | some games |",
+    ], "the best first, and some games are not all games"
+    assert "| highest | 400 decisions<br>" in text
+    assert "| entry | nonesuch | down_up | least field |" in text
+    assert text.count("<summary>") == text.count("</details>") == page.count("<details>") == 5
     assert_refused(run("benchmark", "report", folder, folder, "--out", report), "two entries have the name 'highest'")
     assert any("trial" in sentence for sentence in complaints(folder))

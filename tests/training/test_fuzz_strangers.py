@@ -69,9 +69,7 @@ def test_entries(entry: Path, data: st.DataObject) -> None:
         for read in (complaints, unchecked, lambda folder: read_scored([folder])):
             is_refused(partial(read, entry), EntryError)
         read_times(entry)
-        with patch.multiple(
-            "noms_training.benchmark.figures", draw_profiles=nothing, draw_curves=nothing, draw_cross_play=nothing
-        ):
+        with patch.multiple("noms_training.benchmark.figures", draw_profiles=nothing, draw_runs=nothing):
             is_refused(partial(reported, entry), EntryError)
     finally:
         put(file, whole.encode())

@@ -28,6 +28,7 @@ from .entry import (
     RUNS,
     Entry,
     EntryError,
+    algorithm_of,
     files_sha256,
     machine,
     read_entry,
@@ -83,7 +84,7 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     if absent:
         whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
         gaps.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
-    if entry.source and not (folder / ALGORITHM).is_file():
+    if entry.source and not algorithm_of(folder).is_file():
         gaps.append(f"{ALGORITHM} is not here: it is {entry.source} in the repository of noms-env, SHA-256 {entry.algorithm}")
     if not (folder / CELLS).is_dir() and (others or len(played) < cells):
         gaps.append("the points of the deals are not here: the intervals cannot be worked out again")
@@ -123,7 +124,8 @@ def runs_absent(entry: Entry, folder: Path) -> set[Run]:
     def is_here(name: str) -> bool:
         file = Path(name.rpartition(":")[0])
         if is_program(name):
-            return file.suffix != ".py" or (file.is_file() and (entry.player != OF_A_RUN or bool(run_files(file.parent))))
+            own = entry.player != OF_A_RUN or (algorithm_of(folder).is_file() and bool(run_files(file.parent)))
+            return file.suffix != ".py" or (file.is_file() and own)
         try:
             agent_spec(name)
         except ValueError:

@@ -48,7 +48,10 @@ RUN_PATTERN = {
 OF_A_RUN = "{entry}/trained/{game}/{seed}/player.py:player"
 """The players of an algorithm that `noms benchmark run` has trained."""
 
-
+BASELINES = Path(__file__).resolve().parents[2] / "benchmarks" / "algorithms"
+"""The baselines, in a checkout."""
+CONVENTIONS = {"greedy": "sampled", "sampled": "greedy"}
+"""How a policy may choose: its most probable action, or one drawn by its probabilities; and the other of the two."""
 TRIAL, SECOND = "trial", "second"
 """The folders, in that of an entry, of scores on fewer deals, and on those behind the deals of the protocol."""
 MOST_SEEDS, MOST_LETTERS = 100, 100
@@ -86,6 +89,7 @@ class Entry:
         tracks: of the protocol, which it enters; all that are usual if there is none.
         other_player: the same player by the other convention, where it may draw its actions or take the most probable; ""
             where there is none.
+        plays: how it chooses, one of `CONVENTIONS`; "" where that means nothing, or the player's name says it.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Entry:
     source: str = ""
     tracks: tuple[str, ...] = ()
     other_player: str = ""
+    plays: str = ""
 
     def __post_init__(self) -> None:
         """Check it.
@@ -129,11 +134,20 @@ class Entry:
             raise EntryError(f"an entry needs one seed or more, {MOST_SEEDS} at most, each once")
         if not self.name.strip() or not self.player.strip() or len(self.name) > MOST_LETTERS:
             raise EntryError(f"an entry needs a name, of {MOST_LETTERS} letters at most, and a player")
+        if self.plays not in ("", *CONVENTIONS):
+            raise EntryError(f"an entry plays {' or '.join(CONVENTIONS)}, not {brief(self.plays)}")
         if self.budget:
             try:
                 budget_of(self.budget)
             except ValueError as error:
                 raise EntryError(str(error)) from error
+
+    @property
+    def convention(self) -> str:
+        """How it chooses, one of `CONVENTIONS`; "" where that is not known."""
+        policy, at, temperature = self.player.rpartition("@")
+        named = "" if not at or policy.startswith("search:") else "greedy" if temperature == "0" else "sampled"
+        return self.plays or named
 
     @property
     def least_seeds(self) -> int:
@@ -219,10 +233,26 @@ def read_entry(folder: Path) -> Entry:
         raise EntryError(f"{folder / ENTRY} is damaged: {error}") from error
 
 
+def algorithm_of(folder: Path) -> Path:
+    """The file of an entry's algorithm: its own copy, or the baseline that it names, if that is here and still the same.
+
+    Raises:
+        EntryError: there is no entry.
+    """
+    own = folder / ALGORITHM
+    if own.is_file():
+        return own
+    entry = read_entry(folder)
+    baseline = BASELINES / Path(entry.source.partition("@")[0]).name
+    return baseline if entry.source and baseline.is_file() and sha256_of(baseline) == entry.algorithm else own
+
+
 def write_entry(folder: Path, entry: Entry) -> None:
     """Write what an entry is; OSError if it cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
-    document = {name: value for name, value in asdict(entry).items() if value or name not in ("source", "other_player")}
+    document = {
+        name: value for name, value in asdict(entry).items() if value or name not in ("source", "other_player", "plays")
+    }
     write_json(folder / ENTRY, {"format": FORMAT, **document})
 
 

@@ -6,32 +6,93 @@ import html
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noms_env._files import write_atomically
 
-from ..text import duration, markdown_table, markdown_text, printable
-from .entry import RUN, RUN_PATTERN, RUNS, Entry, EntryError, read_entry, read_json
-from .protocol import PROTOCOLS, V1
+from ..text import count, duration, markdown_table, markdown_text, short_number
+from .entry import CONVENTIONS, RUN, RUN_PATTERN, RUNS, Entry, EntryError, read_entry, read_json
+from .protocol import GENERALIST, PROTOCOLS, Part, Protocol
 from .scores import read_scores
 
 PAGE, TABLES = "report.html", "report.md"
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
-th, td { padding: 0.25em 0.7em; border-bottom: 1px solid #ddd; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-img { max-width: 100%; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 1em auto; max-width: 62em; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; font-size: 13px; line-height: 1.3; }
+th, td { padding: 0.3em 0.7em; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+th { vertical-align: bottom; }
+small { color: #555; font-size: 11px; }
+td + td { white-space: nowrap; }
+div { overflow-x: auto; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(18em, 1fr)); gap: 0.5em; }
+img { width: 100%; }
+summary { cursor: pointer; font-weight: 600; margin: 0.6em 0; }
+@media (min-width: 900px) { td br { display: none; } td small { margin-left: 0.5em; } }
+@media (max-width: 600px) {
+  body { padding: 0 0.7em; }
+  th, td { padding: 0.3em 0.12em; }
+  table { font-size: 12px; }
+  th, small { font-size: 10px; }
+}
 """
 
 Row = tuple[str, ...]
 Table = tuple[Row, list[Row]]
-"""Head and rows."""
+"""Head and rows. A cell may have several lines, of which the first says the most."""
+
+
+SCORES_SAY = (
+    "{scale}. A score over all games is the interquartile mean over games and seeds, with the 95 % interval of a stratified "
+    "bootstrap over seeds and deals. The points a deal follow, the mean over games and fields. Scores of different divisions "
+    "or budgets do not compare."
+)
+GAMES_SAY = (
+    "The score, and the points a deal, the mean of the fields. Least field: the mean over the games of the score in the field "
+    "that suits the entry least."
+)
+LEVEL = 0.05
+"""Gain of a curve that has converged, at most."""
+LEARNING_SAYS = (
+    "Decisions and processor time are those of a run, the mean of all. With the curve stands what a run gained over its last "
+    "third, the mean of all with its 95 % interval; 1 is the way from random to thumb. A curve is still rising where the "
+    f"interval is above 0, and falling where it is below. It has converged where the interval holds 0 and ends below {LEVEL}."
+)
+CONVENTION_SAYS = (
+    " An entry plays greedy, the most probable action, or a sampled one; the points of both are those in the field thumb, the "
+    "mean over games."
+)
+CURVES_SAY = (
+    "Points a deal above three {field} on deals of the set dev, by decisions: the mean of the seeds, and from the lowest to "
+    "the highest. The lines are thumb and random."
+)
+PROFILES_SAY = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
+CROSS_PLAY_SAYS = (
+    "Points a deal of a seed alone among another; the mean is below 0 where seeds have found different conventions."
+)
+
+
+class Section(NamedTuple):
+    """A part of a report.
+
+    Attributes:
+        title: of it.
+        says: a paragraph; "" for none.
+        tables: below it.
+        pictures: PNG files by name, without the suffix.
+        is_folded: whether only the title is shown until one clicks on it.
+    """
+
+    title: str
+    says: str = ""
+    tables: Sequence[Table] = ()
+    pictures: Mapping[str, bytes] = {}
+    is_folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,21 +107,58 @@ class Scored:
     def name(self) -> str:
         return self.entry.name
 
-    def all(self, what: str = "score", part: str = "core") -> Mapping[str, float]:
-        """A figure over all games."""
+    @property
+    def protocol(self) -> Protocol:
+        return PROTOCOLS[self.entry.protocol]
+
+    def games(self, part: str) -> Mapping[str, Any]:
+        """What is said of each game; nothing where the part is not scored."""
+        of_part: Mapping[str, Any] = self.scores["scores"].get(part) or {"games": {}}
+        games: Mapping[str, Any] = of_part.get("games", {})
+        return games
+
+    def over_games(self, part: str, what: str = "score") -> Mapping[str, float]:
+        """A figure over the games of a part that is scored."""
         figure: Mapping[str, float] = self.scores["scores"][part]["all"][what]
         return figure
 
-    def games(self, part: str = "core") -> Mapping[str, Any]:
-        """What is said of each game; nothing where the part is not scored."""
-        of_part: Mapping[str, Any] = self.scores["scores"].get(part) or {"games": {}}
-        games: Mapping[str, Any] = of_part["games"]
-        return games
+    def has_all_games(self, part: str) -> bool:
+        """Whether it has scores in all games of a part: what is over some of them compares with nothing."""
+        return tuple(self.games(part)) == self.protocol.parts[part].games
+
+    @property
+    def scored_parts(self) -> list[Part]:
+        """The parts in which it has scores."""
+        return [part for part in self.protocol.parts.values() if self.games(part.name)]
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """By the first of them: the lowest is the best; those that lack games come last."""
+        name = self.scored_parts[0].name
+        return not self.has_all_games(name), -self.over_games(name)["value"]
+
+    @property
+    def lacks_cells(self) -> bool:
+        """Whether one is not there, which only a file from elsewhere lacks."""
+        cells = self.scores["cells"]
+        return any(
+            place.field.name not in cells.get(place.part.name, {}).get(place.game, {}).get(str(place.seed), {})
+            for place in self.protocol.places(self.entry.games, self.entry.seeds, self.scores["parts"])
+        )
+
+    def scores_of_runs(self, part: str) -> list[float]:
+        """The scores of all games and seeds."""
+        return [score for game in self.games(part).values() for score in game["seeds"]]
 
     def cells(self, part: str, game: str, field: str) -> list[Mapping[str, Any]]:
         """What is said of the cells of a field, in the order of the seeds."""
         of_seeds = self.scores["cells"][part][game]
         return [of_seeds[str(seed)][field] for seed in self.entry.seeds]
+
+    def points(self, part: str, game: str, field: str | None = None) -> float:
+        """Points a deal in a field, or in the mean of all fields: the mean of the seeds."""
+        fields = [field] if field else [each.name for each in self.protocol.parts[part].fields]
+        return float(np.mean([cell["points"] for each in fields for cell in self.cells(part, game, each)]))
 
     @property
     def cross_play(self) -> Mapping[str, Any]:
@@ -68,151 +166,222 @@ class Scored:
         tables: Mapping[str, Any] = self.scores["scores"].get("cross") or {}
         return tables
 
-    @property
-    def has_all_games(self) -> bool:
-        """Whether it has all games of the protocol."""
-        return self.entry.games == PROTOCOLS[self.entry.protocol].games
-
 
 def read_scored(folders: Sequence[Path]) -> list[Scored]:
-    """Entries that are scored, the best first; those that lack games last.
+    """Entries that are scored, the best first in each protocol; those that lack games last.
 
     Raises:
-        EntryError: one is not, or two have the same name.
+        EntryError: one is not, or two of a protocol have the same name.
     """
     entries = [Scored(folder, read_entry(folder), read_scores(folder)) for folder in folders]
-    for entry in entries:
-        if not entry.games():
-            raise EntryError(f"the part core of {entry.folder} is not scored")
-        if tuple(entry.games()) != entry.entry.games or entry.scores["seeds"] != [*entry.entry.seeds]:
-            raise EntryError(f"the scores in {entry.folder} are not of all its games and seeds: score it again")
-    for name, times in Counter(entry.name for entry in entries).items():
+    for result in entries:
+        if not result.scored_parts:
+            raise EntryError(f"no part of {result.folder} has scores")
+        of_entry = {part: tuple(name for name in result.entry.games if name in part.games) for part in result.scored_parts}
+        is_whole = all(tuple(result.games(part.name)) == games for part, games in of_entry.items())
+        if not is_whole or result.lacks_cells or result.scores["seeds"] != [*result.entry.seeds]:
+            raise EntryError(f"the scores in {result.folder} are not of all its games and seeds: score it again")
+    for (_, name), times in Counter((result.entry.protocol, result.name) for result in entries).items():
         if times > 1:
             raise EntryError(f"two entries have the name {name!r}")
-    return sorted(entries, key=lambda entry: (not entry.has_all_games, -entry.all()["value"]))
+    return sorted(entries, key=lambda result: result.rank)
 
 
-def interval(figure: Mapping[str, float], sign: str = "") -> str:
-    """`0.93 (0.90 to 0.95)`, with a plus sign before what is above 0 if `sign` is `+`."""
-    value, low, high = (f"{figure[what]:{sign}z.2f}" for what in ("value", "low", "high"))
+def interval(figure: Mapping[str, float], unit: float = 1, sign: str = "") -> str:
+    """`0.93 (0.90 to 0.95)`, or `93.1 (90.2 to 95.4)` if the unit of the scores is 100; `sign` is `+` to show it always."""
+    value, low, high = (number(figure[what], unit, sign) for what in ("value", "low", "high"))
     return f"{value} ({low} to {high})"
 
 
-def score_rows(document: Mapping[str, Any], part: str) -> Table:
-    """The scores of one entry: a row for each game, and one over all."""
-    games, everything = document["scores"][part]["games"], document["scores"][part]["all"]
+def number(value: float, unit: float = 1, sign: str = "") -> str:
+    """A score, with two places if its unit is 1, and one if that is 100."""
+    return f"{value:{sign}z.{2 if unit == 1 else 1}f}"
+
+
+def stacked(figure: Mapping[str, float], unit: float, sign: str = "") -> str:
+    """An interval in two lines."""
+    return interval(figure, unit, sign).replace(" (", "\n").rstrip(")")
+
+
+def score_rows(document: Mapping[str, Any], part: str, show: Callable[[Mapping[str, float], float], str] = interval) -> Table:
+    """The scores of one entry, with the points: a row for each game, and one over all; `show` writes an interval."""
+    protocol, said = PROTOCOLS[document["protocol"]], document["scores"][part]
+    games, unit, cells = said["games"], protocol.unit, document["cells"][part]
     fields = list(next(iter(games.values()))["fields"])
-    head = (f"score ({part})", "all fields", *fields, "least")
+
+    def field_cell(name: str, field: str) -> str:
+        points = np.mean([of_seed[field]["points"] for of_seed in cells[name].values()])
+        return f"{number(games[name]['fields'][field], unit)}\n{points:+z.2f}"
+
     rows = [
-        (name, interval(game["score"]), *(f"{game['fields'][field]:z.2f}" for field in fields), interval(game["robustness"]))
+        (
+            name,
+            show(game["score"], unit),
+            *(field_cell(name, field) for field in fields),
+            show(game["robustness"], unit),
+        )
         for name, game in games.items()
     ]
-    title = "all games" if tuple(games) == PROTOCOLS[document["protocol"]].games else "these games"
-    last = (title, interval(everything["score"]), *("" for _ in fields), interval(everything["robustness"]))
-    return head, [*rows, last]
+    title = "all games" if tuple(games) == protocol.parts[part].games else "these games"
+    last = (title, show(said["all"]["score"], unit), *("" for _ in fields), show(said["all"]["robustness"], unit))
+    return (f"score ({part})", "all fields", *fields, "least"), [*rows, last]
 
 
-def games_of(entries: Sequence[Scored]) -> list[str]:
-    """The games that any of the entries has."""
-    return [name for name in PROTOCOLS[V1].games if any(name in result.entry.games for result in entries)]
+def runs_of(result: Scored) -> list[dict[str, Any]]:
+    """What is recorded of the runs of an entry; nothing of those that have no record."""
+    paths = [result.folder / RUNS / name / str(seed) / RUN for name, seed in result.entry.runs]
+    return [read_json(path, f"the run {path.parent} is not complete", RUN_PATTERN) for path in paths if path.exists()]
 
 
-def has_all_games(entries: Sequence[Scored]) -> bool:
-    """Whether any of the entries has all games of the protocol: what is over some of them compares with nothing."""
-    return any(result.has_all_games for result in entries)
-
-
-def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
-    """All entries: over all games where one has them all, and each game that one has."""
-    of_all, games = ["all games", "mean", "least field"] if has_all_games(entries) else [], games_of(entries)
+def score_table(entries: Sequence[Scored], parts: Sequence[Part]) -> Table:
+    """Entries by parts: over all games where one has them all."""
     rows = list[Row]()
     for result in entries:
-        scores = result.games(part)
-        if not scores:
-            continue
-        each = [f"{scores[name]['score']['value']:z.2f}" if name in scores else "" for name in games]
-        entry, budget, over = result.entry, result.entry.budget or "none", ["" for _ in of_all]
-        if result.has_all_games:
-            means = (f"{result.all(what, part)['value']:z.2f}" for what in ("mean", "robustness"))
-            over = [interval(result.all("score", part)), *means]
-        rows.append((entry.name, entry.division, budget, str(len(entry.seeds)), *over, *each))
-    return ("entry", "track", "budget", "seeds", *of_all, *games), rows
+        entry, cells = result.entry, list[str]()
+        for part in parts:
+            if not result.has_all_games(part.name):
+                cells.append("some games" if result.games(part.name) else "")
+                continue
+            points = np.mean([result.points(part.name, name) for name in part.games])
+            cells.append(f"{stacked(result.over_games(part.name), result.protocol.unit)}\n{points:+z.2f}")
+        about = " · ".join(filter(None, [entry.division, entry.budget, count(len(entry.seeds), "seed")]))
+        rows.append((f"{entry.name}\n{about}", *cells))
+    return ("entry", *(title_of(part) for part in parts)), rows
 
 
-SPEED = ("decisions", "wall time", "CPU time", "decisions/s", "processor")
-"""What `speed_row` says."""
+def title_of(part: Part) -> str:
+    """The name of a part in words."""
+    return part.name.replace("_", " ")
 
 
-def speed_row(result: Scored, games: Sequence[str]) -> Row | None:
-    """What the runs of an entry in some games took, on the mean of its runs; None if that is not known."""
-    paths = [result.folder / RUNS / name / str(seed) / RUN for name in games for seed in result.entry.seeds]
-    runs = [read_json(path, f"the run {path.parent} is not complete", RUN_PATTERN) for path in paths if path.exists()]
-    if not runs:
-        return None
-    decisions, wall, cpu = (float(np.mean([run[key] for run in runs])) for key in ("decisions", "wall_seconds", "cpu_seconds"))
-    processors = ", ".join(sorted({printable(run["machine"]["processor"]) for run in runs}))
-    pace = f"{decisions / wall:,.0f}" if wall else ""  # too short to be measured
-    return f"{decisions:,.0f}", duration(wall), duration(cpu), pace, processors
+def game_table(entries: Sequence[Scored], part: Part) -> Table:
+    """Entries by games: score and points, and the score of the field that suits an entry least."""
+    games = [name for name in part.games if any(name in result.games(part.name) for result in entries)]
+    rows = list[Row]()
+    for result in entries:
+        scores, unit = result.games(part.name), result.protocol.unit
+        if scores:
+            each = [
+                f"{number(scores[name]['score']['value'], unit)}\n{result.points(part.name, name):+z.2f}"
+                if name in scores
+                else ""
+                for name in games
+            ]
+            least = number(result.over_games(part.name, "robustness")["value"], unit) if result.has_all_games(part.name) else ""
+            rows.append((result.name, *each, least))
+    return ("entry", *games, "least field"), rows
 
 
-def speed_table(entries: Sequence[Scored]) -> Table:
-    """What the runs of each entry took, on the mean of its runs."""
-    rows = ((result.name, speed_row(result, result.entry.games)) for result in entries)
-    return ("entry", *SPEED), [(name, *row) for name, row in rows if row is not None]
+def learning_table(entries: Sequence[Scored]) -> Table:
+    """How each entry plays, and how far its runs have come."""
+    from .figures import curves_of, late_gain
+
+    rows = list[Row]()
+    for result in entries:
+        runs, used, state = runs_of(result), "", ""
+        if runs:
+            decisions, seconds = (float(np.mean([run[key] for run in runs])) for key in ("decisions", "cpu_seconds"))
+            pace = f"{decisions / seconds:,.0f} a second" if seconds else ""  # too short to be measured
+            used = f"{short_number(float(f'{decisions:.2g}'))} decisions\n{duration(seconds)} CPU time\n{pace}".strip()
+            gain = late_gain(curves_of(result.entry, result.folder))
+            state = f"{state_of(gain)}\n{stacked(gain, 1, '+')}" if gain else ""
+        if runs or result.entry.convention:
+            rows.append((result.name, used, state, *convention_cells(result)))
+    shown = 5 if any(row[3] or row[4] for row in rows) else 3
+    return ("entry", "a run", "curve", "plays", "the other way")[:shown], [row[:shown] for row in rows]
+
+
+def state_of(gain: Mapping[str, float]) -> str:
+    """What the gain at the end of a curve says of it; see `LEARNING_SAYS`."""
+    if gain["low"] > 0:
+        return "still rising"
+    return "converged" if gain["low"] <= 0 <= gain["high"] < LEVEL else "falling" if gain["high"] < 0 else "unclear"
+
+
+def convention_cells(result: Scored) -> tuple[str, str]:
+    """How an entry chooses its actions, and the other way, with the points in the field `thumb` of the parts that tell."""
+    plays = result.entry.convention
+    for other in result.protocol.parts.values():
+        if other.kind == "other" and other.name in result.scores["parts"] and result.games(other.track):
+            (field,) = other.fields
+            games = [name for name in result.games(other.track) if name in other.games]
+            points = (np.mean([result.points(part, name, field.name) for name in games]) for part in (other.track, other.name))
+            own, others = (f"{mean:+z.2f}" for mean in points)
+            return f"{plays}\n{own}".strip(), f"{CONVENTIONS.get(plays, '')}\n{others}".strip()
+    return plays, ""
 
 
 def cross_table(entries: Sequence[Scored]) -> Table:
     """The mean points of a seed alone among another, of each entry and game."""
-    games, rows = games_of(entries), list[Row]()
-    for result in entries:
-        if tables := result.cross_play:
-            rows.append((result.name, *(f"{tables[game]['gap']:+z.2f}" if game in tables else "" for game in games)))
-    return ("entry", *games), rows
+    games = list(dict.fromkeys(name for result in entries for name in result.cross_play))
+    return ("entry", *games), [
+        (result.name, *(f"{tables[game]['gap']:+z.2f}" if game in tables else "" for game in games))
+        for result in entries
+        if (tables := result.cross_play)
+    ]
 
 
-def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None, dict[str, bytes]]]:
-    """The parts of a report: title, what it says, a table, and pictures by their names."""
-    from .figures import curves_of, draw_cross_play, draw_curves, draw_profiles
+def points_table(result: Scored) -> Table:
+    """The points of an entry in the fields that are no part of a score, game by game."""
+    parts = [result.protocol.parts[name] for name in result.scores["parts"]]
+    fields = [(part, field.name) for part in parts if part.kind in ("points", "other") for field in part.fields]
+    games = [name for name in result.entry.games if any(name in part.games for part, _ in fields)]
+    heads = (f"{field}, the other way" if part.kind == "other" else field for part, field in fields)
+    rows = [(name, *(f"{result.points(part.name, name, field):+z.2f}" for part, field in fields)) for name in games]
+    return ("points only", *heads), rows
 
-    says = f"Protocol {V1}: {PROTOCOLS[V1].zero} has score 0, {PROTOCOLS[V1].one} has score 1."
-    if has_all_games(entries):
-        says += (
-            " Over all games: the interquartile mean over games and seeds, with the 95 % interval of a stratified bootstrap "
-            "over seeds and deals. Least field: the mean over the games of the score in the field that suits the entry least."
-        )
-    yield "Scores", says, score_table(entries), {}
-    if any(result.games("search") for result in entries):
-        yield "Scores in fields that search", "The same in the fields that search.", score_table(entries, "search"), {}
-    whole = [result for result in entries if len(result.entry.games) > 1]
-    if whole:
-        games = {result.name: result.games().values() for result in whole}
-        by_run = {name: [score for game in of_entry for score in game["seeds"]] for name, of_entry in games.items()}
-        says = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
-        yield "Performance profiles", says, None, {"profiles": draw_profiles(by_run)}
-    curves = {result.name: curves_of(result.entry, result.folder) for result in entries}
-    curves = {name: of_games for name, of_games in curves.items() if of_games}
-    if curves:
-        says = "The mean of the seeds, and from the lowest to the highest of them."
-        yield "Learning curves", says, speed_table(entries), {"curves": draw_curves(curves)}
-    if crossed := [result for result in entries if result.cross_play]:
-        pictures = {
-            f"cross-play-{file_name(result.name)}": draw_cross_play(result.name, result.cross_play, result.entry.seeds)
-            for result in crossed
-        }
-        says = "Points a deal of a seed alone among another; the mean is below 0 where seeds have found different conventions."
-        yield "Cross-play", says, cross_table(entries), pictures
-    for result in entries:
-        yield (
-            f"{result.name}: games and fields",
-            result.entry.description,
-            score_rows(result.scores, "core"),
-            {},
-        )
+
+def curve_pictures(entries: Sequence[Scored]) -> dict[str, bytes]:
+    """The learning curves of entries of one protocol: a picture for each game in which one has learnt."""
+    from .figures import curves_of, draw_runs
+
+    curves, protocol = {one.name: curves_of(one.entry, one.folder) for one in entries}, entries[0].protocol
+    runs = {
+        game: {name: of_games[game] for name, of_games in curves.items() if game in of_games}
+        for game in (*protocol.games, GENERALIST)
+    }
+    return {game: draw_runs(game, of_game, protocol.players["thumb"]) for game, of_game in runs.items() if of_game}
+
+
+def sections(entries: Sequence[Scored], is_short: bool = False) -> Iterator[Section]:
+    """The report on entries of one protocol; a short one has no pictures and no details of each entry."""
+    from .figures import draw_profiles, scale_text
+
+    protocol = entries[0].protocol
+    parts = [part for part in protocol.parts.values() if part.kind == "score" and any(one.games(part.name) for one in entries)]
+    yield Section(
+        "Scores",
+        SCORES_SAY.format(scale=scale_text(protocol)),
+        (score_table(entries, parts),),
+    )
+    if (learning := learning_table(entries))[1]:
+        says = LEARNING_SAYS + (CONVENTION_SAYS if len(learning[0]) > 3 else "")
+        yield Section("How they learnt and play", says, (learning,))
+    if pictures := {} if is_short else curve_pictures(entries):
+        yield Section("Learning curves", CURVES_SAY.format(field=protocol.players["thumb"]), (), pictures)
+    for part in parts:
+        yield Section(f"{title_of(part)}, by game".capitalize(), GAMES_SAY, (game_table(entries, part),), is_folded=True)
+    if (cross := cross_table(entries))[1]:
+        yield Section("Cross-play", CROSS_PLAY_SAYS, (cross,), is_folded=True)
+    by_run = {one.name: one.scores_of_runs(parts[0].name) for one in entries if len(one.games(parts[0].name)) > 1}
+    if by_run and not is_short:
+        profiles = {"profiles": draw_profiles(by_run, protocol)}
+        yield Section(f"{title_of(parts[0])}, performance profiles".capitalize(), PROFILES_SAY, (), profiles, is_folded=True)
+    for one in [] if is_short else entries:
+        tables = [score_rows(one.scores, part.name, stacked) for part in parts if one.games(part.name)]
+        tables += [table for table in [points_table(one)] if table[1]]
+        yield Section(f"{one.name}: games and fields", one.entry.description, tables, is_folded=True)
 
 
 def file_name(name: str) -> str:
     """A name as that of a file."""
     return re.sub(r"[^\w.-]+", "_", name)
+
+
+def by_protocol(entries: Sequence[Scored]) -> dict[str, list[Scored]]:
+    """The entries of each protocol, the newest first."""
+    names = [name for name in reversed(PROTOCOLS) if any(one.entry.protocol == name for one in entries)]
+    return {name: [one for one in entries if one.entry.protocol == name] for name in names}
 
 
 def write_report(folders: Sequence[Path], out: Path) -> Path:
@@ -226,34 +395,61 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
         MissingExtraError: Matplotlib is not installed.
         OSError: a file cannot be written.
     """
-    entries = read_scored(folders)
+    of_protocols = {name: [*sections(entries)] for name, entries in by_protocol(read_scored(folders)).items()}
     out.mkdir(parents=True, exist_ok=True)
-    title = "Noms benchmark"
-    top = f"<meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
-    page, text = [f"<!DOCTYPE html><html lang='en'>{top}<h1>{title}</h1>"], [f"# {title}\n"]
-    for head, says, table, pictures in sections(entries):
-        page.append(f"<h2>{html.escape(head)}</h2><p>{html.escape(says)}</p>")
-        text.append(f"## {markdown_text(head)}\n\n{markdown_text(says)}\n")
-        if table is not None:
-            page.append(html_table(table))
-            text.append(table_text(table) + "\n")
-        for name, png in pictures.items():
-            write_atomically(out / f"{name}.png", png)
-            page.append(f"<img alt='{html.escape(head)}' src='data:image/png;base64,{b64encode(png).decode()}'>")
-            text.append(f"![{markdown_text(head)}]({name}.png)\n")
-    write_atomically(out / TABLES, "\n".join(text).encode())
+    head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+    page, text = [f"<!DOCTYPE html><html lang='en'>{head}<title>Noms benchmark</title><style>{STYLE}</style>"], list[str]()
+    for name, parts in of_protocols.items():
+        page += [f"<h1>{name}</h1>", *map(html_section, parts)]
+        text += [f"# {name}", *(markdown_section(part, f"{file_name(name)}-") for part in parts)]
+        for picture, png in ((picture, png) for part in parts for picture, png in part.pictures.items()):
+            write_atomically(out / f"{file_name(name)}-{picture}.png", png)
+    write_atomically(out / TABLES, "\n\n".join(text).encode() + b"\n")
     write_atomically(out / PAGE, "\n".join(page).encode() + b"\n</html>\n")
     return out / PAGE
 
 
+def markdown_section(section: Section, pictures: str) -> str:
+    """A section in Markdown; `pictures` is what stands before the names of the files of its pictures."""
+    title, says = markdown_text(section.title), markdown_text(section.says)
+    blocks = [says, *map(table_text, section.tables)]
+    blocks += [" ".join(f'<img src="{pictures}{name}.png" alt="{name}" width="340">' for name in section.pictures)]
+    if section.is_folded:
+        return "\n\n".join(filter(None, [f"<details>\n<summary>{title}</summary>", *blocks, "</details>"]))
+    return "\n\n".join(filter(None, [f"## {title}", *blocks]))
+
+
 def table_text(table: Table) -> str:
     """A table in Markdown."""
-    return markdown_table([[markdown_text(cell) for cell in row] for row in table[1]], *map(markdown_text, table[0]))
+
+    def text(cell: str) -> str:
+        first, *more = map(markdown_text, cell.split("\n"))
+        return first + "".join(f"<br><small>{line}</small>" for line in more)
+
+    return markdown_table([[*map(text, row)] for row in table[1]], *map(markdown_text, table[0]))
+
+
+def html_section(section: Section) -> str:
+    """A section in HTML."""
+    title = html.escape(section.title)
+    sources = ((name, b64encode(png).decode()) for name, png in section.pictures.items())
+    pictures = "".join(f"<img alt='{name}' src='data:image/png;base64,{source}'>" for name, source in sources)
+    blocks = [
+        f"<p>{html.escape(section.says)}</p>",
+        *map(html_table, section.tables),
+        f"<div class='pictures'>{pictures}</div>",
+    ]
+    body = "\n".join(blocks)
+    return f"<details><summary>{title}</summary>{body}</details>" if section.is_folded else f"<h2>{title}</h2>{body}"
 
 
 def html_table(table: Table) -> str:
-    """A table in HTML."""
+    """A table in HTML, which scrolls by itself where it is too wide."""
+
+    def cell(text: str, tag: str = "td") -> str:
+        first, *more = html.escape(text).split("\n")
+        return f"<{tag}>{first.replace('_', '_<wbr>')}{''.join(f'<br><small>{line}</small>' for line in more)}</{tag}>"
+
     head, rows = table
-    lines = ["".join(f"<th>{html.escape(cell)}</th>" for cell in head)]
-    lines += ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    lines = ["".join(cell(text, "th") for text in head), *("".join(map(cell, row)) for row in rows)]
+    return f"<div><table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table></div>"

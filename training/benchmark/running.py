@@ -16,12 +16,23 @@ from noms_env._json import parse_json
 
 from ..learn.data.workers import end_with_parent
 from ..text import count
-from .entry import ALGORITHM, ENTRY, OF_A_RUN, PLAYER, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
+from .entry import (
+    ALGORITHM,
+    BASELINES,
+    ENTRY,
+    OF_A_RUN,
+    PLAYER,
+    RUN,
+    RUNS,
+    Entry,
+    EntryError,
+    read_entry,
+    sha256_of,
+    write_entry,
+)
 from .protocol import PROTOCOLS, V2, Budget, budget_of
 from .task import decisions_told, division_of, load_algorithm, told_by_file, train_run
 
-BASELINES = Path(__file__).resolve().parents[2] / "benchmarks" / "algorithms"
-"""The baselines, in a checkout."""
 LOOK = 1.0
 """Seconds between two looks at the runs in other processes."""
 
@@ -69,7 +80,8 @@ def begin(
     about = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
     other_player = OF_A_RUN.replace(f"{PLAYER}:player", f"{PLAYER}:other_player") if hasattr(module, "other_player") else ""
     about_it = algorithm.stem, division_of(module), OF_A_RUN, games, seeds, text, sha256, about
-    entry = Entry(*about_it, protocol=V2, tracks=tracks, other_player=other_player)
+    plays = getattr(module, "PLAYS", "greedy" if other_player else "")
+    entry = Entry(*about_it, protocol=V2, tracks=tracks, other_player=other_player, plays=plays)
     if (folder / ENTRY).exists():
         before = read_entry(folder)
         fixed = ("algorithm", before.algorithm, sha256), ("budget", before.budget, text), ("protocol", before.protocol, V2)

@@ -6,7 +6,8 @@ An algorithm is a Python file with two functions:
     def player(folder):  # the player of such a folder (noms_env.players.Player)
 
 It may have `other_player(folder)`: the same policy, which draws its actions where `player` takes the most probable ones, or the
-reverse. Where it is not self-play, `DIVISION = "open"` says what is allowed (`protocol.DIVISIONS`). Its docstring describes it.
+reverse; there `PLAYS = "sampled"` says that `player` draws. Where it is not self-play, `DIVISION = "open"` says what is allowed
+(`protocol.DIVISIONS`). Its docstring describes it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,19 @@ from noms_env.players import Player
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..evaluation.comparison import alone_in_field
-from .entry import ALGORITHM, CURVE, PLAYER, RUN, EntryError, files_sha256, machine, run_files, sha256_of, versions, write_json
+from .entry import (
+    CURVE,
+    PLAYER,
+    RUN,
+    EntryError,
+    algorithm_of,
+    files_sha256,
+    machine,
+    run_files,
+    sha256_of,
+    versions,
+    write_json,
+)
 from .generalist import drawn_groups, layout_of, suits_of
 from .protocol import (
     CURVE_AT,
@@ -106,7 +119,7 @@ def division_of(module: ModuleType) -> str:
 
 def player_of_run(run: Path, function: str = "player") -> Player:
     """The player that a function of an entry's algorithm makes of the folder of one of its runs."""
-    file = run.resolve().parents[2] / ALGORITHM
+    file = algorithm_of(run.resolve().parents[2])
     made: Player = getattr(_loaded_once(file, file.stat().st_mtime_ns if file.exists() else 0), function)(run)
     return made
 

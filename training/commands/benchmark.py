@@ -144,8 +144,8 @@ def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.
     """Compare algorithms and players on the seven games: one score for each game and one over all.
 
     The protocol noms-benchmark/1 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). Random play has score 0
-    and the rules of thumb 1. An entry is a folder: run trains an algorithm there, score plays the deals, check finds out
-    whether others can rely on it, report draws it beside others, and compare says how sure the difference of two is.
+    and the rules of thumb 1. An entry is a folder: run trains an algorithm there, score plays the deals, and check finds out
+    whether others can rely on it. The command report draws several of them, and compare says how sure the difference of two is.
 
     For example:
       noms benchmark run ppo --budget 10M --seeds 3 --out entries/ppo
@@ -331,20 +331,21 @@ def compare(args: Compare) -> int:
     """Compare two entries."""
     check_folder_of(args.json)
     with refusals():
-        document = difference_of(*(read_scored([folder])[0] for folder in (args.mine, args.theirs)))
+        mine, theirs = (read_scored([folder])[0] for folder in (args.mine, args.theirs))
+        document = difference_of(mine, theirs)
     if args.json:
         write_json(args.json, document)
+    unit = PROTOCOLS[document["protocol"]].unit
     for part, figures in document["parts"].items():
         table = new_table(part, "score", "points", "improvement")
         for name, of_game in {**figures["games"], "over these games": figures["all"]}.items():
             points = f"{of_game['points']['value']:+z.2f}" if "points" in of_game else ""
-            table.add_row(*map(Text, (name, interval(of_game["score"], "+"), points, interval(of_game["improvement"]))))
+            table.add_row(*map(Text, (name, interval(of_game["score"], unit, "+"), points, interval(of_game["improvement"]))))
         print_lines([*table_lines(table), ""])
-    mine, theirs = document["mine"], document["theirs"]
     print_lines(
         [
-            f"score, points: those of {mine} less those of {theirs}, with 95 % intervals over seeds and deals",
-            f"improvement: the probability that a run of {mine} scores more than a run of {theirs}",
+            f"score, points: those of {mine.name} less those of {theirs.name}, with 95 % intervals over seeds and deals",
+            f"improvement: the probability that a run of {mine.name} scores more than a run of {theirs.name}",
             *document["notes"],
         ]
     )
@@ -363,6 +364,6 @@ def show(document: dict[str, Any]) -> None:
             head, rows = score_rows(document, part)
             table = new_table(*head)
             for row in rows:
-                table.add_row(*map(Text, row))
+                table.add_row(*(Text(cell.replace("\n", " ")) for cell in row))
             console = terminal()
             console.print(fitted(table, console.width))
