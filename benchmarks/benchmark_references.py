@@ -1,0 +1,106 @@
+"""The two references of each field of the benchmark, between which scores lie: `python -m benchmarks.benchmark_references OUT`.
+
+Done once for a protocol. The player whose score is 0 plays all deals of every cell. How much better the player is whose score
+is the unit is the mean of the differences on the first deals, which both have played: so luck of the cards cancels out. Each
+cell that is done is written to `references.json` beside the protocol: the two scores in points, and on how many deals the
+difference rests. OUT has an entry of each player; what is played there is not played again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from noms_training.benchmark import protocol
+from noms_training.benchmark.cells import Cell, Playing, cells_of_entry, play_cells
+from noms_training.benchmark.entry import Entry, write_entry, write_json
+from noms_training.benchmark.protocol import PROTOCOLS, V2
+from noms_training.evaluation.statistics import Estimate, estimate
+from noms_training.progress_bar import progress_bar
+
+FILE = Path(protocol.__file__).parent / "references.json"
+
+
+@dataclass
+class Args:
+    """The settings; `--help` prints them."""
+
+    out: Annotated[Path, tyro.conf.Positional]
+    """folder of the two entries"""
+    parts: tuple[str, ...] = field(
+        default_factory=lambda: tuple(name for name, part in PROTOCOLS[V2].parts.items() if part.kind == "score")
+    )
+    """parts that are played, in this order; what is left out keeps its references"""
+    fields: tuple[str, ...] = ()
+    """fields that are played; all if there is none"""
+    deals: int = 256
+    """first deals of each cell, on which the two players are compared; those of a game are shared out among its settings"""
+    threads: int = os.cpu_count() or 1
+    """threads, which change no result"""
+    file: Path = FILE
+    """the file that is written"""
+
+
+def differences(one: Cell, zero: Cell) -> np.ndarray:
+    """The points of the first less those of the second on the deals that both have, float64: the first of each setting."""
+    settings = len(one.part.settings(one.game))
+    better = one.values.reshape(settings, -1)
+    points: np.ndarray = (better - zero.values.reshape(settings, -1)[:, : better.shape[1]]).reshape(-1)
+    return points
+
+
+def pairs_of_cells(args: Args) -> Iterator[tuple[Playing, Playing]]:
+    """The cells of both references, in the order in which they are played."""
+    by_name = PROTOCOLS[V2]
+    for part in args.parts:
+        sides = list[list[Playing]]()
+        for player, most in ((by_name.zero, None), (by_name.one, args.deals)):
+            folder = args.out / ("zero" if most is None else "one")
+            entry = Entry(player, "fixed", player, protocol=V2)
+            write_entry(folder, entry)
+            cells = cells_of_entry(entry, folder, [part], kept=folder, most=most)
+            sides.append([of for of in cells if of.cell.field.name in (args.fields or [of.cell.field.name])])
+        yield from zip(*sides, strict=True)
+
+
+def write_references(file: Path, cell: Cell, points: float, gain: Estimate) -> None:
+    """Put the references of a cell in place of those that the file has."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    by_game = document.setdefault(cell.part.protocol, {}).setdefault(cell.part.name, {})
+    by_game.setdefault(cell.game, {})[cell.field.name] = [points, points + gain.mean, gain.deals]
+    write_json(file, document)
+
+
+def report(cell: Cell, points: float, gain: Estimate) -> None:
+    """Print the references of a cell, with the interval of their difference."""
+    place = f"{cell.part.name}, {cell.game}, {cell.field.name}"
+    print(f"{place}: {points:.3f}, and {gain.mean:.3f} more ({gain.low:.3f} to {gain.high:.3f})", flush=True)
+
+
+def main(args: Args) -> None:
+    """Play what is missing, and write the references."""
+    pairs = list(pairs_of_cells(args))
+    with progress_bar("references", "deals", sum(of.cell.field.deals for pair in pairs for of in pair)) as tick:
+
+        def play(playing: Playing, name: str) -> None:
+            if play_cells([playing], args.out / name, threads=args.threads, tick=tick)[0] != "all":
+                raise SystemExit("stopped by Ctrl-C; the same words go on")
+
+        for zero, _ in pairs:  # first, since they are quicker: so the time that is left is told well
+            play(zero, "zero")
+        for zero, one in pairs:
+            play(one, "one")
+            points, gain = float(zero.cell.values.mean()), estimate(differences(one.cell, zero.cell))
+            write_references(args.file, zero.cell, points, gain)
+            report(zero.cell, points, gain)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Args))
