@@ -136,12 +136,12 @@ def test_a_cell_of_another_place_is_not_gone_on_with(tmp_path: Path) -> None:
     place = Place(parts["generalist"], GAME, 0, parts["generalist"].fields[0])
     kept = Cell(*place, None, None, blocks)
     kept.save(tmp_path)
-    others = [
+    others: list[dict[str, Any]] = [
         {"part": parts["single_game"], "field": replace(place.field, deals=2048)},
         *({"game": "noms"}, {"seed": 1}, {"field": parts["generalist"].fields[1]}, {"first": 160}),
         *({"part": replace(place.part, protocol=V1)}, {"player_sha256": "0" * 64}),
     ]
-    for change in ({}, *others):
+    for change in (dict[str, Any](), *others):
         cell = replace(kept, **{"blocks": {}, **change})
         file = cell.path(tmp_path)
         if file != kept.path(tmp_path):
@@ -220,6 +220,11 @@ def edited(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
     file.write_text(json.dumps(document))
 
 
+def update(file: Path, **values: Any) -> bool:
+    edited(file, lambda said: said.update(values))
+    return True
+
+
 def swap_policy_of_a_run(entry: Path) -> None:
     shutil.rmtree(entry / "trained" / GAME / "1")
     shutil.copytree(entry / "trained" / GAME / "2", entry / "trained" / GAME / "1")
@@ -231,7 +236,7 @@ def play_by_other_files(entry: Path) -> None:
     for run in (entry / "better").glob("*/*"):
         (run / "weights.txt").write_text(f"better {run}")
         (run / "run.json").unlink()
-    edited(entry / "entry.json", lambda said: said.update(player=OF_A_RUN.replace("trained", "better")))
+    update(entry / "entry.json", player=OF_A_RUN.replace("trained", "better"))
     rescore(entry)
 
 
@@ -253,7 +258,7 @@ def share_a_policy_among_seeds(entry: Path) -> None:
     for seed in (2, 3):
         run = entry / "trained" / GAME / str(seed)
         (run / "weights.txt").write_text(f"{GAME} 1")
-        edited(run / "run.json", lambda said, run=run: said.update(files_sha256=files_sha256(run, ["weights.txt"])))
+        update(run / "run.json", files_sha256=files_sha256(run, ["weights.txt"]))
     rescore(entry)
 
 
@@ -287,38 +292,36 @@ CHEATS: dict[str, tuple[Callable[[Path], object], str]] = {
         "curve.csv is not the learning curve of the run",
     ),
     "a run of another budget": (
-        lambda entry: edited(entry / "trained" / GAME / "1" / "run.json", lambda said: said.update(budget="100M,10h")),
+        lambda entry: update(entry / "trained" / GAME / "1" / "run.json", budget="100M,10h"),
         "had the budget '100M,10h', not 10M,1h",
     ),
     "more decisions than the budget": (
-        lambda entry: edited(
-            entry / "trained" / GENERALIST / "1" / "run.json", lambda said: said.update(decisions=100 * 10**6)
-        ),
+        lambda entry: update(entry / "trained" / GENERALIST / "1" / "run.json", decisions=100 * 10**6),
         "has used 10.00 times the budget 10M",
     ),
     "a curve that ends early": (
-        lambda entry: edited(entry / "trained" / GENERALIST / "1" / "run.json", lambda said: said.update(decisions=60 * 10**6)),
+        lambda entry: update(entry / "trained" / GENERALIST / "1" / "run.json", decisions=60 * 10**6),
         "curve.csv does not end with the run, after 60,000,000 decisions",
     ),
     "a budget that the protocol has not": (
-        lambda entry: [edited(entry / f"{name}.json", lambda said: said.update(budget="20M")) for name in ("entry", "scores")],
+        lambda entry: [update(entry / f"{name}.json", budget="20M") for name in ("entry", "scores")],
         "the budget must be one of 1M, 10M, 100M, not 20M",
     ),
     "an algorithm that is not named": (
-        lambda entry: edited(entry / "entry.json", lambda said: said.update(algorithm="")),
+        lambda entry: update(entry / "entry.json", algorithm=""),
         "algorithm.py is not the file that the runs were made with",
     ),
     "other deals": (
-        lambda entry: edited(entry / "scores.json", lambda said: said.update(second=True)),
+        lambda entry: update(entry / "scores.json", second=True),
         "the scores are of other deals than those of the protocol",
     ),
     "a trial": (
-        lambda entry: edited(entry / "scores.json", lambda said: said.update(trial=True)),
+        lambda entry: update(entry / "scores.json", trial=True),
         "the scores are of a trial",
     ),
     "cells that the entry has not": (add_a_cell, "the scores have cells that the entry has not"),
     "the scores of the other protocol": (
-        lambda entry: edited(entry / "entry.json", lambda said: said.update(protocol=V1, tracks=[])),
+        lambda entry: update(entry / "entry.json", protocol=V1, tracks=[]),
         "the scores are of another protocol than the entry",
     ),
     "a track that is not scored": (
