@@ -24,7 +24,7 @@ def make_scored(
     folder: Path, gain: float, seeds: tuple[int, ...] = (0,), spread: float = 0.0, games: tuple[str, ...] = GAMES
 ) -> Scored:
     """An entry as if it had been scored: on every deal the same luck as any other, and so many points more."""
-    entry, cells = Entry(folder.name, "fixed", "thumb", games, seeds), list[Cell]()
+    entry, cells = Entry(folder.name, "fixed", "thumb", games, seeds, protocol=V1), list[Cell]()
     write_entry(folder, entry)
     for place in PROTOCOLS[V1].places(games, seeds, ["core"]):
         luck = np.random.default_rng(len(place.game)).normal(0, 3, place.field.deals)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -249,6 +250,7 @@ def test_baselines_have_names_and_files_are_taken_by_their_path(tmp_path: Path) 
 
 def test_a_report_has_tables_curves_and_details(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 2)
+    write_entry(folder, replace(read_entry(folder), protocol=V1, tracks=("core",)))  # which has references
     other = tmp_path / "thumb"
     write_entry(other, Entry("<thumb>", "fixed", "thumb", ("down_up",), protocol=V1))
     for one in (folder, other):
