@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import publish
-from noms_training.benchmark import report, scores, task
+from noms_training.benchmark import protocol, report, scores, task
 from noms_training.benchmark.checking import complaints, unchecked
 from noms_training.benchmark.entry import algorithm_of, sha256_of
-from noms_training.benchmark.protocol import V1
+from noms_training.benchmark.protocol import PROTOCOLS, V2, References
 from tests.commands import Run
 from tests.training.entries import make_small
 
@@ -97,28 +97,19 @@ def checkout(tmp_path: Path) -> Path:
 @pytest.fixture
 def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """An algorithm and a player that does not learn, in a protocol with two games and few deals."""
-    make_small(monkeypatch, 4, GAMES)
+    make_small(monkeypatch, 2, GAMES, ("single_game",), V2)
+    fields = PROTOCOLS[V2].parts["single_game"].fields
+    references = {game: {field.name: References(-1.0, 1.0, 100) for field in fields} for game in GAMES}
+    known = protocol._references() | {(V2, "single_game"): references}
+    monkeypatch.setattr(protocol, "_references", lambda: known)
     monkeypatch.setattr(scores.summary, "__defaults__", (50,))
     monkeypatch.setattr(task, "CURVE_DEALS", 2)
     (tmp_path / "first.py").write_text(ALGORITHM)
     folders = [tmp_path / "learnt", tmp_path / "fixed"]
     for words in (
-        ["run", tmp_path / "first.py", "--budget", 100, "--seeds", 3, "--games", *GAMES, "--out", folders[0]],
+        ["run", tmp_path / "first.py", "--budget", "1M", "--seeds", 3, "--games", *GAMES, "--out", folders[0]],
         ["score", folders[0], "--allow-programs", "--threads", 1],
-        [
-            "score",
-            folders[1],
-            "--protocol",
-            1,
-            "--player",
-            "thumb",
-            "--name",
-            "rules of thumb",
-            "--games",
-            *GAMES,
-            "--threads",
-            1,
-        ],
+        ["score", folders[1], "--player", "thumb", "--name", "rules of thumb", "--games", *GAMES, "--threads", 1],
     ):
         status, out, err = run("benchmark", *words)
         assert status == 0, (out, err)
@@ -140,17 +131,17 @@ def test_entries_are_published_with_the_policies_of_one_seed_and_without_deals(
     runs = {f"trained/{game}/{seed}/{name}" for game in GAMES for seed in (1, 2, 3) for name in ("curve.csv", "run.json")}
     policies = {f"trained/{game}/1/{name}" for game in GAMES for name in ("player.py", "weights.txt")}
     assert files == {"algorithm.py", "entry.json", "scores.json", "times.json", *runs, *policies}
-    page = (checkout / publish.PAGES[V1]).read_text()
+    page = (checkout / publish.PAGES[V2]).read_text()
     rows = [line for line in page.splitlines() if line.startswith(("| rules of thumb<br>", "| first<br>"))]
     assert rows[0].startswith("| rules of thumb<br><small>fixed · 1 seed</small> | ")
-    assert rows[1].startswith("| first<br><small>self-play · 100 · 3 seeds</small> | ")
+    assert rows[1].startswith("| first<br><small>self-play · 1M · 3 seeds</small> | ")
     assert "| first | 100 decisions<br>" in page
     assert sorted(path.stem for path in (checkout / publish.CURVES).iterdir()) == sorted(GAMES)
     before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
     publish.main(publish.Args(tuple(entries[:1]), checkout))
     assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
     status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1, "--allow-programs")
-    assert (status, "accepted as far as can be checked here, 8 cells played again" in out) == (0, True), out
+    assert (status, "accepted as far as can be checked here, 12 cells played again" in out) == (0, True), out
     assert "the policies of 4 of 6 runs are not here: none of their cells can be played again" in out
     monkeypatch.setattr(publish, "MOST_BYTES", 1)
     with pytest.raises(SystemExit, match="policies of all entries would have 2 bytes, and 1 are allowed"):
@@ -163,8 +154,9 @@ def test_a_part_of_the_policies_is_enough_for_a_part_of_the_cells(run: Run, entr
     (folder / "trained" / "nonesuch" / "2" / "weights.txt").unlink()
     assert unchecked(folder) == ["the policies of 1 of 6 runs are not here: none of their cells can be played again"]
     status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1, "--allow-programs")
-    cells = 6 * 4 + 2 * 3 * 2  # of these those of a seed alone in four fields, and of it among two others and they with it
-    assert (status, f"{cells - 4 - 2 * 2} cells played again" in out) == (0, True), out
+    assert (status, "30 cells played again" in out) == (0, True), (
+        out
+    )  # of 2 games, 3 seeds and 6 fields, without those of a run
 
 
 def test_what_is_wrong_is_not_published(checkout: Path, entries: list[Path]) -> None:

@@ -24,8 +24,6 @@ SIZE = (4.6, 3.2)
 """Of a picture of learning curves, in inches."""
 BELOW = 0.3
 """How far below random play such a picture goes, as a share of the way from there to `thumb`."""
-RANDOM = {name: fields["thumb"].zero for name, fields in PROTOCOLS[V1].parts["core"].references.items()}
-"""Points a deal of random play among rules of thumb, by game."""
 
 POINTS = COLUMNS.index("points")
 Curve = np.ndarray
@@ -72,7 +70,7 @@ def draw_runs(game: str, runs: Mapping[str, Sequence[Curve]], field: str, comman
         if late.any():
             _draw_line(axes, at[late], points.mean(axis=0)[late], entry, number)
             band(axes, at[late], points.min(axis=0)[late], points.max(axis=0)[late], COLOURS[number % len(COLOURS)])
-    random = RANDOM.get(game, np.mean([*RANDOM.values()]))
+    random = random_points(game)
     for level in (0, random):
         axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
     axes.set_ylim(bottom=max((1 + BELOW) * random, axes.get_ylim()[0]))
@@ -90,6 +88,12 @@ def mean_curve(runs: Sequence[Curve]) -> tuple[np.ndarray, np.ndarray]:
     return at, np.array([np.interp(at, run[:, 0], run[:, POINTS]) for run in runs])
 
 
+def random_points(game: str) -> float:
+    """Points a deal of random play among rules of thumb, in a game or in the mean of all for `GENERALIST`."""
+    by_game = {name: fields["thumb"].zero for name, fields in PROTOCOLS[V1].parts["core"].references.items()}
+    return by_game.get(game, float(np.mean([*by_game.values()])))
+
+
 def late_gain(curves: Mapping[str, Sequence[Curve]]) -> dict[str, float] | None:
     """What runs gained over the last third of their decisions, as a share of the way from random play to the field.
 
@@ -103,7 +107,7 @@ def late_gain(curves: Mapping[str, Sequence[Curve]]) -> dict[str, float] | None:
     for game, runs in curves.items():
         for run in runs:
             before, end = np.interp([run[-1, 0] * 2 / 3, run[-1, 0]], run[:, 0], run[:, POINTS])
-            gains.append((end - before) / -RANDOM.get(game, np.mean([*RANDOM.values()])))
+            gains.append((end - before) / -random_points(game))
     if len(gains) < 2:
         return None
     low, high = ttest_1samp(gains, 0).confidence_interval()
