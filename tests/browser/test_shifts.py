@@ -43,7 +43,8 @@ def play_on(page: Any, decisions: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variant", "size"), zip(("noms", "small_ships", "down_up", "nonesuch", "small_ships"), (*SIZES, SIZES[-1]), strict=True)
+    ("variant", "size"),
+    [*zip(("noms", "small_ships", "down_up", "nonesuch", "small_ships"), (*SIZES, SIZES[-1]), strict=True)],
 )
 def test_nothing_shifts_in_a_deal(
     variant: str, size: tuple[int, int], chromium: Any, new_page: Callable[..., Any], address: str
