@@ -95,6 +95,7 @@ def test_a_decision_is_tried_again_and_compared_and_the_match_goes_on(new_page: 
     page.wait_for_selector(".analysis-page #graph")
     assert page.evaluate(AT) == at
     page.keyboard.press("Escape")
+    page.wait_for_selector("#deal-next")
     assert page.url == link
     assert page.evaluate("noms.table.sheet") == sheet
     page.click("#deal-next")
