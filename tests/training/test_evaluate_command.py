@@ -13,10 +13,10 @@ from noms_env.variants import Rules, game, make_rules
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
 from noms_training.benchmark.protocol import (
-    CURVE_FIELD,
     PROTOCOLS,
     PUBLISHED,
     V1,
+    V2,
     Place,
     rules_of_game,
 )
@@ -91,20 +91,22 @@ def test_three_lines_say_the_difference_its_interval_and_who_is_better(run: Run,
 
 
 def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "result.json"
-    words = ["evaluate", "greedy", CURVE_FIELD, *("--deals", 8, "--details", "--json", file, "--matches", 0)]
+    file, part = tmp_path / "result.json", PROTOCOLS[V2].parts["single_game"]
+    words = ["evaluate", "greedy", "thumb", *("--deals", 8, "--details", "--json", file, "--matches", 0)]
     words += ["--variant", "nonesuch"]
     status, out, _ = run(*words, "down_up", "--seats", 4, "--line-ups", "alone")
     assert status == 0
     text = " ".join(out.split())
     for of_game in json.loads(file.read_text())["games"]:
-        zero = PROTOCOLS[V1].parts["core"].references[of_game["variant"]]["thumb"].zero
+        scale = part.references[of_game["variant"]]["thumb"]
         score, points = of_game["benchmark"], of_game["points"]["alone"]
-        assert score["value"] == pytest.approx((points["mean"] - zero) / -zero)
-        assert (score["protocol"], score["field"], score["protocol_deals"]) == (V1, "thumb", 2048)
-        interval = f"{score['value']:z.2f} ({score['low']:z.2f} to {score['high']:z.2f})"
-        assert f"Score of greedy alone in the field thumb:1 of the benchmark: {interval}, " in text
-    for other in (["--seats", 3], ["--seats", 4, "--option", "target=20"], ["--seats", 4, "--line-ups", "mixed"]):
+        assert score["value"] == pytest.approx(100 * (points["mean"] - scale.zero) / (scale.one - scale.zero))
+        names = (V2, "single_game", "thumb", 2048)
+        assert (score["protocol"], score["part"], score["field"], score["protocol_deals"]) == names
+        interval = f"{score['value']:z.1f} ({score['low']:z.1f} to {score['high']:z.1f})"
+        assert f"Score of greedy alone in the field thumb of the benchmark: {interval}, " in text
+        assert f"In points: {points['mean']:z.3f} " in text
+    for other in (["--seats", 3, "--option", "target=20"], ["--seats", 4, "--line-ups", "mixed"]):
         status, out, _ = run(*words, *other)
         assert (status, "benchmark" in out) == (0, False), other
         assert json.loads(file.read_text())["games"][0]["benchmark"] is None, other

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from noms_env.players.registry import add_thumb_version
 from noms_env.variants import VARIANTS, Rules, game
 
 from ..agents.registry import compile_players, hashes
 from ..agents.spec import AgentSpec, device_of
 from ..agents.table_pool import make_rule_sets
-from ..benchmark.protocol import CURVE_FIELD, DEAL_SET, PROTOCOLS, V1
+from ..benchmark.protocol import DEAL_SET, PROTOCOLS, V2
 from ..console import print_lines, terminal
 from ..evaluation.block_store import NothingPlayedError
 from ..evaluation.comparison import Comparison, compare
@@ -236,25 +237,25 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: f
 
 def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | None:
     """The score of A in the field that B makes, with its 95 % interval; None if the benchmark has no such field."""
-    place = PROTOCOLS[V1].field_of(comparison.rules, b.name, b.sha256)
+    place = PROTOCOLS[V2].field_of(comparison.rules, add_thumb_version(b.name), b.sha256)
     if place is None or ALONE not in [result.name for result in comparison.line_ups]:
         return None
     part, field = place
     scale, points = part.references[comparison.rules.variant.name][field.name], comparison.estimate(ALONE)
     scores = {name: scale.score(value) for name, value in (("value", points.mean), ("low", points.low), ("high", points.high))}
-    return {"protocol": V1, "field": field.name, "protocol_deals": field.deals, **scores}
+    return {"protocol": V2, "part": part.name, "field": field.name, "protocol_deals": field.deals, **scores}
 
 
 def score_sentences(comparison: Comparison, score: Mapping[str, Any] | None) -> list[str]:
-    """What is said of a score of the benchmark; where there is none for an older player's sake, which player that is."""
-    (a, b), protocol = comparison.names, PROTOCOLS[V1]
-    frozen = protocol.players
+    """What is said of a score of the benchmark, with the points beside it."""
     if score is None:
-        is_newer = b in frozen and protocol.field_of(comparison.rules, frozen[b], None) is not None
-        return [f"The benchmark's field is {frozen[b]}, not {b} with its newest rules."] if is_newer else []
-    field, player = frozen.get(score["field"], score["field"]), short_names([a, b])[0]
+        return []
+    protocol, points = PROTOCOLS[V2], comparison.estimate(ALONE)
+    part, player = protocol.parts[score["part"]], short_names(comparison.names)[0]
+    best = protocol.player_name(protocol.one, part.run_of(comparison.rules.variant.name))
     return [
-        f"Score of {player} alone in the field {field} of the benchmark: {score['value']:z.2f} ({score['low']:z.2f} to "
-        f"{score['high']:z.2f}), where {protocol.zero} has 0 and {CURVE_FIELD} has 1. The protocol plays "
-        f"{score['protocol_deals']:,} deals of the set {DEAL_SET}."
+        f"Score of {player} alone in the field {score['field']} of the benchmark: {score['value']:z.1f} "
+        f"({score['low']:z.1f} to {score['high']:z.1f}), where {protocol.zero} has 0 and {best} has {protocol.unit}. "
+        f"In points: {points.mean:z.3f} ({points.low:z.3f} to {points.high:z.3f}). "
+        f"The protocol plays {score['protocol_deals']:,} deals of the set {DEAL_SET}."
     ]
