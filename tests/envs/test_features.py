@@ -61,8 +61,7 @@ def test_the_contracts_of_the_libraries_hold(kind: Kind, wrap: str) -> None:
 
 
 @pytest.mark.parametrize("wrap", WRAPS)
-@pytest.mark.parametrize("mask_in", ["observation", "info", "both"])
-@pytest.mark.parametrize("variant", ["down_up", "noms", "nonesuch"])
+@pytest.mark.parametrize(("variant", "mask_in"), [("down_up", "observation"), ("noms", "info"), ("nonesuch", "both")])
 def test_a_row_of_many_sees_what_a_single_environment_does(variant: str, mask_in: str, wrap: str) -> None:
     arguments: dict[str, Any] = {"observation": "features", "mask_in": mask_in, "episode": "match"}
     envs: Any = SeatVectorEnv(3, variant, autoreset_mode=AutoresetMode.SAME_STEP, **arguments)
