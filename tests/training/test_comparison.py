@@ -229,7 +229,7 @@ def test_roles_by_hand() -> None:
     assert found["caller"] == ["first", "third", "third", "second", "first", "second"]
 
 
-@pytest.mark.parametrize(("name", "grouping"), [("noms", "role"), ("up_down", "cards"), ("nonesuch", "call")])
+@pytest.mark.parametrize(("name", "grouping"), [("noms", "role"), ("noms", "deal"), ("up_down", "cards"), ("nonesuch", "call")])
 def test_the_groups_of_a_grouping_hold_all_games(name: str, grouping: str) -> None:
     found = compare(rules(name), agent_spec("thumb"), agent_spec("random"), 30)
     for side, line_up, sign in ((0, "alone", 1), (1, "against", -1)):

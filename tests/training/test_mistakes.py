@@ -132,6 +132,8 @@ def test_losses_are_of_the_decisions_with_a_choice_and_the_same_each_time() -> N
         step = record["steps"][one.step]
         assert (one.seat, one.phase, one.taken) == (step["seat"], step["phase"], step["action"])
         assert (one.points, one.error) == (0, 0) or one.points < 100
+        assert one.points <= one.error or one.best != one.taken
+    assert any(one.points > one.error for one in found)
     with pytest.raises(ValueError, match="worlds must be 8 or more, not 7"):
         next(losses(record, judge, 7))
 
