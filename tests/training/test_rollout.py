@@ -248,18 +248,6 @@ def test_no_draw_gives_an_illegal_choice(draw: float) -> None:
     assert mask[0, choice[0]] == 1
 
 
-def test_kinds_are_the_games_with_each_number_of_seats_that_suits_them() -> None:
-    rule_sets = make_rule_sets(["down_up", "up_down", "big_ships"], (3, 4, 7))
-    found = [(kind.variant.name, kind.seats) for kind in rule_sets]
-    assert found == [("down_up", 3), ("down_up", 4), ("up_down", 4), ("big_ships", 3), ("big_ships", 4), ("big_ships", 7)]
-
-
-def test_options_go_to_the_games_that_have_them() -> None:
-    rule_sets = make_rule_sets(["noms", "small_ships"], (), {"min_bid": 8, "tie": "play_on"})
-    assert [kind.options["min_bid"] for kind in rule_sets] == [8, 8]
-    assert rule_sets[0].options["tie"] == "play_on"
-
-
 @pytest.mark.parametrize(
     ("variants", "seats", "options", "message"),
     [

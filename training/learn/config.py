@@ -38,9 +38,9 @@ class _Checked:
             if not _fits(value, kind):
                 allowed = kind.__name__ if isinstance(kind, type) else str(kind).removeprefix("typing.")
                 raise ValueError(f"{name} must be {allowed}, not {value!r}")
-            for note in notes:
-                if isinstance(note, Between) and value is not None and not note.least <= value <= note.most:
-                    raise ValueError(f"{name} must be from {note.least} to {note.most}, not {value!r}")
+            for least, most in (note for note in notes if isinstance(note, Between) and value is not None):
+                if not least <= value <= most:
+                    raise ValueError(f"{name} must be from {least} to {most}, not {value!r}")
 
 
 def _fits(value: object, kind: Any) -> bool:
@@ -188,11 +188,6 @@ class CurriculumConfig(_Checked):
     distil_coef: Coefficient = 1.0
     matches: Share = 0.5
     critic_warmup: Share = 0.02
-
-    @property
-    def imitation_end(self) -> float:
-        """Share of the budget after which nobody is imitated."""
-        return self.imitation if self.expert else 0.0
 
 
 @dataclass(frozen=True)

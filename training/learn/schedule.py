@@ -47,7 +47,7 @@ def stage(progress: float, config: TrainConfig) -> Stage:
     """What the policy learns from: an initial policy has learnt what imitation teaches, but has no critic yet."""
     if config.initial_policy and progress < config.curriculum.critic_warmup:
         return Stage.CRITIC_WARMUP
-    if not config.initial_policy and progress < config.curriculum.imitation_end:
+    if not config.initial_policy and config.curriculum.expert and progress < config.curriculum.imitation:
         return Stage.IMITATION
     return Stage.SELF_PLAY
 

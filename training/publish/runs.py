@@ -209,7 +209,7 @@ def _read_config(path: Path) -> TrainConfig:
 
 def _source(config: TrainConfig) -> str:
     """The policy that a run learns from; "" if the name is not clearly a policy's, or there are several."""
-    experts = config.curriculum.expert if config.curriculum.imitation_end > 0 else ()
+    experts = config.curriculum.expert if config.curriculum.imitation > 0 else ()
     policy = re.split("[@,]", experts[0].removeprefix("search:"))[0] if len(experts) == 1 else ""
     return config.initial_policy or ("" if ":" in policy or policy in PLAYERS else policy)
 

@@ -73,7 +73,7 @@ def write_shards(
 ) -> Written:
     """Write decisions as a folder of shards, `decisions-00000.parquet` and so on, with a card, `README.md`.
 
-    The folder is there whole or not at all: it is written beside its place, under a name that ends in `.part`.
+    The folder is there whole or not at all: it is written under a name that ends in `.part`, and moved to its place.
 
     Args:
         decisions: in any portions.
@@ -95,23 +95,20 @@ def write_shards(
     about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
     if file_format == "parquet":
         require("pyarrow.parquet", "export", "an export as Parquet")
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    missing = [parent for parent in folder.parents if not parent.exists()]
-    beside.mkdir(parents=True)
+    beside = next(parent for parent in folder.parents if parent.exists()) / f".{folder.name}.{os.getpid()}.part"
+    beside.mkdir()
     try:
         write = _write_parquet if file_format == "parquet" else _write_npz
         written = write(decisions, beside, json.dumps(about, sort_keys=True), shard, columns)
         if not written.decisions:
             raise ValueError("there are no decisions to write")
         (beside / CARD).write_text(card(about, file_format, written, columns), encoding="utf-8")
+        folder.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
             folder.rmdir()
         beside.replace(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
-        for parent in missing:
-            with suppress(OSError):  # another export has come into it
-                parent.rmdir()
         raise
     return written
 
