@@ -143,9 +143,9 @@ class Compare:
 def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.arg(name="")]) -> int:
     """Compare algorithms and players on the seven games: one score for each game and one over all.
 
-    The protocol noms-benchmark/1 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). Random play has score 0
-    and the rules of thumb 1. An entry is a folder: run trains an algorithm there, score plays the deals, and check finds out
-    whether others can rely on it. The command report draws several of them, and compare says how sure the difference of two is.
+    The protocol noms-benchmark/2 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). The rules of thumb have
+    score 0, and the strongest search of the package 100. An entry is a folder: run trains an algorithm there, score plays the
+    deals, check finds out whether others can rely on it, report draws it beside others, and compare has the difference of two.
 
     For example:
       noms benchmark run ppo --budget 10M --seeds 3 --out entries/ppo
