@@ -2,18 +2,20 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
+from noms_training.benchmark import protocol
 from noms_training.benchmark.cells import UNIT, Cell
 from noms_training.benchmark.comparison import compare, improvement, seeds_drawn
 from noms_training.benchmark.entry import Entry, write_entry
-from noms_training.benchmark.protocol import PROTOCOLS, V1
+from noms_training.benchmark.protocol import PROTOCOLS, V1, V2, References
 from noms_training.benchmark.report import Scored, read_scored
-from noms_training.benchmark.scores import scored, write_scores
+from noms_training.benchmark.scores import scored, summary, write_scores
 from tests.commands import Run, assert_refused
 
 CORE = PROTOCOLS[V1].parts["core"]
@@ -92,3 +94,14 @@ def test_two_players_by_the_command(run: Run, tmp_path: Path, monkeypatch: pytes
         ("mine", "nowhere"): "there is no entry in",
     }.items():
         assert_refused(run("benchmark", "compare", *(tmp_path / word for word in words)), sentence)
+
+
+def test_the_seeds_of_a_policy_for_all_games_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = PROTOCOLS[V2].parts["generalist"]
+    references = {(V2, "generalist"): {name: {"thumb": References(0, 1)} for name in part.games}}
+    monkeypatch.setattr(protocol, "_references", lambda: references)
+    values = {name: {"thumb": np.repeat([[0.0], [1.0], [2.0]], 120, axis=1)} for name in part.games}
+    together, apart = (summary(each, values, 500)["all"]["mean"] for each in (part, replace(part, run="game")))
+    assert together["value"] == apart["value"] == pytest.approx(1)
+    assert together["high"] - together["low"] > 1.4
+    assert apart["high"] - apart["low"] < 1

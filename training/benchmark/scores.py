@@ -2,8 +2,9 @@
 
 The score over all games is the interquartile mean over games and seeds, with the stratified bootstrap of rliable (Agarwal et
 al., Deep Reinforcement Learning at the Edge of the Statistical Precipice, NeurIPS 2021, arXiv 2108.13264; a few lines here,
-since its package brings much that is not needed): seeds are drawn anew within each game. Deals are drawn anew too, the same for
-all seeds and fields of a game, since they had the same cards. With three seeds such intervals are too narrow.
+since its package brings much that is not needed): seeds are drawn anew within each game, or for all games together where each
+is one policy for all. Deals are drawn anew too, the same for all seeds and fields of a game, since they had the same cards.
+With three seeds such intervals are too narrow.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scipy.stats import trim_mean
 from ..evaluation.deal_sets import digest
 from .cells import Cell, as_documents
 from .entry import SCORES, TRIAL, Entry, EntryError, fits, machine, read_json, versions, write_json
-from .protocol import DEAL_SET, PROTOCOLS, REPLICATES, V1, Part, References
+from .protocol import DEAL_SET, GENERALIST, PROTOCOLS, REPLICATES, V1, Part, References
 
 FORMAT, FORMAT_1 = "noms-benchmark-scores/2", "noms-benchmark-scores/1"
 CUT = 0.25
@@ -64,15 +65,24 @@ def replicates_of(
     count: int,
     rng: np.random.Generator,
     settings: int = 1,
+    drawn: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The bootstrap of a game; deals are drawn anew within each setting.
+
+    Args:
+        values: points by field (`Values`).
+        of_game: the references by field.
+        count: replicates.
+        rng: for what is drawn.
+        settings: of the game.
+        drawn: the seeds of each replicate, int64, shape (count, seeds); None to draw them.
 
     Returns:
         Score of each seed that is drawn, float64, shape (count, seeds), and the least field's, float64, shape (count,).
     """
     most, seeds = max(points.shape[1] for points in values.values()), len(next(iter(values.values())))
     times = deals_drawn(most, settings, count, rng)
-    drawn = rng.integers(seeds, size=(count, seeds))
+    drawn = rng.integers(seeds, size=(count, seeds)) if drawn is None else drawn
     by_field = [of_game[field].score(means_drawn(points, times)) for field, points in values.items()]
     stacked = np.array([np.take_along_axis(scores, drawn, axis=1) for scores in by_field])
     return stacked.mean(axis=0), stacked.mean(axis=2).min(axis=0)
@@ -86,11 +96,14 @@ def summary(part: Part, values: Values, count: int = REPLICATES) -> dict[str, An
         interquartile mean, `mean`, `median`, and `robustness`, the mean of the games'. Robustness is the score of the field
         in which the mean of the seeds is the least.
     """
-    rng, games, all_drawn, all_least = np.random.default_rng(0), dict[str, Any](), [], []
+    rng, games, all_drawn, all_least, shared = np.random.default_rng(0), dict[str, Any](), [], [], None
+    if part.run == GENERALIST:  # a seed is one policy for all games, and not one of each
+        seeds = len(next(iter(next(iter(values.values())).values())))
+        shared = rng.integers(seeds, size=(count, seeds))
     for name, by_field in values.items():
         of_game = part.references[name]
         scores = np.array([of_game[field].score(points.mean(axis=1)) for field, points in by_field.items()])
-        drawn, least = replicates_of(by_field, of_game, count, rng, len(part.settings(name)))
+        drawn, least = replicates_of(by_field, of_game, count, rng, len(part.settings(name)), shared)
         weakest = scores.mean(axis=1)
         games[name] = {
             "score": interval(scores.mean(), drawn.mean(axis=1)),
@@ -100,12 +113,12 @@ def summary(part: Part, values: Values, count: int = REPLICATES) -> dict[str, An
         }
         all_drawn.append(drawn)
         all_least.append(least)
-    seeds, draws = np.array([game["seeds"] for game in games.values()]), np.array(all_drawn).swapaxes(0, 1)
+    by_seed, draws = np.array([game["seeds"] for game in games.values()]), np.array(all_drawn).swapaxes(0, 1)
     robustness = np.mean([game["robustness"]["value"] for game in games.values()])
     over_all = {
-        "score": interval(interquartile_mean(seeds), interquartile_mean(draws)),
-        "mean": interval(seeds.mean(), draws.mean(axis=(1, 2))),
-        "median": interval(np.median(seeds.mean(axis=1)), np.median(draws.mean(axis=2), axis=1)),
+        "score": interval(interquartile_mean(by_seed), interquartile_mean(draws)),
+        "mean": interval(by_seed.mean(), draws.mean(axis=(1, 2))),
+        "median": interval(np.median(by_seed.mean(axis=1)), np.median(draws.mean(axis=2), axis=1)),
         "robustness": interval(robustness, np.mean(all_least, axis=0)),
     }
     return {"games": games, "all": over_all}
