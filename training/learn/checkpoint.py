@@ -146,15 +146,11 @@ def code_revision() -> str | None:
 class RunFolder:
     """The folder of a run. `create` or `open` gives one that is locked against other processes until `close`.
 
-    Attributes:
-        path: the folder.
-        policy: file of the best policy.
-        keep: states to keep.
-        warn: is given a line where something had to be passed over.
+    So many states are kept. The file of the best policy is `policy`. `warn` is given a line where something had to be passed
+    over. One that somebody else has locked is to read from (the further processes of a run).
     """
 
     def __init__(self, path: Path | str, *, keep: int = 2, warn: Callable[[str], None] | None = None) -> None:
-        """A folder that somebody else has locked, to read from (the further processes of a run)."""
         self.path, self.keep = Path(path), keep
         self.warn = warn or (lambda line: print(f"noms: {line}", file=sys.stderr, flush=True))
         self.policy = self.path / POLICY_NAME
@@ -241,9 +237,7 @@ class RunFolder:
     # ------------------------------------------------------------------------------------------------------- states
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
-        """Keep a state (see `save_state`) after so many decisions, and drop what is too old.
-
-        That is all but the last `keep` states, and the past policies that none of these names in its `standing`.
+        """Keep a state after so many decisions; all but the last `keep` go, and past policies that none of these names.
 
         Raises:
             CheckpointError: it cannot be written; the states before are whole, and so are the past policies that they name.

@@ -136,12 +136,7 @@ class Log(Watcher):
         self._before, self._began = 0.0, 0.0
 
     def started(self, done: int, total: int) -> None:
-        """Open the files; lines after `done` decisions are dropped, all of them where nothing is done.
-
-        Raises:
-            OSError: a file cannot be written.
-            LogError: the file of that name is no log.
-        """
+        """Open the files; lines after `done` decisions go, all where nothing is done; `LogError` for no log, or OSError."""
         path = self.folder / CSV_NAME
         there = path.exists() and path.stat().st_size
         kept = [row for row in _rows(path) if row[0] <= done > 0] if there else []

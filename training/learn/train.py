@@ -89,9 +89,8 @@ class Trainer:
             self.actor.load_state_dict(initial_parameters(config.initial_policy, self.encoding, self.actor))
         self.critic = Critic.of(self.encoding, config.critic, config.privileged_critic).to(self.device)
         self.trainable = self._trainable(self.actor, 0), self._trainable(self.critic, 1)
-        tables = config.tables or self._tables_of_a_batch()
-        threads, rank = self.threads.threads, self.processes.rank
-        self.workers = list(collect.make_workers(self.all_rules, len(drawn), tables, threads, config, rank, self.tables_on))
+        tables, where = config.tables or self._tables_of_a_batch(), (config, self.processes.rank, self.tables_on)
+        self.workers = list(collect.make_workers(self.all_rules, len(drawn), tables, self.threads.threads, *where))
         of_tables = zip(*((worker.pool.rule_set, worker.pool.seats) for worker in self.workers), strict=True)
         self.rule_set, self.seats = (torch.from_numpy(np.concatenate(parts)).to(self.device) for parts in of_tables)
         self.reward_scale = RewardScale(len(self.all_rules), self.device)

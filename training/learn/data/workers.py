@@ -72,9 +72,8 @@ def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator
     """What `from_play` gives, played by several processes or on a Ray cluster. Nothing is played before it is asked for.
 
     Raises:
-        ValueError: see `from_play`; also if there is not at least one worker.
+        ValueError, ForfeitError: see `from_play`; also if there is not at least one worker.
         MissingExtraError: Ray is asked for and not installed.
-        ForfeitError: a player failed.
         WorkerError: a process was killed.
     """
     if workers < 1:
