@@ -66,9 +66,10 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The protocol at tiny size: few deals, a small budget, a short curve; its references are any."""
     make_small(monkeypatch, DEALS, None, PROTOCOLS[V2].tracks, V2)
     monkeypatch.setitem(PROTOCOLS, V2, replace(PROTOCOLS[V2], budgets={"6k": Budget(6_000)}))
-    parts = [part for part in PROTOCOLS[V2].parts.values() if part.kind == "score"]
+    parts = [PROTOCOLS[V2].parts[name] for name in ("generalist", "new_rules")]  # whose fields have the same deals
     names = {part.name: [field.name for field in part.fields] for part in parts}
     anchors = {(V2, part): {GAME: dict.fromkeys(fields, References(0, 1))} for part, fields in names.items()}
+    anchors = protocol._references() | anchors
     monkeypatch.setattr(protocol, "_references", lambda: anchors)
     monkeypatch.setattr(task, "CURVE_DEALS", 4)
     monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))

@@ -24,7 +24,7 @@ REFUSED = [
     (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no such folder"),
     (["play", "noms", "--record", "."], ". is there already; give --record a new name"),
     (["watch", "noms", "thumb", "--from-seat", "-1"], "--from-seat must be a seat from 0 to 3, not -1"),
-    (["benchmark"], "Expected one of {run, score, check, report}"),
+    (["benchmark"], "Expected one of {run, score, check, report, compare}"),
     (["evaluate", "thumb", "missing.safetensors"], "there is no file missing.safetensors"),
     (["play", "down_up", "--record", "x" * 300], f"cannot use {'x' * 300}: File name too long"),
     (
