@@ -297,7 +297,7 @@ CHEATS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "more decisions than the budget": (
         lambda entry: update(entry / "trained" / GENERALIST / "1" / "run.json", decisions=100 * 10**6),
-        "has used 10.00 times the budget 10M",
+        "has used 1.43 times the budget 10M",
     ),
     "a curve that ends early": (
         lambda entry: update(entry / "trained" / GENERALIST / "1" / "run.json", decisions=60 * 10**6),

@@ -311,7 +311,7 @@ class Protocol:
             ValueError: the text is no budget.
         """
         budget = self.budgets.get(text) or budget_of(text)
-        times = len(self.games) if run == GENERALIST else 1
+        times = len(GAMES) if run == GENERALIST else 1
         decisions, hours = budget.decisions, budget.cpu_hours
         return Budget(decisions and times * decisions, hours and times * hours)
 
