@@ -145,7 +145,8 @@ def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.
 
     The protocol noms-benchmark/2 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). The rules of thumb have
     score 0, and the strongest search of the package 100. An entry is a folder: run trains an algorithm there, score plays the
-    deals, check finds out whether others can rely on it, report draws it beside others, and compare has the difference of two.
+    deals, and check finds out whether others can rely on it. The command report draws entries side by side, and compare says
+    how sure the difference of two is.
 
     For example:
       noms benchmark run ppo --budget 10M --seeds 3 --out entries/ppo
