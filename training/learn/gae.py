@@ -133,7 +133,8 @@ def critic_figures(value: Tensor, reward: Tensor) -> dict[str, float]:
         return figures
     order = torch.argsort(value, stable=True)
     values, returns = ([float(part.mean()) for part in column[order].tensor_split(DECILES)] for column in (value, reward))
-    figures["losses/calibration_error"] = math.dist(values, returns) / DECILES**0.5
+    error = sum((said - paid) ** 2 for said, paid in zip(values, returns, strict=True)) / DECILES
+    figures["losses/calibration_error"] = math.sqrt(error)
     for number, (said, paid) in enumerate(zip(values, returns, strict=True), 1):
         figures |= {f"losses/calibration/{number}/value": said, f"losses/calibration/{number}/return": paid}
     return figures
