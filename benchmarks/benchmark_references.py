@@ -40,6 +40,8 @@ class Args:
     """parts that are played, in this order; what is left out keeps its references"""
     fields: tuple[str, ...] = ()
     """fields that are played; all if there is none"""
+    games: tuple[str, ...] = PROTOCOLS[V2].games
+    """games that are played"""
     deals: int = 256
     """first deals of each cell, on which the two players are compared; those of a game are shared out among its settings"""
     threads: int = os.cpu_count() or 1
@@ -63,7 +65,7 @@ def pairs_of_cells(args: Args) -> Iterator[tuple[Playing, Playing]]:
         sides = list[list[Playing]]()
         for player, most in ((by_name.zero, None), (by_name.one, args.deals)):
             folder = args.out / ("zero" if most is None else "one")
-            entry = Entry(player, "fixed", player, protocol=V2)
+            entry = Entry(player, "fixed", player, args.games, protocol=V2)
             write_entry(folder, entry)
             cells = cells_of_entry(entry, folder, [part], kept=folder, most=most)
             sides.append([of for of in cells if of.cell.field.name in (args.fields or [of.cell.field.name])])

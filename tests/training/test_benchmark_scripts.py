@@ -9,7 +9,7 @@ import pytest
 from benchmarks import benchmark_references as references
 from benchmarks import same_player
 from noms_training.benchmark import cells
-from noms_training.benchmark.protocol import V2
+from noms_training.benchmark.protocol import PROTOCOLS, V2
 from tests.training.entries import SMALL, make_small
 
 
@@ -36,6 +36,14 @@ def test_references_are_points_on_all_deals_and_what_another_gains_on_the_first(
     monkeypatch.delattr(cells, "play_block")
     references.main(args)
     assert (capsys.readouterr().out, file.read_bytes()) == (printed, before), "nothing is played again"
+
+
+def test_the_references_of_protocol_2_tell_the_two_apart() -> None:
+    for part in PROTOCOLS[V2].parts.values():
+        for game, fields in part.references.items():
+            for field, pair in fields.items():
+                assert pair.one > pair.zero, (part.name, game, field)
+                assert (pair.score(pair.zero), pair.score(pair.one)) == (0, pytest.approx(100))
 
 
 def test_the_entries_of_a_pair_share_no_deals(monkeypatch: pytest.MonkeyPatch) -> None:
