@@ -37,6 +37,8 @@ class Args:
     """games of the entries"""
     pairs: int = 100
     """pairs of entries"""
+    first: int = 0
+    """number of the first pair; equal numbers have equal deals"""
     deals: int = 128
     """duplicate deals in each field"""
     searched_deals: int = 16
@@ -79,7 +81,7 @@ def measure(args: Args, track: str) -> Counter[str]:
     """In how many pairs the two agree, for each figure."""
     cells, held = cells_of(args, track), Counter[str]()
     with progress_bar(track, "pairs", args.pairs) as tick:
-        for pair in range(args.pairs):
+        for pair in range(args.first, args.first + args.pairs):
             one, two = (figures(cells, 2 * pair + side, args.threads) for side in (1, 2))
             held.update({name: int(agree(one[name], two[name])) for name in one})
             tick(1)

@@ -25,7 +25,15 @@ from noms_training.benchmark.protocol import (
     References,
     budget_of,
 )
-from noms_training.benchmark.scores import cross_play, interquartile_mean, read_scores, replicates_of, scored, summary
+from noms_training.benchmark.scores import (
+    cross_play,
+    interquartile_mean,
+    means_drawn,
+    read_scores,
+    replicates_of,
+    scored,
+    summary,
+)
 from noms_training.benchmark.timing import add_times, read_times
 from tests.commands import Run, assert_refused
 from tests.training.entries import DEALS, SMALL, scored_entry
@@ -134,6 +142,11 @@ def test_the_bootstrap_has_the_spread_of_seeds_and_deals() -> None:
     wanted = (of_seed.var() / seeds + 2**2 / deals + 1 / seeds / deals) ** 0.5
     assert drawn.mean(axis=1).std() == pytest.approx(wanted, rel=0.15)
     assert least.mean() == pytest.approx(values["a"].mean(), abs=0.02)
+
+
+def test_a_field_none_of_whose_deals_was_drawn_has_the_mean_of_all() -> None:
+    times = np.array([[0.0, 0.0, 3.0], [3.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    assert means_drawn(np.array([[1.0, 5.0], [2.0, 2.0]]), times).tolist() == [[3.0, 2.0], [1.0, 2.0], [3.0, 2.0]]
 
 
 def test_two_entries_of_the_same_policy_differ_by_no_more_than_the_intervals_say() -> None:

@@ -53,8 +53,12 @@ def deals_drawn(deals: int, settings: int, count: int, rng: np.random.Generator)
 
 
 def means_drawn(points: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The mean points, of float64 and shape (seeds, deals), of the deals that were drawn: shape (count, seeds)."""
+    """The mean points, of float64 and shape (seeds, deals), of the deals that were drawn: shape (count, seeds).
+
+    Where none of these deals was drawn, which happens with few of them, all count alike.
+    """
     weight = times[:, : points.shape[1]]
+    weight = np.where(weight.any(axis=1, keepdims=True), weight, 1.0)
     means: np.ndarray = weight @ points.T / weight.sum(axis=1, keepdims=True)
     return means
 
