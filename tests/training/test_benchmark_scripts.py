@@ -43,7 +43,8 @@ def test_the_references_of_protocol_2_tell_the_two_apart() -> None:
         for game, fields in part.references.items():
             for field, pair in fields.items():
                 assert pair.one > pair.zero, (part.name, game, field)
-                assert (pair.score(pair.zero), pair.score(pair.one)) == (0, pytest.approx(100))
+                assert [pair.score(pair.zero), pair.score(pair.one)] == pytest.approx([0, 100])
+            assert len({round(pair.one - pair.zero, 9) for pair in fields.values()}) == 1, (part.name, game)
 
 
 def test_the_entries_of_a_pair_share_no_deals(monkeypatch: pytest.MonkeyPatch) -> None:

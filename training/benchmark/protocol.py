@@ -226,6 +226,7 @@ class Protocol:
         usual: the tracks that are scored if the user does not say which.
         zero, one, unit: the references: the player whose score is 0, and the one whose score is `unit`; `{policy}` stands for
             the published policy.
+        mean_gain: the references of a field differ by the mean of what was measured in all fields of the game, which is surer.
         players: what the name of a player means in it where the package has a newer player by that name.
         policies: the published policy of each game, and of `GENERALIST`, with the SHA-256 of its file: another one is another
             field.
@@ -240,6 +241,7 @@ class Protocol:
     zero: str
     one: str
     unit: float
+    mean_gain: bool
     players: Mapping[str, str]
     policies: Mapping[str, tuple[str, str]]
     divisions: tuple[str, ...]
@@ -321,13 +323,18 @@ def _references() -> dict[tuple[str, str], dict[str, dict[str, References]]]:
     """The references by protocol and part."""
     document = json.loads((Path(__file__).parent / "references.json").read_text(encoding="utf-8"))
     return {
-        (protocol, part): {
-            name: {field: References(pair[0], pair[1], PROTOCOLS[protocol].unit) for field, pair in fields.items()}
-            for name, fields in by_game.items()
-        }
+        (protocol, part): {name: _of_fields(PROTOCOLS[protocol], fields) for name, fields in by_game.items()}
         for protocol, parts in document.items()
         for part, by_game in parts.items()
     }
+
+
+def _of_fields(protocol: Protocol, measured: Mapping[str, Sequence[float]]) -> dict[str, References]:
+    """The references of a game in a part, by field, from their points."""
+    gains = {field: one - zero for field, (zero, one, *_) in measured.items()}
+    if protocol.mean_gain:
+        gains = dict.fromkeys(gains, float(np.mean(list(gains.values()))))
+    return {field: References(points[0], points[0] + gains[field], protocol.unit) for field, points in measured.items()}
 
 
 def _kept(name: str) -> str:
@@ -392,6 +399,7 @@ PROTOCOLS = {
         zero="random",
         one="thumb",
         unit=1,
+        mean_gain=False,
         players={"thumb": "thumb:1"},
         policies=POLICIES_1,
         divisions=tuple(name for name in DIVISIONS if name != "search"),
@@ -404,6 +412,7 @@ PROTOCOLS = {
         zero="thumb",
         one="search:{policy},worlds=24",
         unit=100,
+        mean_gain=True,
         players={"thumb": "thumb:2"},
         policies=POLICIES_2,
         divisions=tuple(DIVISIONS),
