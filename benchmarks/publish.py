@@ -1,9 +1,10 @@
 """The results of the benchmark that the repository shows. `python -m benchmarks.publish [DIR ...]`.
 
 Each DIR is an entry that is scored. If nothing is wrong with it (`noms benchmark check DIR --cells 0`), it is copied to
-benchmarks/entries/NAME without deals, whose hashes it has, and without the file of a baseline, whose revision it names. Of the
-policies it keeps those of the first seed, so that anybody can play its cells again. Then the pages of results of both protocols
-and the learning curves are written from all entries there; without DIR only that is done. Needs `pip install '.[plot]'`.
+benchmarks/entries/PROTOCOL/NAME, such as 2/thumb, without deals, whose hashes it has, and without the file of a baseline,
+whose revision it names. Of the policies it keeps those of the first seed, so that anybody can play its cells again. Then the
+pages of results of both protocols and the learning curves are written from all entries there; without DIR only that is done.
+Needs `pip install '.[plot]'`.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def publish(folder: Path, entries: Path) -> Path:
     if faults := complaints(folder):
         raise SystemExit("\n".join([*faults, f"{folder} is not published"]))
     entry = read_entry(folder)
-    to = entries / file_name(entry.name)
+    to = entries / entry.protocol[-1] / file_name(entry.name)
     part = to.with_name(f".{to.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     files = [
@@ -89,7 +90,7 @@ def publish(folder: Path, entries: Path) -> Path:
         copy = part / file.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    size = sum(policy_bytes(kept) for kept in (part, *entries.glob("[!.]*")) if kept != to)
+    size = sum(policy_bytes(kept) for kept in (part, *entries.glob("*/[!.]*")) if kept != to)
     if size > MOST_BYTES:
         shutil.rmtree(part)
         raise SystemExit(
@@ -122,7 +123,7 @@ def name_source(folder: Path) -> None:
 
 def published(root: Path) -> dict[str, list[Scored]]:
     """The entries of a checkout by protocol, the best first."""
-    return by_protocol(read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"[!.]*/{ENTRY}"))))
+    return by_protocol(read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"*/[!.]*/{ENTRY}"))))
 
 
 def pages(root: Path) -> tuple[dict[str, str], dict[str, bytes]]:

@@ -158,7 +158,7 @@ def good(noms: Noms, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
                 end = noms(made[kind], *words, limit=FIRST_SECONDS)
                 assert end.status == 0, end.text
             if kind == "entry":
-                shutil.copytree(ROOT / "benchmarks/entries/random", made[kind] / "entry")
+                shutil.copytree(ROOT / "benchmarks/entries/1/random", made[kind] / "entry")
         return made[kind]
 
     return make

@@ -57,7 +57,7 @@ def test_thumb_is_in_the_protocol_what_it_was_when_that_was_frozen(tmp_path: Pat
 
 def test_the_references_of_protocol_1_are_what_the_two_have_played() -> None:
     for place, name in enumerate(("zero", "one")):
-        cells = read_scores(Path("benchmarks/entries") / ("random", "thumb")[place])["cells"]
+        cells = read_scores(Path("benchmarks/entries/1") / ("random", "thumb")[place])["cells"]
         for part in ("core", "search"):
             for game, fields in PROTOCOLS[V1].parts[part].references.items():
                 played = {field: cell["points"] for field, cell in cells[part][game]["0"].items()}

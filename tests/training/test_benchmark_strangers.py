@@ -13,7 +13,7 @@ import pytest
 from noms_training.text import markdown_text
 from tests.commands import Run, assert_refused
 
-ENTRIES = Path(__file__).parent.parent.parent / "benchmarks" / "entries"
+ENTRIES = Path(__file__).parent.parent.parent / "benchmarks" / "entries" / "1"
 Change = Callable[[dict[str, Any]], object]
 
 

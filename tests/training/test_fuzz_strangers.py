@@ -21,7 +21,7 @@ from tests.fuzz import fuzzed, is_refused
 from tests.training.table_browsers import some_table
 from tests.training.test_fuzz_files import damaged, put, spoilt
 
-ENTRY = Path(__file__).parent.parent.parent / "benchmarks" / "entries" / "ppo"
+ENTRY = Path(__file__).parent.parent.parent / "benchmarks" / "entries" / "1" / "ppo"
 TABLES = [some_table(actions, variant).to_json() for variant, actions in (("small_ships", 3), ("noms", 40), ("down_up", 70))]
 LOBBY = Lobby()
 
