@@ -44,6 +44,10 @@ def wait_until_moved(page: Any, before: str) -> None:
     page.wait_for_selector(f'#stage:not([data-moment="{before}"])')
 
 
+DOUBLE_TAP = 350
+"""Milliseconds after which a second tap is not the second half of a double tap, which takes no action."""
+
+
 def click(page: Any) -> None:
     before = state(page)
     page.locator(CHOICES).first.click(position=CORNER)
@@ -61,3 +65,4 @@ def tap(page: Any) -> None:
     before = state(page)
     page.locator(CHOICES).first.tap(position=CORNER)
     wait_until_moved(page, before)
+    page.wait_for_timeout(DOUBLE_TAP)
