@@ -127,8 +127,8 @@ def published(root: Path) -> dict[str, list[Scored]]:
 
 
 def pages(root: Path) -> tuple[dict[str, str], dict[str, bytes]]:
-    """The pages of results by their paths, and the learning curves by game, of the newest protocol that has some."""
-    text, curves, entries = dict[str, str](), dict[str, bytes](), published(root)
+    """The pages of results by their paths, and pictures by name; learning curves are of the newest protocol that has some."""
+    text, curves, pictures, entries = dict[str, str](), dict[str, bytes](), dict[str, bytes](), published(root)
     for name in reversed(PROTOCOLS):
         blocks = [f"# Results of {name}"]
         others = ", ".join(f"[{other}]({Path(path).name})" for other, path in PAGES.items() if other != name)
@@ -137,11 +137,12 @@ def pages(root: Path) -> tuple[dict[str, str], dict[str, bytes]]:
             blocks.append(f"{number} of [the protocol](benchmark.md); `{ENTRIES}` has the files. Other results: {others}.")
             of_page = [*sections(of_protocol, is_short=name != V2)]
             blocks += [markdown_section(section, f"{Path(CURVES).name}/") for section in of_page]
+            pictures |= {key: png for section in of_page for key, png in section.pictures.items()}
             curves = curves or curve_pictures(of_protocol)
         else:
             blocks.append(f"No entries of [the protocol](benchmark.md) are published so far. Other results: {others}.")
         text[PAGES[name]] = with_links("\n\n".join(blocks) + "\n", ROOT / PAGES[name])
-    return text, curves
+    return text, curves | pictures
 
 
 def write_pages(root: Path) -> None:

@@ -67,7 +67,7 @@ def test_the_published_algorithms_are_named_by_their_file_and_revision() -> None
 
 
 def test_a_missing_algorithm_without_a_source_is_refused(tmp_path: Path) -> None:
-    folder = shutil.copytree(ROOT / publish.ENTRIES / "ppo", tmp_path / "ppo")
+    folder = shutil.copytree(ROOT / publish.ENTRIES / "1/ppo", tmp_path / "ppo")
     document = json.loads((folder / "entry.json").read_text())
     (folder / "algorithm.py").write_bytes((ROOT / "benchmarks/algorithms/dqn.py").read_bytes())
     assert complaints(folder) == [f"{folder / 'algorithm.py'} is not the file that the runs were made with"]
@@ -77,7 +77,7 @@ def test_a_missing_algorithm_without_a_source_is_refused(tmp_path: Path) -> None
 
 
 def test_an_algorithm_that_is_not_copied_is_the_baseline_as_long_as_that_is_the_same(tmp_path: Path) -> None:
-    folder, dqn = shutil.copytree(ROOT / publish.ENTRIES / "ppo", tmp_path / "ppo"), ROOT / "benchmarks/algorithms/dqn.py"
+    folder, dqn = shutil.copytree(ROOT / publish.ENTRIES / "1/ppo", tmp_path / "ppo"), ROOT / "benchmarks/algorithms/dqn.py"
     document = json.loads((folder / "entry.json").read_text()) | {"source": "benchmarks/algorithms/dqn.py@0000000"}
     for sha256, file in ((sha256_of(dqn), dqn), ("0" * 64, folder / "algorithm.py")):
         (folder / "entry.json").write_text(json.dumps(document | {"algorithm": sha256}))
@@ -126,7 +126,7 @@ def test_entries_are_published_with_the_policies_of_one_seed_and_without_deals(
     run: Run, checkout: Path, entries: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish.main(publish.Args(tuple(entries), checkout))
-    folder = checkout / publish.ENTRIES / "first"
+    folder = checkout / publish.ENTRIES / "2/first"
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     runs = {f"trained/{game}/{seed}/{name}" for game in GAMES for seed in (1, 2, 3) for name in ("curve.csv", "run.json")}
     policies = {f"trained/{game}/1/{name}" for game in GAMES for name in ("player.py", "weights.txt")}
@@ -136,7 +136,7 @@ def test_entries_are_published_with_the_policies_of_one_seed_and_without_deals(
     assert rows[0].startswith("| rules of thumb<br><small>fixed · 1 seed</small> | ")
     assert rows[1].startswith("| first<br><small>self-play · 1M · 3 seeds</small> | ")
     assert "| first | 100 decisions<br>" in page
-    assert sorted(path.stem for path in (checkout / publish.CURVES).iterdir()) == sorted(GAMES)
+    assert sorted(path.stem for path in (checkout / publish.CURVES).iterdir()) == sorted([*GAMES, "profiles"])
     before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
     publish.main(publish.Args(tuple(entries[:1]), checkout))
     assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
