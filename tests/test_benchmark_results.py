@@ -14,28 +14,17 @@ from noms_training.benchmark.checking import complaints, unchecked
 from noms_training.benchmark.entry import algorithm_of, sha256_of
 from noms_training.benchmark.protocol import PROTOCOLS, V2, References
 from tests.commands import Run
-from tests.training.entries import make_small
+from tests.training.entries import FIRST, make_small
 
 ROOT = Path(__file__).parent.parent
 GAMES = ("nonesuch", "down_up")
-ALGORITHM = '''"""Takes the first: learns nothing | at all."""
+ALGORITHM = f'''"""Takes the first: learns nothing | at all."""
 
 
 def train(task):
     task.log(100, lambda: First())
     (task.folder / "weights.txt").write_text(str(task.seed))
-
-
-class First:
-    wants_tables = False
-
-    def act(self, observation, mask, seeds, *, tables=None):
-        return mask.argmax(axis=-1)
-
-
-def player(folder):
-    return First()
-'''
+{FIRST}'''
 
 
 def test_the_pages_are_what_the_entries_say() -> None:

@@ -13,6 +13,19 @@ from tests.commands import Run
 
 DEALS = 6
 SMALL = ("down_up", "nonesuch")
+FIRST = """
+
+class First:
+    wants_tables = False
+
+    def act(self, observation, mask, seeds, *, tables=None):
+        return mask.argmax(axis=-1)
+
+
+def player(folder):
+    return First()
+"""
+"""In the file of an algorithm: a player that takes the first legal action."""
 
 
 def scored_entry(folder: Path, run: Run, *words: object) -> dict[str, Any]:

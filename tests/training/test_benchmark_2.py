@@ -31,23 +31,12 @@ from noms_training.benchmark.protocol import GENERALIST, PROTOCOLS, V1, V2, Part
 from noms_training.benchmark.scores import read_scores, replicates_of, scored, write_scores
 from noms_training.benchmark.task import PLAYER_FILE
 from tests.commands import Run, assert_refused
-from tests.training.entries import make_small
+from tests.training.entries import FIRST, make_small
 
 GAME, DEALS = "small_ships", 9
 """A game of all tracks, and deals that all its settings can share: there are 9 in `new_rules`, and 3 in `generalist`."""
-ALGORITHM = '''"""Takes the first: learns nothing."""
-
-
-class First:
-    wants_tables = False
-
-    def act(self, observation, mask, seeds, *, tables=None):
-        return mask.argmax(axis=-1)
-
-
-def player(folder):
-    return First()
-
+ALGORITHM = f'''"""Takes the first: learns nothing."""
+{FIRST}
 
 def train(task):
     task.log(100, First)
