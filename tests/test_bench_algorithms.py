@@ -251,7 +251,7 @@ def test_each_observation_is_what_the_learner_and_its_player_are_shown(
     inputs = {}
     for observation in observations.OBSERVATIONS:
         weights = load_file(tmp_path / "ppo" / observation / "1" / "policy.safetensors")
-        inputs[observation] = weights["0.weight"].shape[1]
+        inputs[observation] = weights["body.0.weight"].shape[1]
     n_features = feature_layout(GAME, 4, episode="deal").n_features
     assert inputs == {"bytes": OBSERVATION_SIZE, "features": n_features, "canonical": n_features}
     lines = (tmp_path / "observations.csv").read_text().splitlines()
