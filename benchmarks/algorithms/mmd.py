@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from noms_env import FeatureLayout
 from noms_training.benchmark.learning import (
     Decisions,
     NetworkPlayer,
@@ -27,10 +28,28 @@ from noms_training.benchmark.learning import (
 from noms_training.benchmark.task import Task
 
 PLAYS = "sampled"
-TABLES, EPOCHS, MINIBATCH, LEARNING_RATE = 512, 3, 1024, 1e-3
+TABLES, MINIBATCH, LEARNING_RATE = 256, 256, 1e-3
 MAGNET, MAGNET_LAST = 0.05, 0.01
 STEP, STEP_LAST = 0.5, 0.1
 GAE_LAMBDA, VALUE, MAX_NORM, REWARD_SCALE = 0.95, 0.5, 0.5, 0.1
+
+
+class Agent(nn.Module):
+    """Policy and value on one body; as a module it returns the logits of the actions."""
+
+    def __init__(self, layout: FeatureLayout) -> None:
+        super().__init__()
+        *body, self.actor = network_of(layout, gain=0.01)
+        self.body, self.critic = nn.Sequential(*body), network_of(layout, outputs=1)[-1]
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits, shape (n, NUM_ACTIONS)."""
+        return self.actor(self.body(features))
+
+    def policy_and_value(self, features: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities, shape (n, NUM_ACTIONS), and values, shape (n,)."""
+        hidden = self.body(features)
+        return masked(self.actor(hidden), legal).log_softmax(dim=1), self.critic(hidden)[:, 0]
 
 
 def train(task: Task) -> None:
@@ -38,61 +57,63 @@ def train(task: Task) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(task.seed)
     play, chance = SelfPlay(task, TABLES), np.random.default_rng(task.seed)
-    actor, critic = network_of(play.layout, gain=0.01), network_of(play.layout, outputs=1)
-    optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=LEARNING_RATE)
-
-    def choose(seen: Seen) -> np.ndarray:
-        with torch.no_grad():
-            return drawn(actor(seen.features), seen.legal, chance.random(len(seen.table)))
-
-    while (share := task.log(play.decisions, lambda: NetworkPlayer(actor, task.game, draws=True))) < 1:
+    agent = Agent(play.layout)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=LEARNING_RATE)
+    while (share := task.log(play.decisions, lambda: NetworkPlayer(agent, task.game, draws=True))) < 1:
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 - share)
-        magnet, step = (fallen(first, last, share) for first, last in ((MAGNET, MAGNET_LAST), (STEP, STEP_LAST)))
-        update(actor, critic, optimizer, play.deals(choose), play.scale, magnet, step)
-    save_network(task, actor)
+        magnet, step = (decayed(first, last, share) for first, last in ((MAGNET, MAGNET_LAST), (STEP, STEP_LAST)))
+        policies, values = list[Tensor](), list[Tensor]()
+
+        def choose(seen: Seen, policies: list[Tensor] = policies, values: list[Tensor] = values) -> np.ndarray:
+            with torch.no_grad():
+                log_policy, value = agent.policy_and_value(seen.features, seen.legal)
+            policies.append(log_policy)
+            values.append(value)
+            return drawn(log_policy, seen.legal, chance.random(len(value)))
+
+        decisions = play.deals(choose)
+        features, last = decisions.features * play.scale, torch.cat(policies)
+        update(agent, optimizer, decisions, features, last, torch.cat(values), magnet, step)
+    save_network(task, agent)
 
 
-def fallen(first: float, last: float, share: float) -> float:
+def decayed(first: float, last: float, share: float) -> float:
     """From the first value towards the last, as 1 / sqrt(1 + k share)."""
     return first / math.sqrt(1 + ((first / last) ** 2 - 1) * share)
 
 
 def update(
-    actor: nn.Module,
-    critic: nn.Module,
+    agent: Agent,
     optimizer: torch.optim.Optimizer,
     decisions: Decisions,
-    scale: Tensor,
+    features: Tensor,
+    last: Tensor,
+    value: Tensor,
     magnet: float,
     step: float,
 ) -> None:
     """Minimise -E[Q] + magnet * KL(policy, uniform) + KL(policy, last policy) / step, with sampled advantages for Q."""
-    features = decisions.features * scale
-    with torch.no_grad():
-        value = critic(features)[:, 0]
-        last = masked(actor(features), decisions.legal).log_softmax(dim=1)
     advantage = advantages(value, decisions, decisions.reward * REWARD_SCALE, GAE_LAMBDA)
     returns, gain = advantage + value, advantage / (advantage.std(correction=0) + 1e-8)
-    for _ in range(EPOCHS):
-        for rows in torch.randperm(len(decisions)).split(MINIBATCH):
-            log_policy = masked(actor(features[rows]), decisions.legal[rows]).log_softmax(dim=1)
-            probs = log_policy.exp()
-            taken = (log_policy - last[rows]).gather(1, decisions.action[rows, None])[:, 0]
-            negative_entropy = (probs * log_policy).sum(dim=1)  # the KL to the uniform policy, but for a constant
-            from_last = (probs * (log_policy - last[rows])).sum(dim=1)
-            actor_loss = (-taken.exp() * gain[rows] + magnet * negative_entropy + from_last / step).mean()
-            critic_loss = 0.5 * (critic(features[rows])[:, 0] - returns[rows]).square().mean()
-            optimizer.zero_grad()
-            (actor_loss + VALUE * critic_loss).backward()
-            nn.utils.clip_grad_norm_([*actor.parameters(), *critic.parameters()], MAX_NORM)
-            optimizer.step()
+    for rows in torch.randperm(len(decisions)).split(MINIBATCH):
+        log_policy, new_value = agent.policy_and_value(features[rows], decisions.legal[rows])
+        probs, change = log_policy.exp(), log_policy - last[rows]
+        ratio = change.gather(1, decisions.action[rows, None])[:, 0].exp()
+        negative_entropy = (probs * log_policy).sum(dim=1)  # the KL to the uniform policy, but for a constant
+        from_last = (probs * change).sum(dim=1)
+        policy_loss = (-ratio * gain[rows] + magnet * negative_entropy + from_last / step).mean()
+        value_loss = 0.5 * (new_value - returns[rows]).square().mean()
+        optimizer.zero_grad()
+        (policy_loss + VALUE * value_loss).backward()
+        nn.utils.clip_grad_norm_(agent.parameters(), MAX_NORM)
+        optimizer.step()
 
 
 def player(folder: Path) -> NetworkPlayer:
     """The trained policy, which draws its actions."""
-    return NetworkPlayer.load(folder, network_of, draws=True)
+    return NetworkPlayer.load(folder, Agent, draws=True)
 
 
 def other_player(folder: Path) -> NetworkPlayer:
     """The same policy, which takes its most probable action."""
-    return NetworkPlayer.load(folder, network_of)
+    return NetworkPlayer.load(folder, Agent)
