@@ -1,6 +1,6 @@
-"""Views of a table from one seat: as text and as a drawing.
+"""Views of a table from one seat, as text and as a drawing.
 
-`view.look` gathers what the seat may see; `lines` and `picture` turn it into text and SVG, and read nothing else.
+`view.look` collects everything that the seat may see; `lines` and `picture` turn it into text and SVG, and read nothing else.
 """
 
 from __future__ import annotations
@@ -22,64 +22,64 @@ __all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text"
 
 
 def text(table: Table, seat: int | None, *, full: bool = False, colour: bool = False) -> str:
-    """The table as a seat sees it, in a dozen lines of text.
+    """Describe the table as a seat sees it, in a dozen lines of text.
 
-    Seats are numbered from 0, deals from 1. Legal actions are words of the game record, except that calls are spoken words.
+    Seats are numbered from 0, deals from 1. Legal actions are the words of game records, but calls are in spoken words.
 
     Args:
-        table: a table at which a deal is under way or has just been scored.
-        seat: whose view it is; None for a spectator, who sees what is public.
+        table: a table with a deal in progress or just scored.
+        seat: seat of the viewer; None for a spectator, who sees only public facts.
         full: show all hands, the stock, the partner and the legal actions of the seat to act. For debugging.
         colour: colour the text with ANSI escape codes.
 
     Returns:
-        Lines joined by line ends, without one at the end.
+        Lines joined by newlines, without a trailing newline.
 
     Raises:
-        ValueError: there is no such seat, or nothing has been dealt yet.
+        ValueError: no such seat, or nothing has been dealt yet.
     """
     return "\n".join(lines_of(look(table, seat, full), colour))
 
 
 def svg(table: Table, seat: int | None, *, full: bool = False, names: Sequence[str] = (), theme: Theme = "auto") -> str:
-    """The table as a seat sees it, drawn as a card table with that seat at the bottom: an SVG document.
+    """Draw the table as a seat sees it, with that seat at the bottom, as an SVG document.
 
     Args:
-        table: a table at which a deal is under way or has just been scored.
-        seat: whose view it is; None for a spectator, who sees what is public.
+        table: a table with a deal in progress or just scored.
+        seat: seat of the viewer; None for a spectator, who sees only public facts.
         full: show all hands, the stock, the partner and the legal actions of the seat to act. For debugging.
-        names: of the players, seat by seat; any text. `Seat 0` and so on when there are none.
-        theme: `light`, `dark`, or `auto` for what the reader's system prefers.
+        names: names of the players by seat, any text; default `Seat 0`, `Seat 1` and so on.
+        theme: `light`, `dark`, or `auto` for the reader's system setting.
 
     Returns:
-        A document of 720 by 920 units, which can be scaled to any size, with nothing to load from elsewhere.
+        A self-contained, scalable document of 720 by 920 units.
 
     Raises:
-        ValueError: there is no such seat, or nothing has been dealt yet.
+        ValueError: no such seat, no such theme, or nothing has been dealt yet.
     """
     return drawing(look(table, seat, full), Notes(names), theme)
 
 
 def image(table: Table, seat: int | None, *, full: bool = False) -> NDArray[np.uint8]:
-    """The drawing of `svg` in its light colours, as pixels.
+    """Render the drawing of `svg` in light colours, as pixels.
 
     Args:
-        table: a table at which a deal is under way or has just been scored.
-        seat: whose view it is; None for a spectator, who sees what is public.
+        table: a table with a deal in progress or just scored.
+        seat: seat of the viewer; None for a spectator, who sees only public facts.
         full: show all hands, the stock and the partner. For debugging.
 
     Returns:
-        Red, green and blue, shape (920, 720, 3), uint8.
+        RGB image, shape (920, 720, 3), uint8.
 
     Raises:
-        ValueError: there is no such seat, or nothing has been dealt yet.
+        ValueError: no such seat, or nothing has been dealt yet.
         ModuleNotFoundError: resvg-py or Pillow is not installed.
     """
     return pixels(svg(table, seat, full=full, theme="light"))
 
 
 def for_notebook(table: Table, seat: int | None = None, full: bool = False) -> dict[str, str]:
-    """The table as a seat sees it (with None a spectator), by MIME type: `text/plain` and `image/svg+xml`.
+    """Return `text` and `svg` of a table by MIME type, `text/plain` and `image/svg+xml`, for a notebook.
 
     Raises:
         ValueError: nothing has been dealt yet.

@@ -1,4 +1,4 @@
-"""Cards as symbols of SVG: whole ones, narrow ones (tiles) for hands of others, backs, and the marks of suits."""
+"""SVG symbols: whole cards, narrow cards (tiles) for the hands of others, a back, and suit marks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from noms_env.show.view import suits_of
 
 CARD = (70, 100)
 TILE = (26, 46)
-"""Width and height of the two kinds of symbols."""
+"""Width and height of whole and narrow cards."""
 RANK_NAMES = {"T": "10", "J": "Jack", "Q": "Queen", "K": "King", "A": "Ace"}
 _LATTICE = "".join(f"M{x} 6L{x + 88} 94M{x + 88} 6L{x} 94" for x in range(-81, 70, 15))
 
 
 def card_title(card: int, deck_kind: int) -> str:
-    """A card in words: `Queen of Spades`, `2 of Moons and Knots`."""
+    """Return a card in words: `Queen of Spades`, `2 of Moons and Knots`."""
     word = CARD_WORDS[deck_kind][card]
     if deck_kind != FRENCH and card == EXCUSE:
         return "Excuse"
@@ -28,27 +28,27 @@ def card_title(card: int, deck_kind: int) -> str:
 
 
 def mark(suit: int, deck_kind: int, x: float, y: float, size: float) -> str:
-    """The mark of a suit, centred at (x, y)."""
+    """Draw the mark of a suit, centred at (x, y)."""
     return use(MARK_NAMES[deck_kind][suit], x - size / 2, y - size / 2, size, size)
 
 
 def card_symbol(card: int, deck_kind: int) -> str:
-    """Name of the symbol of a whole card."""
+    """Return the symbol name of a whole card."""
     return f"c-{CARD_WORDS[deck_kind][card]}{'f' if deck_kind == FRENCH else 'd'}"
 
 
 def tile_symbol(card: int, deck_kind: int) -> str:
-    """Name of the symbol of a narrow card."""
+    """Return the symbol name of a narrow card."""
     return card_symbol(card, deck_kind).replace("c-", "t-", 1)
 
 
 def whole_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
-    """A card, with its name for who cannot see it, and who played it."""
+    """Draw a card, labelled for screen readers with its title and, with `by`, its player."""
     return _group_card(card, deck_kind, by, use(card_symbol(card, deck_kind), x, y, width, height))
 
 
 def narrow_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
-    """A narrow card; see `whole_card`."""
+    """Draw a narrow card; see `whole_card`."""
     return _group_card(card, deck_kind, by, use(tile_symbol(card, deck_kind), x, y, width, height))
 
 
@@ -57,9 +57,9 @@ def _group_card(card: int, deck_kind: int, by: str, drawn: str) -> str:
 
 
 def printed_rank(letter: str) -> str:
-    """The rank of a card as drawings and pages show it: 10 for `T`.
+    """Return a rank as drawings and pages show it: `10` for `T`.
 
-    Records, the terminal and what is typed there say `T`: their ranks are letters, which stand side by side.
+    Records and the terminal use `T`, so that each rank is one character.
     """
     return "10" if letter == "T" else letter
 
@@ -69,7 +69,7 @@ def _rank(card: int, deck_kind: int) -> str:
 
 
 def _colour_text(words: str, suits: list[int], deck_kind: int) -> str:
-    """Text in the colour of a card's suit, if it has one alone."""
+    """Colour the text if the card has exactly one suit."""
     if len(suits) != 1:
         return words
     name = MARK_NAMES[deck_kind][suits[0]]
@@ -111,7 +111,7 @@ def _symbol(name: str, size: tuple[int, int], content: str) -> str:
 
 @cache
 def symbols(deck_kind: int) -> dict[str, str]:
-    """All symbols of a deck by name, each a `<symbol>`."""
+    """Return all symbols of a deck, `<symbol>` elements by name."""
     made = {
         name: _symbol(name, (100, 100), f'<g class="noms-{name}">{MARKS[name]}</g>')
         for name in MARK_NAMES[deck_kind][: len(SUIT_LETTERS[deck_kind])]
@@ -126,7 +126,7 @@ def symbols(deck_kind: int) -> dict[str, str]:
 
 
 def symbols_for(drawing: str, deck_kind: int) -> str:
-    """The symbols that a drawing uses, and those that these use, in a `<defs>`."""
+    """Return a `<defs>` of the symbols that a drawing uses, directly or through other symbols."""
     known, wanted = symbols(deck_kind), set[str]()
     fresh = set(re.findall(r'href="#noms-([^"]+)"', drawing))
     while fresh:

@@ -1,4 +1,4 @@
-"""What the seat to act may choose besides cards in hand: bids, trumps and words as chips, nominations as a grid."""
+"""Legal actions other than cards in hand: bids, trumps and words as chips, nominations as a grid."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MIDDLE = 360
 CHIP, GAP = (64, 52), 6
 IN_ROW = 5
 CHIPS_MIDDLE, CHIPS_LOW = 436, 626
-"""Heights of the middle of the chips: in the empty middle of the table, and below a trick."""
+"""Vertical centres of the chips: in the middle of the empty table, and below a trick."""
 GRID_TOP, GRID_HEIGHT, CELL = 268, 320, 48
 SAID = {"indicate": "Indicate", "unsaid": "Unsaid", "NT": "NT"}
 
 
 def chips(view: View, notes: Notes) -> str:
-    """The words that the seat to act may choose from; suits as marks."""
+    """Draw the legal words of the seat to act as chips; suits as marks."""
     words = [word for word in view.legal if view.phase != "play" or word == "indicate"]
     if not words:
         return ""
@@ -49,7 +49,7 @@ TITLES = {"call": "Your call", "trump": "Trump", "suit": "", "play": ""}
 
 
 def chip(view: View, notes: Notes, word: str, said: str, where: tuple[float, float, float, float]) -> str:
-    """A word on a chip, with a policy's probability of it."""
+    """Draw a word on a chip, with its probability or value if any."""
     x, y, width, height = where
     letters = SUIT_LETTERS[view.deck_kind]
     drawn, label = box(x, y, width, height, "chip", 12), said
@@ -64,7 +64,7 @@ def chip(view: View, notes: Notes, word: str, said: str, where: tuple[float, flo
 
 
 def draw_bar(notes: Notes, word: str, where: tuple[float, float, float, float]) -> str:
-    """Draw the probability (a bar) or a search's points at the bottom of a chip, and a frame if the action is taken."""
+    """Draw the probability (a bar) or value at the bottom of a chip, and a frame if the action is taken."""
     x, y, width, height = where
     drawn = ""
     chance = notes.probabilities.get(word)
@@ -82,7 +82,7 @@ def draw_bar(notes: Notes, word: str, where: tuple[float, float, float, float]) 
 
 
 def nominations(view: View, notes: Notes) -> str:
-    """A grid of the cards that may be nominated, a suit in one or two rows, and the bare ranks."""
+    """Draw a grid of the cards that may be nominated, one or two rows per suit, then the bare ranks."""
     if not view.legal:
         return ""
     kind = view.deck_kind
@@ -107,7 +107,7 @@ def nominations(view: View, notes: Notes) -> str:
 
 
 def cell(view: View, notes: Notes, word: str, where: tuple[float, float, float, float]) -> str:
-    """A card, or a bare rank, in the grid of nominations."""
+    """Draw a card or a bare rank in the grid of nominations."""
     x, y, width, height = where
     kind, card = view.deck_kind, CARD_NUMBERS[view.deck_kind].get(word)
     rank = printed_rank(word[0])

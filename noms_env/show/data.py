@@ -1,6 +1,6 @@
-"""A `View` as plain data for a page that draws it by itself, and the cards that such a page needs.
+"""Data of a `View` and of a deck for a page that draws them itself.
 
-`view_data` reads a `View` and nothing else, so what a seat may not see is not in it.
+`view_data` reads only a `View`, so hidden information cannot leak.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from noms_env.show.view import SUIT_ORDER, Place, View, main_suit, say_call, sor
 
 
 def view_data(view: View) -> dict[str, Any]:
-    """A view for JSON: cards and actions are the words of a record, suits letters, seats numbers.
+    """Return a view as JSON data: cards and actions as words of a record, suits as letters, seats as numbers.
 
-    `why` has a sentence for each card in the viewer's hand that is not legal in the viewer's turn, `choices` the legal actions
-    that are no card of the hand, `side` the tricks of the declarer as far as the viewer knows who took them for that side,
-    and `results` what a scored deal brought.
+    On the viewer's turn `why` explains each illegal card in hand. `choices` holds the legal actions other than cards in hand.
+    `side` holds the seats of the declarer's side that the viewer knows, and their tricks. `results` are the outcomes of a
+    scored deal.
     """
     words = CARD_WORDS[view.deck_kind]
     own = next((place for place in view.places if place.seat == view.viewer), None)
@@ -77,7 +77,7 @@ def _card(card: int | None, deck_kind: int) -> str | None:
 
 
 def _suit(suit: int | None, deck_kind: int) -> str | None:
-    """The letter of a suit; `NT` for no trump."""
+    """Return the letter of a suit; `NT` for no trump."""
     if suit is None:
         return None
     return "NT" if suit == NO_TRUMP else SUIT_LETTERS[deck_kind][suit]
@@ -93,7 +93,7 @@ def _results(view: View) -> list[Outcome]:
 
 
 def _choices(view: View) -> list[dict[str, str]]:
-    """The legal actions except the cards in hand, in spoken words."""
+    """Return the legal actions except cards in hand, with spoken words."""
     kind, letters = view.deck_kind, SUIT_LETTERS[view.deck_kind]
     words = [word for word in view.legal if view.phase != "play" or word not in CARD_NUMBERS[kind]]
     said = {"indicate": "Show yourself as the partner", "unsaid": "Leave trump unsaid", "NT": "No trump", "pass": "Pass"}
@@ -108,7 +108,7 @@ def _choices(view: View) -> list[dict[str, str]]:
 
 
 def _side(view: View) -> dict[str, Any] | None:
-    """The declarer's side as far as the viewer knows it, and what it has taken; None where nobody is the declarer."""
+    """Return the declarer's side as the viewer knows it, and its tricks; None without a declarer."""
     if view.declarer is None or view.phase not in ("play", "suit", None):
         return None
     known = {view.declarer, view.revealed, view.viewer if view.role == "partner" else None, view.partner} - {None}
@@ -118,7 +118,7 @@ def _side(view: View) -> dict[str, Any] | None:
 
 
 def _why(view: View, own: Place | None) -> dict[str, str]:
-    """Why cards of the own hand may not be played now."""
+    """Explain for each illegal card of the viewer's hand why it may not be played."""
     if own is None or view.phase != "play" or view.to_act != view.viewer or not view.legal_cards:
         return {}
     held = [card for card in own.hand or () if card not in view.legal_cards]
@@ -126,7 +126,7 @@ def _why(view: View, own: Place | None) -> dict[str, str]:
 
 
 def _reason(view: View, card: int, hand: tuple[int, ...]) -> str:
-    """Why a card that the viewer holds may not be played now."""
+    """Explain why a card of the viewer's hand may not be played."""
     kind, names = view.deck_kind, SUIT_NAMES[view.deck_kind]
     if view.trick and view.led_suit is not None:
         return f"You must follow {names[view.led_suit]}."
@@ -141,10 +141,10 @@ def _reason(view: View, card: int, hand: tuple[int, ...]) -> str:
 
 
 def deck_data(deck_kind: int) -> dict[str, Any]:
-    """A deck for a page: its cards in the order of a sorted hand, its suits, and the symbols that draw both.
+    """Return a deck for a page: cards in the order of a sorted hand, suits, and the symbols of both.
 
-    Each card has `title`, `rank` and `suits` (letters). It is drawn by the symbol `noms-c-`, its word and the deck's `letter`,
-    narrow by `noms-t-`, and a suit by `noms-` and its mark; see `noms_env.show.cards`.
+    Each card has `title`, `rank` and `suits` (letters). Its symbol is `noms-c-` (narrow: `noms-t-`), its word and the deck's
+    `letter`; that of a suit is `noms-` and its mark. See `noms_env.show.cards`.
     """
     words, letters = CARD_WORDS[deck_kind], SUIT_LETTERS[deck_kind]
     cards = {

@@ -1,4 +1,4 @@
-"""Elements of SVG as text. All text that comes from outside goes through `text` or `attribute`, which escape it."""
+"""SVG elements as strings. All foreign text passes through `text` or `group`, which escape it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from html import escape
 
 UNFIT = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Signs that XML does not allow, and those that control a terminal or turn the direction of text."""
+"""Characters that XML forbids, control characters, and characters that change the direction of text."""
 
 # fmt: off
 WIDTHS = (
@@ -16,23 +16,23 @@ WIDTHS = (
     38, 39, 38, 49, 48, 37, 58, 63, 59, 63, 60, 40, 63, 62, 27, 27, 58, 27, 91, 62, 61, 63, 63, 41, 56, 37, 62, 60, 85, 58,
     60, 57, 47, 37, 47, 68,
 )
-"""Of the signs from the space on, in hundredths of the size: in Inter, the wider of regular and bold."""
+"""Widths of the ASCII characters from space on, in hundredths of the font size: Inter, the wider of regular and bold."""
 # fmt: on
 WIDEST = 104
 TIGHTEST = 0.8
-"""Text that does not fit is pressed to this share of its width, and what does not fit then is cut."""
+"""Text that does not fit is condensed to at least this fraction of its width, then truncated."""
 remembered = lru_cache(4096)
-"""Most texts of a drawing are those of the one before."""
+"""Cache: consecutive drawings share most of their texts."""
 
 
 def escaped(text: str) -> str:
-    """Text for the inside of an element or of an attribute in double quotes."""
+    """Escape text for an element, or an attribute in double quotes."""
     return escape(UNFIT.sub("\ufffd", text), quote=True)
 
 
 @remembered
 def text_width(text: str, size: float) -> float:
-    """Width of a line of text, about; never too small in the fonts that come with the package."""
+    """Estimate the width of a line of text; an upper bound in the fonts of this package."""
     numbers = (ord(sign) - 32 for sign in text)
     return size / 100 * sum(WIDTHS[number] if 0 <= number < len(WIDTHS) else WIDEST for number in numbers)
 
@@ -49,17 +49,17 @@ def text(
     anchor: str = "start",
     room: float | None = None,
 ) -> str:
-    """A line of text whose middle is at height `y`.
+    """Draw a line of text.
 
     Args:
-        x: where it starts, has its middle or ends, as `anchor` says.
-        y: height of its middle.
+        x: position of the text's start, middle or end, according to `anchor`.
+        y: height of the text's middle.
         words: any text; it is escaped.
-        size: of the font.
-        look: class of its colour.
-        bold: heavy letters.
+        size: font size.
+        look: CSS class of the colour.
+        bold: whether the text is bold.
         anchor: `start`, `middle` or `end`.
-        room: it is made to fit this width.
+        room: width into which the text is fitted; None for no limit.
     """
     fit = ""
     if room is not None and text_width(words, size) > room:
@@ -75,7 +75,7 @@ def text(
 
 
 def box(x: float, y: float, width: float, height: float, look: str, round_by: float = 10, thick: float = 1.5) -> str:
-    """A box with round corners."""
+    """Draw a box with round corners."""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{round_by:g}" stroke-width="{thick:g}" '
         f'class="noms-{look}"/>'
@@ -83,21 +83,21 @@ def box(x: float, y: float, width: float, height: float, look: str, round_by: fl
 
 
 def disc(x: float, y: float, radius: float, look: str, thick: float = 1.5) -> str:
-    """A disc."""
+    """Draw a disc."""
     return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" stroke-width="{thick:g}" class="noms-{look}"/>'
 
 
 def coin(x: float, y: float, words: str, radius: float = 13) -> str:
-    """A disc with a letter or a number."""
+    """Draw a disc with a letter or a number."""
     return disc(x, y, radius, "coin") + text(x, y, words, 18, "print", bold=True, anchor="middle", room=2 * radius - 4)
 
 
 def use(symbol: str, x: float, y: float, width: float, height: float) -> str:
-    """A symbol of `cards` at a place."""
+    """Draw a symbol of `cards` in a rectangle."""
     return f'<use href="#noms-{symbol}" x="{x:.5g}" y="{y:.5g}" width="{width:g}" height="{height:g}"/>'
 
 
 def group(content: str, **attributes: str) -> str:
-    """A group; underscores in the names of attributes are hyphens, but for the last one of `class_`."""
+    """Group elements. Underscores in attribute names become hyphens; a trailing one (`class_`) is dropped."""
     said = "".join(f' {name.rstrip("_").replace("_", "-")}="{escaped(value)}"' for name, value in attributes.items())
     return f"<g{said}>{content}</g>"

@@ -1,4 +1,4 @@
-"""A `View` as plain text, line by line."""
+"""Lines of text for a `View`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ROLE_TEXTS = {
 ASKED = {"call": "to call", "trump": "to name trump", "nominate": "to nominate a card", "suit": "to name the suit led"}
 LABEL_WIDTH = 10
 LEFT = ("seat", "", "calls")
-"""Heads of the columns that are aligned to the left."""
+"""Headings of the left-aligned columns."""
 ALL_RANKS = tuple(RANK_LETTERS[FRENCH])
 
 
 def lines_of(view: View, colour: bool = False) -> list[str]:
-    """The text of a view, in lines without line ends."""
+    """Describe a view in lines of text, without newlines."""
     blocks = [
         [paint(headline(view), BOLD, colour), paint(status(view), BRIGHT, colour)],
         [*contract_lines(view, colour), *trick_lines(view, colour)],
@@ -36,17 +36,17 @@ def lines_of(view: View, colour: bool = False) -> list[str]:
 
 
 def paint(text: str, code: str, colour: bool) -> str:
-    """The text in an ANSI colour, or as it is."""
+    """Wrap text in an ANSI code if `colour`."""
     return f"\x1b[{code}m{text}\x1b[0m" if colour and code else text
 
 
 def add_label(label: str, content: str, colour: bool) -> str:
-    """A line with a label in its margin."""
+    """Return a line with a label in its margin."""
     return paint(f"{label:<{LABEL_WIDTH}}", DIM, colour) + content
 
 
 def card_text(card: int, deck_kind: int, colour: bool = False) -> str:
-    """A card: `Q♠`, `2MK`; in colour each suit has its own."""
+    """Return a card as text, optionally in the colours of its suits: `Q♠`, `2MK`."""
     name = card_name(card, deck_kind)
     suits = suits_of(card, deck_kind)
     if not colour or not suits:
@@ -57,13 +57,13 @@ def card_text(card: int, deck_kind: int, colour: bool = False) -> str:
 
 
 def suit_text(suit: int, deck_kind: int, colour: bool = False) -> str:
-    """A suit or no trump: `♠`, `M`, `NT`."""
+    """Return a suit or no trump as text: `♠`, `M`, `NT`."""
     name = suit_name(suit, deck_kind)
     return name if suit == NO_TRUMP else paint(name, SUIT_COLOURS[deck_kind][suit], colour)
 
 
 def hand_text(cards: Iterable[int], deck_kind: int, colour: bool = False) -> str:
-    """Cards sorted by suit, each suit from high to low: `♣ AK2  ♥ 5`; Decktet cards one by one, by their first suit."""
+    """Return cards sorted by suit, high to low: `♣ AK2  ♥ 5`. Decktet cards stand singly, by first suit."""
     held = sorted_hand(sum(1 << card for card in set(cards)), deck_kind)
     groups = [(suit, list(group)) for suit, group in groupby(held, lambda card: main_suit(card, deck_kind))]
     if deck_kind != FRENCH:
@@ -73,23 +73,23 @@ def hand_text(cards: Iterable[int], deck_kind: int, colour: bool = False) -> str
 
 
 def trick_text(cards: Iterable[tuple[int, int]], deck_kind: int, colour: bool = False) -> str:
-    """The cards of a trick with their players: `seat 1 Q♠ · seat 2 3♠`."""
+    """Return the cards of a trick with their seats: `seat 1 Q♠ · seat 2 3♠`."""
     return " · ".join(f"seat {seat} {card_text(card, deck_kind, colour)}" for seat, card in cards)
 
 
 def points_text(points: float) -> str:
-    """Points without superfluous zeros: `12`, `-4.5`, `0.33`."""
+    """Format points without trailing zeros: `12`, `-4.5`, `0.33`."""
     text = f"{points:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def rank_text(rank: int) -> str:
-    """A bare rank that was nominated."""
+    """Return a nominated bare rank in words."""
     return f"{RANK_LETTERS[FRENCH][rank]} of trumps"
 
 
 def headline(view: View) -> str:
-    """The game, the deal and its size."""
+    """Return the game, the deal and its size."""
     deal = f"deal {view.deal}" + (f" of {view.deals}" if view.deals else "")
     cards = "1 card each" if view.deal_size == 1 else f"{view.deal_size} cards each"
     parts = [view.title, deal, cards, f"dealer seat {view.dealer}"]
@@ -103,7 +103,7 @@ def headline(view: View) -> str:
 
 
 def status(view: View, name: Callable[[int], str] = "Seat {}".format) -> str:
-    """Who is to do what, or how the deal or the match ended; `name` gives the name of a seat."""
+    """Say who is to act and how, or how the deal or match ended; `name` maps a seat to its name."""
     if view.over:
         winners = [place.seat for place in view.places if "winner" in place.marks]
         cut_off = ", cut off before its end" if view.truncated else ""
@@ -116,7 +116,7 @@ def status(view: View, name: Callable[[int], str] = "Seat {}".format) -> str:
 
 
 def contract_lines(view: View, colour: bool) -> list[str]:
-    """Trump, turn-up, contract, nomination, and the viewer's side."""
+    """Describe trump, and in a game with a declarer the contract and the viewer's side."""
     lines = [add_label("Trump", " · ".join(trump_parts(view, colour)), colour)]
     if view.declarer is not None:
         lines.append(add_label("Bid", " · ".join(bid_parts(view, colour)), colour))
@@ -124,7 +124,7 @@ def contract_lines(view: View, colour: bool) -> list[str]:
 
 
 def trump_parts(view: View, colour: bool = False) -> list[str]:
-    """What is known of trump."""
+    """Describe trump: suit or candidates, turn-up, the Excuse, and whether trumps may be led."""
     kind = view.deck_kind
     if view.trump is not None:
         parts = ["none" if view.trump == NO_TRUMP else suit_text(view.trump, kind, colour)]
@@ -142,7 +142,7 @@ def trump_parts(view: View, colour: bool = False) -> list[str]:
 
 
 def bid_parts(view: View, colour: bool = False) -> list[str]:
-    """The contract, its declarer, the nominated card, the partner, and the viewer's role."""
+    """Describe contract, declarer, nominated card, partner and the viewer's role."""
     kind = view.deck_kind
     parts = [f"{view.contract} by seat {view.declarer}"]
     if view.nominated is not None:
@@ -160,7 +160,7 @@ def bid_parts(view: View, colour: bool = False) -> list[str]:
 
 
 def partner_text(view: View, name: Callable[[int], str] = "seat {}".format) -> str:
-    """Who the partner is, as far as the viewer may know; `name` gives the name of a seat."""
+    """Say what the viewer knows of the partner; `name` maps a seat to its name."""
     if view.alone or (view.revealed is not None and view.revealed == view.declarer):
         return "alone"
     if view.revealed is not None:
@@ -173,7 +173,7 @@ def partner_text(view: View, name: Callable[[int], str] = "seat {}".format) -> s
 
 
 def trick_lines(view: View, colour: bool) -> list[str]:
-    """The trick on the table, and the one before."""
+    """Describe the current trick and the previous one."""
     lines = []
     if view.trick:
         parts = [trick_text(view.trick, view.deck_kind, colour)]
@@ -187,7 +187,7 @@ def trick_lines(view: View, colour: bool) -> list[str]:
 
 
 def seat_lines(view: View, colour: bool) -> list[str]:
-    """The table of the seats."""
+    """Return a table with one line per seat."""
     places = view.places
     columns = {
         "seat": [str(place.seat) for place in places],
@@ -213,14 +213,14 @@ def seat_lines(view: View, colour: bool) -> list[str]:
 
 
 def tricks_text(place: Place) -> str:
-    """Tricks taken, with those called or those of earlier deals where they count."""
+    """Return the tricks of a seat, with its call, or with the carried tricks of earlier deals."""
     if place.called is not None:
         return f"{place.tricks} of {place.called}"
     return str(place.tricks) if place.carried_tricks is None else f"{place.tricks} + {place.carried_tricks}"
 
 
 def hand_lines(view: View, colour: bool) -> list[str]:
-    """The hands that are open to the viewer, its own first, the stock if it may be seen, and the legal actions."""
+    """List the visible hands (the viewer's first), the stock if visible, and the legal actions."""
     kind = view.deck_kind
     places = sorted(view.places, key=lambda place: place.seat != view.viewer)
     labels = {place.seat: "Hand" if place.seat == view.viewer else f"Seat {place.seat}" for place in places}
@@ -234,7 +234,7 @@ def hand_lines(view: View, colour: bool) -> list[str]:
 
 
 def legal_text(view: View) -> str:
-    """The legal actions in words, calls as people say them; where nearly every card may be nominated, what may not."""
+    """List the legal actions, calls in spoken words. A nomination lists the illegal cards instead."""
     if view.phase == "call":
         return ", ".join(say_call(word, view.misere) for word in view.legal)
     if view.phase != "nominate":

@@ -1,4 +1,4 @@
-"""The marks of the suits of both decks, drawn in a square of 100 by 100, so that no font is needed."""
+"""Suit marks of both decks as paths in a square of 100 by 100, so that no font is needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import cos, pi, sin
 
 MARK_NAMES = (("clubs", "diamonds", "hearts", "spades"), ("moons", "suns", "waves", "leaves", "wyrms", "knots"))
-"""Per deck, the suits in the order of their numbers."""
+"""Names of the marks per deck, by suit number."""
 
 
 def _fill_path(path: str) -> str:
@@ -26,7 +26,7 @@ def _through(points: Iterable[tuple[float, float]]) -> str:
 
 
 def _suns() -> str:
-    """A disc and eight rays."""
+    """Draw a disc and eight rays."""
     rays = []
     for ray in range(8):
         angle = ray * pi / 4
@@ -36,7 +36,7 @@ def _suns() -> str:
 
 
 def _knots() -> str:
-    """A trefoil knot in three strands; each begins and ends short of the strand that it passes below."""
+    """Draw a trefoil knot in three strands, with gaps where a strand passes below another."""
     strands = []
     for strand in range(3):
         middle, reach = 0.27 + 2 * pi / 3 * strand, 0.80
@@ -69,4 +69,4 @@ MARKS: dict[str, str] = {
     + _fill_path("M40 16C54 2 76 4 94 20L74 25L92 33C76 43 56 42 40 34ZM60 15a5 5 0 1 0 .1 0Z"),
     "knots": _knots(),
 }
-"""The inside of each suit's symbol, in the colour of the element around it."""
+"""Content of each suit's symbol, in the current colour."""

@@ -1,4 +1,4 @@
-"""Annotations of a drawing: names, and probabilities or values of the actions."""
+"""Annotations of a drawing: names, and probabilities or values of actions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Notes:
     """Annotations of a drawing.
 
     Attributes:
-        names: of the seats, shown as `clean_name` makes them; `Seat 0` and so on where there are none.
-        probabilities: of the legal actions, by word, as a policy finds them.
-        values: what a search expects of the legal actions, by word, in points.
-        taken: word of the action that is taken next, which gets a dashed frame.
+        names: names by seat, cleaned by `clean_name`; default `Seat 0`, `Seat 1` and so on.
+        probabilities: a policy's probabilities of the legal actions, by word.
+        values: a search's values of the legal actions, by word, in points.
+        taken: word of the next action, which gets a dashed frame.
     """
 
     names: Sequence[str] = ()
@@ -25,5 +25,5 @@ class Notes:
     taken: str | None = None
 
     def name(self, seat: int) -> str:
-        """The name of a seat."""
+        """Return the name of a seat."""
         return clean_name(self.names[seat]) if seat < len(self.names) else f"Seat {seat}"

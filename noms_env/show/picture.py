@@ -1,7 +1,7 @@
-"""A `View` as an SVG drawing: a card table seen from above, the viewer at the bottom.
+"""SVG drawing of a `View`: a card table seen from above, the viewer at the bottom.
 
-The drawing is made of named parts, each of which may be replaced alone: a page in a browser shows the next moment by replacing
-the parts that differ. What may be clicked or chosen has `data-word`, the word of the action.
+The drawing consists of named parts: a browser page shows the next moment by replacing the parts that differ. Elements that
+represent an action carry its word as `data-word`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CENTRE = (360, 436)
 RADII = (122, 98)
 TRICK_CARD = (62, 89)
 MOST_STOCK = 39
-"""Undealt cards that have room in the middle of the table."""
+"""Number of undealt cards that fit in the middle of the table."""
 
 
 def drawing(view: View, notes: Notes | None = None, theme: Theme = "auto") -> str:
-    """The drawing of a view as a document of its own; see `parts`."""
+    """Draw a view as a standalone document; see `parts`."""
     drawn, name = parts(view, notes), (notes or Notes()).name
     content = "".join(group(content, data_part=part) for part, content in drawn.items())
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
@@ -43,11 +43,11 @@ def drawing(view: View, notes: Notes | None = None, theme: Theme = "auto") -> st
 
 
 def parts(view: View, notes: Notes | None = None) -> dict[str, str]:
-    """The parts of the drawing of a view, by name, from the back to the front.
+    """Draw the parts of a view, by name, from back to front.
 
     Args:
-        view: whatever is not in it cannot be drawn.
-        notes: names and numbers to show beside it.
+        view: the view; nothing else of the table is drawn.
+        notes: names, probabilities and values to add.
     """
     notes = notes or Notes()
     first, count = view.viewer or 0, len(view.places)
@@ -70,7 +70,7 @@ def parts(view: View, notes: Notes | None = None) -> dict[str, str]:
 
 
 def head(view: View) -> str:
-    """The game and the deal."""
+    """Draw the heading: the game and the deal."""
     deal = f"deal {view.deal}" + (f" of {view.deals}" if view.deals else "")
     facts = [deal, f"{view.deal_size} card{'s' if view.deal_size > 1 else ''}"]
     facts += [f"to {view.target}"] if view.target is not None else []
@@ -83,7 +83,7 @@ def head(view: View) -> str:
 
 
 def trump(view: View, notes: Notes) -> str:
-    """The trump, the card turned up, and whether trumps may be led."""
+    """Draw the trump, the turn-up, and whether trumps may be led."""
     kind = view.deck_kind
     drawn = box(6, 46, 214, 70, "panel", 12) + text(18, 62, "Trump", 18, "faint")
     suits = view.candidates if view.trump is None else () if view.trump == NO_TRUMP else (view.trump,)
@@ -105,7 +105,7 @@ def trump(view: View, notes: Notes) -> str:
 
 
 def contract(view: View, notes: Notes) -> str:
-    """The contract, the nominated card, and what the viewer knows of the sides; or the sum of what was called."""
+    """Draw contract, nominated card and the sides as the viewer knows them; without a declarer, the sum of calls."""
     drawn = box(226, 46, 488, 70, "panel", 12)
     if view.declarer is None:
         called = [place.called for place in view.places if place.called is not None]
@@ -140,12 +140,12 @@ def contract(view: View, notes: Notes) -> str:
 
 
 def prompt(view: View, notes: Notes) -> str:
-    """The prompt: who is to act, and how."""
+    """Say who is to act, and how."""
     return status(replace(view, viewer=None) if notes.names else view, notes.name)
 
 
 def trick(view: View, notes: Notes, first: int) -> str:
-    """The trick under way; before its first card the one before, faded."""
+    """Draw the current trick; before its first card the previous one, faded."""
     drawn = cards_on_table(view, notes, view.trick, view.best_seat, first)
     if view.led_suit is not None:
         return drawn + disc(*CENTRE, 20, "coin") + mark(view.led_suit, view.deck_kind, *CENTRE, 26)
@@ -158,7 +158,7 @@ def trick(view: View, notes: Notes, first: int) -> str:
 
 
 def cards_on_table(view: View, notes: Notes, cards: Sequence[tuple[int, int]], best: int | None, first: int) -> str:
-    """Cards on the sides of the seats that played them, numbered in order; the best one has a frame."""
+    """Draw played cards in front of their seats, numbered in order of play, with a frame around the best."""
     width, height = TRICK_CARD
     drawn = ""
     for number, (seat, card) in enumerate(cards, 1):
@@ -172,7 +172,7 @@ def cards_on_table(view: View, notes: Notes, cards: Sequence[tuple[int, int]], b
 
 
 def last_trick(view: View, notes: Notes) -> str:
-    """The last complete trick, small, at the lower left; the card that took it has a frame."""
+    """Draw the last complete trick, small, at the lower left, with a frame around the winning card."""
     if not view.last_trick:
         return ""
     words = f"Trick {view.tricks_done}: {notes.name(view.last_winner or 0)}"
@@ -185,7 +185,7 @@ def last_trick(view: View, notes: Notes) -> str:
 
 
 def stock(view: View) -> str:
-    """The undealt cards where they may be seen: in the middle after the deal, before that at the lower right."""
+    """Draw the visible stock: in the middle after the deal, at the lower right during the deal."""
     if not view.stock:
         return ""
     if view.phase is None:
@@ -199,7 +199,7 @@ def stock(view: View) -> str:
 
 
 def result(view: View, notes: Notes) -> str:
-    """How the deal or the match ended."""
+    """Draw how the deal or the match ended."""
     words = status(view, notes.name)
     width = min(430.0, text_width(words, 24) + 44)
     x, y = CENTRE[0], 430 if view.stock else CENTRE[1]
@@ -209,7 +209,7 @@ def result(view: View, notes: Notes) -> str:
 
 
 def legend(view: View) -> str:
-    """What the marks of the Decktet's suits are called."""
+    """Draw the names of the Decktet's suit marks."""
     if view.deck_kind != DECKTET:
         return ""
     drawn = ""

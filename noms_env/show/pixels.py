@@ -1,4 +1,4 @@
-"""An SVG drawing as pixels, by resvg and with the fonts of this folder: the same on every machine."""
+"""Pixels of an SVG drawing, rendered by resvg with the fonts of this folder: identical on every machine."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FONTS = [str(path) for path in sorted((Path(__file__).parent / "fonts").glob("*.
 
 
 def import_renderer(module: str) -> ModuleType:
-    """A library of the extra `render`.
+    """Import a library of the extra `render`.
 
     Raises:
-        ModuleNotFoundError: it is not installed; the message says how it is.
+        ModuleNotFoundError: the library is not installed; the message says how to install it.
     """
     try:
         return import_module(module)
@@ -31,11 +31,11 @@ def import_renderer(module: str) -> ModuleType:
 
 
 def png(svg: str, zoom: float = 1) -> bytes:
-    """A PNG of a drawing.
+    """Render a drawing as PNG.
 
     Args:
-        svg: the drawing, light or dark: `auto` is light here.
-        zoom: how many pixels a unit of the drawing has.
+        svg: the drawing; the theme `auto` is rendered as light.
+        zoom: pixels per unit of the drawing.
 
     Raises:
         ModuleNotFoundError: resvg-py is not installed.
@@ -47,7 +47,7 @@ def png(svg: str, zoom: float = 1) -> bytes:
 
 
 def pixels(svg: str) -> NDArray[np.uint8]:
-    """Red, green and blue of a drawing, shape (height, width, 3), uint8.
+    """Render a drawing as an RGB image, shape (height, width, 3), uint8.
 
     Raises:
         ModuleNotFoundError: resvg-py or Pillow is not installed.

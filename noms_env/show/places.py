@@ -1,4 +1,4 @@
-"""The seats of the drawing: plates, hands, calls, and probabilities of the cards."""
+"""Seats of the drawing: plates, hands, calls, and probabilities of the cards."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ OTHERS: dict[int, tuple[tuple[int, int], ...]] = {
     6: ((96, 440), (96, 250), (360, 180), (624, 250), (624, 440)),
     7: ((96, 470), (96, 300), (214, 180), (506, 180), (624, 300), (624, 470)),
 }
-"""Per number of seats, the centres of the plates of the others, clockwise from the viewer's left."""
+"""Centres of the other seats' plates per number of seats, clockwise from the viewer's left."""
 TILES_IN_ROW = 7
 OWN_TOP, HAND_TOP = 672, 764
 CARD = (84, 120)
 RAISED = 10
-"""How far legal cards stand out."""
+"""Offset by which legal cards are raised."""
 BAR_ROOM = 28
-"""Height of the bar of an action that is certain."""
+"""Height of the bar of probability 1, with its number."""
 PILLS = ("winner", "sniped", "declarer", "partner", "exposed")
-"""Marks that are shown, the first of those that a seat has."""
+"""Marks shown on a plate in order of priority; each seat shows one."""
 NEARLY_NONE = 0.005
 
 
 def other_seat(view: View, notes: Notes, place: Place, turn: int) -> str:
-    """A seat that is not the viewer's: its plate, its last call, and below it the hand where it is open."""
+    """Draw another seat than the viewer's: plate, last call, and the hand below if it is open."""
     width, height = PLATE
     middle, centre = OTHERS[len(view.places)][turn - 1]
     left, top = middle - width / 2, centre - height / 2
@@ -59,20 +59,20 @@ def other_seat(view: View, notes: Notes, place: Place, turn: int) -> str:
 
 
 def draw_name(notes: Notes, place: Place, x: float, y: float, room: float, acts: bool) -> str:
-    """The name of a seat, behind an arrow if it is to act."""
+    """Draw the name of a seat, after an arrow if it is to act."""
     arrow = f'<path d="M{x:g} {y - 8:g}l12 8l-12 8z" class="noms-accent"/>' if acts else ""
     indent = 16 if acts else 0
     return arrow + text(x + indent, y, notes.name(place.seat), 20, bold=True, room=room - indent)
 
 
 def score_line(place: Place) -> str:
-    """The tricks of a seat."""
+    """Return the tricks of a seat in words."""
     tricks = tricks_text(place)
     return f"{tricks} trick{'' if tricks == '1' else 's'}" if place.called is None else tricks
 
 
 def total(place: Place, right: float, y: float, room: float) -> str:
-    """The total of a seat, and what the deal brought."""
+    """Draw the total of a seat, and its points in a scored deal."""
     words = points_text(place.total)
     drawn = text(right, y, words, 20, bold=True, anchor="end", room=room)
     if place.points is not None:
@@ -83,7 +83,7 @@ def total(place: Place, right: float, y: float, room: float) -> str:
 
 
 def tags(view: View, place: Place, left: float, top: float) -> str:
-    """On the upper edge of a plate: what the seat is known to be, and during the auction its last call."""
+    """Draw the tags on the upper edge of a plate: the first mark of `PILLS`, and while bidding the last call."""
     drawn, x = "", left + 8
     shown = next((mark for mark in PILLS if mark in place.marks), None)
     if shown is not None:
@@ -100,7 +100,7 @@ def tags(view: View, place: Place, left: float, top: float) -> str:
 
 
 def tiles(cards: Sequence[int], kind: int, left: float, top: float, per_row: int, width: float) -> str:
-    """Narrow cards in rows."""
+    """Draw narrow cards in rows."""
     height = width * 46 / 26
     return "".join(
         narrow_card(card, kind, left + width * (place % per_row), top + height * (place // per_row), width, height)
@@ -109,7 +109,7 @@ def tiles(cards: Sequence[int], kind: int, left: float, top: float, per_row: int
 
 
 def open_hand(view: View, notes: Notes, place: Place, middle: float, top: float) -> str:
-    """The cards of a seat that lie open, in rows of narrow cards, with bars in its turn."""
+    """Draw the open hand of a seat in rows of narrow cards, with probability bars on its turn."""
     hand = place.hand or ()
     rows = -(-len(hand) // TILES_IN_ROW) or 1
     per_row = -(-len(hand) // rows) or 1
@@ -127,7 +127,7 @@ def open_hand(view: View, notes: Notes, place: Place, middle: float, top: float)
 
 
 def draw_choosable(view: View, notes: Notes, card: int, drawn: str, where: tuple[float, float, float, float]) -> str:
-    """A card in the turn of its seat: dimmed, or legal with its word and a policy's probability."""
+    """Draw a card on its seat's turn: dimmed if illegal, else with its word and probability."""
     x, y, width, height = where
     if card not in view.legal_cards:
         return drawn + box(x, y, width, height, "dim", 0.1 * width, 0)
@@ -141,7 +141,7 @@ def draw_choosable(view: View, notes: Notes, card: int, drawn: str, where: tuple
 
 
 def own_seat(view: View, notes: Notes, place: Place) -> str:
-    """The seat at the bottom: its plate along the whole width and its hand, with the legal cards raised in its turn."""
+    """Draw the seat at the bottom: a plate of full width and the hand, with legal cards raised on its turn."""
     acts = place.seat == view.to_act
     drawn = box(6, OWN_TOP, 708, 52, "turn" if acts else "panel", 12, 4 if acts else 1.5)
     drawn += draw_name(notes, place, 20, OWN_TOP + 26, 208, acts)
@@ -161,7 +161,7 @@ def own_seat(view: View, notes: Notes, place: Place) -> str:
 
 
 def own_hand(view: View, notes: Notes, place: Place) -> str:
-    """The hand at the bottom, in two rows where it is long."""
+    """Draw the hand at the bottom, in two rows if it has more than 13 cards."""
     width, height = CARD
     cards: list[int | None] = [*place.hand] if place.hand is not None else [None] * place.size
     rows = [cards] if len(cards) <= 13 else [cards[: -(-len(cards) // 2)], cards[-(-len(cards) // 2) :]]
@@ -186,7 +186,7 @@ def own_hand(view: View, notes: Notes, place: Place) -> str:
 
 
 def bar(notes: Notes, word: str, x: float, bottom: float, width: float, room_above: bool) -> str:
-    """A bar above an action with its probability in per cent, or the points of a search."""
+    """Draw a bar above an action with its probability in per cent, or its value in points."""
     if word in notes.values:
         words = f"{notes.values[word]:+.1f}"
     elif notes.probabilities.get(word, 0) >= NEARLY_NONE:

@@ -9,15 +9,15 @@ from noms_env.show.view import Place, View
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a seat, or the seats of a side, bid, took and scored in a deal.
+    """Bid, tricks and points of one seat, or of the declarer's side, in a deal.
 
     Attributes:
-        seats: the declarer and the partner, if there is one; a single seat otherwise.
-        bid: as people say it; None where nothing was bid.
-        wanted: tricks that were bid; None where the bid is no number.
-        tricks: that they took together.
-        made: whether the bid was made; None where there was nothing to make.
-        points: of each of the seats.
+        seats: the declarer and the partner if any; a single seat otherwise.
+        bid: the bid in spoken words; None without a bid.
+        wanted: number of tricks bid; None if the bid is not a number.
+        tricks: tricks of these seats together.
+        made: whether the bid was made; None for no bid, and for `Some`.
+        points: points of each of these seats.
     """
 
     seats: tuple[int, ...]
@@ -29,7 +29,7 @@ class Outcome:
 
 
 def outcomes(view: View) -> list[Outcome]:
-    """Of a scored deal: the declarer's side first, then the others; none where all passed."""
+    """Return the outcomes of a scored deal, the declarer's side first; empty if all passed."""
     if view.passed_out:
         return []
     if view.declarer is None:
@@ -44,15 +44,15 @@ def outcomes(view: View) -> list[Outcome]:
 
 
 def wanted_tricks(bid: str | None) -> int | None:
-    """The tricks of a bid that is a number."""
+    """Return the number of tricks of a bid; None if it is not a number."""
     return int(bid) if bid is not None and bid.isdecimal() else None
 
 
 def _alone(place: Place) -> Outcome:
-    """What a seat that plays for itself bid and took."""
+    """Return the outcome of a seat that plays for itself."""
     points = place.points or 0.0
     if not place.calls:
         return Outcome((place.seat,), None, None, place.tricks, None, (points,))
     bid = place.calls[-1]
-    made = points > (place.tricks if place.called is not None else 0)  # a call made brings more than its tricks
+    made = points > (place.tricks if place.called is not None else 0)  # a successful bid scores more than its tricks
     return Outcome((place.seat,), bid, place.called, place.tricks, None if bid == "Some" else made, (points,))

@@ -1,11 +1,11 @@
-"""The colours of the drawing, light and dark, as style sheets for the classes of its elements."""
+"""Light and dark colours of the drawing, as style sheets for the classes of its elements."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 Theme = Literal["light", "dark", "auto"]
-"""`auto` is light or dark as whoever looks has asked their system for."""
+"""`auto` follows the reader's system setting."""
 
 FONTS = "Inter,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
@@ -21,7 +21,7 @@ SUIT_COLOURS = {
     "wyrms": "#a5307c",
     "knots": "#7a5a00",
 }
-"""Of each suit's marks. Those of the Decktet follow the palette of Okabe and Ito, which the colour-blind can tell apart."""
+"""Colour of each suit's mark. The Decktet uses the colour-blind-safe palette of Okabe and Ito."""
 
 LIGHT = {
     "page": "#f6f3ea",
@@ -55,7 +55,7 @@ PALETTES = {"light": LIGHT, "dark": DARK}
 
 
 def _rules(palette: dict[str, str], scope: str) -> str:
-    """The rules that differ from palette to palette."""
+    """Return the rules that depend on the palette."""
     shapes = {
         "page": f"fill:{palette['page']}",
         "felt": f"fill:{palette['felt']};stroke:{palette['rim']}",
@@ -79,11 +79,11 @@ COMMON = (
     ".noms-past{opacity:.45}.noms-taken{fill:none;stroke:#0067b1;stroke-width:5;stroke-dasharray:9 5}"
     + "".join(f".noms-{name}{{color:{colour}}}" for name, colour in SUIT_COLOURS.items())
 )
-"""The rules that are the same in light and dark: cards are of paper in both."""
+"""Rules of both themes: the cards look the same in light and dark."""
 
 
 def style_sheet(theme: Theme) -> str:
-    """The style sheet of a drawing by itself."""
+    """Return the style sheet of a standalone drawing; raise `ValueError` for an unknown theme."""
     if theme not in (*PALETTES, "auto"):
         raise ValueError(f"theme must be {', '.join(PALETTES)} or auto, not {theme!r}")
     if theme == "auto":
@@ -92,7 +92,7 @@ def style_sheet(theme: Theme) -> str:
 
 
 def page_style_sheet() -> str:
-    """The style sheet of a page, whose root element has `data-theme`, light or dark; the colours are variables of CSS too."""
+    """Return the style sheet of a page with `data-theme` (light or dark) at its root; it also sets CSS variables."""
     sheets = [COMMON]
     for name, palette in PALETTES.items():
         colours = "".join(f"--{colour}:{code};" for colour, code in palette.items())

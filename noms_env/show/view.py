@@ -1,6 +1,6 @@
-"""What a seat may see of a table, gathered in one place: `look` is the only function of `show` that reads a table.
+"""Views of a table from one seat: `look` is the only function of `show` that reads a table.
 
-Texts and pictures are made from a `View` alone, so what is not in it cannot be shown (rules 0.1).
+Texts and pictures are made from a `View` alone, so hidden information cannot leak (rules 0.1).
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from noms_env.variants.dispatch import excuse_is_shown
 from noms_env.variants.families import EXACT_BID
 
 SUIT_ORDER = ((0, 1, 3, 2), (0, 1, 2, 3, 4, 5))
-"""Per deck, the order of the suits in a sorted hand; in the French deck black and red take turns."""
+"""Order of the suits in a sorted hand, per deck; in the French deck black and red alternate."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """One seat at the table, as the viewer sees it."""
+    """A seat at the table, as the viewer sees it."""
 
     seat: int
     size: int  # number of cards in hand
-    hand: tuple[int, ...] | None  # sorted; None while the cards are face down for the viewer
-    marks: tuple[str, ...]  # what the seat is known to be: dealer, declarer, partner, exposed, sniped, winner
+    hand: tuple[int, ...] | None  # sorted; None if hidden from the viewer
+    marks: tuple[str, ...]  # public marks: dealer, declarer, partner, exposed, sniped, winner
     calls: tuple[str, ...]
     tricks: int
     called: int | None  # tricks called, in the exact-bid games
-    carried_tricks: int | None  # tricks of the earlier deals, where they add up
+    carried_tricks: int | None  # tricks of earlier deals, if they accumulate
     total: float
     points: float | None  # in this deal, once it is scored
 
 
 @dataclass(frozen=True)
 class View:
-    """A table as one seat sees it, as a spectator does (`viewer` None), or with all cards open (`full`)."""
+    """A table as seen by one seat, by a spectator (`viewer` None), or with all cards open (`full`)."""
 
     viewer: int | None
     full: bool
     # --- the match
     title: str
-    misere: str  # what the bid to take no trick is called
+    misere: str  # name of the bid to take no trick
     deck_kind: int
-    deal: int  # its number, from 1
-    deals: int | None  # deals of the match where their number is fixed
+    deal: int  # number of the deal, from 1
+    deals: int | None  # deals of the match, if their number is fixed
     target: int | None
     multiplier: int
     over: bool
@@ -65,49 +65,49 @@ class View:
     dealer: int
     trump: int | None
     trump_unsaid: bool
-    candidates: tuple[int, ...]  # suits of which one will be trump
+    candidates: tuple[int, ...]  # suits from which the trump will be named
     turn_up: int | None
     excuse_shown_by: int | None
-    broken: bool | None  # whether a trump has been played, where the lead of trumps waits for that
+    broken: bool | None  # whether trumps may be led; None if there is no such restriction
     contract: str | None
     declarer: int | None
     nominated: int | None
     nominated_rank: int | None
     refused: tuple[int, ...]
-    revealed: int | None  # seat known to all to have held the nominated card, or the partner of a scored deal
+    revealed: int | None  # seat that held the nominated card, once public; the partner of a scored deal
     indicated: bool
-    alone: bool  # all know that nobody was dealt a nominated card
+    alone: bool  # publicly known: there is no partner
     partner: int | None  # the hidden partner, only in the full view
     role: str | None  # the viewer's role, as far as the viewer knows it
     # --- the cards
-    trick: tuple[tuple[int, int], ...]  # seat and card, in the order of play
+    trick: tuple[tuple[int, int], ...]  # (seat, card) in order of play
     led_suit: int | None
     best_seat: int | None
-    past_tricks: tuple[tuple[tuple[int, int], ...], ...]  # the complete ones, likewise
+    past_tricks: tuple[tuple[tuple[int, int], ...], ...]  # complete tricks, as in `trick`
     winners: tuple[int, ...]  # of each complete trick
     tricks_done: int
-    stock: tuple[int, ...]  # undealt cards, where they may be seen
-    legal: tuple[str, ...]  # words of the legal actions, calls from low to high, only for the own turn or in the full view
-    legal_cards: frozenset[int]  # the cards among the legal actions
+    stock: tuple[int, ...]  # undealt cards, if visible
+    legal: tuple[str, ...]  # words of the legal actions, calls ascending; only on the viewer's turn or if `full`
+    legal_cards: frozenset[int]  # cards among the legal actions
     barred: tuple[int, ...]  # cards that may not be nominated, while the viewer nominates
     places: tuple[Place, ...]
 
     @property
     def last_trick(self) -> tuple[tuple[int, int], ...]:
-        """The last complete trick; empty before there is one."""
+        """The last complete trick; empty if there is none."""
         return self.past_tricks[-1] if self.past_tricks else ()
 
     @property
     def last_winner(self) -> int | None:
-        """Who took the last complete trick."""
+        """The winner of the last complete trick; None if there is none."""
         return self.winners[-1] if self.winners else None
 
 
 def look(table: Table, seat: int | None, full: bool = False) -> View:
-    """What a seat (or with None a spectator) may see of a table; with `full` everything.
+    """Return everything that a seat (None: a spectator) may see of a table; with `full`, all cards.
 
     Raises:
-        ValueError: there is no such seat, or nothing has been dealt yet.
+        ValueError: no such seat, or nothing has been dealt yet.
     """
     if seat is not None and (not is_integer(seat) or seat not in range(table.seats)):
         raise ValueError(f"seat must be None or an integer from 0 to {table.seats - 1}, not {brief(seat)}")
@@ -166,40 +166,40 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
 
 
 def plain(row: np.record) -> Any:
-    """The fields of a row as attributes that are numbers and arrays: those of a record take microseconds to read, each."""
+    """Return the fields of a row as plain attributes, which are much faster to read than fields of a record."""
     return SimpleNamespace(**dict(zip(row.dtype.names or (), row.item(), strict=True)))
 
 
 def sorted_hand(cards: int, deck_kind: int) -> tuple[int, ...]:
-    """The cards of a set by suit (of two suits the first), each suit from high to low; the Excuse last."""
+    """Return the cards of a bit set sorted by main suit, each suit high to low; the Excuse last."""
     order = SUIT_ORDER[deck_kind]
     by_suit = {suit: place for place, suit in enumerate(order)}
     return tuple(sorted(cards_in(cards), key=lambda card: (by_suit.get(main_suit(card, deck_kind), len(order)), -card)))
 
 
 def suits_of(card: int, deck_kind: int) -> list[int]:
-    """The suits of a card."""
+    """Return the suits of a card."""
     return cards_in(CARD_SUITS[deck_kind, card])
 
 
 def main_suit(card: int, deck_kind: int) -> int:
-    """The suit under which a card is sorted; -1 for the Excuse."""
+    """Return the suit by which a card is sorted; -1 for the Excuse."""
     return min(suits_of(card, deck_kind), default=-1)
 
 
 def call_text(call: int, variant: Variant) -> str:
-    """A call (`action - PASS`) as people say it."""
+    """Return a call (`action - PASS`) in spoken words."""
     return say_call(CALL_WORDS[call], variant.misere)
 
 
 def say_call(word: str, misere: str) -> str:
-    """A call's word as people say it; `misere` is the game's own word for the bid to take no trick."""
+    """Return a call's word in spoken words; `misere` is the game's name of the bid to take no trick."""
     names = {"mis": misere, "mis_a_vis": "Mis a Vis", "none": "None", "some": "Some", "most": "Most"}
     return names.get(word, word)
 
 
 def _legal_words(table: Table, actions: list[int], phase: str | None) -> list[str]:
-    """The words of the legal actions; in an auction Misere stands where it ranks."""
+    """Return the words of the legal actions; calls by rank, Misere included."""
     words = [action_word(action, table.deck_kind) for action in actions]
     return sorted(words, key=lambda word: height(table.row, CALL_WORDS.index(word))) if phase == "call" else words
 
@@ -209,7 +209,7 @@ def _or_none(number: int) -> int | None:
 
 
 def _place(table: Table, row: Any, seat: int, face_up: bool) -> Place:
-    """One seat, with its hand open or not. How many cards it holds follows from those that it has played."""
+    """Return one seat. The hand size follows from the cards played, so it reveals nothing."""
     first, options = row.dealer + 1, table.rules.options
     calls = [int(get_byte(row.calls, turn)) - 1 for turn in range(row.n_calls) if (first + turn) % row.n_seats == seat]
     exact = row.family == EXACT_BID and row.call[seat] >= CALL_ZERO
@@ -233,7 +233,7 @@ def _role(table: Table, seat: int) -> str | None:
 
 
 def _find_revealed(row: Any) -> int | None:
-    """The seat that is known to all to have held the nominated card: once it is played, or the deal is scored."""
+    """Return the seat that held the nominated card, once it was played or the deal is scored; None before."""
     return _or_none(row.partner if row.phase == SCORED and row.revealed < 0 else row.revealed)
 
 
@@ -250,7 +250,7 @@ def _marks(row: Any, seat: int) -> list[str]:
 
 
 def _find_broken(row: Any, phase: str | None) -> bool | None:
-    """Whether trumps may be led, during the play with a trump suit that must be broken."""
+    """Return whether trumps may be led; None outside of play or if trumps need not be broken."""
     if not row.breaks_trumps or row.trump == NO_TRUMP or phase not in ("play", "suit"):
         return None
     return bool(row.broken)
@@ -262,7 +262,7 @@ def _present_trick(row: Any) -> tuple[tuple[int, int], ...]:
 
 
 def _past_tricks(row: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """The complete tricks; the first was led by whoever played its first card, each other by the winner of the one before."""
+    """Return the complete tricks. The winner of each trick leads the next."""
     count, tricks = row.n_seats, []
     leader = next((seat for seat in range(count) if row.trick_number and int(row.played[seat]) >> int(row.order[0]) & 1), 0)
     for number in range(row.trick_number):
@@ -273,13 +273,13 @@ def _past_tricks(row: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
 
 
 def card_name(card: int, deck_kind: int) -> str:
-    """A card as text: `Q♠` in the French deck, `2MK` in the Decktet."""
+    """Return a card as text: `Q♠` in the French deck, `2MK` in the Decktet."""
     word = CARD_WORDS[deck_kind][card]
     return word[0] + suit_name(main_suit(card, deck_kind), deck_kind) if deck_kind == FRENCH else word
 
 
 def suit_name(suit: int, deck_kind: int) -> str:
-    """A suit (or `NO_TRUMP`) as text: ♣♦♥♠ in the French deck, its letter in the Decktet."""
+    """Return a suit or `NO_TRUMP` as text: ♣♦♥♠ in the French deck, a letter in the Decktet."""
     if suit == NO_TRUMP:
         return "NT"
     return "♣♦♥♠"[suit] if deck_kind == FRENCH else SUIT_LETTERS[deck_kind][suit]
