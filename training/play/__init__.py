@@ -1,1 +1,1 @@
-"""Play with people: sessions, narration and score sheets, on a terminal and in a browser."""
+"""Human play: sessions, narration and score sheets, on a terminal and in a browser."""

@@ -14,15 +14,15 @@ from noms_env.table import Table
 
 
 def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None = None) -> Iterator[str]:
-    """A deal as lines of text with ANSI colours.
+    """Describe a recorded deal, as lines with ANSI colours.
 
     Args:
         record: the deal.
-        seat: whose hand is shown; all hands and the stock when None.
+        seat: seat whose hand is shown; all hands and the stock when None.
         most_tricks: number of tricks shown; all when None.
 
     Raises:
-        RecordError: the record cannot be played. The lines up to that point come first.
+        RecordError: the record cannot be replayed; the lines of its valid part come first.
     """
     tables = replayed(record)
     table = next(tables)
@@ -42,7 +42,7 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
 
 
 def head_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
-    """The deal, and the hands."""
+    """Describe the deal and the hands."""
     size = table.row.deal_size
     parts = [
         f"{table.rules.variant.title}, match {record['match']}, deal {record['deal']}",
@@ -62,7 +62,7 @@ def head_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
 
 
 def talk_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
-    """The calls, and what was announced."""
+    """Describe the calls and the contract."""
     steps = [step for step in record["steps"] if step["phase"] == "call"]
     variant = table.rules.variant
     words = {word: call_text(call, variant) for call, word in enumerate(CALL_WORDS)}
@@ -73,7 +73,7 @@ def talk_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
 
 
 def contract_parts(record: Record, table: Table, seat: int | None) -> Iterator[str]:
-    """Declarer, trump, nomination and partner; the partner is for those who see all hands."""
+    """Name declarer, trump, nominated card and, with `seat` None, the partner."""
     row, kind = table.row, table.deck_kind
     if row.passed_out:
         yield "all passed, no play"
@@ -94,7 +94,7 @@ def contract_parts(record: Record, table: Table, seat: int | None) -> Iterator[s
 
 
 def trick_lines(record: Record, table: Table, most_tricks: int | None) -> Iterator[str]:
-    """One line for each trick: leader, cards in order, winner, and the tricks of all seats so far."""
+    """Return one line per trick: leader, cards in order, winner, and tricks so far."""
     row, seats = table.row, table.seats
     plays, named, indicated = _plays(record)
     if not plays:
@@ -118,7 +118,7 @@ def trick_lines(record: Record, table: Table, most_tricks: int | None) -> Iterat
 
 
 def _plays(record: Record) -> tuple[list[int], dict[int, str], dict[int, int]]:
-    """The seats of the cards played, in order; per trick the suit named for its lead, and the seat that indicated."""
+    """Return the seat of each card played; by trick, the suit named for its lead and the seat that indicated."""
     plays: list[int] = []
     named: dict[int, str] = {}
     indicated: dict[int, int] = {}
@@ -133,7 +133,7 @@ def _plays(record: Record) -> tuple[list[int], dict[int, str], dict[int, int]]:
 
 
 def result_lines(record: Record) -> Iterator[str]:
-    """Tricks, points, totals, and the end of the match."""
+    """Give tricks, points and totals, and the winners of a finished match."""
     yield f"  tricks   {numbers(record['tricks'])}"
     yield f"  points   {numbers(record['points'])}"
     yield f"  totals   {numbers(record['after'])}"
@@ -145,5 +145,5 @@ def result_lines(record: Record) -> Iterator[str]:
 
 
 def numbers(values: list[Any]) -> str:
-    """Numbers side by side, one for each seat."""
+    """Return one number per seat, side by side."""
     return " ".join(points_text(value) for value in values)

@@ -1,4 +1,4 @@
-"""Deals as text, decision by decision, with the probabilities of policies."""
+"""Narration of deals, decision by decision, with action probabilities."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .deal_text import contract_parts, head_lines, numbers, result_lines
 from .session import Deal, RankedActions, rank_actions
 
 SHOWN = 4
-"""The most probable actions that are shown."""
+"""Number of actions shown per decision, apart from the one taken."""
 LEAST = 0.005
-"""Less probable ones are not shown."""
+"""Actions below this probability are not shown."""
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 WIDTH = 16
-"""Of the column of the actions taken."""
+"""Width of the column of actions."""
 VERBS = {"call": "calls ", "trump": "names ", "nominate": "nominates ", "play": "", "suit": "names "}
 
 
@@ -32,10 +32,10 @@ def narrate_deal(
     """Play a deal and narrate it, as lines with ANSI colours.
 
     Args:
-        policy: sits on all seats.
-        table: where the deal has just begun.
-        rng: of the draws.
-        most_tricks: how many tricks are narrated; of the others the number is told.
+        policy: the policy of all seats.
+        table: a table before the first decision of a deal.
+        rng: random generator for sampling actions.
+        most_tricks: number of tricks to narrate; the rest are only counted.
     """
     deal = Deal(table)
     narrator = Narrator(deal, table)
@@ -55,7 +55,7 @@ def narrate_deal(
 
 
 def decide(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -> tuple[int, RankedActions]:
-    """An action drawn for the seat to act, and the probabilities of the legal ones, the most probable first."""
+    """Sample an action for the seat to act; return it and the ranked legal actions."""
     observation, mask = table.view(int(table.row.seat))
     probabilities = policy.probabilities(observation, mask)
     legal = np.flatnonzero(mask)
@@ -64,31 +64,31 @@ def decide(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -
 
 
 class Narrator:
-    """Narrates a deal while it is played, as lines with ANSI colours."""
+    """Narrator of a deal in progress, as lines with ANSI colours."""
 
     def __init__(self, deal: Deal, table: Table, seat: int | None = None, *, hands: bool = False) -> None:
         """Set up the narration.
 
         Args:
-            deal: the recorder of the deal, which the caller keeps updating.
-            table: where it is played.
-            seat: narrate only this seat's view and probabilities; everything when None.
-            hands: show the open hands again before each trick but the first.
+            deal: the recorded deal; the caller takes the actions.
+            table: the table of the deal.
+            seat: seat whose view and probabilities are shown; everything when None.
+            hands: repeat the visible hands before each trick except the first.
         """
         self._deal, self._table, self._seat, self._hands = deal, table, seat, hands
         self._trick = -1
 
     def opening(self) -> Iterator[str]:
-        """The deal and the hands; before the first decision."""
+        """Describe the deal and the hands. Call it before the first decision."""
         yield from head_lines(self._deal.record(self._table), self._table, self._seat)
 
     def decision(self, action: int, known: RankedActions | None, values: Sequence[ActionValue] = ()) -> Iterator[str]:
-        """A decision; before it is taken.
+        """Describe a decision. Call it before the action is taken.
 
         Args:
-            action: of the seat to act.
+            action: action of the seat to act.
             known: the player's probabilities, if any.
-            values: its action values, if any.
+            values: the player's action values, if any.
         """
         table = self._table
         seat = int(table.row.seat)
@@ -100,7 +100,7 @@ class Narrator:
         yield f"  seat {seat} {action_column(table, action)}{beside}".rstrip()
 
     def trick_end(self) -> Iterator[str]:
-        """The winner of a trick, if the decision that was just taken has ended one."""
+        """Name the winner of the trick if the last action ended one."""
         row = self._table.row
         number = int(row.trick_number)
         if self._trick < 0 or number == self._trick:
@@ -112,13 +112,13 @@ class Narrator:
         yield f"  {won} · tricks so far {numbers(list(row.tricks[:seats]))}"
 
     def ending(self) -> Iterator[str]:
-        """The result; once the deal is scored."""
+        """Describe the result of the scored deal."""
         if self._trick < 0:
             yield self._contract()
         yield from result_lines(self._deal.record(self._table))
 
     def _new_trick(self) -> Iterator[str]:
-        """The heading of a trick, with the hands; before the first one the contract."""
+        """Head a trick: before the first one with the contract, before the others with the hands."""
         is_first, self._trick = self._trick < 0, int(self._table.row.trick_number)
         if is_first:
             yield self._contract()
@@ -134,14 +134,14 @@ class Narrator:
 
 
 def action_column(table: Table, action: int) -> str:
-    """The action, padded to a column."""
+    """Return the action, padded to the width of the column."""
     verb = VERBS[table.phase or ""]
     padding = " " * max(1, WIDTH - len(verb + action_text(table, action, False)))
     return f"{verb}{BOLD}{action_text(table, action)}{PLAIN}{padding}"
 
 
 def probabilities_text(table: Table, known: RankedActions, taken: str) -> str:
-    """The most probable actions, and the one taken; "" for a forced action."""
+    """Return the most probable actions and the one taken; `no choice` for a forced action."""
     if len(known) == 1:
         return f"{DIM}no choice{PLAIN}"
     chosen = table.number(taken)
@@ -152,20 +152,20 @@ def probabilities_text(table: Table, known: RankedActions, taken: str) -> str:
 
 
 def values_text(table: Table, values: Sequence[ActionValue]) -> str:
-    """The actions with the highest values."""
+    """Return the actions with the highest values."""
     parts = [f"{action_text(table, value.action)} {value_text(value)}" for value in values[:SHOWN]]
     left = len(values) - len(parts)
     return "  ".join(parts) + (f"  {DIM}and {left} more{PLAIN}" if left else "")
 
 
 def value_text(value: ActionValue) -> str:
-    """Points, and the standard error of their difference to the favourite action of the prior; ? if unknown."""
+    """Return the value, and the standard error of its difference to the prior's top action (? if unknown)."""
     error = " ±?" if math.isnan(value.error) else f" ±{value.error:.2f}" if value.error else ""
     return f"{value.mean:+.2f}{error}"
 
 
 def action_text(table: Table, action: int, colour: bool = True) -> str:
-    """An action of the present phase as people say it."""
+    """Return an action of the current phase in spoken words."""
     kind, phase = table.deck_kind, table.phase
     if phase == "call":
         return call_text(action - PASS, table.rules.variant)

@@ -1,4 +1,4 @@
-"""The result of a deal in words, and the score sheet of several deals."""
+"""Results of a deal in words, and the score sheet of several deals."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Names = Sequence[str | None]
-"""Of the players, seat by seat; None for the person."""
+"""Names of the players by seat; None for the person."""
 
 
 def result_lines(view: View, names: Names) -> Iterator[str]:
-    """The result of a scored deal: bids or the contract, tricks, whether they were made, and points."""
+    """Describe the result of a scored deal: bids or contract, tricks, success and points."""
     for outcome in outcomes(view):
         taken, brought = count(outcome.tricks, "trick"), points_words(outcome.points[0])
         name, verdict = who(outcome.seats[0], names), {None: "", True: "made, ", False: "failed, "}[outcome.made]
@@ -41,25 +41,19 @@ def result_lines(view: View, names: Names) -> Iterator[str]:
 
 
 def who(seat: int, names: Names, seat_word: str = "Seat") -> str:
-    """A seat with its player; `seat` instead of `Seat` within a sentence."""
+    """Return a seat with its player; pass `seat` as `seat_word` inside a sentence."""
     if names[seat] is None:
         return "You" if seat_word == "Seat" else "you"
     return f"{seat_word} {seat} {names[seat]}"
 
 
 def points_words(points: float) -> str:
-    """`1 point`, `-2.5 points`."""
+    """Return the points in words: `1 point`, `-2.5 points`."""
     return f"{points_text(points)} {'point' if abs(points) == 1 else 'points'}"
 
 
 def score_sheet(records: Sequence[Record], variant: Variant, names: Names) -> Table:
-    """Deal by deal, what each seat bid, took and scored, and its total.
-
-    Args:
-        records: of the deals.
-        variant: the game.
-        names: see `Names`.
-    """
+    """Tabulate bid, tricks, points and total of each seat, one row per deal."""
     auction = any(record["declarer"] is not None for record in records)
     several = len({record["match"] for record in records}) > 1
     short = short_names([name or "you" for name in names])
@@ -76,19 +70,18 @@ def score_sheet(records: Sequence[Record], variant: Variant, names: Names) -> Ta
 
 
 def _calls(record: Record, variant: Variant) -> dict[int, str]:
-    """The last bid of each seat; of an auction, passes do not count."""
+    """Return the last bid of each seat, without passes."""
     steps = [step for step in record["steps"] if step["phase"] == "call" and step["action"] != "pass"]
     return {step["seat"]: call_text(CALL_WORDS.index(step["action"]), variant) for step in steps}
 
 
 def _cell(record: Record, seat: int, variant: Variant) -> tuple[str, str, str]:
-    """Tricks (and what was bid, where each seat bids for itself), points, total."""
+    """Return tricks (with the bid in an exact-bid game), points and total."""
     bid = "" if record["declarer"] is not None else _calls(record, variant).get(seat, "")
     tricks = f"{bid}/{record['tricks'][seat]}" if bid else str(record["tricks"][seat])
     return tricks, points_text(record["points"][seat]), points_text(record["after"][seat])
 
 
 def _contract(record: Record, variant: Variant) -> str:
-    """The contract and its declarer."""
     declarer = record["declarer"]
     return "passed" if declarer is None else f"{_calls(record, variant)[declarer]} by {declarer}"

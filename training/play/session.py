@@ -1,4 +1,4 @@
-"""Deals at one table, with people or none: decisions, undo, advice and records.
+"""Deals at one table, with or without people: decisions, undo, advice and records.
 
 The seed, the players and the person's actions determine everything. Each decision of a player has its own random stream, so
 an undo does not change the players' later actions.
@@ -24,25 +24,25 @@ from noms_env.variants import Rules
 from ..agents.registry import agent_specs
 
 RankedActions = list[tuple[int, float]]
-"""Legal actions with their probabilities, the most probable first."""
+"""Legal actions with their probabilities, most probable first."""
 
 DECIDING, ADVISING = 1, 2
-"""Streams of random numbers, in word 2 of the counter; 0 is that of `noms_env.record.record_matches`."""
+"""Random streams: word 2 of the Philox counter. `noms_env.record.record_matches` uses 0."""
 STEPS = 1 << 16
-"""More than a deal has decisions."""
+"""Stride of the counter between deals, above the number of decisions of any deal."""
 
 
 def random_seed() -> int:
-    """A random seed, short enough to type again."""
+    """Return a random seed that is short enough to type again."""
     return secrets.randbits(31)
 
 
 def rank_actions(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
-    """The legal actions with their probabilities, the most probable first, the lowest number first among equals.
+    """Return the legal actions with their probabilities, most probable first; ties by action number.
 
     Args:
-        probabilities: of all actions, shape (NUM_ACTIONS,).
-        mask: 1 for each legal action, shape (NUM_ACTIONS,).
+        probabilities: probabilities of all actions, shape (NUM_ACTIONS,).
+        mask: legal-action mask, shape (NUM_ACTIONS,).
     """
     legal = np.flatnonzero(mask)
     order = legal[np.argsort(-probabilities[legal], kind="stable")]
@@ -50,7 +50,7 @@ def rank_actions(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
 
 
 def action_probabilities(player: Player, table: Table) -> RankedActions | None:
-    """A player's probabilities for the seat to act; None if it gives none."""
+    """Return a player's probabilities for the seat to act; None if it has none."""
     if not isinstance(player, TellsProbabilities):
         return None
     observation, mask = table.view(int(table.row.seat))
@@ -58,7 +58,7 @@ def action_probabilities(player: Player, table: Table) -> RankedActions | None:
 
 
 def action_values(player: Player, table: Table, rng: np.random.Generator) -> list[ActionValue]:
-    """A player's action values for the seat to act, the best first, with the random stream of its decision; or none."""
+    """Return a player's action values for the seat to act, best first; empty if it has none."""
     if not isinstance(player, TellsValues):
         return []
     sampled = table.determinize(rng)
@@ -66,23 +66,23 @@ def action_values(player: Player, table: Table, rng: np.random.Generator) -> lis
 
 
 class Seated(NamedTuple):
-    """A player at the table, with the name that the user wrote."""
+    """A player at the table and the name that the user typed."""
 
     name: str
     player: Player
 
 
 def seat_players(names: Sequence[str], places: int, rules: Rules, limit: float | None = None) -> list[Seated]:
-    """The players of some seats.
+    """Load the players for some seats.
 
     Args:
-        names: one for all, or one for each, as for `noms_training.agents.registry.agent_spec`.
+        names: one name for all seats, or one per seat; see `noms_training.agents.registry.agent_spec`.
         places: number of seats.
-        rules: of the table.
-        limit: seconds that a program has for a decision; see `agent_specs`.
+        rules: rules of the table.
+        limit: seconds per decision of an external program; see `agent_specs`.
 
     Raises:
-        ValueError: not as many names, no such player, or it cannot sit there.
+        ValueError: wrong number of names, unknown player, or a player that cannot play these rules.
     """
     if len(names) not in (1, places):
         raise ValueError(f"name one player for all {places} seats, or {places} of them, not {len(names)}")
@@ -94,15 +94,15 @@ def seat_players(names: Sequence[str], places: int, rules: Rules, limit: float |
 
 
 class Deal:
-    """A deal under way, recorded so that it can be replayed up to any decision.
+    """A recorded deal that can be replayed up to any decision.
 
     Attributes:
-        start: the table before the first decision (`Table.get_state`).
-        actions: taken so far.
+        start: state of the table before the first decision (`Table.get_state`).
+        actions: actions so far.
         finished: the record, once the deal is scored.
         scored: the scored table (`Table.row`).
-        kept: number of the first actions, which are never taken back.
-        memories: players and their memories of the match after this deal, by `id`; holding the player keeps its `id` unique.
+        kept: number of initial actions that cannot be undone.
+        memories: each player and its memory of the match after this deal, by `id`. The reference keeps the `id` unique.
     """
 
     def __init__(self, table: Table) -> None:
@@ -116,10 +116,10 @@ class Deal:
         self._steps: list[Record] = []
 
     def take(self, table: Table, action: int) -> None:
-        """Take an action of the seat to act, and record it.
+        """Take an action for the seat to act, and record it.
 
         Raises:
-            IllegalActionError: it is not legal; nothing has changed.
+            IllegalActionError: the action is illegal; nothing changes.
         """
         step = {"seat": int(table.row.seat), "phase": table.phase}
         table.step(action)
@@ -129,22 +129,22 @@ class Deal:
             self.finished, self.scored = self.record(table), table.row.copy()
 
     def last_decision(self, seat: int) -> int | None:
-        """Number of a seat's last action in this deal that can be taken back, from 0; None if there is none."""
+        """Return the index of a seat's last action in this deal that can be undone; None if there is none."""
         places = range(self.kept, len(self._steps))
         return next((place for place in reversed(places) if self._steps[place]["seat"] == seat), None)
 
     def copy(self) -> Deal:
-        """A copy of the deal. Both share the players' memories, until an action is taken back."""
+        """Return a copy of the deal. Both share the players' memories until an undo."""
         twin = copy.copy(self)
         twin.actions, twin._steps = list(self.actions), list(self._steps)
         return twin
 
     def record(self, table: Table) -> Record:
-        """The record (`noms-record/1`); of a deal under way one that ends where the deal stands."""
+        """Return the record (`noms-record/1`). It is incomplete while the deal is in progress."""
         return {**self._head, "steps": list(self._steps), **result_of(table)}
 
     def go_back(self, table: Table, seat: int) -> bool:
-        """Put the table back before the last action of a seat; False if there is none that can be taken back."""
+        """Restore the table to before a seat's last action; return False if no action can be undone."""
         last = self.last_decision(seat)
         if last is None:
             return False
@@ -158,7 +158,7 @@ class Deal:
 
 @dataclass(frozen=True)
 class Advice:
-    """A player's advice for the seat to act: its action, and the probabilities or values of the legal actions."""
+    """A player's advice for the seat to act: an action, and probabilities or values of the legal actions."""
 
     name: str
     action: int
@@ -167,13 +167,13 @@ class Advice:
 
 
 class Session:
-    """Deal after deal at one table.
+    """Consecutive deals at one table.
 
     Attributes:
-        table: where it is played; it knows all cards.
-        players: by seat; None where a person sits. They may change between two decisions.
-        deals: the deals so far, the last of them under way or just scored.
-        seed: of the cards and of the players' random choices.
+        table: the table, with all hidden cards.
+        players: players by seat, None for a person. They may change between two decisions.
+        deals: the deals so far; the last one is in progress or just scored.
+        seed: seed of the cards and of the players' random choices.
     """
 
     def __init__(
@@ -189,15 +189,15 @@ class Session:
         """Deal the first hand.
 
         Args:
-            rules: of the table.
-            players: one for each seat; None for a person.
-            seed: 0 to 2**63 - 1: of the cards and of the players' random choices.
-            deals: deals to play, in as many matches as it takes; None for one match, or one episode.
-            episode: `match`, or `deal` for one scored deal, as for `Table`.
-            deal_size: cards of a hand in the episode `deal` of an exact-bid game, as for `Table`.
+            rules: rules of the table.
+            players: one player per seat, None for a person.
+            seed: seed of the cards and of the players' random choices, 0 to 2**63 - 1.
+            deals: number of deals, over several matches if need be; None for one episode.
+            episode: `match`, or `deal` for one scored deal; see `Table`.
+            deal_size: cards per hand, for the episode `deal` of an exact-bid game; see `Table`.
 
         Raises:
-            ValueError: not as many players, or a number out of range.
+            ValueError: wrong number of players, or a number out of range.
         """
         if len(players) != rules.seats:
             raise ValueError(f"players must be {rules.seats}, one for each seat, not {len(players)}")
@@ -211,14 +211,14 @@ class Session:
         self.deals = [Deal(self.table)]
 
     def copy(self) -> Session:
-        """A copy of the session with the same players, for use in another thread."""
+        """Return a copy of the session with the same players, for use in another thread."""
         twin = copy.copy(self)
         twin.table, twin.players, twin.deals = self.table.copy(), list(self.players), [deal.copy() for deal in self.deals]
         return twin
 
     @property
     def person(self) -> int | None:
-        """The first seat on which a person sits; None if there is no person."""
+        """The first seat of a person; None if there is no person."""
         return next((seat for seat, player in enumerate(self.players) if player is None), None)
 
     @property
@@ -228,7 +228,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to play: the last deal is scored."""
+        """Whether the last deal is scored and no deal is left."""
         return self.table.is_scored and (self.table.is_over if self._most is None else len(self.deals) >= self._most)
 
     @property
@@ -236,7 +236,7 @@ class Session:
         """The player to act.
 
         Raises:
-            ValueError: that is nobody, or a person.
+            ValueError: the deal is over, or a person is to act.
         """
         player = None if self.table.is_scored else self.players[int(self.table.row.seat)]
         if player is None:
@@ -245,7 +245,7 @@ class Session:
         return player
 
     def choose(self) -> int:
-        """The choice of the player to act, without taking it; repeated calls agree.
+        """Return the action of the player to act without taking it; repeated calls agree.
 
         Raises:
             ValueError: see `acting`.
@@ -254,7 +254,7 @@ class Session:
         return ask(player, self.table, self._stream(DECIDING), self._memory(player))
 
     def values(self) -> list[ActionValue]:
-        """The action values of the player to act (`action_values`), as in `choose`."""
+        """Return the action values behind `choose` (`action_values`)."""
         player = self.acting.player
         return action_values(with_memory(player, self._memory(player)), self.table, self._stream(DECIDING))
 
@@ -262,20 +262,20 @@ class Session:
         """Take an action for the seat to act.
 
         Raises:
-            IllegalActionError: it is not legal; nothing has changed.
+            IllegalActionError: the action is illegal; nothing changes.
         """
         self.deals[-1].take(self.table, action)
 
     def let_others_act(self) -> None:
-        """Let the players act until a person is to act, or the deal is over."""
+        """Take the players' actions until a person is to act, or the deal is over."""
         while not self.table.is_scored and not self.is_persons_turn:
             self.take(self.choose())
 
     def next_deal(self) -> None:
-        """Deal the next hand, of the next match if this one is over.
+        """Start the next deal, and the next match if this one is over.
 
         Raises:
-            ValueError: the deal is not over yet, or nothing is left to play.
+            ValueError: the deal is not over yet, or no deal is left.
         """
         if not self.table.is_scored or self.is_over:
             raise ValueError("the next hand is dealt when a deal is over and deals are left")
@@ -286,17 +286,17 @@ class Session:
         self.deals.append(Deal(self.table))
 
     def end(self) -> None:
-        """End the match with the present deal."""
+        """End the session with the current deal."""
         self._most = len(self.deals)
 
     def take_back(self, seat: int | None = None) -> bool:
-        """Go back to the last decision of a seat, in this or an earlier deal.
+        """Undo back to a seat's last decision, in this or an earlier deal.
 
         Args:
-            seat: that of the person when None, of the first if there are several.
+            seat: the seat; by default that of the first person.
 
         Returns:
-            False if there is none; then nothing has changed.
+            Whether there was a decision to undo; if not, nothing changes.
         """
         person = self.person if seat is None else seat
         for number in reversed(range(len(self.deals))):
@@ -306,10 +306,10 @@ class Session:
         return False
 
     def advice(self, advisers: Sequence[Seated] | None = None) -> list[Advice]:
-        """The players' advice for the person to act, from what that person sees.
+        """Return players' advice for the person to act, from that person's observation.
 
         Args:
-            advisers: the players; those at the table when None.
+            advisers: the players who advise; by default all players at the table.
 
         Raises:
             ValueError: it is not a person's turn.
@@ -330,11 +330,11 @@ class Session:
         ]
 
     def records(self) -> list[Record]:
-        """The records of the deals that are scored."""
+        """Return the records of the scored deals."""
         return [deal.finished for deal in self.deals if deal.finished is not None]
 
     def _memory(self, player: Player) -> np.ndarray | None:
-        """A player's memory of the earlier deals of this match (`noms_env.players.Remembers`)."""
+        """Return a player's memory of the earlier deals of this match (`noms_env.players.Remembers`)."""
         memory = None
         for deal in self.deals[:-1]:
             if deal.scored is not None and deal.scored.match == self.table.row.match:

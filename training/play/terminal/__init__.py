@@ -1,1 +1,1 @@
-"""What a person sees and types on a terminal."""
+"""Screen and typed input of a person on a terminal."""

@@ -1,4 +1,4 @@
-"""Parse what a person types: cards (`QH`, `10s`, `♥q`), calls (`3`, `pass`, `misere`), suits (`H`, `hearts`, `nt`)."""
+"""Parser of typed actions: cards (`QH`, `10s`, `♥q`), calls (`3`, `pass`, `misere`), suits (`H`, `hearts`, `nt`)."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from noms_env.show.view import View, say_call
 
 SYMBOLS = str.maketrans("♣♦♥♠", "CDHS")
 SYNONYMS = {"MISERE": "mis", "MISEREAVIS": "mis_a_vis", "OPENMISERE": "mis_a_vis", "OPENMIS": "mis_a_vis"}
-"""Other words for bids, as `_spell` leaves them; each game has a word of its own, which is shown."""
+"""Other names of bids, normalized by `_spell`; the screen shows each game's own name."""
 NO_TRUMP_NAMES = ("NOTRUMP", "NOTRUMPS", "NONE", "N")
 CARDS = ("play", "nominate")
-"""The phases in which cards are named."""
+"""Phases whose actions are cards."""
 NOUNS = {"call": "call", "trump": "trump", "nominate": "card to nominate", "play": "card", "suit": "suit"}
 
 
 class UnclearError(ValueError):
-    """The text is no legal action. The message says why, and what is legal."""
+    """The text is not a legal action; the message says why and lists the legal ones."""
 
 
 def parse_action(view: View, text: str) -> int:
     """Parse a legal action.
 
     Args:
-        view: of the person, whose turn it is.
-        text: what was typed.
+        view: view of the person to act.
+        text: the typed text.
 
     Raises:
-        UnclearError: the text names no action, or one that is not legal.
+        UnclearError: the text names no action, or an illegal one.
     """
     phase = view.phase or ""
     if not text.strip():
@@ -47,20 +47,20 @@ def parse_action(view: View, text: str) -> int:
 
 
 def legal_sentence(view: View) -> str:
-    """What is legal, in words that can be typed."""
+    """Return the legal actions in words that can be typed."""
     return f"Legal: {legal_text(view)}"
 
 
 @cache
 def _words(phase: str, deck_kind: int) -> dict[str, str]:
-    """Every way to write the words of a phase, as `_spell` leaves it, and the word."""
+    """Map each accepted spelling of a phase, normalized by `_spell`, to its word."""
     words: dict[str, str] = {}
     for action in range(NUM_ACTIONS):
         try:
             word = action_word(action, deck_kind)
             if action_number(word, phase, deck_kind) == action:
                 words[_spell(word, phase)] = word
-        except ValueError:  # an action without meaning in this phase
+        except ValueError:  # not an action of this phase
             continue
     if phase in ("trump", "suit"):
         words |= dict(zip(map(str.upper, SUIT_NAMES[deck_kind]), SUIT_LETTERS[deck_kind], strict=True))
@@ -72,7 +72,7 @@ def _words(phase: str, deck_kind: int) -> dict[str, str]:
 
 
 def _spell(text: str, phase: str) -> str:
-    """The text in capitals, without gaps; suit symbols become letters, and the letters of a card are sorted."""
+    """Normalize text: capitals, no gaps, letters for suit symbols; the letters of a card are sorted."""
     plain = unicodedata.normalize("NFD", text.upper()).translate(SYMBOLS)
     plain = "".join(letter for letter in plain if letter not in " \t_-" and not unicodedata.combining(letter))
     if phase in CARDS:
@@ -81,7 +81,7 @@ def _spell(text: str, phase: str) -> str:
 
 
 def _find_call(view: View, text: str) -> str | None:
-    """The only legal call with this prefix: `p`, `mo`."""
+    """Return the only legal call with this prefix (`p`, `mo`); None if there are none or several."""
     start = _spell(text, "call")
     if view.phase != "call" or not start.isalpha():
         return None
@@ -91,7 +91,7 @@ def _find_call(view: View, text: str) -> str | None:
 
 
 def _reason(view: View, word: str) -> str:
-    """Why an action is not legal, from what the person sees."""
+    """Explain why an action is illegal, from what the person sees."""
     kind, card = view.deck_kind, CARD_NUMBERS[view.deck_kind].get(word)
     if view.phase == "play" and card is not None:
         own = next(place.hand for place in view.places if place.seat == view.viewer)

@@ -1,6 +1,6 @@
 """The screen of `noms play`: table, tricks, advice, help and rules, as lines with ANSI colours.
 
-The table is drawn from a `View`, which holds only what the seat may see.
+The table is drawn from a `View`, which holds only public facts and the seat's own cards.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ PROMPTS = {
 DONE = {"call": "call ", "trump": "name ", "nominate": "nominate ", "play": "play ", "suit": "name "}
 COMMANDS = "help ? t u q"
 WIDEST_HAND = 50
-"""Of letters; a longer hand takes two lines, each with its marks."""
+"""Widest hand on one line, in characters; a wider one takes two lines, each with its marks."""
 BAR = 24
-"""Length of the bar of an action that is certain."""
+"""Length of the bar of probability 1."""
 LEAST_NAME = 6
-"""To so many letters the names in the table of the seats are cut where it is too wide."""
+"""Names in a table of seats that is too wide are cut to this length, not further."""
 MOST_ADVISED = 13
-"""Actions that advice lists, unless more of them are worth it: as many as a hand has cards, for most games."""
+"""Actions listed by advice, plus all others of probability `LEAST` or more."""
 
 
 def screen_lines(view: View, names: Sequence[str | None], width: int | None = None) -> list[str]:
-    """The table as the person sees it, with the legal cards marked.
+    """Draw the table as the person sees it, with marks under the legal cards.
 
     Args:
-        view: of the person.
-        names: of the players, seat by seat; None for the person.
-        width: of the terminal, which the table of the seats must fit; None for no limit.
+        view: view of the person.
+        names: names of the players by seat; None for the person.
+        width: width of the terminal for the table of seats; None for no limit.
     """
     blocks = [
         [paint(headline(view), BOLD, True), paint(status(view), BRIGHT, True)],
@@ -76,9 +76,9 @@ def screen_lines(view: View, names: Sequence[str | None], width: int | None = No
 
 
 def _add_names(view: View, names: Sequence[str | None], width: int | None) -> View:
-    """The view with the players' names before the other marks of the seats.
+    """Return the view with the players' names before the other marks of the seats.
 
-    If the table of the seats is too wide, it omits marks that other lines repeat, and cuts the names.
+    If the table of seats is too wide, only the names remain, shortened until it fits.
     """
     short = short_names([name or "" for name in names])
     named = view
@@ -92,7 +92,7 @@ def _add_names(view: View, names: Sequence[str | None], width: int | None) -> Vi
 
 
 def own_lines(view: View) -> list[str]:
-    """The person's hand with a mark under each legal card, open hands of others, and what else is legal."""
+    """Return the person's hand with its marks, visible hands of others, and the other legal actions."""
     _, *others = hand_lines(replace(view, legal=()), True)
     lines = [line for row in _rows(view) for line in row]
     lines[0] = add_label("Hand", lines[0], True)
@@ -105,7 +105,7 @@ def own_lines(view: View) -> list[str]:
 
 
 def _rows(view: View) -> Iterator[list[str]]:
-    """The person's hand in rows, each with its marks if there are any."""
+    """Split the person's hand into rows, each with its marks if any."""
     hand = next(place.hand for place in view.places if place.seat == view.viewer) or ()
     middle = len(hand) if len(hand_text(hand, view.deck_kind)) <= WIDEST_HAND else (len(hand) + 1) // 2
     for cards in filter(None, (hand[:middle], hand[middle:])) if hand else [()]:
@@ -114,7 +114,7 @@ def _rows(view: View) -> Iterator[list[str]]:
 
 
 def legal_marks(view: View, hand: Sequence[int]) -> str:
-    """Signs that stand under the legal cards of `hand_text`."""
+    """Return a line with `^` under each legal card of `hand_text`."""
     text = hand_text(hand, view.deck_kind)
     cards = re.finditer(r"[^ ♣♦♥♠]" if view.deck_kind == FRENCH else r"\S+", text)
     marks = [" "] * len(text)
@@ -125,11 +125,11 @@ def legal_marks(view: View, hand: Sequence[int]) -> str:
 
 
 def prompt(view: View, is_last: bool) -> str:
-    """The prompt for the person.
+    """Return the prompt for the person.
 
     Args:
-        view: of the person.
-        is_last: nothing comes after this deal.
+        view: view of the person.
+        is_last: no deal follows this one.
     """
     if view.phase is None:
         return f"Enter {'ends the game' if is_last else 'deals the next hand'} [help score t u q]: "
@@ -142,13 +142,13 @@ def prompt(view: View, is_last: bool) -> str:
 
 
 def tricks_lines(record: Record, table: Table) -> list[str]:
-    """The public calls and tricks of the deal so far; `record` may be incomplete."""
+    """Return the calls and tricks of the deal so far; `record` may be incomplete."""
     calls = [line for line in deal_text.talk_lines(record, table, int(table.row.seat)) if line.startswith("  calls")]
     return [*calls, *deal_text.trick_lines(record, table, None)] or ["  nothing has been said or played yet"]
 
 
 def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
-    """The players' advice for the person."""
+    """Describe the players' advice."""
     for entry in advice:
         if entry.probabilities is None:
             text = action_text(table, entry.action)
@@ -161,7 +161,7 @@ def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
 
 
 def _bars(table: Table, ranked: RankedActions) -> Iterator[str]:
-    """A line with a bar for each action, the most probable first; improbable ones are counted where there are many."""
+    """Draw a bar per action, most probable first; improbable ones beyond `MOST_ADVISED` are only counted."""
     shown = [pair for place, pair in enumerate(ranked) if place < MOST_ADVISED or pair[1] >= LEAST]
     width = max(len(action_text(table, action, False)) for action, _ in shown)
     for action, probability in shown:
@@ -189,7 +189,7 @@ TYPED = {
 
 
 def help_lines(rules: Rules) -> Iterator[str]:
-    """What can be typed, and what the cards are called, as lines with ANSI colours."""
+    """Explain what can be typed and how cards are written, as lines with ANSI colours."""
     yield paint("What you can type, in capitals or small letters:", BOLD, True)
     is_french = rules.variant.deck_kind == FRENCH
     if rules.variant.family != PLAIN:
@@ -202,12 +202,12 @@ def help_lines(rules: Rules) -> Iterator[str]:
 
 
 def legend_lines(rules: Rules) -> list[str]:
-    """What the letters of the cards stand for, where the deck is not the usual one."""
+    """Explain the letters of the cards, unless the deck is French."""
     return [] if rules.variant.deck_kind == FRENCH else [legend(rules.variant.deck_kind)]
 
 
 def rules_lines(rules: Rules) -> Iterator[str]:
-    """The rules on a page, as lines with ANSI colours."""
+    """Return the rules in brief, as lines with ANSI colours."""
     yield paint(f"{rules.variant.title}, {rules.seats} seats", BOLD, True)
     yield from rules_in_brief(rules)
     yield f"All options: noms list {rules.variant.name}"
