@@ -1,1 +1,1 @@
-"""Tables in a browser: recorded deals as a page and as pictures."""
+"""Tables in a browser: live play, and recorded deals as a page or as pictures."""

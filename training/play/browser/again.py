@@ -1,7 +1,7 @@
-"""A decision of a deal that is over, tried again: a table of its own with the same cards, which counts for nothing.
+"""Trials: a decision of a finished deal, tried again at a separate practice table.
 
-It is a table like any other, kept in a file, with the match up to that decision. So the hands are the same, and the players act
-as they did as long as the person does. It ends with its deal: the deals after it would be those of the match.
+A trial is an ordinary table with its own file and the match up to that decision. The hands are the same, and the players act
+as before while the person does. It ends after its deal, since later deals would reveal those of the match.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .analysis import moment_of
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried again.
+    """A decision that is tried again.
 
     Attributes:
         table: name of the table of the match.
-        decisions: how many of the deal had been taken.
-        actions: those that were taken from there on.
-        first: how the deal ended with them, as everybody knows: `results`, `declarer`, `passed_out` and `places` of
+        decisions: number of decisions before it in the deal.
+        actions: actions of the match from there on.
+        first: public result of the deal in the match: `results`, `declarer`, `passed_out` and `places` of
             `noms_env.show.data.view_data`.
     """
 
@@ -36,23 +36,23 @@ class Trial:
     first: Mapping[str, Any]
 
     def state(self) -> dict[str, Any]:
-        """For the file of a table; see `trial_of`."""
+        """Return the state for the file of a table; see `trial_of`."""
         return {"table": self.table, "decisions": self.decisions, "actions": self.actions}
 
     def view(self, deal: int) -> dict[str, Any]:
-        """For a page: the table of the match, the moment, and how the deal ended there."""
+        """Return the data for a page: table of the match, moment, and its result."""
         return {"table": self.table, "moment": f"{deal}.{self.decisions}", "first": self.first}
 
 
 def trial_of(session: Session, state: Mapping[str, Any]) -> Trial:
-    """The trial of a session's last deal, which ends there and takes nothing back from before.
+    """Make a session a trial of its last deal: end it there, and block undo of earlier decisions.
 
     Args:
-        session: where it is tried.
+        session: session of the trial.
         state: `table`, `decisions` and `actions`; see `Trial`.
 
     Raises:
-        ValueError: the deal cannot have been played so.
+        ValueError: the state is invalid, or the deal is unfinished.
     """
     name, decisions, actions = state["table"], state["decisions"], tuple(state["actions"])
     deal, table = session.deals[-1], session.table.copy()
@@ -72,26 +72,26 @@ def trial_of(session: Session, state: Mapping[str, Any]) -> Trial:
 
 
 def is_known(record: Record) -> bool:
-    """Whether every card that was dealt has been played, so that the hands are no secret."""
+    """Return whether every dealt card was played, which makes the hands public."""
     played = sum(step["phase"] == "play" and step["action"] != "indicate" for step in record["steps"])
     return bool(played == record["seats"] * record["hand_size"])
 
 
 def trial_state(session: Session, state: Mapping[str, Any], seat: int, moment: str, *, is_open: bool) -> dict[str, Any]:
-    """What changes in the state of a table (`LiveTable.to_json`) where a seat's decision is tried again.
+    """Return the changes in the state of a table (`LiveTable.to_json`) that make it a trial.
 
     Args:
-        session: of the table of the match.
-        state: of that table.
-        seat: of the person who decided.
-        moment: before the decision; see `analysis.moment_of`.
+        session: session of the match.
+        state: state of its table.
+        seat: seat of the person who decided.
+        moment: moment before the decision; see `analysis.moment_of`.
         is_open: whether all hands may be shown.
 
     Returns:
         `deals`, and `trial` without its table; see `trial_of`.
 
     Raises:
-        ValueError: there is no such decision of that seat, its deal is not over, or hands of it are still secret.
+        ValueError: no such decision of that seat, its deal is not over, or its hands are still secret.
     """
     place = moment_of(moment)
     if place is None:

@@ -1,7 +1,7 @@
-"""Recorded deals for a page that draws them by itself: each moment as it was seen, and what an analysis says of the decisions.
+"""Data of recorded deals for a page that draws them itself: views of each moment, and an analysis of the decisions.
 
-A moment is named `DEAL.DECISIONS`, as `LiveTable.moment` says it: the number of the deal in the match, from 1, and how many of
-its decisions had been taken.
+The name of a moment is `DEAL.DECISIONS`, as in `LiveTable.moment`: the number of the deal in the match, from 1, and the number
+of decisions before the moment.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ...evaluation.mistakes import NOT_JUDGED, Loss, biggest
 from .film import ALL_HANDS, Moment, Shown, lost_by, moments, results
 
 OWN = "own"
-"""The view of the seat at the bottom; the one with all hands is `film.ALL_HANDS`."""
+"""Name of the view of the seat at the bottom; `film.ALL_HANDS` is the view with all hands."""
 GRADES = ((0.5, "blunder"), (0.2, "mistake"), (0.0, "slip"))
-"""From which share of what is at stake in the deal a loss is so bad."""
+"""Grades of losses with their lower bounds, as fractions of the deal's stakes."""
 MOMENT = re.compile(r"([1-9][0-9]{0,5})\.([0-9]{1,5})")
 
 
@@ -39,25 +39,25 @@ def deal_data(
     losses: Sequence[Loss] | None = None,
     analysed: bool = False,
 ) -> dict[str, Any]:
-    """A deal for a page.
+    """Return a recorded deal as data for a page.
 
     Args:
-        record: of the deal.
-        shown: what is shown of it.
+        record: record of the deal.
+        shown: settings: views, names and players.
         before: see `noms_env.record.replay`.
-        seat: the one at the bottom; None where nobody looks at his own deal.
-        losses: of the decisions that are judged; None where the deal is not judged.
-        analysed: whether an analysis was asked for.
+        seat: seat at the bottom; None if the viewer has no seat.
+        losses: losses of the judged decisions; None if the deal was not judged.
+        analysed: whether an analysis was requested.
 
     Returns:
-        For JSON: `title`, `names`, `result` (lines), `seat` (the bottom one, or None), and `moments`. Each moment has `status`,
-        `views` by name (the values that differ from the moment before, of `view_data`), and before a decision `seat`, `taken`,
-        `said`, `options` where a player was asked, and `judged` (`judge_data`). With `analysed` it has `scale` (points that are
-        at stake), `worst` (the place of the moment to begin with, or None), `final` (points of each seat above the mean of the
-        others', without the multiplier), and `lost` (`film.lost_by`) or, where nothing is judged, `not_judged` with a reason.
+        JSON data: `title`, `names`, `result` (lines), `seat` and `moments`. Each moment has `status` and `views` by name (the
+        values of `view_data` that differ from the previous moment). A moment before a decision also has `seat`, `taken` and
+        `said`, `options` if a player evaluated it, and `judged` (`judge_data`) if it was judged. With `analysed` the deal has
+        `scale` (points at stake), `worst` (index of the first moment to show, or None), `final` (points of each seat above the
+        mean of the others, without the multiplier), and `lost` (`film.lost_by`) or `not_judged` (a reason).
 
     Raises:
-        RecordError: the record cannot be played.
+        RecordError: the record cannot be replayed.
     """
     judged, scale = {loss.step: loss for loss in losses or ()}, stakes(losses or ())
     seats = {} if seat is None else {OWN: seat}
@@ -110,12 +110,12 @@ def _sum_up(table: Table, losses: Sequence[Loss] | None, scale: float, seat: int
 
 
 def stakes(losses: Sequence[Loss]) -> float:
-    """The points that are at stake in a deal: the biggest standard deviation of what the best action comes to."""
+    """Return the points at stake in a deal: the largest standard deviation of a best action's value."""
     return max((loss.spread for loss in losses), default=0.0)
 
 
 def grade_of(loss: Loss, scale: float) -> str:
-    """How bad a decision was: `best`, `even` if the loss may be chance, else `slip`, `mistake` or `blunder`."""
+    """Grade a decision: `best`, `even` if the loss may be chance, else `slip`, `mistake` or `blunder`."""
     if loss.taken == loss.best or loss.points <= 0:
         return "best"
     if not loss.is_sure:
@@ -124,7 +124,7 @@ def grade_of(loss: Loss, scale: float) -> str:
 
 
 def judge_data(table: Table, loss: Loss, scale: float) -> dict[str, Any]:
-    """What an analysis says of the decision of the seat to act: numbers, grade, and a sentence."""
+    """Return the judgement of the seat's decision: numbers, grade, and a sentence."""
     return {
         "best": loss.best,
         "points": round(loss.points, 2),
@@ -137,7 +137,7 @@ def judge_data(table: Table, loss: Loss, scale: float) -> dict[str, Any]:
 
 
 def explain(table: Table, loss: Loss) -> str:
-    """What another action would have brought, as far as the search says."""
+    """Say what the best action would have gained, according to the search."""
     if loss.taken == loss.best or loss.points <= 0:
         return "Nothing better was found."
     better = noun_of(table, loss.best)
@@ -150,7 +150,7 @@ def explain(table: Table, loss: Loss) -> str:
 
 
 def noun_of(table: Table, word: str) -> str:
-    """An action of the present phase as a noun: `the 10 of Hearts`, `passing`, `a bid of 7`, `Hearts as trump`."""
+    """Return an action of the current phase as a noun: `the 10 of Hearts`, `passing`, `a bid of 7`, `Hearts as trump`."""
     kind, phase = table.deck_kind, table.phase
     if word in CARD_NUMBERS[kind]:
         card = f"the {card_title(CARD_NUMBERS[kind][word], kind)}"
@@ -166,6 +166,6 @@ def noun_of(table: Table, word: str) -> str:
 
 
 def moment_of(text: str) -> tuple[int, int] | None:
-    """The place of a moment: of its deal from 0, and the number of decisions taken; None if the text names no moment."""
+    """Parse the name of a moment into deal, from 0, and number of decisions; None if it is invalid."""
     match = MOMENT.fullmatch(text)
     return None if match is None else (int(match[1]) - 1, int(match[2]))

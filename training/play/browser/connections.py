@@ -1,4 +1,4 @@
-"""The server's connections: their number is limited by file descriptors, and stalled ones are closed."""
+"""Connections of the server: limited by file descriptors, and closed when they stall."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 TAKEN = 8
-"""Connections that are taken at a time: some rounds of them are taken before the first of them can be refused."""
+"""Connections accepted per round of the event loop. Few, since several rounds pass before one can be closed."""
 QUEUED = 128
-"""Connections that wait in the system to be taken."""
+"""Length of the system's queue of connections."""
 MOST_CONNECTIONS = 2000
 KEPT_DESCRIPTORS = 64
-"""Descriptors that are left for files, programs and connections that are about to be refused, at the least."""
+"""Minimum number of descriptors reserved for files, programs and connections about to be closed."""
 HEADER_SECONDS = 10
-"""A connection on which no request has come whole by then is ended."""
+"""Timeout for the header of a request."""
 GREETING_SECONDS = 1
-"""A connection that is silent for longer is the first to give way."""
+"""If there are too many connections, those silent for longer are closed first."""
 BODY_SECONDS = 60
-"""The same for a request with its body."""
+"""Timeout for the body of a request."""
 STALL_SECONDS = 20
-"""A connection that takes nothing of what is written to it for so long is ended."""
+"""Timeout of a client that does not read its data."""
 LINES_A_MINUTE = 20
 SWITCH_SECONDS = 0.0005
-"""How long a thread that thinks may keep Python from the threads that answer; Python's own setting is ten times as long."""
+"""Switch interval of the interpreter: a tenth of the default, so that thinking threads do not delay answers."""
 
 
 def most_connections() -> int:
-    """The number of connections that this process has file descriptors for."""
+    """Return the number of connections for which this process has file descriptors."""
     if sys.platform == "win32":
         return MOST_CONNECTIONS
     import resource
@@ -49,45 +49,45 @@ def most_connections() -> int:
 
 
 class Connection(H11Protocol):
-    """A connection; if there are too many, one that is not at a table is closed."""
+    """An HTTP connection. If there are too many, one that is not at a table is closed."""
 
     stays = False
 
     @property
     def is_silent(self) -> bool:
-        """Whether the head of its next request is still incomplete."""
+        """Whether the header of its next request is incomplete."""
         return self.conn.their_state is h11.IDLE and not self.transport.is_closing()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the class above
-        """Take a connection; if there are too many, close the oldest idle one, or else the oldest."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base class
+        """Accept a connection; if there are too many, close the oldest silent one, or else the oldest."""
         super().connection_made(transport)
         self.began = time.monotonic()
         if len(self.connections) > most_connections():
             others: list[Any] = [other for other in self.connections if not cast("Any", other).stays]
             long = self.began - GREETING_SECONDS
             last = min(others, key=lambda other: (not other.is_silent or other.began > long, other.began))
-            last.stays = True  # no connection can be closed
+            last.stays = True  # not to be chosen again
             last.transport.abort()
 
 
 class SocketConnection(WebSocketsSansIOProtocol):
-    """A connection with a WebSocket. The application finds it as `scope["state"]["connection"]`, and marks it as known."""
+    """A WebSocket connection; the application sets `stays` through `scope["state"]["connection"]`."""
 
     stays = is_silent = False
 
     def __init__(self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
-        """Take over a connection."""
+        """Take over an HTTP connection."""
         super().__init__(config, server_state, {**app_state, "connection": self})
         self.began = time.monotonic()
 
 
 class Waiting(NamedTuple):
-    """What a connection waits for.
+    """State of a waiting connection.
 
     Attributes:
         seconds: timeout.
         what: identity of the wait; the timeout restarts when it changes.
-        left: bytes to go; while they decrease the connection is not stalled.
+        left: bytes left to send; the timeout restarts when they decrease.
     """
 
     seconds: float
@@ -96,7 +96,7 @@ class Waiting(NamedTuple):
 
 
 def waiting(connection: Any) -> Waiting | None:
-    """What a connection waits for; None without a timeout."""
+    """Return the wait of a connection; None if it has no timeout."""
     left = connection.transport.get_write_buffer_size()
     if left:
         return Waiting(STALL_SECONDS, "to be read", left)
@@ -112,20 +112,20 @@ class Server(uvicorn.Server):
         """Make a server.
 
         Args:
-            config: with `Connection`.
+            config: configuration with `Connection`.
         """
         super().__init__(config)
         self._waiting: dict[Any, tuple[Waiting, float]] = {}
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
+        """Start serving."""
         sys.setswitchinterval(SWITCH_SECONDS)
         await super().startup(sockets)
         for listening in sockets or []:
             listening.listen(QUEUED)
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after the connections once a second; uvicorn calls this ten times in one."""
+        """Close stalled connections once a second; uvicorn calls this ten times a second."""
         if counter % 10 == 0:
             self._end_what_stalls(time.monotonic())
         return await super().on_tick(counter)
@@ -144,15 +144,15 @@ class Server(uvicorn.Server):
 
 
 class Sparing(logging.Filter):
-    """Log filter: a limited number of lines a minute, without tracebacks of missing system resources."""
+    """Log filter that limits the lines per minute and drops tracebacks of system errors."""
 
     def __init__(self) -> None:
-        """Begin with the first minute."""
+        """Start counting lines."""
         super().__init__()
         self._minute, self._lines = 0, 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written."""
+        """Return whether a line is written."""
         minute = int(time.monotonic() / 60)
         self._lines = self._lines + 1 if minute == self._minute else 1
         self._minute = minute
@@ -166,11 +166,11 @@ SPARING = Sparing()
 
 
 def server_of(app: ASGIApp, message_bytes: int) -> Server:
-    """The server of an application, which wants sockets that listen.
+    """Make the server of an application; it serves on listening sockets.
 
     Args:
         app: the application.
-        message_bytes: that a message on a socket has at most.
+        message_bytes: maximum size of a WebSocket message.
     """
     config = uvicorn.Config(
         app,
@@ -179,7 +179,7 @@ def server_of(app: ASGIApp, message_bytes: int) -> Server:
         backlog=TAKEN,
         log_level="error",
         ws_max_size=message_bytes,
-        ws_per_message_deflate=False,  # compressing a few kilobytes costs more than it saves
+        ws_per_message_deflate=False,  # not worth it for a few kilobytes
         server_header=False,
     )
     for name in ("uvicorn.error", "asyncio"):

@@ -1,8 +1,8 @@
-"""The deal of the day: on a date all who play a game have the same cards, and the strong player has their seat afterwards.
+"""The deal of the day: each date has one deal per game, the same for everybody.
 
-The seed is that of the set of deals `day DATE GAME` (`noms_training.evaluation.duplicate.deal_seed`), so everybody with this
-program has the same deal, whatever the server. The opponents are of the medium level, and their random choices follow from the
-same seed. Who is compared sits where the person sat, with the same opponents: the line-up `alone` of duplicate deals.
+The seed is that of the deal set `day DATE GAME` (`noms_training.evaluation.duplicate.deal_seed`), so every server has the same
+deal. The opponents are of the medium level; the seed also determines their random choices. Afterwards the strong player plays
+the same deal in the person's seat, for comparison.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from .lobby import levels_of
 PERSON = 0
 """Seat of the person."""
 LEAST_CARDS = 5
-"""Of a hand, where the hands of a match differ."""
+"""Smallest hand size, for games whose hand sizes vary."""
 
 
 def day_seed(variant: str, day: date) -> int:
-    """The seed of the deal of the day of a game."""
+    """Return the seed of a game's deal of the day."""
     return deal_seed(f"day {day.isoformat()} {variant}")
 
 
 def day_table(variant: Variant, day: date, name: str, practice: bool = False) -> LiveTable:
-    """A table with the deal of the day, at which a person plays with players of the medium level.
+    """Make a table with the deal of the day, for a person and players of the medium level.
 
-    Where all pass, the deals that follow are played until one is scored.
+    If all pass, further deals follow until one is scored.
 
     Args:
-        variant: the game, with its usual seats and options.
+        variant: the game, with its default seats and options.
         day: the date.
-        name: of the person.
-        practice: it does not count, since it is not the first try.
+        name: name of the person.
+        practice: whether the deal does not count, because it is not the first try.
     """
     rules, levels, seed = make_rules(variant), levels_of(variant.name), day_seed(variant.name, day)
     sizes = sorted({size for size in rules.schedule if size >= LEAST_CARDS})
@@ -49,7 +49,7 @@ def day_table(variant: Variant, day: date, name: str, practice: bool = False) ->
 
 
 def strong_points(played: Session) -> float:
-    """The points of the strong player on the seat of the person, on the cards of a deal of the day, with the same others."""
+    """Return the strong player's points in a deal of the day, in the person's seat against the same opponents."""
     rules, size = played.table.rules, int(played.table.row.wanted_deal_size)
     levels = levels_of(rules.variant.name)
     names = [levels["strong" if seat == PERSON else "medium"] for seat in range(rules.seats)]

@@ -1,4 +1,4 @@
-"""Recorded deals as a film: the drawing of every moment, from the view of a seat or with all hands open.
+"""Films of recorded deals: the drawing of every moment, from the view of a seat or with all hands open.
 
 A drawing consists of parts (`noms_env.show.picture`), most of which do not change between moments. A film stores each part's
 text once, and for each moment the indices of its texts.
@@ -31,18 +31,18 @@ from ..score_sheet import result_lines
 from ..session import action_probabilities, action_values
 
 ALL_HANDS = "all"
-"""The view with all hands open; the others are named by their seats."""
+"""Name of the view with all hands open; the name of any other view is its seat."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What to show of recorded deals.
+    """Settings of a film.
 
     Attributes:
         seat: the only view; None for the views of all seats and the one with all hands.
-        names: of the players, seat by seat, cleaned by `clean_name`; `Seat 0` and so on by default.
-        players: players whose probabilities or values are shown: none, one for all seats, or one for each.
-        seed: of the players' searches.
+        names: names by seat, cleaned by `clean_name`; default `Seat 0`, `Seat 1` and so on.
+        players: players whose probabilities or values are shown: none, one for all seats, or one per seat.
+        seed: seed of the players' searches.
     """
 
     seat: int | None = None
@@ -54,7 +54,7 @@ class Shown:
         object.__setattr__(self, "names", tuple(map(clean_name, self.names)))
 
     def views(self, seats: int) -> list[int | None]:
-        """The seats whose views are shown; None stands for all hands."""
+        """Return the seats whose views are shown; None stands for all hands."""
         return [None, *range(seats)] if self.seat is None else [self.seat]
 
 
@@ -63,7 +63,7 @@ class Moment:
     """A table before a decision, or after the last one, with a player's evaluation of the decision.
 
     Attributes:
-        table: the table then; the next moment changes it.
+        table: the table at this moment; the next moment changes it in place.
         taken: word of the next action; None after the last one.
         options: evaluation of each legal action, by word; empty without a player.
     """
@@ -73,27 +73,27 @@ class Moment:
     options: dict[str, dict[str, Any]]
 
     def notes(self, names: Sequence[str], sees_options: bool) -> Notes:
-        """The notes of the drawing."""
+        """Return the notes of the drawing."""
         shown = self.options if sees_options else {}
         chances = {word: option["p"] for word, option in shown.items() if "p" in option}
         values = {word: option["v"] for word, option in shown.items() if "v" in option}
         return Notes(names, chances, values, self.taken if sees_options else None)
 
     def view(self, seat: int | None) -> View:
-        """What a seat sees; everything where it is None."""
+        """Return the view of a seat; with None the full view."""
         return look(self.table, seat, full=seat is None)
 
 
 def moments(record: Record, shown: Shown, before: Table | None = None) -> Iterator[Moment]:
-    """The moments of a deal.
+    """Yield the moments of a deal.
 
     Args:
-        record: of the deal.
-        shown: the players to ask.
+        record: record of the deal.
+        shown: settings with the players who evaluate decisions.
         before: see `noms_env.record.replay`.
 
     Raises:
-        RecordError: the record cannot be played (any further).
+        RecordError: the record cannot be replayed, or not to its end.
     """
     rng = np.random.default_rng([shown.seed, record["match"], record["deal"]])
     steps = [step["action"] for step in record["steps"]]
@@ -103,7 +103,7 @@ def moments(record: Record, shown: Shown, before: Table | None = None) -> Iterat
 
 
 def options_of(table: Table, shown: Shown, rng: np.random.Generator) -> dict[str, dict[str, Any]]:
-    """A player's evaluation of the legal actions, by word: `p`, a probability, or the values of `points_of`."""
+    """Return a player's evaluation of the legal actions, by word: `p` (probability), or the values of `points_of`."""
     seat = int(table.row.seat)
     player = shown.players[seat if len(shown.players) > 1 else 0]
     options: dict[str, dict[str, Any]] = {}
@@ -115,24 +115,24 @@ def options_of(table: Table, shown: Shown, rng: np.random.Generator) -> dict[str
 
 
 def points_of(value: ActionValue) -> dict[str, float | None]:
-    """The value of an action by a search, for JSON: `v`, points, and `e`, their standard error, None if unknown."""
+    """Return an action value for JSON: `v`, points, and `e`, their standard error (None if unknown)."""
     return {"v": round(value.mean, 3), "e": None if math.isnan(value.error) else round(value.error, 3)}
 
 
 def describe_action(table: Table, word: str) -> str:
-    """An action of the present phase in words, with the ranks of cards as they are printed."""
+    """Return an action of the current phase in words, with ranks as in drawings."""
     text = action_text(table, table.number(word), False)
     return printed_rank(text[0]) + text[1:] if word in CARD_NUMBERS[table.deck_kind] else text
 
 
 @dataclass
 class Film:
-    """The drawings of recorded deals, for a page.
+    """Drawings of recorded deals, for a page.
 
     Attributes:
-        texts: of the parts, each once.
-        deals: see `add`.
-        decks: kinds of the decks that occur.
+        texts: distinct texts of the parts.
+        deals: data of the deals; see `add`.
+        decks: kinds of the decks in use.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -141,7 +141,7 @@ class Film:
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, text: str) -> int:
-        """The number of a text."""
+        """Return the index of a text, adding it if it is new."""
         if text not in self._numbers:
             self._numbers[text] = len(self.texts)
             self.texts.append(text)
@@ -151,7 +151,7 @@ class Film:
         """Add a deal.
 
         Raises:
-            RecordError: the record cannot be played; the film is unchanged but for texts that nothing uses.
+            RecordError: the record cannot be replayed. The film then holds unused texts, but no such deal.
         """
         views = {ALL_HANDS if seat is None else str(seat): seat for seat in shown.views(record["seats"])}
         drawn: dict[str, dict[str, Any]] = {name: {"parts": [], "frames": []} for name in views}
@@ -177,7 +177,7 @@ class Film:
         )
 
     def _describe_moment(self, moment: Moment, shown: Shown) -> dict[str, Any]:
-        """A moment in words: the seat, its action, and the evaluation."""
+        """Describe a moment: status, seat, action and evaluation."""
         table = moment.table
         told: dict[str, Any] = {"status": status(look(table, None), Notes(shown.names).name)}
         if moment.taken is None:
@@ -191,16 +191,16 @@ class Film:
         return told
 
     def data(self) -> dict[str, Any]:
-        """All that the page needs, for JSON."""
+        """Return the data of the page, for JSON."""
         return {"texts": self.texts, "deals": self.deals, "symbols": "".join(map(symbols_of, sorted(self.decks)))}
 
 
 MOST_LOSSES = 12
-"""Mistakes of a deal that are shown."""
+"""Number of mistakes shown per deal."""
 
 
 def tell_losses(deal: dict[str, Any], losses: Iterable[Loss] | None) -> None:
-    """Add the biggest mistakes to a deal of a film: their moments and costs, or the reason why it was not judged."""
+    """Add the biggest mistakes of a deal to its film data, or the reason why it was not judged."""
     if losses is None:
         deal["not_judged"] = NOT_JUDGED
     deal["losses"] = [
@@ -217,32 +217,32 @@ def tell_losses(deal: dict[str, Any], losses: Iterable[Loss] | None) -> None:
 
 
 def lost_by(seat: int | None, losses: Iterable[Loss]) -> dict[str, float]:
-    """What a seat lost in a deal, in points, and the number of its decisions that were judged."""
+    """Return the points that a seat lost by its decisions in a deal, and the number of judged decisions."""
     own = [loss.points for loss in losses if loss.seat == seat]
     return {"points": round(sum(own), 3), "decisions": len(own)}
 
 
 def results(table: Table, names: Sequence[str]) -> list[str]:
-    """What a scored deal brought, in words."""
+    """Describe the results of a scored deal, one line each."""
     known = [names[seat] if seat < len(names) else "" for seat in range(table.seats)]
     return [" ".join(line.split()) for line in result_lines(look(table, None), known)]
 
 
 def symbols_of(deck_kind: int) -> str:
-    """All symbols of a deck."""
+    """Return all symbols of a deck as one string."""
     return "".join(symbols(deck_kind).values())
 
 
 def film_of(records: Sequence[Record], shown: Shown, chosen: Sequence[bool] | None = None) -> Film:
-    """The film of records; each deal remembers the one before it of the same match.
+    """Make the film of recorded deals.
 
     Args:
-        records: in the order in which they were played.
-        shown: what is shown of them.
-        chosen: which of them are in the film; all when None.
+        records: records in order of play; each follows the previous one of its match.
+        shown: settings of the film.
+        chosen: whether each record is in the film; all when None.
 
     Raises:
-        RecordError: a record cannot be played.
+        RecordError: a record cannot be replayed.
     """
     film = Film()
     for (record, before), is_shown in zip(pair_with_previous(records), chosen or [True] * len(records), strict=True):

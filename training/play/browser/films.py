@@ -1,4 +1,4 @@
-"""Requests for deals move by move, with or without their mistakes, and for pictures of them."""
+"""Request handlers for films, analyses and pictures of deals."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .messages import parse_object
 from .pictures import drawings, picture
 
 MOST_ANALYSED = 2
-"""Deals of a file that are analysed for a page: each takes seconds."""
+"""Limit of analysed deals per file, since each takes seconds."""
 TRAINED = "trained"
-"""The player on the policy of the game of the records, in a request."""
+"""Player name in a request that stands for the policy of the records' game."""
 KINDS = {"gif": "image/gif", "png": "image/png", "svg": "image/svg+xml"}
 
 
 async def body_of(hall: Hall, request: Request) -> str:
-    """The body of a request; RefusedError if it is too large or no text."""
+    """Read the body of a request; raise `RefusedError` if it is too large or not UTF-8."""
     content = bytearray()
     async for chunk in request.stream():
         content += chunk
@@ -46,7 +46,7 @@ async def body_of(hall: Hall, request: Request) -> str:
 
 
 async def film(hall: Hall, request: Request) -> Any:
-    """The film of a file of records."""
+    """Return the film of a file of records."""
     text = await body_of(hall, request)
 
     def made() -> Any:
@@ -62,7 +62,7 @@ async def film(hall: Hall, request: Request) -> Any:
 
 
 async def record_picture(hall: Hall, request: Request) -> Response:
-    """A picture of a deal in a file of records."""
+    """Return a picture of a deal in a file of records."""
     text = await body_of(hall, request)
 
     def made() -> Response:
@@ -81,7 +81,7 @@ async def record_picture(hall: Hall, request: Request) -> Response:
 
 
 async def table_picture(hall: Hall, request: Request) -> Response:
-    """A picture of a deal at a table that is over, as the seat whose key is given may see it."""
+    """Return a picture of a scored deal at a table, as the seat with the given key may see it."""
     told = parse_object(await body_of(hall, request))
     name, key, deal = told.get("table"), told.get("key"), told.get("deal")
     if not isinstance(name, str) or not isinstance(key, str) or type(deal) is not int:
@@ -104,10 +104,10 @@ async def table_picture(hall: Hall, request: Request) -> Response:
 
 
 def answer_picture(request: Request, drawn: Sequence[str]) -> Response:
-    """The picture that a request wants: `kind` is gif (of the whole deal), png or svg (of `moment`, the end without one).
+    """Return the requested picture: a GIF of the whole deal, or a PNG or SVG of `moment` (default: the end).
 
     Raises:
-        RefusedError: there is no such kind.
+        RefusedError: no such kind of picture.
     """
     kind, moment = request.query_params.get("kind", "gif"), request.query_params.get("moment", "")
     if kind not in KINDS:
@@ -117,12 +117,12 @@ def answer_picture(request: Request, drawn: Sequence[str]) -> Response:
 
 
 def theme_of(request: Request) -> Theme:
-    """The colour theme of a request."""
+    """Return the requested colour theme."""
     return "dark" if request.query_params.get("theme") == "dark" else "light"
 
 
 def records_in(hall: Hall, text: str) -> list[Record]:
-    """The records of a file; RefusedError if they are too many, or damaged."""
+    """Parse the records of a file; raise `RefusedError` if they are too many or damaged."""
     lines = text.encode().splitlines()
     if not 1 <= len(lines) <= hall.limits.film_deals:
         raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
@@ -130,7 +130,7 @@ def records_in(hall: Hall, text: str) -> list[Record]:
 
 
 def find_thinker(hall: Hall, request: Request, record: Record) -> list[Player]:
-    """The player of a request whose probabilities are to be shown, if any."""
+    """Load the player whose probabilities are requested, if any."""
     name = request.query_params.get("player", "")
     if not name:
         return []
@@ -141,12 +141,12 @@ def find_thinker(hall: Hall, request: Request, record: Record) -> list[Player]:
 
 
 def rules_of(record: Record) -> Rules:
-    """The rules of a recorded deal."""
+    """Return the rules of a recorded deal."""
     return make_rules(game(record["variant"]), record["seats"], record["options"])
 
 
 def judge_all(hall: Hall, records: list[Record]) -> list[list[Loss] | None]:
-    """The losses of decisions of each deal; RefusedError if there are too many deals, or no search can judge them."""
+    """Judge the decisions of each deal; raise `RefusedError` for too many deals, or if no search can judge them."""
     if len(records) > MOST_ANALYSED:
         raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
     if any(rules_of(record) != rules_of(records[0]) for record in records):
@@ -155,7 +155,7 @@ def judge_all(hall: Hall, records: list[Record]) -> list[list[Loss] | None]:
 
 
 def check_line(number: int, record: Record | str) -> Record:
-    """A record, or RefusedError for a line that is damaged."""
+    """Return a record; raise `RefusedError` for a damaged line."""
     if isinstance(record, str):
         raise RefusedError(f"line {number}: {record}")
     return record

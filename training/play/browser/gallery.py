@@ -1,4 +1,4 @@
-"""Tables in every state that the page can show, for `gallery.html` and the tests: made-up deals, nobody's cards."""
+"""Made-up tables in every state that the page can show, for `gallery.html` and the tests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, Variant
 
 SEEDS = range(12)
-"""Deals that are tried until each phase was seen."""
+"""Seeds of the deals that are tried until each phase has occurred."""
 NAMES = ("You", "Ben", "Cleo Montgomery", "Maximiliane von und zu Liechtenstein-Auer", "Eva", "Finn", "Gita")
 LEVELS = (None, "easy", "medium", "strong", "easy", "medium", "strong")
 
 
 @cache
 def states() -> tuple[dict[str, Any], ...]:
-    """Each game with each number of seats: the person's turn in each phase, all hands, what a spectator sees, and the end.
+    """Return the states: the person's turn in each phase, all hands, the spectator's view and the end.
 
-    Of one game with each number of seats also what people see of each other.
+    There is one set per game and number of seats; one game per number of seats also has the states of several people.
     """
     return tuple(_states())
 
@@ -51,7 +51,7 @@ def _states() -> Iterator[dict[str, Any]]:
 
 
 def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:
-    """The views of a game by name, from as many deals as needed to reach each phase."""
+    """Return the views of a game by name, from enough deals to reach each phase."""
     views: dict[str, dict[str, Any]] = {}
     for seed in SEEDS:
         table, rng = Table(variant.name, seats, episode="deal"), random.Random(seed)
@@ -71,7 +71,7 @@ def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:
 
 
 def _together(views: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What people see of each other: the lobby with a guest missing, and requests to take back a decision."""
+    """Return the states of several people: the lobby with a guest missing, and undo requests."""
     seats = len(views["play"]["places"])
     people = [_person(0, "You", host=True), _person(seats - 1, NAMES[seats - 1])]
     lobby = {"people": [people[0], _person(seats - 1, "", here=False, invited=True)], "waits": True}
@@ -90,7 +90,7 @@ def _person(seat: int, name: str, *, here: bool = True, invited: bool = False, h
 
 
 def table_around(variant: Variant, view: dict[str, Any]) -> dict[str, Any]:
-    """What a page is told of a table, around a view of `view_data`."""
+    """Return the full state of a table around a view of `view_data`."""
     seats, over = len(view["places"]), view["phase"] is None
     totals = [place["total"] for place in view["places"]]
     return {

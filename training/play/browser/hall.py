@@ -1,4 +1,4 @@
-"""The tables of a server, in a folder."""
+"""Tables of a server, stored in a folder."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from .messages import Limits, parse_again, parse_claim, parse_day, parse_request
 from .room import Room
 
 MOST_BYTES = 1 << 23
-"""Of the file of a table: a match of 1,000 deals has some 300,000."""
+"""Maximum size of a table file; a match of 1,000 deals takes about 300,000 bytes."""
 NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
-"""Of a table."""
+"""Name of a table."""
 PART = re.compile(r"\.([A-Za-z0-9_-]{8,32}\.json|token)\.\d+-\d+\.part")
-"""Of a file of ours that is being written."""
+"""Name of a temporary file of an atomic write."""
 PART_SECONDS = 60
-"""More than a file is written in."""
+"""Age from which a temporary file counts as abandoned."""
 
 
 class Hall:
     """The tables of a server.
 
     Attributes:
-        folder: where they are kept, a file for each.
-        lobby: the games and players.
-        limits: the server's limits.
-        token: the shared secret, or None.
-        rooms: the tables visited since the server started.
+        folder: folder with one file per table.
+        lobby: games and players.
+        limits: limits of the server.
+        token: shared secret of all users, or None.
+        rooms: rooms of the tables visited since the server started.
     """
 
     def __init__(self, folder: Path, lobby: Lobby, limits: Limits | None = None, token: str | None = None) -> None:
@@ -49,18 +49,18 @@ class Hall:
         self._restoring = dict[str, asyncio.Task[Room]]()
 
     def path(self, name: str) -> Path:
-        """The file of a table."""
+        """Return the file of a table."""
         return self.folder / f"{name}.json"
 
     def knows(self, token: str) -> bool:
-        """Whether a token is right; any is if there is none."""
+        """Check a token in constant time; without a secret every token is valid."""
         return self.token is None or secrets.compare_digest(token.encode(), self.token.encode())
 
     async def open(self, text: str) -> dict[str, Any]:
-        """Open a table; return its name and the people's invitations. Each browser draws its own key when it accepts.
+        """Open a table; return its name and the invitations. A browser that accepts one generates its own key.
 
         Raises:
-            ValueError: such a table is not possible, or there are too many.
+            ValueError: the request is invalid, or there are too many tables.
         """
         return await self._keep(lambda: self.lobby.open(parse_request(text)))
 
@@ -68,13 +68,13 @@ class Hall:
         """Open a table with the deal of the day; see `open`.
 
         Raises:
-            ValueError: there is no such game, or there are too many tables.
+            ValueError: no such game, or too many tables.
         """
         variant, name, practice = parse_day(text)
         return await self._keep(lambda: day_table(game(variant), date.today(), name, practice))
 
     async def _keep(self, make: Callable[[], LiveTable]) -> dict[str, Any]:
-        """Make a table and its file."""
+        """Make a table, its file and its room."""
         async with self._opening:
             self._check_number()
             table = await asyncio.to_thread(make)
@@ -85,7 +85,7 @@ class Hall:
         return {"table": name, "invitations": {str(seat): person.invitation for seat, person in table.people.items()}}
 
     def _check_number(self) -> None:
-        """Refuse one more table than there may be."""
+        """Raise `RefusedError` if there is no room for another table."""
         if len([*self._files()]) >= self.limits.tables:
             raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
 
@@ -93,16 +93,16 @@ class Hall:
         """Accept an invitation with a browser's key; see `LiveTable.claim`.
 
         Raises:
-            RefusedError: the request is malformed or not possible.
+            RefusedError: the request is invalid, or the invitation cannot be accepted.
         """
         name, invitation, key = parse_claim(text)
         return {"seat": await (await self.room(name)).claim(invitation, key)}
 
     async def try_again(self, text: str) -> dict[str, Any]:
-        """Open a table at which a decision is tried again; a seat has one, and a newer one takes its place. See `again`.
+        """Open a trial (see `again`). Each seat of a table has at most one; a new trial replaces the old one.
 
         Raises:
-            ValueError: the request is malformed, or that decision cannot be tried again.
+            ValueError: the request is invalid, or that decision cannot be tried again.
         """
         name, key, moment = parse_again(text)
         room = await self.room(name)
@@ -127,22 +127,22 @@ class Hall:
         return {"table": trial}
 
     async def room(self, name: str) -> Room:
-        """The room of a table, restored from its file if necessary.
+        """Return the room of a table, restored from its file if necessary.
 
         Raises:
-            RefusedError: there is none.
+            RefusedError: no such table.
         """
         if not NAME.fullmatch(name):
             raise RefusedError("there is no such table")
         if name in self.rooms:
             return self.rooms[name]
-        if name not in self._restoring:  # other tables are not held up
+        if name not in self._restoring:  # a task of its own, so that other tables do not wait
             self._restoring[name] = asyncio.create_task(self._restore(name))
             self._restoring[name].add_done_callback(lambda _: self._restoring.pop(name))
         return await asyncio.shield(self._restoring[name])
 
     async def _restore(self, name: str) -> Room:
-        """Open the room of a table from its file."""
+        """Restore the room of a table from its file."""
         try:
             table = await asyncio.to_thread(lambda: self._read_table(self.path(name)))
         except NotOfferedError:
@@ -158,14 +158,14 @@ class Hall:
         return self.lobby.restore_table(read_file(path, MOST_BYTES).decode())
 
     def _files(self) -> Iterator[Path]:
-        """The files of the tables, without other files in the folder."""
+        """Yield the files of tables, ignoring all other files."""
         for path in self.folder.glob("*.json"):
             with suppress(OSError):
                 if NAME.fullmatch(path.stem) and is_table(path):
                     yield path
 
     def tidy(self) -> None:
-        """Make the tables' files private to this user, and remove half-written ones."""
+        """Make the table files private to this user, and remove abandoned temporary files."""
         for path in self._files():
             with suppress(OSError):
                 path.chmod(0o600)
@@ -175,14 +175,14 @@ class Hall:
                     path.unlink()
 
     async def sweep(self) -> None:
-        """Remove the tables where nobody has been for long."""
+        """Remove the tables that nobody has visited for `Limits.idle_hours`."""
         self.tidy()
         oldest = time.time() - 3600 * self.limits.idle_hours
         for path in self._files():
             room = self.rooms.get(path.stem)
             if room is not None and (room.lookers or room.table.touched >= oldest):
                 continue
-            with suppress(OSError):  # one that cannot be removed stays
+            with suppress(OSError):  # a file that cannot be removed stays
                 if room is None and path.stat().st_mtime >= oldest:
                     continue
                 path.unlink(missing_ok=True)

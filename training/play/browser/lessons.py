@@ -1,22 +1,21 @@
-"""First lessons: prepared deals of each game, in which the learner takes decisions one by one and reads what they are about.
+"""First lessons: prepared deals of each game, with an explanation before each decision of the learner.
 
-A lesson is a file of TOML in the folder `lessons`, named after its game:
+A lesson is a TOML file in the folder `lessons`, named after its game:
 
 | key | meaning |
 |---|---|
 | `deal` | list of deals, in order |
-| `deal.seed`, `seats`, `options` | how it is dealt, as by `noms_env.Table` |
-| `deal.hand_size` | the same: a deal with hands of this size |
-| `deal.actions` | the words of all decisions of the deal, in order, as in a record |
+| `deal.seed`, `seats`, `options` | arguments of `noms_env.Table` |
+| `deal.hand_size` | hand size of a single deal; without it the deal is the first of a match |
+| `deal.actions` | words of all decisions of the deal, in order, as in a record |
 | `deal.step` | list of steps, in order |
-| `step.say` | text; `{tricks[2]}`, `{points[0]}`, `{called[1]}` are figures of seats, `{sum}` all calls, `{size}` the tricks |
-| `step.rules` | rules to show: `intro`, and numbers in `noms_env.show.rules.rules_in_brief` |
-| `step.otherwise` | text for a legal action that is not that of the lesson |
-| `step.at` | `do` (usual): the learner's next decision; `look`: the same moment, before it; `end`: the end of the deal |
-| `step.skip` | decisions of the learner that the lesson takes before |
+| `step.say` | text; `{tricks[2]}`, `{points[0]}`, `{called[1]}` for seats; `{sum}` of the calls, `{size}` of the hands |
+| `step.rules` | rules to show: `intro`, and numbers of `noms_env.show.rules.rules_in_brief` |
+| `step.otherwise` | answer to a legal action that differs from the lesson's |
+| `step.at` | `do` (default): the learner's next decision; `look`: the moment before it; `end`: the end of the deal |
+| `step.skip` | number of the learner's decisions that the lesson takes first |
 
-The learner has seat 0. All that is shown comes from the engine, which plays the deals when a lesson is opened, so a lesson that
-the rules do not allow cannot be opened.
+The learner has seat 0. The engine plays the deals when a lesson is opened, so a lesson that breaks the rules cannot be opened.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ LEARNER = 0
 
 @cache
 def lesson(variant: Variant) -> dict[str, Any]:
-    """The lesson of a game for a page.
+    """Return the lesson of a game as data for a page.
 
     Returns:
-        `title` and `steps`. Each step has the `text`, the `rules`, the `names` of the seats, the learner's `views` since the
-        last step, and `wants`: the word of the decision to take, None where there is none; `said` in words, `otherwise`.
+        `title`, `variant` and `steps`. Each step has its `text`, `rules`, `names` of the seats, the learner's `views` since the
+        previous step, `wants` (word of the decision to take, or None), `said` (the same in words), and `otherwise`.
 
     Raises:
-        ValueError: the game has no lesson, or its file has a decision that is not legal.
+        ValueError: the game has no lesson, or its file has an illegal decision or an unfinished deal.
     """
     path = FOLDER / f"{variant.name}.toml"
     if not path.is_file():
@@ -61,7 +60,7 @@ def lesson(variant: Variant) -> dict[str, Any]:
 
 
 def deal_table(variant: Variant, deal: dict[str, Any]) -> Table:
-    """The table of a deal of a lesson, dealt."""
+    """Deal the table of a lesson's deal."""
     size = deal.get("hand_size")
     kind = "match" if size is None else "deal"
     table = Table(variant.name, deal.get("seats"), deal.get("options"), seed=deal["seed"], episode=kind, deal_size=size)
@@ -70,7 +69,6 @@ def deal_table(variant: Variant, deal: dict[str, Any]) -> Table:
 
 
 def _steps(variant: Variant, deal: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The steps of a deal."""
     table, words = deal_table(variant, deal), deal["actions"].split()
     rules = _numbered([*rules_in_brief(table.rules)])
     names = ["You", *PLAYERS_NAMES[1 : table.seats]]
@@ -103,7 +101,7 @@ def _steps(variant: Variant, deal: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _figures(view: dict[str, Any]) -> dict[str, Any]:
-    """What a text may say of the seats."""
+    """Return the figures that a step's text may refer to."""
     figures: dict[str, Any] = {
         name: [_plain(place[name]) for place in view["places"]] for name in ("tricks", "points", "called")
     }
@@ -115,5 +113,5 @@ def _plain(figure: float | None) -> str:
 
 
 def _numbered(rules: list[str]) -> dict[str, str]:
-    """The rules of a table by number; the first is the `intro`."""
+    """Return the rules of a table by number; the first is the `intro`."""
     return {"intro": rules[0], **{rule.split(".")[0]: rule.split(".", 1)[1].strip() for rule in rules[1:] if rule[0].isdigit()}}

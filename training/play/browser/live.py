@@ -1,6 +1,6 @@
-"""A table at which people play over the network, and its file format.
+"""Tables with people, and their file format.
 
-It is a `Session` with names and keys of people. This module knows no sockets and no HTML.
+A `LiveTable` is a `Session` with the names and keys of people; it knows nothing of sockets and HTML.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .film import describe_action, points_of, results
 FORMAT = "noms-table/1"
 KEY_BYTES = 16
 KEY = re.compile("[A-Za-z0-9_-]{22,64}")
-"""As a browser draws it."""
+"""Format of a key, which a browser generates."""
 DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 SPEEDS = (0.0, 5.0)
-"""Seconds before a decision of a player, from and to."""
+"""Range of the delay before a player's decision, in seconds."""
 USUAL_SPEED = 0.7
 SUBSTITUTE = "thumb"
-"""The usual one; every game has it."""
+"""Default substitute, which can play every game."""
 PLAYERS_NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gita", "Hugo", "Iris", "Jon", "Kim", "Leo", "Mia", "Nils")
-"""What players are called at a table, seat by seat: seven may sit there, and as many people may have one of these names."""
+"""Names of players by seat: twice as many as seats, since people may bear some of them."""
 
 
 class RefusedError(ValueError):
-    """A person's request is not possible now; the message is for that person."""
+    """A person's request is invalid or not possible now; the message is shown to that person."""
 
 
 @dataclass
@@ -49,10 +49,10 @@ class Person:
     """A person at a table.
 
     Attributes:
-        name: any text, cleaned by `clean_name`; empty until a guest gives it.
-        key: the secret of this person's browser, which authenticates it; none until the invitation is accepted.
-        sits: False while a player has the seat.
-        invitation: a one-time secret, which the opener of the table sends to this person.
+        name: any text, cleaned by `clean_name`; empty until a guest enters it.
+        key: secret of this person's browser for authentication; empty until the invitation is accepted.
+        sits: whether the person plays; False while a player has the seat.
+        invitation: one-time secret, which the opener of the table sends to this person.
     """
 
     name: str
@@ -71,11 +71,11 @@ class Person:
 
 @dataclass
 class Undo:
-    """A person's request to take back a decision, to which others have to agree.
+    """A person's request to undo a decision, to which the other people have to agree.
 
     Attributes:
-        seat: of that person.
-        agreed: seats of those who agree.
+        seat: seat of that person.
+        agreed: seats of the people who have agreed.
     """
 
     seat: int
@@ -86,20 +86,20 @@ class LiveTable:
     """A table with people.
 
     Attributes:
-        session: the deals.
-        people: by seat.
-        hints: the player that gives hints.
-        speed: seconds before a decision of a player.
-        host: seat of whoever opened the table; None if they have no seat.
-        substitute: name of the player that takes the seat of a person who is not there.
-        undo: the request to take back a decision, until everybody has agreed, somebody has not, or the table moves on.
-        sheet: the finished deals: points, totals, by seat whether its bid was made (None where it had none to make), whether
-            all passed, and results in words.
-        touched: time of the last activity, in seconds; the keeper of the table sets it.
-        practice: the table does not count in a person's results.
-        trial: what is tried again here, if anything.
-        day: the date of the deal of the day, or "". Unless for practice it has no hints, and nothing is taken back.
-        has_ended: the person has ended the match before its end.
+        session: the session.
+        people: people by seat.
+        hints: player that gives hints.
+        speed: delay before a player's decision, in seconds.
+        host: seat of the person who opened the table; None without a seat.
+        substitute: name of the player that replaces an absent person.
+        undo: open request to undo a decision; it closes when all agree, somebody refuses, or the table moves on.
+        sheet: scored deals: points, totals, whether each seat made its bid (None without a bid), whether all passed, and
+            results in words.
+        touched: time of the last activity, in seconds; set by the owner of the table.
+        practice: whether the table does not count in a person's results.
+        trial: the decision tried again at this table, or None.
+        day: date of the deal of the day, or "". Unless it is practice, it has no hints and no undo.
+        has_ended: whether the person ended the match early.
     """
 
     def __init__(
@@ -133,17 +133,17 @@ class LiveTable:
 
     @property
     def is_open(self) -> bool:
-        """Whether all hands of its deals may be shown: the match is over. In a trial that is not known."""
+        """Whether all hands may be shown because the match is over; never in a trial."""
         return self.session.is_over and self.trial is None
 
     @property
     def moment(self) -> str:
-        """The position in the match; every decision changes it, and nothing else does."""
+        """The position in the match, `DEAL.DECISIONS`."""
         return f"{len(self.session.deals)}.{len(self.session.deals[-1].actions)}"
 
     @property
     def names(self) -> list[str]:
-        """Display names of the seats: people's names, with the seat number if equal; players get other names."""
+        """Display names by seat. Equal names of people get the seat number; players get names that nobody else has."""
         called = {seat: person.name or f"Guest {seat + 1}" for seat, person in self.people.items()}
         people = [*called.values()]
         taken = {name.casefold() for name in people}
@@ -159,24 +159,24 @@ class LiveTable:
 
     @property
     def seated(self) -> list[str | None]:
-        """The names of the players on the seats, as on the command line; None where a person sits."""
+        """Names of the players by seat, as on the command line; None for a person."""
         return [None if player is None else player.name for player in self.session.players]
 
     @property
     def waits(self) -> bool:
-        """Whether the first deal waits for people who are still to come, or to give their names."""
+        """Whether the first deal waits for people to join or to enter their names."""
         return self.moment == "1.0" and not all(person.has_come for person in self.people.values())
 
     def seat_of(self, key: str) -> int | None:
-        """The seat of the person with a key; None for anybody else."""
+        """Return the seat of the person with this key; None for an unknown key."""
         seats = [seat for seat, person in self.people.items() if person.key and same_secret(person.key, key)]
         return seats[0] if seats else None
 
     def claim(self, invitation: str, key: str) -> int:
-        """Accept an invitation with a key; returns the seat. Repeating it with the same key has no effect.
+        """Accept an invitation with a key; return the seat. Repeating it with the same key has no effect.
 
         Raises:
-            RefusedError: there is no such invitation, it was accepted with another key, or the key is invalid.
+            RefusedError: no such invitation, it was accepted with another key, or the key is invalid.
         """
         if not KEY.fullmatch(key) or any(key == person.invitation for person in self.people.values()):
             raise RefusedError("a key has 22 to 64 letters")
@@ -192,12 +192,12 @@ class LiveTable:
         """Take an action for a person.
 
         Args:
-            seat: of the person.
-            word: of the action, as in a record.
-            moment: at which the person chose it; a late click is refused.
+            seat: seat of the person.
+            word: word of the action, as in a record.
+            moment: moment at which the person chose it; a late click is refused.
 
         Raises:
-            RefusedError: it is not that person's turn, or the action is not legal; nothing has changed.
+            RefusedError: it is not that person's turn, or the action is illegal; nothing changes.
         """
         table = self.session.table
         if moment != self.moment:
@@ -215,10 +215,10 @@ class LiveTable:
         self._note_score()
 
     def next_deal(self) -> None:
-        """Deal the next hand.
+        """Start the next deal.
 
         Raises:
-            RefusedError: the deal is not over, or nothing is left to play.
+            RefusedError: the deal is not over, or no deal is left.
         """
         if not self.session.table.is_scored or self.session.is_over:
             raise RefusedError("the next hand is dealt when a deal is over and the match is not")
@@ -226,7 +226,7 @@ class LiveTable:
         self.undo = None
 
     def later_decisions(self, seat: int) -> int | None:
-        """How many decisions of all seats came after the last one of a seat; None if it has decided nothing."""
+        """Return the number of decisions of all seats after a seat's last one; None if the seat has none to undo."""
         later = 0
         for deal in reversed(self.session.deals):
             last = deal.last_decision(seat)
@@ -236,20 +236,20 @@ class LiveTable:
         return None
 
     def may_take_back(self, seat: int | None) -> bool:
-        """Whether a person plays, has decided something, and nobody asks to take a decision back."""
+        """Return whether a person may ask to undo a decision now."""
         if seat is None or self.session.players[seat] is not None or self.undo is not None:
             return False
         return not (self.is_first_try or self.has_ended) and self.later_decisions(seat) is not None
 
     def others(self, seat: int | None) -> list[int]:
-        """The seats of the other people who have joined, also of those whose seat a player has for a while."""
+        """Return the seats of the other people who have joined, whether or not they play at the moment."""
         return [other for other, person in self.people.items() if other != seat and person.key and person.name]
 
     def take_back(self, seat: int) -> None:
-        """Go back to a person's last decision, or ask the others for it if there are any.
+        """Undo a person's last decision, or ask the other people for it if there are any.
 
         Raises:
-            RefusedError: the person does not sit there or has decided nothing yet, or a request is open.
+            RefusedError: undo is disabled, the person does not play or has nothing to undo, or a request is open.
         """
         if self.is_first_try or self.has_ended:
             raise RefusedError("nothing is taken back in the deal of the day, or where you have ended the match")
@@ -263,7 +263,7 @@ class LiveTable:
         self._go_back_if_agreed()
 
     def answer(self, seat: int, asker: int, moment: str, agrees: bool) -> None:
-        """Agree to a request to take back a decision, or end it. Whoever asked can only end it.
+        """Agree to a request to undo a decision, or close it. The asker can only close it.
 
         Raises:
             RefusedError: that request is not open.
@@ -283,10 +283,10 @@ class LiveTable:
             del self.sheet[len(self.session.records()) :]
 
     def end(self, seat: int) -> None:
-        """End the match of a person who plays alone with players.
+        """End the match early; only a person without other people may do that.
 
         Raises:
-            RefusedError: others play here too, or the deal is not over.
+            RefusedError: other people play here too, the deal is not over, or the match is.
         """
         if [*self.people] != [seat] or not self.session.table.is_scored or self.session.is_over:
             raise RefusedError("a match can be ended where one person plays, after a deal")
@@ -294,10 +294,10 @@ class LiveTable:
         self.has_ended = True
 
     def asked(self, seat: int) -> Session:
-        """A copy of the session for a person's adviser, which sees what that person sees.
+        """Return a copy of the session for a person's adviser.
 
         Raises:
-            RefusedError: it is not that person's turn.
+            RefusedError: it is not that person's turn, or the deal of the day has no hints.
         """
         if not self.session.is_persons_turn or int(self.session.table.row.seat) != seat:
             raise RefusedError("ask for a hint when it is your turn")
@@ -306,10 +306,10 @@ class LiveTable:
         return self.session.copy()
 
     def replace(self, seat: int, player: Seated, *, has_failed: bool = False) -> None:
-        """Replace a person, or a player that has failed, by a player.
+        """Replace a person, or with `has_failed` any player, by a player.
 
         Raises:
-            RefusedError: neither sits there.
+            RefusedError: no person sits there.
         """
         if not has_failed:
             if seat not in self.people or self.session.players[seat] is not None:
@@ -318,10 +318,10 @@ class LiveTable:
         self.session.players[seat] = player
 
     def begin(self, player: Seated) -> None:
-        """Begin the first deal without the people who are missing: a player has their seats until they come.
+        """Start the first deal without the missing people: a player has their seats until they join.
 
         Raises:
-            RefusedError: the deal has begun.
+            RefusedError: the deal has started already.
         """
         if not self.waits:
             raise RefusedError("the deal has begun")
@@ -336,11 +336,11 @@ class LiveTable:
         self.people[seat].sits = True
 
     def view(self, seat: int | None) -> dict[str, Any]:
-        """What a seat, or a spectator, may see, for JSON."""
+        """Return the view of a seat or a spectator, for JSON."""
         return view_data(look(self.session.table, seat))
 
     def options_of(self, advice: Advice) -> list[dict[str, Any]]:
-        """Advice as a list of actions: `word`, `said`, and `p` or `v` and `e`; the one advised first."""
+        """Return advice as a list of actions, best first: `word`, `said`, and `p` or `v` and `e`."""
         table = self.session.table
         options: dict[int, dict[str, Any]] = {}
         for action, chance in advice.probabilities or ():
@@ -355,7 +355,7 @@ class LiveTable:
         ]
 
     def _note_score(self) -> None:
-        """Put the deal on the score sheet if it has just been scored."""
+        """Add the deal to the score sheet if it has just been scored."""
         table = self.session.table
         if not table.is_scored or len(self.sheet) == len(self.session.deals):
             return
@@ -373,7 +373,7 @@ class LiveTable:
         )
 
     def to_json(self) -> str:
-        """The table as JSON, from which `table_from` restores it."""
+        """Return the table as JSON; `table_from` restores it."""
         session = self.session
         state = {
             "format": FORMAT,
@@ -398,23 +398,23 @@ class LiveTable:
 
     @property
     def _hand_size(self) -> int | None:
-        """The size of the hands in the deal of the day of a game whose hands differ."""
+        """Hand size in a deal of the day of a game with varying hand sizes; None otherwise."""
         return int(self.session.table.row.deal_size) if self.day and self.rules.schedule else None
 
     def trial_json(self, name: str, seat: int, moment: str) -> str:
-        """A table at which a person tries a decision again, as JSON for `table_from`; others' seats have the substitute.
+        """Return a trial of a person's decision as JSON for `table_from`; the substitute replaces other people.
 
         Args:
-            name: of this table.
-            seat: of the person.
-            moment: before the decision; see `analysis.moment_of`.
+            name: name of this table.
+            seat: seat of the person.
+            moment: moment before the decision; see `analysis.moment_of`.
 
         Raises:
             ValueError: see `trial_state`.
         """
         state, person = json.loads(self.to_json()), self.people[seat]
         trial, state = self.trial, state | trial_state(self.session, state, seat, moment, is_open=self.is_open)
-        if trial is not None and moment == trial.view(len(self.session.deals))["moment"]:  # once more: the first try stays that
+        if trial is not None and moment == trial.view(len(self.session.deals))["moment"]:  # repeated: keep the first actions
             state["trial"]["actions"] = trial.actions
         state |= {"practice": True, "ended": False, "host": seat, "undo": None}
         state["trial"]["table"] = name if trial is None else trial.table
@@ -424,12 +424,12 @@ class LiveTable:
         return json.dumps(state)
 
     def save(self, path: Path) -> None:
-        """Write the table to a file atomically, readable by this user alone: it holds all cards and keys.
+        """Write the table to a file atomically. Only this user can read it, since it holds all cards and keys.
 
-        At the end of a deal the file is synced to disk.
+        After a scored deal the file is synced to disk.
 
         Raises:
-            OSError: it cannot be written; the old file stays.
+            OSError: the file cannot be written; the old one remains.
         """
         write_atomically(path, self.to_json().encode(), sync=self.session.table.is_scored, mode=0o600)
 
@@ -444,19 +444,19 @@ def new_table(
     host: int | None = None,
     substitute: str = SUBSTITUTE,
 ) -> LiveTable:
-    """A table with the first hand dealt.
+    """Make a table with the first hand dealt.
 
     Args:
-        rules: of the table.
-        names: of the players, seat by seat; None where a person sits.
-        people: names of the people by seat; empty for guests who give theirs when they come.
-        hints: name of the player that is asked for hints.
-        seed: of the deals and the players; when None a random one of 63 bits, which nobody can guess.
-        host: seat of whoever opens the table; None if they have no seat.
-        substitute: name of the player that takes the seat of a person who is not there.
+        rules: rules of the table.
+        names: names of the players by seat; None for a person.
+        people: names of the people by seat; empty for guests, who enter their own.
+        hints: name of the player that gives hints.
+        seed: seed of the deals and the players; by default an unguessable one of 63 bits.
+        host: seat of the person who opens the table; None without a seat.
+        substitute: name of the player that replaces an absent person.
 
     Raises:
-        ValueError: there is no such player, it cannot play this game, or the seats do not fit.
+        ValueError: no such player, a player that cannot play this game, or seats that do not match.
     """
     if len(names) != rules.seats or set(people) != {seat for seat, name in enumerate(names) if name is None}:
         raise ValueError(f"each of the {rules.seats} seats wants a player or a person")
@@ -469,13 +469,13 @@ def new_table(
 
 
 def players_of(names: Sequence[str | None], rules: Rules) -> list[Seated | None]:
-    """The players of the seats, one for each name; None where a person sits."""
+    """Load the players of the seats, one object per name; None for a person."""
     known = {name: seat_players([name], 1, rules)[0] for name in {*names} if name is not None}
     return [None if name is None else known[name] for name in names]
 
 
 def adviser(name: str, rules: Rules) -> Seated:
-    """The player for hints: a separate one, so that it may think at the same time as the others."""
+    """Load the player for hints: a separate object, which may think while the others do."""
     return seat_players([name], 1, rules)[0]
 
 
@@ -485,7 +485,7 @@ def same_secret(secret: str, other: str) -> bool:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file begins like one of `to_json`; OSError if it cannot be read."""
+    """Return whether a file begins like one of `to_json`; raise `OSError` if it cannot be read."""
     if not path.is_file():  # opening a pipe would block
         return False
     begin = f'{{"format":"{FORMAT}",'.encode()
@@ -494,7 +494,7 @@ def is_table(path: Path) -> bool:
 
 
 def person_from(name: str, key: str, sits: bool, invitation: str = "") -> Person:
-    """Parse a person; ValueError if it is none. Older files have a key and no invitation."""
+    """Parse a person; raise `ValueError` for invalid data. Older files have no invitation."""
     if not all(isinstance(text, str) for text in (name, key, invitation)) or type(sits) is not bool:
         raise ValueError("a person has a name, a key and an invitation")
     (name + key + invitation).encode()  # refuses lone surrogates
@@ -502,7 +502,7 @@ def person_from(name: str, key: str, sits: bool, invitation: str = "") -> Person
 
 
 def _people(state: dict[str, Any]) -> dict[int, Person]:
-    """Parse the people of a table, by seat; ValueError if one is invalid, or sits on a player's seat."""
+    """Parse the people of a table by seat; raise `ValueError` if one is invalid or sits on a player's seat."""
     people = {int(seat): person_from(*told) for seat, told in state["people"].items()}
     here = {seat for seat, person in people.items() if person.sits}
     seats = dict(enumerate(state["players"]))
@@ -514,7 +514,7 @@ def _people(state: dict[str, Any]) -> dict[int, Person]:
 
 
 def _undo_from(told: Any, table: LiveTable) -> Undo | None:
-    """Parse a request to take back a decision; None for one that nobody can answer any more."""
+    """Parse an undo request; return None if nobody can answer it any more."""
     if told is None:
         return None
     seat, *agreed = told
@@ -523,14 +523,15 @@ def _undo_from(told: Any, table: LiveTable) -> Undo | None:
 
 
 def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = lambda variant, names: None) -> LiveTable:
-    """The table that `to_json` described: the same cards, decisions and people.
+    """Restore a table from `to_json`, with the same cards, decisions and people.
 
     Args:
-        text: of a file.
-        check: called with the game and the names of the players before they are made; raises if one is not allowed.
+        text: text of the file.
+        check: function of the game and the names of the players that raises if a player is not allowed. It is called before
+            any player is loaded.
 
     Raises:
-        ValueError: the text describes no table, or a player cannot be loaded.
+        ValueError: the text does not describe a table, or a player cannot be loaded.
     """
     try:
         state = parse_json(text)

@@ -1,4 +1,4 @@
-"""The choices for a new table: games, options and players."""
+"""Choices for a new table: games, options and players."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from .live import LiveTable, RefusedError, new_table, table_from
 from .messages import TableRequest
 
 MOST_WAITING = 16
-"""Films, pictures and analyses."""
+"""Maximum number of queued films, pictures and analyses."""
 Thought = TypeVar("Thought")
 PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
-"""Players that every game has; policies come before them."""
+"""Players of every game; listed after the policies."""
 
 
 SENTENCES = {
@@ -42,7 +42,7 @@ SENTENCES = {
     "down_up": "Call your tricks in hands from ten cards down to one and up again. Somebody always fails.",
     "up_down": "Call your tricks in hands from one card up to thirteen and down again.",
 }
-"""What each game is about."""
+"""One sentence about each game."""
 PLAYERS_SAID = {
     "thumb": "rules of thumb",
     "policy": "a trained player",
@@ -52,17 +52,17 @@ PLAYERS_SAID = {
     "greedy": "takes what it can",
     "pimc": "looks ahead in sampled hands",
 }
-"""Kinds of players, in words."""
+"""Descriptions of the kinds of players."""
 
 
 @cache
 def general_policies() -> tuple[str, ...]:
-    """The policies that come with the package and play under any options."""
+    """Return the packaged policies that play under any options."""
     return tuple(policies_for_any_options())
 
 
 def kind_of(name: str) -> str:
-    """The kind of a player in `PLAYERS_SAID`, or ""."""
+    """Return the kind of a player in `PLAYERS_SAID`, or ""."""
     policies = {*VARIANTS, *general_policies()}
     if name in policies:
         return "policy"
@@ -72,21 +72,21 @@ def kind_of(name: str) -> str:
 
 
 def fit(name: str, rules: Rules) -> str:
-    """The player that sits at a table for a usual one of its game: a policy for any options replaces the game's if it must."""
+    """Return the player name for these rules: replace the game's policy by one for any options if necessary."""
     game, policy = rules.variant.name, policy_name_for(rules)
     return name.replace(game, policy) if name in policies_of(game) and policy is not None else name
 
 
 @cache
 def levels_of(variant: str) -> dict[str, str]:
-    """The player of each level, from easy to strong."""
+    """Return the player of each level, from easy to strong."""
     if not policies_of(variant):
         return {"easy": "greedy", "medium": "thumb", "strong": "pimc:100"}
     return {"easy": "thumb", "medium": variant, "strong": f"search:{variant}@0"}
 
 
 def describe_option(option: Option, usual: Rules) -> dict[str, Any]:
-    """An option for a page: its control, description, allowed values, and their meanings."""
+    """Return the data of an option for a page: description, default, allowed values and their meanings."""
     details = usual.variant.details.get(option.name, "")
     meanings = dict(re.findall(r"`(\w+)`: (.+?)(?=;|\. `|$)", details))
     unit = re.match("(?:cards|deals|points|tricks)\\b", option.doc)
@@ -107,20 +107,20 @@ def describe_option(option: Option, usual: Rules) -> dict[str, Any]:
 
 @cache
 def policies_of(variant: str) -> tuple[str, ...]:
-    """The players on the policy that comes with the package for a game; none where there is no policy."""
+    """Return the players with the packaged policy of a game; empty if it has none."""
     return () if policy_of_game(variant) is None else players_on(variant)
 
 
 def players_on(policy: str) -> tuple[str, str, str]:
-    """The players on a policy."""
+    """Return the players with a policy: sampling, greedy, and search."""
     return policy, f"{policy}@0", f"search:{policy}@0"
 
 
 class WrongOptionError(ValueError):
-    """An option of a game is not possible.
+    """A requested option is invalid.
 
     Attributes:
-        field: the first requested option that the message names; None if it names none.
+        field: first requested option that the message names; None if it names none.
     """
 
     def __init__(self, sentence: str, names: Sequence[str]) -> None:
@@ -129,16 +129,16 @@ class WrongOptionError(ValueError):
 
 
 class NotOfferedError(RefusedError):
-    """A player is not among those that the server allows."""
+    """A player is not offered by this server."""
 
 
 class Lobby:
     """The games and players of a server.
 
     Attributes:
-        players: names that the server allows besides the usual ones. Others are refused, since a name can stand for a file
-            or a program.
-        is_ready: the first compilation is complete; see `compile`.
+        players: names that the server allows besides the default ones. It refuses all others, since a name can stand for a
+            file or a program.
+        is_ready: whether the first compilation is complete; see `compile`.
     """
 
     def __init__(self, players: Sequence[str] = ()) -> None:
@@ -147,10 +147,10 @@ class Lobby:
         self._working, self._waiting = asyncio.Lock(), 0
 
     async def work(self, job: Callable[[], Thought]) -> Thought:
-        """Run a long job in a thread, one at a time: films, pictures, analyses.
+        """Run a long job (film, picture, analysis) in a thread, one at a time.
 
         Raises:
-            RefusedError: too many wait.
+            RefusedError: too many jobs wait.
         """
         if self._waiting >= MOST_WAITING:
             raise RefusedError("the server has much to do; try again in a minute")
@@ -162,10 +162,10 @@ class Lobby:
             self._waiting -= 1
 
     async def thought(self, seconds: float, think: Callable[..., Thought], *about: Any) -> Thought:
-        """Run a player's decision in a thread of its own, so that other tables do not wait for it.
+        """Run a player's decision in its own thread, so that other tables do not wait for it.
 
         Raises:
-            TimeoutError: it takes longer than `seconds`; a later result is dropped.
+            TimeoutError: the decision takes longer than `seconds`; a later result is dropped.
         """
         loop = asyncio.get_running_loop()
         thought: asyncio.Future[Thought] = loop.create_future()
@@ -180,7 +180,7 @@ class Lobby:
                 told = thought.set_result, think(*about)
             except Exception as error:
                 told = thought.set_exception, error
-            with suppress(RuntimeError):  # the server has ended
+            with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(tell, *told)
 
         Thread(target=run, name="player", daemon=True).start()
@@ -190,8 +190,8 @@ class Lobby:
             raise TimeoutError(f"it thought for more than {seconds:g} seconds") from None
 
     def compile(self) -> None:
-        """Compile, in a thread, what tables and the players of the levels need."""
-        needed = parts(list(levels_of(VARIANTS[0]).values()), batches=False) if COMPILED else {}  # one game is enough
+        """Compile the code of tables and of the levels' players, in a thread."""
+        needed = parts(list(levels_of(VARIANTS[0]).values()), batches=False) if COMPILED else {}  # all games share this code
 
         def run() -> None:
             try:
@@ -203,17 +203,17 @@ class Lobby:
         Thread(target=run, name="compiler", daemon=True).start()
 
     def players_of(self, variant: str) -> list[str]:
-        """The players that may sit at tables of a game, the usual one first."""
+        """Return the players on offer for a game, the default one first."""
         return [*policies_of(variant), *PLAYERS, *self.players]
 
     def level_of(self, variant: str, name: str) -> str:
-        """The level of a player in a game, or its name if it is no level."""
+        """Return the level of a player in a game, or its name if it has no level."""
         general = {player: policy for policy in general_policies() for player in players_on(policy)}
         name = name.replace(general[name], variant) if name in general else name
         return next((level for level, player in levels_of(variant).items() if player == name), name)
 
     def choices(self, variant: str) -> list[dict[str, str]]:
-        """The players of a game for a page, the levels first: `name` and description."""
+        """Return the players of a game for a page, the levels first: `name` and description."""
         levels = levels_of(variant)
         said = {name: f"{level.capitalize()}: {PLAYERS_SAID[kind_of(name)]}" for level, name in levels.items()}
         others = [name for name in self.players_of(variant) if name not in said]
@@ -221,7 +221,7 @@ class Lobby:
         return [{"name": name, "said": text} for name, text in said.items()]
 
     def games(self) -> list[dict[str, Any]]:
-        """The games, for a page."""
+        """Return the games, for a page."""
         return [self._describe_game(variant) for variant in GAMES.values()]
 
     def _describe_game(self, variant: Variant) -> dict[str, Any]:
@@ -243,7 +243,7 @@ class Lobby:
         """Check that all players are offered.
 
         Raises:
-            NotOfferedError: one is not.
+            NotOfferedError: a player is not offered.
         """
         usual = self.players_of(variant)
         allowed = {*usual, None, *(player for policy in general_policies() for player in players_on(policy))}
@@ -255,16 +255,16 @@ class Lobby:
         """Restore a table from an untrusted file; all its players must be offered.
 
         Raises:
-            NotOfferedError: it names another one.
+            NotOfferedError: a player is not offered.
             ValueError: see `table_from`.
         """
         return table_from(text, self.check)
 
     def judge(self, rules: Rules) -> SearchPlayer:
-        """The search that measures the losses of decisions in a game.
+        """Return the search that measures the losses of decisions under these rules.
 
         Raises:
-            RefusedError: there is none.
+            RefusedError: no packaged policy can search under these rules.
         """
         policy = policy_name_for(rules)
         if policy is None:
@@ -278,7 +278,7 @@ class Lobby:
         """Open a requested table.
 
         Raises:
-            ValueError: there is no such game, option or player, or the seats do not fit.
+            ValueError: no such game, option or player, or seats that do not match.
         """
         variant = game(request.variant)
         try:
@@ -292,5 +292,5 @@ class Lobby:
 
 
 def rules_page(rules: Rules) -> list[str]:
-    """The rules of a table in paragraphs."""
+    """Return the rules of a table in paragraphs."""
     return [f"{rules.variant.title}, {rules.seats} seats", *rules_in_brief(rules)]

@@ -1,4 +1,4 @@
-"""A browser at a table, and what is still to be sent to it."""
+"""A browser at a table and its queue of messages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SEND_SECONDS = 10
-"""A browser that takes longer to receive a message is left behind."""
+"""Timeout for sending a message; a slower browser is disconnected."""
 encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(eq=False)
 class Looker:
-    """A browser at a table. Texts are queued without waiting, and `write` sends them.
+    """A browser at a table. Messages are queued without waiting; `write` sends them.
 
     Attributes:
-        send: sends a text to it.
-        most_queued: bytes; a browser with a longer queue is disconnected.
-        seat: of its view; None for a spectator.
-        knows: the parts of the table already sent.
-        is_gone: nothing more is sent.
+        send: function that sends a text.
+        most_queued: limit of the queue; a browser that exceeds it is disconnected.
+        seat: seat whose view is sent; None for a spectator.
+        knows: state of the table that was already sent.
+        is_gone: whether the queue is closed.
     """
 
     send: Callable[[str], Awaitable[None]]
@@ -58,5 +58,5 @@ class Looker:
                 async with asyncio.timeout(SEND_SECONDS):
                     await self.send(text)
                 self._queued -= len(text)
-        except Exception:  # whatever it is, the connection is broken
+        except Exception:  # any error means a broken connection
             self.is_gone = True

@@ -1,4 +1,4 @@
-"""Messages from browsers: untrusted, and checked before use."""
+"""Validation of untrusted messages from browsers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from noms_env.core.messages import clean_name
 from .live import SPEEDS, SUBSTITUTE, RefusedError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
-"""Hosts of this machine."""
+"""Host names of this machine."""
 MOST_TEXT = 200
-"""Letters of a text within a message."""
+"""Maximum length of a text in a message."""
 MOST_NAME = 40
-"""Letters of a person's name."""
+"""Maximum length of a person's name."""
 MOST_OPTIONS, MOST_SEATS, MOST_DEALS = 64, 16, 1_000_000
 MOST_NUMBER = 1 << 16
-"""More than a match has deals, and a deal decisions."""
+"""Upper bound of the numbers of deals and decisions."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class Limits:
     """The server's limits.
 
     Attributes:
-        message_bytes: bytes of a message on a socket.
-        body_bytes: bytes of a request, such as a file of records.
-        rate: messages a second on a socket, on average, with bursts of two seconds.
-        tables: tables at a time.
-        sockets: spectators at a table.
+        message_bytes: size of a message on a socket.
+        body_bytes: size of a request body, such as a file of records.
+        rate: average messages per second on a socket; bursts of two seconds are allowed.
+        tables: number of tables.
+        sockets: spectators per table.
         idle_hours: hours after which an empty table is removed.
-        film_deals: deals of a replayed file.
-        analysis_seconds: seconds between two analyses at a table.
-        film_seconds: seconds between two films of a deal at a table, and between two downloads of its records.
-        undo_seconds: seconds between two requests at a table to take back a decision, where others have to agree.
-        pace: minimum seconds before a player's decision, so that thinking time is not visible.
-        thought_seconds: seconds for a player's decision, compiling included; after that it has failed.
-        queued_bytes: bytes queued for a browser; a slow client with more is disconnected.
+        film_deals: deals per replayed file.
+        analysis_seconds: minimum interval between analyses at a table.
+        film_seconds: minimum interval between films of a deal at a table, and between downloads of its records.
+        undo_seconds: minimum interval between undo requests at a table that others have to accept.
+        pace: minimum delay of a player's decision in seconds, so that thinking time is not visible.
+        thought_seconds: time limit of a player's decision, including compilation; a slower player has failed.
+        queued_bytes: size of the queue for a browser; a slower client is disconnected.
     """
 
     message_bytes: int = 4096
@@ -63,8 +63,8 @@ class Allowance:
     """A token bucket of messages.
 
     Attributes:
-        rate: messages a second.
-        clock: seconds.
+        rate: messages per second.
+        clock: clock in seconds.
     """
 
     rate: float
@@ -76,7 +76,7 @@ class Allowance:
         self._left, self._at = 2 * self.rate, self.clock()
 
     def take(self) -> bool:
-        """Take a token; False if there is none."""
+        """Take a token; return False if none is left."""
         now = self.clock()
         self._left = min(2 * self.rate, self._left + (now - self._at) * self.rate)
         self._at = now
@@ -151,14 +151,14 @@ FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "answer": {"seat": _seat, "moment": _text, "agrees": _flag},
     "moment": {"deal": _number, "decision": _number},
 }
-"""What may be asked for on a socket, and what else such a message holds."""
+"""Requests on a socket, each with its fields and their parsers."""
 
 
 def parse_message(text: str) -> dict[str, Any]:
-    """Parse a message from a socket: `do`, and the fields of that request.
+    """Parse a message from a socket into `do` and the fields of that request.
 
     Raises:
-        RefusedError: it is no valid message.
+        RefusedError: the message is invalid.
     """
     message = parse_object(text)
     job = message.get("do")
@@ -172,7 +172,7 @@ def parse_object(text: str) -> dict[str, Any]:
     """Parse a JSON object.
 
     Raises:
-        RefusedError: the text is no JSON object.
+        RefusedError: the text is not a JSON object.
     """
     try:
         message = parse_json(text)
@@ -184,30 +184,30 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def parse_claim(text: str) -> tuple[str, str, str]:
-    """Parse a request for a seat: the table, the invitation, and the new key.
+    """Parse a request for a seat; return table, invitation and new key.
 
     Raises:
-        RefusedError: it is no valid request.
+        RefusedError: the request is invalid.
     """
     told = parse_object(text)
     return _text(told.get("table")), _text(told.get("invitation")), _text(told.get("key"))
 
 
 def parse_day(text: str) -> tuple[str, str, bool]:
-    """Parse a request for the deal of the day: the game, the person's name, and whether it is for practice.
+    """Parse a request for the deal of the day; return game, name of the person, and whether it is practice.
 
     Raises:
-        RefusedError: it is no valid request.
+        RefusedError: the request is invalid.
     """
     told = parse_object(text)
     return _text(told.get("variant")), clean_name(_text(told.get("name"), MOST_NAME)) or "You", _flag(told.get("practice"))
 
 
 def parse_again(text: str) -> tuple[str, str, str]:
-    """Parse a request to try a decision again: the table, the key, and the moment.
+    """Parse a request to try a decision again; return table, key and moment.
 
     Raises:
-        RefusedError: it is no valid request.
+        RefusedError: the request is invalid.
     """
     told = parse_object(text)
     return _text(told.get("table")), _text(told.get("key")), _text(told.get("moment"))
@@ -219,13 +219,13 @@ class TableRequest:
 
     Attributes:
         variant: name of the game.
-        seats: their number.
-        options: as text, by name; `noms_training.options.parse_value` reads them.
-        players: names of players, seat by seat; None where a person sits.
-        people: names of people, by seat; empty for guests who give theirs when they come.
+        seats: number of seats.
+        options: options as text, by name; see `noms_training.options.parse_value`.
+        players: names of players by seat; None for a person.
+        people: names of people by seat; empty for guests, who enter their own.
         hints: name of the player that gives hints.
-        host: seat of whoever opens the table; None if they have no seat.
-        substitute: name of the player that takes the seat of a person who is not there.
+        host: seat of the person who opens the table; None without a seat.
+        substitute: name of the player that replaces an absent person.
     """
 
     variant: str
@@ -242,7 +242,7 @@ def parse_request(text: str) -> TableRequest:
     """Parse a request for a table.
 
     Raises:
-        RefusedError: it is no valid request.
+        RefusedError: the request is invalid.
     """
     request = parse_object(text)
     options, players, people = request.get("options", {}), request.get("players"), request.get("people", {})

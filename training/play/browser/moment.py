@@ -1,4 +1,4 @@
-"""A moment of a deal for somebody who has a link to it."""
+"""A linked moment of a deal."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .live import RefusedError
 
 
 def moment_data(session: Session, number: int, decision: int, *, is_open: bool) -> dict[str, Any]:
-    """A moment of a deal, for JSON: as a spectator saw it, or with all hands if everybody knows them by now.
+    """Return a moment of a deal for JSON, as a spectator saw it, or with all hands once they are public.
 
-    A deal in which all passed is over with its hands unseen, and the next one may be dealt from the same cards.
+    The hands of a passed-out deal stay secret, since the next deal may use the same cards.
 
     Args:
-        session: the deals.
-        number: of the deal, from 1.
-        decision: decisions taken before that moment.
-        is_open: whether all hands may be shown: the match is over.
+        session: the session.
+        number: number of the deal, from 1.
+        decision: number of decisions before that moment.
+        is_open: whether all hands may be shown because the match is over.
 
     Returns:
-        `deal`, `decision`, the numbers of `deals` and of `decisions` so far, whether `all` hands are open, and the `view`.
+        `deal`, `decision`, the numbers of `deals` and `decisions` so far, whether `all` hands are open, and the `view`.
 
     Raises:
-        RefusedError: there is no such moment.
+        RefusedError: no such moment.
     """
     if not 1 <= number <= len(session.deals) or decision > len(session.deals[number - 1].actions):
         raise RefusedError("there is no such moment: the deal has not come so far, or decisions were taken back")

@@ -1,4 +1,4 @@
-"""A film as one HTML file that opens without a server and without a network."""
+"""A film as one HTML file that needs no server and no network."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SCRIPTS = ("board.js", "replay.js", "replay_start.js")
 
 @cache
 def asset(name: str) -> str:
-    """A file of the page."""
+    """Return the text of an asset file."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def font_faces(address: str | None = None) -> str:
-    """The fonts of the drawing for a style sheet: by URL, or embedded without one."""
+    """Return the font faces of a style sheet, loaded from `address`, or embedded if it is None."""
     faces = []
     for file in map(Path, FONTS):
         source = f"{address}{file.name}" if address else f"data:font/ttf;base64,{base64.b64encode(file.read_bytes()).decode()}"
@@ -37,12 +37,12 @@ def font_faces(address: str | None = None) -> str:
 
 
 def page_of(film: Film, title: str) -> str:
-    """The page with the film in it.
+    """Return the page with the film embedded.
 
-    Its Content-Security-Policy allows only the scripts of this file, and loads nothing.
+    Its Content-Security-Policy allows only the embedded scripts and loads nothing.
 
     Args:
-        film: with a deal at least.
+        film: a film with at least one deal.
         title: any text.
     """
     packed = base64.b64encode(zlib.compress(json.dumps(film.data(), separators=(",", ":")).encode(), 9)).decode()
@@ -58,5 +58,5 @@ def page_of(film: Film, title: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A text's hash in the form of a Content-Security-Policy."""
+    """Return the hash of a text for a Content-Security-Policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,4 +1,4 @@
-"""Moments of recorded deals as pictures: SVG, PNG, and an animated GIF of a whole deal."""
+"""Pictures of recorded deals: SVG or PNG of a moment, animated GIF of a whole deal."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .film import Shown, moments
 
 SUFFIXES = (".svg", ".png", ".gif")
 PNG_ZOOM, GIF_ZOOM = 1.5, 0.5
-"""Pixels a unit of the drawing, which has 720 by 920."""
+"""Pixels per unit of the drawing (720 by 920 units)."""
 GIF_MILLISECONDS, GIF_END = 900, 4000
-"""How long a moment is shown, and the last one."""
+"""Duration of each frame, and of the last one."""
 GIF_COLOURS = 48
 
 
 def drawings(record: Record, shown: Shown, theme: Theme, before: Table | None = None) -> list[str]:
-    """The drawings of all moments of a deal, from the view of `shown.seat`, or with all hands open.
+    """Draw all moments of a deal from the view of `shown.seat`; with None, all hands are open.
 
     Raises:
-        RecordError: the record cannot be played.
+        RecordError: the record cannot be replayed.
     """
     made = []
     for moment in moments(record, shown, before):
@@ -35,15 +35,15 @@ def drawings(record: Record, shown: Shown, theme: Theme, before: Table | None = 
 
 
 def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> bytes:
-    """The content of a picture file.
+    """Return the content of a picture file.
 
     Args:
-        drawn: from `drawings`.
+        drawn: the result of `drawings`.
         suffix: one of `SUFFIXES`; a GIF shows all moments.
-        moment: how many decisions are taken, or None for the end of the deal; nothing for a GIF.
+        moment: number of decisions before the moment; None for the end of the deal, and for a GIF.
 
     Raises:
-        ValueError: there is no such kind of file, or no such moment.
+        ValueError: no such suffix, or no such moment.
         ModuleNotFoundError: a library of the extra `render` is not installed.
     """
     if suffix not in SUFFIXES:
@@ -59,7 +59,7 @@ def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> byt
 
 
 def animation(drawn: Sequence[str]) -> bytes:
-    """An animated GIF of drawings, all in the colours of the middle one."""
+    """Make an animated GIF of drawings, with the palette of the middle one."""
     image = import_renderer("PIL.Image")
     frames = [image.open(BytesIO(png(drawing, GIF_ZOOM))).convert("RGB") for drawing in drawn]
     palette = frames[len(frames) // 2].quantize(GIF_COLOURS)

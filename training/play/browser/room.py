@@ -1,4 +1,4 @@
-"""A table with its browsers: each is sent its seat's view, and the players act in their turns."""
+"""A table with its browsers: it sends each browser the view of its seat, and runs the players."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from .messages import Limits
 from .moment import moment_data
 
 IN_THE_LOBBY = ("name", "begin", "replace", "speed", "sit")
-"""What people may ask for before the first deal begins."""
+"""Requests that people may make before the first deal."""
 GOING_ON = ("next", "speed", "replace")
-"""What anybody may ask for at a table of players alone."""
+"""Requests that spectators may make at a table without people."""
 
 
 class Room:
-    """A table that is kept in a file, with its browsers.
+    """A table, its file and its browsers.
 
     Attributes:
-        table: changed while `lock` is held, and saved before anything is sent.
-        path: its file.
+        table: the table. It changes only under `lock`, and is saved before anything is sent.
+        path: file of the table.
         lookers: the browsers.
     """
 
@@ -64,7 +64,7 @@ class Room:
         return seat
 
     async def enter(self, looker: Looker) -> None:
-        """Add a browser, and send it everything. A seat has one browser: a newer one replaces the older."""
+        """Add a browser and send it the table. Each seat has one browser; a new one replaces the old one."""
         async with self.lock:
             older = [other for other in self.lookers if other.seat == looker.seat and looker.seat is not None]
             for other in older:
@@ -90,10 +90,10 @@ class Room:
 
         Args:
             looker: the browser.
-            message: from `messages.parse_message`.
+            message: the result of `messages.parse_message`.
 
         Raises:
-            RefusedError: it is not possible now; nothing has changed.
+            RefusedError: the request is not possible now; nothing changes.
         """
         async with self.lock:
             self.table.touched = time.time()
@@ -107,7 +107,7 @@ class Room:
                 told = moment_data(self.table.session, *place, is_open=self.table.is_open)
                 looker.tell({"is": "moment", **told})
                 return
-            if message["do"] == "compare":  # what everybody at the table is told when the deal is over
+            if message["do"] == "compare":  # allowed for spectators: everybody gets the result
                 self._start_comparison()
                 return
             goes_on = not self.table.people and message["do"] in GOING_ON
@@ -166,12 +166,12 @@ class Room:
         self.table.replace(seat, self._player(fit(name, self.table.rules)), has_failed=has_failed)
 
     def _leads(self, seat: int | None) -> bool:
-        """Whether a person may begin the first deal: the host, or whoever sits while there is no host here."""
+        """Return whether a person may start the first deal: the host, or anybody seated if the host is absent."""
         host = self.table.host
         return seat is not None and (host in (None, seat) or all(looker.seat != host for looker in self.lookers))
 
     def _player(self, name: str) -> Seated:
-        """A player for a seat: the same object where it sits at the table already."""
+        """Return a player for a seat, the same object if it sits at the table already."""
         at_table = {player.name: player for player in self.table.session.players if player is not None}
         try:
             return at_table.get(name) or seat_players([name], 1, self.table.rules)[0]
@@ -179,14 +179,14 @@ class Room:
             raise RefusedError(str(error)) from error
 
     def _records(self, seat: int | None) -> str:
-        """The records of a finished match, with all cards, hidden ones too."""
+        """Return the records of a finished match, which contain all cards."""
         if not self.table.is_open:
             raise RefusedError("records hold all cards: they are given when the match is over")
         self._wait_for("records", self.limits.film_seconds, seat)
         return "".join(f"{json.dumps(record)}\n" for record in self.table.session.records())
 
     def _wait_for(self, what: str, gap: float, seat: int | None = None) -> None:
-        """Refuse an expensive request that comes sooner than a gap in seconds after the last, of a seat where one is given."""
+        """Refuse an expensive request within `gap` seconds of the last one, per seat if `seat` is not None."""
         wait = self._given_at.get((what, seat), -math.inf) + gap - time.monotonic()
         if wait > 0:
             left = math.ceil(wait)
@@ -194,14 +194,14 @@ class Room:
         self._given_at[what, seat] = time.monotonic()
 
     async def _hint(self, looker: Looker, seat: int) -> None:
-        """Give a hint. The adviser thinks while the table goes on, so others cannot see how long."""
+        """Send a hint. The table continues while the adviser thinks, so others cannot see how long it takes."""
         table = self.table
         async with self._advising:
             async with self.lock:
                 session, before = table.asked(seat), table.session.table.get_state()
             try:
                 (advice,) = await self.lobby.thought(self.limits.thought_seconds, session.advice, [table.hints])
-            except Exception as error:  # of whatever kind: a player may be anybody's program
+            except Exception as error:  # a player may be any program
                 raise RefusedError(describe_error(table.hints.name, error)) from error
         async with self.lock:
             if table.session.table.get_state() != before:
@@ -213,7 +213,7 @@ class Room:
             looker.tell({"is": "hint", "name": who, "options": options, "taken": best, "moment": table.moment})
 
     async def _done(self, job: Callable[..., None] = lambda: None, *arguments: Any) -> None:
-        """Change and save the table in a thread, and send the change to everybody; an error leaves the table unchanged."""
+        """Change and save the table in a thread, then send it to everybody; if `job` raises, nothing changes."""
 
         def work() -> OSError | None:
             job(*arguments)
@@ -229,13 +229,13 @@ class Room:
             self._refuse_all(f"the table is not saved: {error.strerror or error}")
 
     def _refuse_all(self, text: str, seats: Container[int | None] | None = None) -> None:
-        """Show a sentence in every browser, or in those of some seats."""
+        """Show a sentence in every browser, or in those of `seats`."""
         for looker in self.lookers:
             if seats is None or looker.seat in seats:
                 looker.tell({"is": "refused", "text": text})
 
     def _tell_all(self) -> None:
-        """Send every browser the changes in its seat's view."""
+        """Send every browser the changes of the table as its seat sees it."""
         self.lookers = [looker for looker in self.lookers if not looker.is_gone]
         if not self.lookers:
             return
@@ -284,7 +284,7 @@ class Room:
             looker.tell({"is": "table", **fresh, "moment": table.moment})
 
     def _tell_undo(self) -> dict[str, Any] | None:
-        """The request to take back a decision: who asks, how many later ones it undoes, and who has not agreed yet."""
+        """Return the undo request: who asks, how many later decisions it undoes, and who has not agreed yet."""
         undo = self.table.undo
         if undo is None:
             return None
@@ -293,18 +293,18 @@ class Room:
 
     @property
     def _players_act(self) -> bool:
-        """Whether a player is to act, somebody looks, and nobody is waited for."""
+        """Whether a player is to act, a browser is here, and no person is being waited for."""
         table, session = self.table, self.table.session
         stands = table.waits or table.undo is not None
         return bool(self.lookers) and not stands and not session.table.is_scored and not session.is_persons_turn
 
     def _wake(self) -> None:
-        """Let the players act, if they do not already."""
+        """Start the players unless they are running."""
         if self._players is None or self._players.done():
             self._players = asyncio.create_task(self._play_or_tell())
 
     async def _play_or_tell(self) -> None:
-        """Let the players act; show and log every error, since the table would otherwise hang in silence."""
+        """Run the players; show and log every error, since the table would otherwise hang silently."""
         try:
             await self._play()
         except Exception as error:
@@ -312,10 +312,10 @@ class Room:
             self._refuse_all(describe_error("the table", error))
 
     async def _play(self) -> None:
-        """Let the players act while it is their turn and somebody looks.
+        """Run the players while it is their turn and a browser is here.
 
-        A player thinks in a thread, and its action is shown at the end of a pause, or of several if it thinks longer. So
-        neither the server's response times nor the time of the action tells whether the player had a choice.
+        A player thinks in a thread, and its action is shown after a whole number of pauses. So neither the server's response
+        times nor the time of the action reveals whether the player had a choice.
         """
         session = self.table.session
         while self._players_act:
@@ -327,34 +327,34 @@ class Room:
             choice: int | Exception
             try:
                 choice = await self.lobby.thought(self.limits.thought_seconds, asked.choose)
-            except Exception as error:  # of whatever kind: a player may be anybody's program
+            except Exception as error:  # a player may be any program
                 choice = error
             await asyncio.sleep(rest_of_pause(pause, time.monotonic() - began))
             async with self.lock:
-                if self._players_act and self._still_acts(acting, before):  # otherwise it chooses again
+                if self._players_act and self._still_acts(acting, before):  # otherwise the player to act chooses again
                     try:
                         if isinstance(choice, Exception):
                             raise choice
                         await self._done(self.table.take, choice)
-                    except Exception as error:  # also an action that is not legal
+                    except Exception as error:  # includes illegal actions
                         self._fail(acting, before, error)
                         return
 
     def _fail(self, player: Seated, state: bytes, error: Exception) -> None:
-        """Tell everybody that the player to act has failed; the table waits until it is replaced or changed."""
+        """Show that the player to act has failed; the table waits for its replacement or an undo."""
         name = self.table.names[int(self.table.session.table.row.seat)]
         self._failed = state, player
         self._tell_all()
         self._refuse_all(describe_error(name, error))
 
     def _failed_seat(self) -> int | None:
-        """The seat whose player is to act and has failed; None where there is none."""
+        """Return the seat to act if its player has failed; None otherwise."""
         if self._failed is None or not self._still_acts(self._failed[1], self._failed[0]):
             return None
         return int(self.table.session.table.row.seat)
 
     def _still_acts(self, player: Seated, before: bytes) -> bool:
-        """Whether the same player is still to act: nothing was taken back, and the seat was not taken."""
+        """Return whether the same player is still to act in the same state."""
         session = self.table.session
         return (
             not session.table.is_scored
@@ -364,7 +364,7 @@ class Room:
         )
 
     def scored_deals(self, seat: int | None, deal: int) -> tuple[list[Record], Shown]:
-        """The deals up to a finished one, and the view of a seat: its own until the match is over.
+        """Return the records up to a scored deal, and settings that show only the seat's own view until the match is over.
 
         Args:
             seat: the seat.
@@ -379,7 +379,7 @@ class Room:
         return records[: deal + 1], Shown(None if self.table.is_open else seat, self.table.names)
 
     def _start_film(self, looker: Looker, deal: int, analyse: bool) -> None:
-        """Start the film of a finished deal while the table goes on; one at a time, with a minimum gap between analyses."""
+        """Start making the film of a scored deal, one at a time and with a minimum interval."""
         records, shown = self.scored_deals(looker.seat, deal)
         if self._analysis is not None and not self._analysis.done():
             raise RefusedError("wait for the one that is under way")
@@ -390,11 +390,11 @@ class Room:
         self._analysis = asyncio.create_task(self._film(looker, records, shown, analyse))
 
     def _is_judged(self, records: list[Record], shown: Shown) -> bool:
-        """Whether the last of some deals was analysed as it is now."""
+        """Return whether the current analysis of the last deal is cached."""
         return (len(records), shown.seat) in self._judged and self._judged[len(records), shown.seat][0] == records[-1]
 
     def _judge(self, records: list[Record], shown: Shown) -> list[Loss] | None:
-        """The losses of the decisions in the last of some deals; None if it is not judged."""
+        """Return the losses of decisions in the last deal, cached; None if it cannot be judged."""
         if not self._is_judged(records, shown):
             judge, last = self.lobby.judge(self.table.rules), records[-1]
             ((_, losses),) = find_losses(records, judge, wanted=lambda record: record is last, seat=shown.seat)
@@ -420,11 +420,11 @@ class Room:
             looker.tell({"is": "refused", "text": text})
             return
         async with self.lock:
-            if records[-1] in self.table.session.records():  # otherwise the deal was taken back
+            if records[-1] in self.table.session.records():  # the deal was not undone meanwhile
                 looker.tell_text(told)
 
     def _start_comparison(self) -> None:
-        """Start to play the deal of the day with the strong player on the seat of the person, for all browsers."""
+        """Start to play the deal of the day with the strong player in the person's seat, for all browsers."""
         table = self.table
         if not table.day or not table.session.is_over:
             raise RefusedError("the deal of the day is compared when it is over")
@@ -434,7 +434,7 @@ class Room:
             try:
                 if self._strong is None:
                     self._strong = await self.lobby.work(lambda: strong_points(table.session))
-            except Exception as error:  # of whatever kind: the page would wait
+            except Exception as error:  # otherwise the page would wait for ever
                 self._refuse_all(describe_error("the comparison", error))
                 return
             for looker in self.lookers:
@@ -444,10 +444,10 @@ class Room:
             self._comparison = asyncio.create_task(compare())
 
     async def end(self, replace: Callable[[], None]) -> None:
-        """Let another table take the place of this one, and show that in every browser.
+        """Replace this table by another one, and show that in every browser.
 
         Args:
-            replace: writes the other table to the file; after an error everything stays as it is.
+            replace: function that writes the other table to the file; if it raises, nothing changes.
         """
         await self.close()
         async with self.lock:
@@ -457,7 +457,7 @@ class Room:
                 looker.end()
 
     async def close(self) -> None:
-        """Stop the players."""
+        """Cancel all tasks."""
         for task in (self._players, self._analysis, self._comparison):
             if task is not None:
                 task.cancel()
@@ -466,10 +466,10 @@ class Room:
 
 
 def rest_of_pause(pause: float, spent: float) -> float:
-    """Seconds to the end of a pause, or of the next multiple of it if more time is spent."""
+    """Return the seconds until the time spent is a whole number of pauses, at least one."""
     return pause * max(1, math.ceil(spent / pause)) - spent if pause else 0.0
 
 
 def describe_error(who: str, error: Exception) -> str:
-    """A sentence on an error."""
+    """Return a sentence about an error."""
     return f"{who} has failed: {str(error)[:200] or type(error).__name__}"

@@ -37,12 +37,12 @@ from .room import Room
 
 SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
-"""A socket that has not said by then to which table it belongs is closed."""
+"""Timeout for the first message of a socket, which names its table."""
 MODULES = (
     *("analysis", "archive", "choices", "connection", "gallery", "grades", "head", "icons", "layout", "lesson", "links"),
     *("lobby", "main", "moment", "panel", "pictures", "results", "sound", "start", "undo"),
 )
-"""Of the page, which draws itself; `vendor` has what it is written with."""
+"""Modules of the page; `vendor` holds its libraries."""
 FILES = {
     **{f"{name}.js": "text/javascript" for name in ("board", "store", "table", "table_page", "words", *MODULES)},
     **{f"{name}.css": "text/css" for name in ("analysis", "page", "table", "tokens")},
@@ -62,10 +62,10 @@ HEADERS = {
 
 
 class Guard:
-    """Rejects foreign Host and Origin headers, and adds security headers to every response.
+    """Middleware that rejects foreign Host and Origin headers, and adds security headers to every response.
 
-    So a foreign page cannot use the server through a visitor's browser: neither by DNS rebinding (`Host`) nor by requests
-    across origins (`Origin`).
+    So a foreign page cannot use the server through a visitor's browser, neither by DNS rebinding (`Host`) nor by cross-origin
+    requests (`Origin`).
     """
 
     def __init__(self, app: ASGIApp, hosts: tuple[str, ...] = ()) -> None:
@@ -96,7 +96,7 @@ class Guard:
         await self.app(scope, receive, with_headers)
 
     def is_meant(self, headers: dict[str, str]) -> bool:
-        """Whether a request comes from a page of this server, or from no page at all."""
+        """Return whether a request comes from a page of this server, or from no page at all."""
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
         if self.hosts and name.lower() not in self.hosts:
@@ -115,7 +115,7 @@ async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
-    """The server of some tables.
+    """Make the web application.
 
     Args:
         hall: the tables.
@@ -160,23 +160,23 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
 
 
 def page(_: Request) -> Response:
-    """The page."""
+    """Serve the page."""
     return Response((ASSETS / "table.html").read_text(encoding="utf-8"), media_type="text/html")
 
 
 def style(_: Request) -> Response:
-    """The style sheet of the drawing."""
+    """Serve the style sheet of the drawing."""
     return Response(font_faces("/fonts/") + page_style_sheet(), media_type="text/css")
 
 
 def decks(_: Request) -> Response:
-    """The cards, as a module of JavaScript."""
+    """Serve the cards as a JavaScript module."""
     told = json.dumps([deck_data(kind) for kind in range(len(CARD_WORDS))], separators=(",", ":"))
     return Response(f"export const DECKS = {told};\n", media_type="text/javascript")
 
 
 def file(request: Request) -> Response:
-    """A file of the page."""
+    """Serve a file of the page."""
     name = request.path_params["name"]
     if name not in FILES:
         return Response("there is no such page", 404)
@@ -184,7 +184,7 @@ def file(request: Request) -> Response:
 
 
 def font(request: Request) -> Response:
-    """A font of the drawing."""
+    """Serve a font of the drawing."""
     files = {Path(path).name: path for path in FONTS}
     name = request.path_params["name"]
     if name not in files:
@@ -196,7 +196,7 @@ Answer = Callable[[Hall, Request], Any]
 
 
 def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
-    """Wrap a request handler: require the token, if there is one, and answer errors by a sentence."""
+    """Wrap a request handler: require the token if there is one, and turn errors into one sentence."""
 
     async def endpoint(request: Request) -> Response:
         if not hall.knows(request.headers.get("authorization", "").removeprefix("Bearer ")):
@@ -215,17 +215,17 @@ def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
 
 
 async def games(hall: Hall, _: Request) -> Any:
-    """The games."""
+    """Return the games."""
     return await asyncio.to_thread(hall.lobby.games)
 
 
 async def ready(hall: Hall, _: Request) -> Any:
-    """Whether nothing is being compiled."""
+    """Return whether the first compilation is complete."""
     return {"ready": hall.lobby.is_ready}
 
 
 async def gallery(hall: Hall, _: Request) -> Any:
-    """Tables in every state, of made-up deals."""
+    """Return made-up tables in every state."""
     return await hall.lobby.work(states)
 
 
@@ -235,12 +235,12 @@ async def tables(hall: Hall, request: Request) -> Any:
 
 
 async def day(hall: Hall, request: Request) -> Any:
-    """The date of the server, or a table with the deal of the day."""
+    """Return the date of the server, or open a table with the deal of the day."""
     return await hall.open_day(await body_of(hall, request)) if request.method == "POST" else {"day": f"{date.today()}"}
 
 
 async def first_lesson(hall: Hall, request: Request) -> Any:
-    """The lesson of a game."""
+    """Return the lesson of a game."""
     return await hall.lobby.work(lambda: lesson(game(request.query_params.get("game", ""))))
 
 
@@ -250,12 +250,12 @@ async def seat(hall: Hall, request: Request) -> Any:
 
 
 async def again(hall: Hall, request: Request) -> Any:
-    """Open a table at which a decision is tried again."""
+    """Open a trial of a decision."""
     return await hall.try_again(await body_of(hall, request))
 
 
 class Sockets:
-    """The sockets of browsers at tables."""
+    """WebSocket endpoint for browsers at tables."""
 
     def __init__(self, hall: Hall) -> None:
         self.hall = hall
@@ -292,7 +292,7 @@ class Sockets:
                         await room.handle(looker, message)
                     elif message["do"] == "hello":
                         room = await self._welcome(looker, message)
-                        if "connection" in socket.scope.get("state", {}):  # where this server runs, and no other
+                        if "connection" in socket.scope.get("state", {}):  # only under `connections.Server`
                             socket.scope["state"]["connection"].stays = True
                     else:
                         raise RefusedError("say hello first")
@@ -303,7 +303,7 @@ class Sockets:
                 await room.leave(looker)
 
     async def _received(self, socket: WebSocket, writing: asyncio.Task[None], seconds: float | None) -> str | None:
-        """The next text; None if it is no text, too long or too late, or if the browser is gone."""
+        """Return the next text; None if it is not text, too long or too late, or if sending has failed."""
         receiving = asyncio.create_task(socket.receive())
         await asyncio.wait((receiving, writing), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if writing.done() or not receiving.done():
