@@ -1,4 +1,4 @@
-/* A deal that is over, moment by moment: the table as it was, the expected points, and what would have been better. */
+/* The analysis of a scored deal, moment by moment: the table, the expected points, and better actions. */
 
 import { ask, asked, link, trickName, tryAgain } from "./connection.js";
 import { hintText } from "./choices.js";
@@ -15,7 +15,7 @@ const MISTAKES = ["slip", "mistake", "blunder"];
 
 export const Sign = ({ grade }) => html`<span class=${`sign ${grade}`} role="img" aria-label=${GRADES[grade].said} title=${GRADES[grade].said}>${GRADES[grade].sign}</span>`;
 
-/** The views of a deal by name, whole: each moment was told by what differs from the one before. */
+/** Restore the full views of a deal by name; each moment holds only the changes from the previous one. */
 function wholeViews(deal) {
   const names = Object.keys(deal.moments[0].views);
   return Object.fromEntries(names.map((name) => {
@@ -24,7 +24,7 @@ function wholeViews(deal) {
   }));
 }
 
-/** Begin with a film as the server tells it: at a moment that was asked for, or else at the biggest mistake. */
+/** Open a film from the server at the requested moment, or else at the worst mistake. */
 function begin(film) {
   const deals = film.deals.map((deal) => ({ ...deal, views: wholeViews(deal) }));
   if (!history.state?.film) history.pushState({ film: true }, "");
@@ -46,7 +46,7 @@ export function go(at) {
 
 const follow = (deal) => change({ deal, at: store.analysis.deals[deal].worst ?? 0, look: Object.keys(store.analysis.deals[deal].views)[0] });
 
-/** The judged decisions of a seat, with their places. */
+/** The judged decisions of a seat, with their indices. */
 const decisionsOf = (deal, seat) => [...deal.moments.entries()].filter(([, moment]) => moment.judged && moment.seat === seat).map(([at, moment]) => ({ at, ...moment, ...moment.judged }));
 
 /** The points that a seat lost by mistakes. */
@@ -54,7 +54,7 @@ const lossOf = (deal, seat) => decisionsOf(deal, seat).filter((one) => MISTAKES.
 
 const pointsWords = (number) => `${points(number)} point${points(number) === "1" ? "" : "s"}`;
 
-/** Go to the next mistake, or the one before. */
+/** Go to the next mistake, or with by < 0 to the previous one. */
 function goToMistake(by) {
   const { at, seat } = store.analysis;
   const places = decisionsOf(dealNow(), seat).filter((one) => MISTAKES.includes(one.grade)).map((one) => one.at);
@@ -64,18 +64,18 @@ function goToMistake(by) {
 
 /** Show the page from which the analysis was opened. */
 function leave() {
-  if (store.table) history.replaceState(null, "", `#${link(store.table.name, { key: store.table.key })}`); // without the moment
+  if (store.table) history.replaceState(null, "", `#${link(store.table.name, { key: store.table.key })}`); // drop the moment
   update({ page: store.table ? "table" : store.results ? "results" : "start", film: null, analysis: null });
 }
 
 const goBack = () => (history.state?.film ? history.back() : leave());
 
-/** The browser's way back leads out of the analysis; to a link it leads as anywhere. */
+/** Leave the analysis on the browser's Back button, unless it changes the address. */
 export function wentBack() {
   if (store.page === "analysis" && !history.state?.film && location.hash === store.analysis.address) leave();
 }
 
-/** What is drawn on the actions of a moment: on the one that was taken, and on the better one. */
+/** The marks on the actions of a moment: the one taken and the better one. */
 function marksOf(moment) {
   const marks = {};
   if (!moment.taken) return marks;
@@ -85,7 +85,7 @@ function marksOf(moment) {
   return marks;
 }
 
-/** The table of a moment, as `Stage` draws it; nothing on it can be clicked. */
+/** The table state of a moment for `Stage`, without any controls. */
 function stillTable() {
   const { deals, deal, at, look, seat } = store.analysis;
   const { moments, names, views, seat: own } = deals[deal];
@@ -99,13 +99,13 @@ function stillTable() {
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** How sure an estimate is: a small sign, which says more when it is pressed. */
+/** The ± sign of an estimate, which shows its standard error when clicked. */
 function ErrorSign({ judged }) {
   const text = `give or take ${points(judged.error)}, from ${judged.worlds} layouts of the cards that could not be seen`;
   return html` <button type="button" class="error-sign" aria-expanded=${Boolean(store.analysis.tells)} aria-label=${text} title=${text} onClick=${() => change({ tells: !store.analysis.tells })}>±</button>${store.analysis.tells && html` <span class="faint">${sentence(text)}.</span>`}`;
 }
 
-/** What was done at a moment, and what an analysis says of it. */
+/** The action of a moment, and the verdict of the analysis. */
 function Verdict({ table, deal, moment }) {
   const { judged } = moment;
   if (!moment.taken) {
@@ -118,13 +118,13 @@ function Verdict({ table, deal, moment }) {
   </div>`;
 }
 
-/** The words of a decision in few letters: a card, or what was said. */
+/** An action in short: a card, or its words. */
 function Action({ view, word }) {
   if (DECKS[view.deck].cards[word] && view.phase !== "call") return html`<${CardWord} deck=${view.deck} word=${word} />`;
   return html`<span>${view.choices.find((choice) => choice.word === word)?.said ?? word}</span>`;
 }
 
-/** The expected points over the deal, of the seat that is looked at; its decisions are dots, and lead to their moments. */
+/** The expected points of the selected seat over the deal; dots are its decisions, with links to their moments. */
 function Graph({ table, deal }) {
   const { at, seat } = store.analysis;
   const decisions = decisionsOf(deal, seat);
@@ -162,7 +162,7 @@ function Graph({ table, deal }) {
   </figure>`;
 }
 
-/** All judged decisions of the seat as a list: the graph as text. */
+/** The judged decisions of the seat as a table, the text form of the graph. */
 function Decisions({ deal }) {
   const { at, seat, look } = store.analysis;
   const decisions = decisionsOf(deal, seat);
@@ -182,7 +182,7 @@ function Decisions({ deal }) {
   </section>`;
 }
 
-/** What a player thinks of the actions of a moment. */
+/** A player's evaluation of the actions of a moment. */
 function Thoughts({ moment, view }) {
   const values = moment.options.filter((option) => "v" in option).map((option) => option.v);
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -192,7 +192,7 @@ function Thoughts({ moment, view }) {
   })}</ul></section>`;
 }
 
-/** The address of a moment, as a table names it: the deal from 1, and how many decisions had been taken. */
+/** The name of the moment: number of the deal, from 1, and number of decisions before it. */
 const momentName = () => `${store.analysis.film.deal + 1}.${store.analysis.at}`;
 
 async function again() {
@@ -232,7 +232,7 @@ function Steps({ deal, moment }) {
   </div>`;
 }
 
-/** Which deal of a file, whose seat, and which cards are seen. */
+/** The selection of deal, seat and visible cards. */
 function Looks({ table, deal }) {
   const { deals, deal: number, look, seat, film } = store.analysis;
   const views = Object.keys(deal.views);
@@ -276,7 +276,7 @@ export function AnalysisPage() {
   </div>`;
 }
 
-/** What keys do in an analysis. */
+/** Handle a key in an analysis. */
 export function pressedInAnalysis(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const { at } = store.analysis;

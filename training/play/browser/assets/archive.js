@@ -1,4 +1,4 @@
-/* The games of this browser, in its own database: an entry for each table at which it had a seat, until they are deleted. */
+/* The archive of this browser: a database with an entry for each table at which it had a seat. */
 
 const opened = new Promise((done, fail) => {
   const request = globalThis.indexedDB?.open("noms", 1);
@@ -7,7 +7,7 @@ const opened = new Promise((done, fail) => {
   request.onsuccess = () => done(request.result);
   request.onerror = () => fail(request.error);
 });
-opened.catch(() => {}); // it is said where the games are shown
+opened.catch(() => {}); // the results page reports it
 
 async function inGames(mode, job) {
   const games = (await opened).transaction("games", mode).objectStore("games");
@@ -18,7 +18,7 @@ async function inGames(mode, job) {
   });
 }
 
-/** All games, the latest first. */
+/** Return all games, latest first. */
 export async function allGames() {
   const games = await inGames("readonly", (store) => store.getAll());
   return games.sort((one, other) => other.began - one.began);
@@ -28,7 +28,7 @@ export const forget = (id) => inGames("readwrite", (store) => store.delete(id));
 
 export const forgetAll = () => inGames("readwrite", (store) => store.clear());
 
-/** Change an entry in one transaction, so that two windows lose nothing. */
+/** Change an entry in one transaction, so that two windows do not overwrite each other. */
 async function change(id, changed) {
   const games = (await opened).transaction("games", "readwrite").objectStore("games");
   const request = games.get(id);
@@ -38,14 +38,14 @@ async function change(id, changed) {
   };
 }
 
-/** Whom a table is played against: a level, a player, "several", or "people". */
+/** The opponents of a table: a level, a player, "several", or "people". */
 function against(table) {
   if (table.people.some((person) => person.seat !== table.yours)) return "people";
   const levels = new Set(table.levels.filter((level, seat) => seat !== table.yours));
   return levels.size === 1 ? [...levels][0] : "several";
 }
 
-/** A deal of the score sheet, for the viewer. */
+/** A deal of the score sheet from the viewer's side. */
 function dealOf({ points, made, passed_out: passedOut }, yours) {
   const others = points.filter((_, seat) => seat !== yours);
   return { points: points[yours], others: others.reduce((sum, one) => sum + one, 0) / others.length, made: made[yours], passedOut };
@@ -54,8 +54,8 @@ function dealOf({ points, made, passed_out: passedOut }, yours) {
 const counted = new Map();
 
 /**
- * Take note of a table at which this browser has a seat. A deal counts as it was scored first: what is taken back later changes
- * nothing. Practice does not count at all.
+ * Archive a table at which this browser has a seat. The first score of a deal counts, whatever is undone later. Practice does
+ * not count.
  */
 export function noteTable(table) {
   if (table.yours === null || table.practice) return;
@@ -77,7 +77,7 @@ export function noteTable(table) {
       deals: [...entry.deals, ...fresh],
       of: table.view.deals,
       over: entry.over || table.over,
-      whole: entry.whole || table.view.over, // and not ended before
+      whole: entry.whole || table.view.over, // and not ended early
       won: entry.over ? entry.won : table.over && table.view.places[table.yours].marks.includes("winner"),
       records: table.records || entry.records,
       day: table.day || "",
@@ -86,13 +86,13 @@ export function noteTable(table) {
   }).catch(() => {});
 }
 
-/** Take note of what the own decisions of a deal lost: `points`, and the number of `decisions`. */
+/** Archive the loss of the viewer's decisions in a deal: `points`, and the number of `decisions`. */
 export function noteLost(table, deal, lost) {
   if (table.yours === null || table.practice || !lost.decisions) return;
   change(table.name, (entry) => entry && { ...entry, lost: { ...entry.lost, [deal]: lost } }).catch(() => {});
 }
 
-/** The results by game and opponents: sums over the deals that were played. */
+/** Sum up the results by game and opponents, over the deals that were played. */
 export function statistics(games) {
   const rows = new Map();
   for (const game of games) {
@@ -116,7 +116,7 @@ export function statistics(games) {
   return [...rows.values()].sort((one, other) => one.title.localeCompare(other.title) || one.against.localeCompare(other.against));
 }
 
-/** All records in one file: each game is a match of its own in it. */
+/** Return all records as one file, each game as a separate match. */
 export function exported(games) {
   const matches = games.filter((game) => game.records).reverse();
   return matches.flatMap((game, match) => game.records.trim().split("\n").map((line) => `${JSON.stringify({ ...JSON.parse(line), match })}\n`)).join("");

@@ -1,6 +1,6 @@
 "use strict";
 
-/* The drawing on a page: its parts come as SVG from Python, and only the parts that differ are replaced. */
+/* The drawing on a page: Python makes its parts as SVG, and only the parts that differ are replaced. */
 class Board {
   constructor(svg) {
     this.svg = svg;
@@ -12,7 +12,7 @@ class Board {
     this.svg.querySelector("defs").innerHTML = text;
   }
 
-  /* parts: pairs of a name and a text, from the back to the front. */
+  /* parts: pairs of name and SVG text, from back to front. */
   show(parts) {
     const names = new Set(parts.map(([name]) => name));
     for (const [name, group] of this.groups) {
@@ -39,7 +39,7 @@ class Board {
     }
   }
 
-  /* The drawing as a document of its own, with the colours of now; with its fonts where they have to be drawn. */
+  /* The drawing as a standalone document in the current colours; `fonts` embeds fonts for rendering. */
   document(title, fonts = "") {
     const copy = this.svg.cloneNode(true);
     const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
@@ -62,7 +62,7 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-/* An element with text and children; nothing is ever parsed as HTML. */
+/* Make an element with text and children; no text is parsed as HTML. */
 function element(tag, text, ...children) {
   const made = document.createElement(tag);
   if (text) made.textContent = text;
@@ -75,7 +75,7 @@ function setTheme(name) {
   try {
     localStorage.setItem("noms-theme", name);
   } catch (error) {
-    /* no storage: the choice lasts as long as the page */
+    /* no storage: the choice is lost with the page */
   }
 }
 
@@ -84,7 +84,7 @@ function startTheme(button) {
   try {
     name = localStorage.getItem("noms-theme") || name;
   } catch (error) {
-    /* as above */
+    /* no storage */
   }
   document.documentElement.dataset.theme = name === "dark" ? "dark" : "light";
   button?.addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
@@ -116,7 +116,7 @@ function savePng(board, title) {
   image.src = url;
 }
 
-/* A list of actions with bars: probabilities `p`, or points `v` with the standard error `e`, null where it is unknown. */
+/* List actions with bars: probabilities `p`, or points `v` with their standard error `e` (null if unknown). */
 function showOptions(list, options, taken) {
   list.replaceChildren();
   const values = options.filter((one) => "v" in one).map((one) => one.v);
@@ -138,7 +138,7 @@ function showOptions(list, options, taken) {
   }
 }
 
-/* Bytes of base64, deflated (zlib), as text. */
+/* Decode base64 and inflate (zlib) to text. */
 async function inflated(base64) {
   const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

@@ -1,4 +1,4 @@
-/* What may be chosen besides cards of the hand, and the result of a deal: both in the middle of the table. */
+/* Choices other than cards in hand, and the result of a deal, both in the middle of the table. */
 
 import { act, ask, backToAnalysis, saveRecords, send, tryAgain } from "./connection.js";
 import { DECKS } from "./decks.js";
@@ -10,7 +10,7 @@ import { comparedText, count, headline, nameOf, outcomeText, points, signed, win
 
 const TITLES = { call: "How many tricks?", trump: "Name the trump suit", nominate: "Nominate a card" };
 
-/** A choice, with what a hint says of it. */
+/** A choice, with its hint if any. */
 function Choice({ table, choice, cls = "", children }) {
   const hint = table.hint && table.hint.options.find((option) => option.word === choice.word);
   const taken = table.hint && table.hint.taken === choice.word;
@@ -20,16 +20,16 @@ function Choice({ table, choice, cls = "", children }) {
   </button>`;
 }
 
-/** What an analysis draws on an action: a sign for how good it was, and what it lost. */
+/** The sign of an analysis on an action: its grade. */
 export function Mark({ mark }) {
   if (!mark) return null;
   return html`<span class=${`mark ${mark.grade}`} aria-hidden="true">${GRADES[mark.grade]?.sign ?? (mark.grade === "better" ? "★" : "")}</span>`;
 }
 
-/** The same in words. */
+/** The grade in words, for labels. */
 export const markText = (mark) => (mark ? `, ${mark.grade === "better" ? "would have been better" : ["taken", GRADES[mark.grade]?.said].filter(Boolean).join(", ")}` : "");
 
-/** What a hint says of an action: its chance in per cent, or the points expected. */
+/** The hint of an action: its probability in per cent, or its expected points. */
 export function hintText(option) {
   if ("p" in option) return `${Math.round(100 * option.p)} %`;
   return "v" in option ? signed(option.v) : "";
@@ -42,7 +42,7 @@ function Word({ view, choice }) {
   return html`<span>${choice.said}</span>`;
 }
 
-/** Cards to nominate, a suit in a row; the own ones are marked. */
+/** The cards to nominate, one row per suit; the viewer's own are marked. */
 function Nominations({ table, grid }) {
   const { view } = table;
   const own = new Set(view.places[view.viewer]?.hand || []);
@@ -58,7 +58,7 @@ function Nominations({ table, grid }) {
   </div>`);
 }
 
-/** The choices of an auction, of trump and of a nomination. */
+/** The choices of a call, a trump or a nomination. */
 export function Choices({ table, lay }) {
   const { view } = table;
   const { centre, choices } = lay;
@@ -74,7 +74,7 @@ export function Choices({ table, lay }) {
   </div>`;
 }
 
-/** Choices beside the cards of the hand: the suit of a card that is led, or to show oneself. */
+/** Choices next to the hand: the suit of a lead, or to indicate. */
 export function RowChoices({ table, lay }) {
   const { view } = table;
   return html`<div class="row-choices" role="group" aria-label="Choices" style=${box(lay.row)}>
@@ -95,7 +95,7 @@ function OutcomeRow({ table, place }) {
   </tr>`;
 }
 
-/** What a second try brought, beside the first. */
+/** The points of a second try compared with the first. */
 function Compared({ table }) {
   const { view, yours, trial } = table;
   if (!trial || yours === null) return null;
@@ -105,7 +105,7 @@ function Compared({ table }) {
   return html`<p class="compared"><b class=${more > 0 ? "good" : more < 0 ? "bad" : ""}>${said}</b> <span class="faint">(${headline({ ...table, view: trial.first })}; ${signed(before)})</span></p>`;
 }
 
-/** How a deal ended, and what can be done now. */
+/** The result of a deal, and the next actions. */
 export function Result({ table, lay }) {
   const { view } = table;
   const leads = table.yours !== null || !table.people.length;

@@ -1,4 +1,4 @@
-/* Requests to the server, and the socket of a table. */
+/* Requests to the server, and the WebSocket of a table. */
 
 import { noteLost, noteTable } from "./archive.js";
 import { kept, keptObject, store, update, updateTable } from "./store.js";
@@ -8,7 +8,7 @@ const address = new URLSearchParams(location.hash.slice(1));
 export const token = address.get("token") || kept("noms-token") || "";
 if (address.get("token")) kept("noms-token", token);
 
-/** The answer to a request; what the server refuses is an error whose `field` names what it is about. */
+/** Send a request; throw an error if the server refuses it, with the `field` that it concerns. */
 export async function asked(path, body, kind = "json") {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body }).catch(() => {
@@ -21,7 +21,7 @@ export async function asked(path, body, kind = "json") {
   return answer[kind]();
 }
 
-/** Try a decision again, at a table of its own: the table of the match, and the moment as `3.17`. */
+/** Open a trial of a decision, given the table of the match and the moment (`3.17`). */
 export async function tryAgain(table, moment) {
   const { key } = store.table;
   const opened = await asked("/api/again", JSON.stringify({ table, key, moment }));
@@ -30,20 +30,20 @@ export async function tryAgain(table, moment) {
   else location.hash = to;
 }
 
-/** From a trial back to the analysis of the match, at the same moment. */
+/** Return from a trial to the analysis of the match, at the same moment. */
 export function backToAnalysis() {
   const { trial, key } = store.table;
   location.hash = link(trial.table, { key, moment: trial.moment });
 }
 
-/** The part of an address behind # that leads to a table. */
+/** The fragment of a link to a table. */
 export function link(table, secret) {
   const words = new URLSearchParams({ table, ...secret });
   if (token) words.set("token", token);
   return words.toString();
 }
 
-/** The key of this browser at the table of the address. An invitation is good once, and for a key that nobody else knows. */
+/** Return this browser's key at the table of the address. With an invitation, claim the seat with a new random key. */
 async function ownKey() {
   const [table, invitation] = [address.get("table"), address.get("invitation")];
   if (!invitation) return address.get("key");
@@ -62,7 +62,7 @@ let sweeping = 0;
 
 /** Open the table of the address. */
 export async function openTable() {
-  const wanted = address.get("key") ? null : address.get("moment"); // who has a link to a moment is a spectator
+  const wanted = address.get("key") ? null : address.get("moment"); // a link to a moment is for spectators
   const key = wanted ? null : await ownKey();
   const name = address.get("table");
   const invitations = keptObject(`noms-invitations-${name}`) || {};
@@ -97,7 +97,7 @@ export function send(message) {
 
 let seeking = 0;
 
-/** Ask for the moment that is wanted, at most as often as the server allows. */
+/** Request the wanted moment, at most as often as the server allows. */
 export function seek() {
   if (seeking) return;
   seeking = setTimeout(() => {
@@ -108,7 +108,7 @@ export function seek() {
   }, 60);
 }
 
-/** Take an action; one that comes late does nothing. In a lesson it goes to the lesson. */
+/** Take an action; the server ignores a late one. In a lesson, the lesson handles it. */
 export const act = (word) => (store.takes ? store.takes(word) : send({ do: "act", word, moment: store.table.moment }));
 
 export function ask(what, message) {
@@ -122,7 +122,7 @@ export const trickName = (view) => `${view.deal}.${view.tricks.length}`;
 function told(message) {
   const jobs = {
     rules: () => {
-      updateTable({ rules: message.lines }); // the server's answer to who has come
+      updateTable({ rules: message.lines }); // the server sends it once the browser has entered
       if (store.table.wanted) seek();
     },
     refused: () => {
@@ -131,7 +131,7 @@ function told(message) {
       updateTable({ asks: "", ...(past ? { wanted: `${past.deal}.${past.decision}` } : {}) });
     },
     elsewhere: () => {
-      update({ notice: "" }); // it may say that this window has the seat
+      update({ notice: "" }); // an older notice may contradict it
       updateTable({ elsewhere: message.text });
     },
     records: () => {
@@ -165,25 +165,25 @@ export const saveRecords = (text) => globalThis.save("records.jsonl", new Blob([
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Take note of what has changed at the table. */
+/** Merge changes of the table into the store, with their sounds and requests. */
 function shown(fresh) {
   const before = store.table;
   const moved = before.moment !== fresh.moment;
   const table = { ...before, ...fresh, ...(moved ? { hint: null, why: "", asks: "" } : {}) };
   if (!table.over) table.records = "";
-  const called = (name, seat) => (name === "You" && seat !== table.yours ? "Host" : name); // who gave no name
+  const called = (name, seat) => (name === "You" && seat !== table.yours ? "Host" : name); // the host gave no name
   table.names = table.names.map(called);
   table.people = table.people.map((person) => ({ ...person, name: called(person.name, person.seat) }));
   const { view } = table;
   const trick = trickName(view);
-  if (before.swept === null) table.swept = trick; // what was over before this page came is not shown again
+  if (before.swept === null) table.swept = trick; // do not show a trick that was complete before the page loaded
   if (moved) update({ notice: "" });
   update({ table });
   if (before.view && moved) heard(before, table);
   noteTable(table);
   if (table.opens && !before.view) ask("judge", { do: "film", deal: Number.parseInt(table.opens, 10) || 0, analyse: true });
   if (table.over && !before.over && table.day && !table.trial) send({ do: "compare" });
-  if (table.over && !before.over && table.yours !== null && !table.practice) setTimeout(send, before.view ? 0 : 1100, { do: "records" }); // for the archive, not too soon after a reload
+  if (table.over && !before.over && table.yours !== null && !table.practice) setTimeout(send, before.view ? 0 : 1100, { do: "records" }); // for the archive; delayed, in case of a reload
   if (table.swept !== trick && !view.trick.length) {
     clearTimeout(sweeping);
     sweeping = setTimeout(() => updateTable({ swept: trick }), 1100);

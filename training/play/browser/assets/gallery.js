@@ -1,4 +1,4 @@
-/* Every component in every state: all at once, or with #NAME one as the page of a table shows it. */
+/* The gallery of every component in every state; #NAME shows one state as a page. */
 
 import { AnalysisPage, Sign } from "./analysis.js";
 import { asked } from "./connection.js";
@@ -17,7 +17,7 @@ import { trickName } from "./connection.js";
 const SIZE = { width: 720, height: 560 };
 const told = (table) => ({ name: "gallery", key: "", invitations: {}, hint: null, why: "", swept: table.view.phase === null ? trickName(table.view) : "", lost: false, elsewhere: "", rules: ["The rules."], asks: "", ...table });
 
-/** Show a state by its name; "" for all. `hinted` adds a hint for its legal actions. */
+/** Show a state by name, or all with ""; `hinted` adds a hint for its legal actions. */
 export function show(name, hinted = false) {
   const state = store.states.find((one) => one.name === name);
   if (!state) return update({ page: "gallery", table: null });
@@ -27,7 +27,7 @@ export function show(name, hinted = false) {
   return update({ page: "table", table: { ...table, hint: hinted && words.length ? { name: "strong", options, taken: words[0], moment: table.moment } : null } });
 }
 
-/** Show the analysis of a state in which the viewer is to act: what was taken, and something better. */
+/** Show the analysis of a state in which the viewer is to act, with decisions of several grades. */
 function analyse(name) {
   const { view, names } = store.states.find((one) => one.name === name).table;
   const words = [...view.legal, ...view.choices.map((choice) => choice.word)];

@@ -1,4 +1,4 @@
-/* How bad a decision was, by sign and in words. */
+/* Grades of decisions, as signs and in words. */
 
 export const GRADES = {
   best: { sign: "✓", said: "nothing better was found" },

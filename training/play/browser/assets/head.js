@@ -1,4 +1,4 @@
-/* The top of every page, and what is known of the deal above the table. */
+/* The top bar of every page, and the facts of the deal above the table. */
 
 import { DECKS } from "./decks.js";
 import { html, store, update } from "./store.js";
@@ -12,7 +12,7 @@ function turnTheme() {
   update({ theme });
 }
 
-/** The bar at the top: the way back, a title, and the switches. */
+/** The top bar: link back, title, and switches. */
 export function TopBar({ title, facts = "", back = null, to = "Games", children }) {
   const dark = store.theme === "dark";
   return html`<header class="top">
@@ -35,7 +35,7 @@ export function Suit({ deck, letter, label = true }) {
   </svg>`;
 }
 
-/** A card in a line of text: its rank and its suits. */
+/** A card in a line of text: rank and suits. */
 export function CardWord({ deck, word }) {
   const card = DECKS[deck].cards[word];
   return html`<span class="card-word" role="img" aria-label=${card.title}><b>${card.rank}</b>${card.suits.map((letter) => html`<${Suit} deck=${deck} letter=${letter} label=${false} />`)}</span>`;
@@ -76,7 +76,7 @@ function Contract({ table }) {
     </div>`}`;
 }
 
-/** What is known of the deal: trump, contract, the trick. */
+/** The facts of the deal: trump, contract, and trick number. */
 export function Facts({ table }) {
   const { view } = table;
   const led = view.led && view.deck === 1 ? view.led : null;

@@ -1,4 +1,4 @@
-/* Small pictures, drawn with lines in the colour of the text. */
+/* Icons, drawn as lines in the colour of the text. */
 
 import { html } from "./store.js";
 
@@ -25,11 +25,11 @@ const PATHS = {
 export const Icon = ({ name }) =>
   html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
 
-/** A button with a picture alone: its name is read out and shown by the browser. */
+/** A button with an icon only; its label is read out, and shown as a tooltip. */
 export const IconButton = ({ name, label, ...more }) =>
   html`<button type="button" class="icon-button" aria-label=${label} title=${label} ...${more}><${Icon} name=${name} /></button>`;
 
-/** Three bars, one to three of them full, for a level. */
+/** The level of a player as one to three full bars; other names as text. */
 export function Level({ level }) {
   const height = ["easy", "medium", "strong"].indexOf(level) + 1;
   if (!height) return html`<span class="level">${level}</span>`;

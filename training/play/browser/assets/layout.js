@@ -1,17 +1,17 @@
-/* Where the seats, the cards and the choices are on a table of some size. Nothing here draws, and nothing overlaps but a hand. */
+/* Layout of seats, cards and choices for a table of any size; no drawing. Only the cards of a hand overlap. */
 
 const ASPECT = 0.7;
 const RAISE = 12;
 const LEAST_STEP = 34;
-/** Of a card of the own hand. */
+/** Smallest height of a card in the viewer's hand. */
 const LOWEST = 78;
 
-/** Per number of seats, how many of the others sit on the left, at the top and on the right. */
+/** Number of other seats at the left, the top and the right, by number of seats. */
 const SIDES = { 2: [0, 1, 0], 3: [1, 0, 1], 4: [1, 1, 1], 5: [1, 2, 1], 6: [2, 1, 2], 7: [2, 2, 2] };
 
 /**
- * Per number of seats, where the cards of a trick may lie: the viewer's first, then clockwise, in widths and heights of a card;
- * several ways where one suits a high table and another a wide one.
+ * Positions of the cards of a trick by number of seats, the viewer's first, then clockwise, in widths and heights of a card.
+ * Some have two arrangements, for wide and for high tables.
  */
 const TRICKS = {
   2: [[[0, 0.53], [0, -0.53]]],
@@ -25,7 +25,7 @@ const TRICKS = {
   ],
 };
 
-/** Of the choices of a phase, how much room they want: the columns that they may have, and a cell. */
+/** The possible numbers of columns for the choices of a phase, and the size of a cell. */
 export function cells(view, compact) {
   const number = view.choices.length;
   if (view.phase === "nominate") {
@@ -40,14 +40,14 @@ export function cells(view, compact) {
   return { columns, number, width, height };
 }
 
-/** How the choices lie in a room, or null if they do not fit: their columns and the size of a cell. */
+/** The grid of choices in a room: columns, rows and cell size; null if it does not fit. */
 export function grid(want, { width, height }, most) {
   const title = 40;
   const room = { width: width - 14, height };
   for (const wide of want.columns) {
     if (wide > most && want.number) continue;
     const rows = want.rows || Math.ceil(want.number / wide);
-    const columns = want.number ? Math.ceil(want.number / rows) : wide; // no row much shorter than another
+    const columns = want.number ? Math.ceil(want.number / rows) : wide; // rows of similar length
     if (columns * want.width <= room.width && rows * want.height + title <= room.height) {
       return { columns, rows, width: Math.min(want.width * 1.25, room.width / columns), height: Math.min(want.height * 1.1, (room.height - title) / rows) };
     }
@@ -55,17 +55,16 @@ export function grid(want, { width, height }, most) {
   return null;
 }
 
-/** A place by `transform`, so that what goes elsewhere glides and nothing is laid out anew. */
+/** A position as `transform`, so that elements glide without a new layout by the browser. */
 export const box = ({ x, y, width, height }) => ({ transform: `translate(${Math.round(x)}px, ${Math.round(y)}px)`, width: `${width}px`, height: `${height}px` });
 
-/** The room in the middle that the result of a deal wants. */
+/** The size of the result of a deal. */
 const resultRoom = (view, compact, more) => ({ width: compact ? 300 : 400, height: (compact ? 124 : 168) + (view.over ? 24 : 0) + more + (compact ? 25 : 30) * view.places.length });
 
 /**
- * @param {object} view of a seat, as the server tells it
- * @param {{width: number, height: number, top: number}} room of the table in pixels, without the part at the top that is taken
- * @param {{more: number, whole: Set<string>}} wants pixels that the result of the deal wants besides the usual ones, and cards
- *   of the hand that no other may cover
+ * @param {object} view view of a seat, as sent by the server
+ * @param {{width: number, height: number, top: number}} room size of the table in pixels; the facts cover its `top`
+ * @param {{more: number, whole: Set<string>}} wants extra height of the result, and cards of the hand that must stay uncovered
  */
 export function layout(view, room, { more = 0, whole = new Set() } = {}) {
   const { top = 0 } = room;
@@ -117,7 +116,7 @@ export function layout(view, room, { more = 0, whole = new Set() } = {}) {
       height,
     });
   }
-  /* Where a seat's cards come from and its tricks go. */
+  /* The point of a seat from which its cards come and to which its tricks go. */
   const home = new Map();
   for (let turn = 0; turn < seats; turn += 1) {
     const seat = (first + turn) % seats;
@@ -133,7 +132,7 @@ export function layout(view, room, { more = 0, whole = new Set() } = {}) {
   };
 }
 
-/** The others around the felt, and what is free in the middle. */
+/** Place the other seats around the felt; return also the free room in the middle. */
 function around(view, first, felt, plate, gap) {
   const [left, top, right] = SIDES[view.places.length];
   const seat = (turn) => (first + turn) % view.places.length;
@@ -142,7 +141,7 @@ function around(view, first, felt, plate, gap) {
   const topHeight = top ? Math.max(...tops.map(tall)) + 2 * gap : gap;
   const topWidth = top * (plate.width + 3 * gap);
   const narrow = topWidth / 2 + plate.width + 3 * gap > felt.width / 2;
-  const arch = felt.width < 520 && left > 0; // the sides follow the top, so that the middle has the whole width
+  const arch = felt.width < 520 && left > 0; // side plates just below the top ones, so that the middle has the full width
   const plates = new Map();
   const hands = new Map();
   const put = (turn, x, y) => {
@@ -175,7 +174,7 @@ function around(view, first, felt, plate, gap) {
   return { plates, hands, centre: { x: side, y: topHeight, width: felt.width - 2 * side, height: felt.height - topHeight - gap } };
 }
 
-/** The others in rows at the top, or in columns at the left of a wide table, so that the choices have the rest. */
+/** Place the other seats in rows at the top, or in columns at the left of a wide table; the rest is for the choices. */
 function aside(view, first, felt, plate, gap) {
   const others = view.places.length - 1;
   const plates = new Map();
@@ -193,7 +192,7 @@ function aside(view, first, felt, plate, gap) {
 
 const TILES = 7;
 
-/** The height of the cards that lie open below a plate. */
+/** The height of an open hand below a plate. */
 function openHeight(place, plate) {
   if (!place.hand || !place.hand.length) return 0;
   return 2 + Math.ceil(place.hand.length / TILES) * Math.floor(plate.width / TILES) * 1.77;
@@ -204,7 +203,7 @@ function openHand(place, x, y, plate) {
   return place.hand.map((word, number) => ({ word, x: x + width * (number % TILES), y: y + width * 1.77 * Math.floor(number / TILES), width, height: width * 1.77 }));
 }
 
-/** The way to lay a trick that leaves the largest cards. */
+/** The arrangement of a trick with the largest cards. */
 function bestTrick(seats, room, most) {
   let best = [TRICKS[seats][0], 0];
   for (const slots of TRICKS[seats]) {
@@ -216,7 +215,7 @@ function bestTrick(seats, room, most) {
   return best;
 }
 
-/** The hand at the bottom, in two rows where one would leave too little of each card; as high as at the beginning of the deal. */
+/** The hand at the bottom, in two rows if one would show too little of each card. Its height is constant during a deal. */
 function handLayout(view, size, folded, shown, whole) {
   if (folded || !shown) return { height: 0, cards: [] };
   const own = view.places[view.viewer ?? 0];
@@ -235,7 +234,7 @@ function handLayout(view, size, folded, shown, whole) {
   rows.forEach((held, row) => {
     const wide = step(width, held.length);
     const apart = held.slice(0, -1).filter((word) => whole.has(word) && wide < width).length;
-    const by = apart ? (room - width * (apart + 1)) / Math.max(1, held.length - 1 - apart) : wide; // the others move together
+    const by = apart ? (room - width * (apart + 1)) / Math.max(1, held.length - 1 - apart) : wide; // the other cards move together
     let x = apart ? margin : (size.width - by * (held.length - 1) - width) / 2;
     for (const word of held) {
       const strip = apart && whole.has(word) ? width : by || width;

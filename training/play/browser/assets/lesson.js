@@ -1,4 +1,4 @@
-/* A first lesson: prepared deals on the table, decision by decision. The server plays them; the learner follows. */
+/* A first lesson: prepared deals, decision by decision. The server sends all views; the learner follows them. */
 
 import { asked, trickName } from "./connection.js";
 import { TopBar } from "./head.js";
@@ -8,14 +8,14 @@ import { html, kept, store, update, updateTable } from "./store.js";
 import { Board } from "./table.js";
 
 const LEARNER = 0;
-const PAUSE = 450; // between the decisions of the others, in milliseconds
-const TRICK = 1100; // while a complete trick lies on the table
+const PAUSE = 450; // milliseconds between decisions of the others
+const TRICK = 1100; // milliseconds for which a complete trick stays on the table
 
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const wait = (milliseconds) => new Promise((done) => setTimeout(done, isStill() ? 0 : milliseconds));
 
-/** Open the lesson of a game, where this window left it. */
+/** Open the lesson of a game at the last step of this window. */
 export async function openLesson(variant) {
   const lesson = await asked(`/api/lesson?game=${encodeURIComponent(variant)}`);
   document.title = `A first lesson: ${lesson.title} · Noms`;
@@ -25,14 +25,14 @@ export async function openLesson(variant) {
   await go(step < lesson.steps.length ? step : 0);
 }
 
-/** A table as the page draws it, around a view. */
+/** The table state around a view. */
 function tableOf(step, view, place) {
   const people = [{ seat: LEARNER, name: "You", here: true, sits: true, invited: false }];
   const nobody = step.names.map(() => null);
   return { name: "lesson", lesson: true, key: "", invitations: {}, others: [], undo: null, waits: false, names: step.names, levels: nobody, people, yours: LEARNER, view, turn: view.turn, scored: view.phase === null, over: false, sheet: [], players: [], speed: 0, failed: null, hints: null, hint: null, back: false, why: "", swept: trickName(view), lost: false, elsewhere: "", rules: [], asks: "", moment: `${place}.${view.tricks.length}.${view.trick.length}.${view.phase}.${view.turn}` };
 }
 
-/** Show a step: first what the others did, then its text. */
+/** Show a step: first the others' decisions, then its text. */
 async function go(number) {
   const { lesson } = store;
   const step = lesson.steps[number];
@@ -46,7 +46,7 @@ async function go(number) {
     const ends = !fresh && before.view && trickName(before.view) !== trickName(view) && view.tricks.length;
     if (ends) table.swept = trickName(before.view);
     update({ table });
-    const speed = step.views.length > 12 ? 0.4 : 1; // a long way to the end of a deal
+    const speed = step.views.length > 12 ? 0.4 : 1; // fast-forward to the end of a deal
     await wait(ends ? TRICK * speed : place < step.views.length - 1 ? PAUSE * speed : 0);
     if (store.run !== run) return;
     if (ends) updateTable({ swept: trickName(view) });
@@ -55,7 +55,7 @@ async function go(number) {
   document.getElementById("lesson-next")?.focus({ preventScroll: true });
 }
 
-/** The learner takes an action. */
+/** Handle an action of the learner. */
 function take(word) {
   const step = store.lesson.steps[store.step];
   if (!store.ready) return;
@@ -70,7 +70,7 @@ function take(word) {
   if (misses > 1 && step.wants !== null) updateTable({ hint: { name: "", options: [option], taken: step.wants, moment: store.table.moment } });
 }
 
-/** A paragraph whose last sentence, what is to be done, stands out. */
+/** A paragraph with its last sentence, the instruction, in bold. */
 function stressed(part) {
   const before = Math.max(...[". ", "? "].map((sign) => part.lastIndexOf(sign)));
   const end = before < 0 ? 0 : before + 2;

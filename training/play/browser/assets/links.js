@@ -1,4 +1,4 @@
-/* Links to a table: for a guest, for who watches, and to a moment of a deal. Only the first leads to a seat, and only once. */
+/* Links to a table for guests and spectators, and to a moment of a deal. Only a guest's link gives a seat, and only once. */
 
 import { link } from "./connection.js";
 import { html, store, update } from "./store.js";
@@ -9,14 +9,14 @@ export const guestLink = (table, invitation) => address(table.name, { invitation
 export const watchLink = (table) => address(table.name, {});
 export const momentLink = (name, moment) => address(name, { moment });
 
-/** Copy the text of the field before a button. Without HTTPS a page has no clipboard of its own, and the browser's command does it. */
+/** Copy the text of the field before a button. Without HTTPS there is no clipboard API, only the browser's command. */
 async function copy(event) {
   const field = event.currentTarget.previousElementSibling;
   field.select();
   try {
     await navigator.clipboard.writeText(field.value);
   } catch (error) {
-    if (!document.execCommand("copy")) return; // it stays selected
+    if (!document.execCommand("copy")) return; // the text stays selected
   }
   update({ copied: field.value });
   setTimeout(() => store.copied === field.value && update({ copied: "" }), 3000);

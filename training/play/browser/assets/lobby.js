@@ -1,4 +1,4 @@
-/* Before the first deal: who has come and who is missing, links for the free seats, and the name that a guest gives. */
+/* The lobby before the first deal: who is here and who is missing, links for free seats, and the guest's name. */
 
 import { connect, send } from "./connection.js";
 import { html, kept, keptObject, store } from "./store.js";
@@ -6,7 +6,7 @@ import { Level } from "./icons.js";
 import { CopyLink, guestLink, watchLink } from "./links.js";
 import { count, joined, nameOf } from "./words.js";
 
-/** The name of the person of this page, where it is still to be given; who comes late takes the seat with it. */
+/** The form for the person's name; a late guest takes the seat with it. */
 function NameForm({ sits }) {
   const last = keptObject("noms-last") || {};
   const give = (event) => {
@@ -24,16 +24,16 @@ function NameForm({ sits }) {
   </form>`;
 }
 
-/** A guest who comes when the deal has begun. */
+/** The notice for a guest who joins after the deal has started. */
 export function Late({ table }) {
   const own = table.people.find((person) => person.seat === table.yours);
   return own && !own.name && html`<div class="notice" id="late"><p>The deal has begun, and a player has your seat.</p><${NameForm} sits=${own.sits} /></div>`;
 }
 
-/** What is said where the seat is open in another window. */
+/** The notice that the seat is open in another window. */
 export const Elsewhere = ({ table }) => table.elsewhere && html`<div class="part failed"><p>${table.elsewhere}</p><button type="button" id="rejoin" class="primary" onClick=${connect}>Play in this window</button></div>`;
 
-/** Whether a person is at the table, in a word. */
+/** A person's presence in one word. */
 function Presence({ person }) {
   const state = person.invited ? "free" : !person.here ? "away" : person.name ? "here" : "joining";
   return html`<span class=${`presence ${state}`}>${state}</span>`;
@@ -53,10 +53,10 @@ function Seat({ table, seat }) {
   </li>`;
 }
 
-/** Whether the page comes from a server that no other machine reaches. */
+/** Whether only this machine can reach the server. */
 const isHere = () => /^(localhost|127\.|\[::1\])/.test(location.hostname);
 
-/** What is waited for, in a sentence. */
+/** Who is missing, as a sentence. */
 function waitText(table) {
   const free = table.people.filter((person) => person.invited && person.sits).length;
   const nameless = table.people.filter((person) => !person.invited && !person.name && person.seat !== table.yours).length;

@@ -1,4 +1,4 @@
-/* The page of a server: the games, a table at which people play, and recorded deals. */
+/* Entry point of the page: start, table, lesson, results and analysis. */
 
 import { AnalysisPage, pressedInAnalysis, wentBack } from "./analysis.js";
 import { openTable } from "./connection.js";
@@ -29,7 +29,7 @@ update({ theme: document.documentElement.dataset.theme });
 start(Page, document.getElementById("app"));
 const KEYS = { table: (event) => (store.table.wanted ? momentPressed : pressed)(event), lesson: pressed, analysis: pressedInAnalysis };
 document.addEventListener("keydown", (event) => KEYS[store.page]?.(event));
-addEventListener("click", (event) => { // what lies under the pointer after a decision was not meant by the second click
+addEventListener("click", (event) => { // ignore double clicks, which would hit the next choice
   if (event.detail > 1 && event.target.closest?.("[data-word]")) event.stopPropagation();
 }, true);
 addEventListener("popstate", wentBack);

@@ -1,4 +1,4 @@
-/* A moment of a deal for who has a link to it: the table as it was, and steps to the moments before and after it. */
+/* The page of a linked moment of a deal: the table at that moment, and steps to other moments. */
 
 import { link, seek, trickName } from "./connection.js";
 import { dealText, TopBar } from "./head.js";
@@ -8,7 +8,7 @@ import { CopyLink, momentLink, watchLink } from "./links.js";
 import { Bids, Part, Tricks } from "./panel.js";
 import { Board } from "./table.js";
 
-/** Go to another moment of the deal, or to the beginning of another deal. */
+/** Go to a moment of this or another deal. */
 function go(decision, deal = store.table.past.deal) {
   const { name, past } = store.table;
   const wanted = Math.max(0, Math.min(past.decisions, decision));
@@ -21,7 +21,7 @@ function go(decision, deal = store.table.past.deal) {
 
 const step = (by) => go(Number(store.table.wanted.split(".")[1]) + by);
 
-/** What keys do at a moment. */
+/** Handle a key on the page of a moment. */
 export function momentPressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || !store.table.past) return;
   const jobs = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => go(0), End: () => go(Infinity) };
@@ -30,7 +30,7 @@ export function momentPressed(event) {
   event.preventDefault();
 }
 
-/** A table that only shows a moment: nothing of it can be done. */
+/** The table state of a moment, without any controls. */
 export const stillTable = (table) => ({
   ...table,
   view: table.past.view, moment: table.wanted, yours: null, still: true, waits: false, back: false, undo: null, hint: null, why: "", lost: false,

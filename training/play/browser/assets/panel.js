@@ -1,4 +1,4 @@
-/* Beside the table: the score, the bids, the tricks, a hint, who sits here, the rules. */
+/* The side panel: score, bids, tricks, hint, people and rules. */
 
 import { ask, send } from "./connection.js";
 import { DECKS } from "./decks.js";
@@ -9,7 +9,7 @@ import { Elsewhere } from "./lobby.js";
 import { hintText } from "./choices.js";
 import { auction, nameOf, points, signed } from "./words.js";
 
-/** A part that can be folded. */
+/** A collapsible part. */
 export function Part({ name, title, children, cls = "" }) {
   const open = store.open.includes(name);
   return html`<section class=${`part ${cls}`} id=${`part-${name}`}>
@@ -18,7 +18,7 @@ export function Part({ name, title, children, cls = "" }) {
   </section>`;
 }
 
-/** Whether the heads of a sheet stand upright, so that no name is cut. */
+/** Whether the headings of a sheet are vertical, so that long names fit. */
 const isUpright = (table) => table.names.length > 4 || table.names.some((name) => name.length > 9);
 
 function Score({ table }) {
@@ -82,7 +82,7 @@ function People({ table }) {
     <${CopyLink} url=${momentLink(table.name, table.moment)} label="Link to this moment" />`;
 }
 
-/** A player that has failed, and who may take its seat. */
+/** The notice of a failed player, with its replacement. */
 function Failed({ table }) {
   if (table.failed === null || table.failed === undefined) return null;
   const mayReplace = table.yours !== null || !table.people.length;
@@ -91,12 +91,12 @@ function Failed({ table }) {
     ${mayReplace && html`<button type="button" onClick=${() => send({ do: "replace", seat: table.failed, player: others[0].name })}>Let another player take the seat</button>`}</div>`;
 }
 
-/** Whether a device has a pointer, and so likely a keyboard. */
+/** Whether the device has a mouse, and so probably a keyboard. */
 const hasKeys = () => matchMedia("(hover: hover)").matches;
 
 const PACES = [[0, "fastest"], [0.3, "fast"], [0.7, "normal"], [2, "slow"]];
 
-/** What grows during a deal grows downwards, and has nothing below it that would move. */
+/** Parts that grow during a deal come last in their column, so that nothing below them moves. */
 export function Panel({ table }) {
   const { view } = table;
   const hasBids = view.places.some((place) => place.calls.length) || view.phase === "call";

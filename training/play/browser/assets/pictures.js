@@ -1,9 +1,9 @@
-/* A small picture for each game, of the cards of its deck. */
+/* A small picture for each game, made of its cards. */
 
 import { DECKS } from "./decks.js";
 import { html } from "./store.js";
 
-/** Cards on a felt of 200 by 112: a word or null for a back, the middle, and the turn in degrees. */
+/** Cards on a felt of 200 by 112: word (null for a back), centre, and rotation in degrees. */
 const PICTURES = {
   sniped_whist: [["2C", 62, 62, -14], ["3D", 88, 57, -5], ["2H", 114, 57, 5], ["4S", 140, 62, 14]],
   big_ships: [["KS", 46, 62, -10], ["QH", 72, 58, -4], ["9S", 98, 57, 0]],
@@ -12,7 +12,7 @@ const PICTURES = {
   nonesuch: [["2MK", 58, 60, -10], ["CS", 86, 56, -2], ["5SY", 114, 56, 4], ["AL", 142, 60, 11]],
 };
 const BADGES = { big_ships: ["2", 150, 56], small_ships: ["?", 140, 56], noms: ["10", 148, 56], sniped_whist: null };
-/** How many cards each hand of a match has, as bars. */
+/** Hand sizes of a match, drawn as bars. */
 const SIZES = { down_up: [10, 8, 6, 4, 2, 1, 2, 4, 6, 8, 10], up_down: [1, 3, 5, 7, 9, 11, 13, 11, 9, 7, 5, 3, 1] };
 
 function Piece({ deck, piece: [word, x, y, turn] }) {

@@ -1,6 +1,6 @@
 "use strict";
 
-/* A film of recorded deals: a slider over the decisions, from the view of a seat or with all hands. */
+/* Player of a film of recorded deals, from the view of a seat or with all hands. */
 class Replay {
   constructor(board, linked = true) {
     this.board = board;
@@ -33,7 +33,7 @@ class Replay {
     else this.go(0, 0);
   }
 
-  /* A link to a moment: #deal,moment,view */
+  /* Follow a link to a moment: #deal,moment,view */
   follow() {
     const [deal, moment, view] = decodeURIComponent(location.hash.slice(1)).split(",");
     if (view) this.view = view;
@@ -100,7 +100,7 @@ class Replay {
     byId("last").disabled = ended;
   }
 
-  /* The biggest mistakes of a deal that was analysed; each leads to its moment. */
+  /* List the biggest mistakes of an analysed deal, with links to their moments. */
   mistakes(deal) {
     const found = deal.losses || [];
     byId("analysis").hidden = !deal.losses;

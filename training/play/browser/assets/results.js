@@ -1,4 +1,4 @@
-/* The results of this browser: by game, and every game to be looked at again. */
+/* The results of this browser: statistics by game, and past games to replay. */
 
 import { allGames, exported, forget, forgetAll, statistics } from "./archive.js";
 import { link, saveRecords } from "./connection.js";
@@ -7,8 +7,8 @@ import { showRecords } from "./start.js";
 import { html, store, update } from "./store.js";
 import { comparedText, count, points } from "./words.js";
 
-const KEPT_DAYS = 3; // the server keeps a table for so long
-const SHOWN_DEALS = 30; // the server shows so many deals of a file at once
+const KEPT_DAYS = 3; // after this time the server deletes a table
+const SHOWN_DEALS = 30; // the server's limit of deals per file
 
 /** Open the page. */
 export async function openResults() {
@@ -44,7 +44,7 @@ function Statistics({ games }) {
 
 const day = (time) => new Date(time).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-/** How a game ended, or how far it is. */
+/** The result of a game, or its progress. */
 export function resultText(game) {
   if (game.compared) return comparedText(game.compared);
   const sum = game.deals.reduce((all, deal) => all + deal.points, 0);
@@ -54,7 +54,7 @@ export function resultText(game) {
   return `${total} after ${game.of ? `${game.deals.length} of ${count(game.of, "deal")}` : count(game.deals.length, "deal")}`;
 }
 
-/** The records of a game in pieces that the server shows at once. */
+/** Split the records of a game into pieces of at most SHOWN_DEALS. */
 function pieces(game) {
   const lines = game.records.trim().split("\n");
   const starts = Array.from({ length: Math.ceil(lines.length / SHOWN_DEALS) }, (_, piece) => SHOWN_DEALS * piece);
@@ -67,7 +67,7 @@ async function drop(game) {
 }
 
 function Game({ game }) {
-  const sure = store.setup === game.id; // a game is deleted by a second click
+  const sure = store.setup === game.id; // a second click deletes the game
   const open = !game.over && game.key && Date.now() - game.began < 86400000 * 30;
   return html`<li class="past" data-id=${game.id}>
     <div><b>${game.title}</b> <span class="faint when">${day(game.began)} · against ${LEVELS[game.against] || game.against}</span>${game.day && html` <span class="tag">Deal of the day</span>`}

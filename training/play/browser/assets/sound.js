@@ -1,10 +1,10 @@
-/* Short sounds, made here: a card on the table, a trick taken, one's own turn. They are off until somebody turns them on. */
+/* Short synthesized sounds: a card played, a trick taken, the viewer's turn. Off by default. */
 
 import { kept, store, update } from "./store.js";
 
 let context = null;
 
-/** A tone that dies away. */
+/** Play a fading tone. */
 function tone(frequency, seconds, volume, kind = "sine", after = 0) {
   const oscillator = context.createOscillator();
   const gain = context.createGain();
@@ -32,7 +32,7 @@ function play(name) {
   SOUNDS[name]();
 }
 
-/** What of a change at the table is heard: one sound at most. */
+/** Play at most one sound for a change of the table. */
 export function heard(before, table) {
   const [old, view] = [before.view, table.view];
   if (view.phase === null && old.phase !== null) play("over");

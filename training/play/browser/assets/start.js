@@ -1,4 +1,4 @@
-/* The start page: a card for each game, a set-up for who wants another table than the usual one, recorded deals. */
+/* The start page: a card for each game, the set-up of other tables, and recorded deals. */
 
 import { allGames } from "./archive.js";
 import { asked, link } from "./connection.js";
@@ -9,10 +9,10 @@ import { GamePicture } from "./pictures.js";
 
 const LEVELS = ["easy", "medium", "strong"];
 
-/** What was chosen last, in this browser. */
+/** The last choices in this browser. */
 const last = () => keptObject("noms-last") || {};
 
-/** Get the games, and wait until nothing is compiled. */
+/** Load the games, and poll until the first compilation is complete. */
 export async function openStart() {
   const [games, tries] = await Promise.all([asked("/api/games"), firstTries()]);
   const begun = (await allGames().catch(() => [])).find((game) => !game.over && !game.day && game.key && game.deals.length && Date.now() - game.began < 3 * 86400000);
@@ -27,7 +27,7 @@ export async function openStart() {
 
 const choose = (changes) => update({ chosen: { ...store.chosen, ...changes } });
 
-/** A table as it is asked for, with the person on the first seat and players of a level on the others. */
+/** The default set-up: the person in the first seat, players of the chosen level in the others. */
 function usualSetup(game, seats = game.usual) {
   const others = Array.from({ length: seats - 1 }, () => game.levels[store.chosen.level]);
   return { game, seats, places: ["-me", ...others], options: {}, hints: game.levels.strong };
@@ -42,7 +42,7 @@ async function open({ game, places, options, hints }) {
     places.forEach((who, seat) => {
       const own = store.chosen.name.trim().replace(/^You$/, "");
       if (who === "-me") people[seat] = own || (places.includes("-person") ? "" : "You");
-      if (who === "-person") people[seat] = ""; // people who play together give their names in the lobby
+      if (who === "-person") people[seat] = ""; // people enter their names in the lobby
     });
     const wish = { variant: game.name, seats: places.length, options, players: places.map((who) => (who.startsWith("-") ? null : who)), people, hints, host: mine < 0 ? null : mine, substitute: game.levels[store.chosen.level] };
     const opened = await asked("/api/tables", JSON.stringify(wish));
@@ -68,20 +68,20 @@ function Seats({ game }) {
   return html`<span class="faint">${low === high ? `${low} seats` : `${low} to ${high} seats`}</span>`;
 }
 
-/** Open the usual table of a game against a level. */
+/** Open a default table of a game against a level. */
 export async function playUsual(variant, level) {
   await openStart();
   choose({ level });
   await open(usualSetup(store.games.find((game) => game.name === variant)));
 }
 
-/** The first tries of the deals of the day, as this browser knows them now; another window may have begun one. */
+/** The first tries of today's deals in this browser, reloaded since another window may have started one. */
 async function firstTries() {
   const [{ day }, past] = await Promise.all([asked("/api/day"), allGames().catch(() => [])]);
   return past.filter((one) => one.day === day);
 }
 
-/** Open the deal of the day, or go on with it; a second try is for practice. */
+/** Open the deal of the day, or continue it; a second try is practice. */
 async function openDay(game) {
   update({ busy: game.name, notice: "" });
   try {
@@ -94,7 +94,7 @@ async function openDay(game) {
   }
 }
 
-/** The deal of the day: to be played, to go on with, or how it went. */
+/** The deal of the day: a button, a link to continue, or the result. */
 function Day({ game }) {
   const first = store.tries.find((one) => one.variant === game.name);
   const off = store.busy !== "";
@@ -121,7 +121,7 @@ function GameCard({ game }) {
   </li>`;
 }
 
-/** The game that was played last, with the same seats and options, and the last match that is not over. */
+/** The last game with its seats and options, and the last unfinished match. */
 function Again() {
   const [chosen, { begun }] = [last(), store];
   const game = store.games.find((one) => one.name === chosen.game);
@@ -203,7 +203,7 @@ function Setup() {
 
 /* ---- recorded deals */
 
-/** Show a file of records; `more` is what is known of its deals besides. */
+/** Show a file of records; `more` returns additional data of a deal. */
 export async function showRecords(file, more = () => ({})) {
   if (!file) return;
   const { thinker = "", analyse = false } = store.chosen || {};

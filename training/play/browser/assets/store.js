@@ -1,4 +1,4 @@
-/* The one store of the page, and how a change of it is drawn. */
+/* The state of the page, and its rendering. */
 
 import { h, render } from "./vendor/preact.js";
 import htm from "./vendor/htm.js";
@@ -6,33 +6,33 @@ import htm from "./vendor/htm.js";
 export const html = htm.bind(h);
 
 /**
- * What the page shows.
+ * State of the page.
  * @type {{page: string, notice: string, busy: string, ready: boolean, theme: string, sound: boolean, games: object[]|null,
  *   setup: object|null, errors: object, table: object|null, size: {width: number, height: number, top: number}|null, open: string[]}}
  */
 export const store = {
   page: "", // "start", "table", "results", "lesson" or "analysis"
-  notice: "", // what went wrong
-  busy: "", // what is waited for
-  ready: true, // nothing is compiled for the first use
+  notice: "", // error message
+  busy: "", // the pending request
+  ready: true, // the first compilation is complete
   theme: "light",
   sound: false,
   games: null,
-  setup: null, // the game whose table is set up
-  errors: {}, // by field of the set-up
+  setup: null, // the table being set up
+  errors: {}, // error messages of the set-up, by field
   table: null,
   lesson: null,
-  takes: null, // what takes an action instead of the server
-  results: null, // the games of this browser, where they are shown
-  size: null, // of the table, in pixels; `top` is taken by what stands above it
-  copied: "", // the link that was copied just now
-  open: matchMedia("(min-width: 861px)").matches ? ["score", "bids", "tricks"] : ["score"], // parts beside the table
+  takes: null, // handler of actions instead of the server
+  results: null, // past games of this browser, on the results page
+  size: null, // size of the table in pixels; `top` is covered by the facts above it
+  copied: "", // the last copied link
+  open: matchMedia("(min-width: 861px)").matches ? ["score", "bids", "tricks"] : ["score"], // open parts of the side panel
 };
 
 let draw = () => {};
 let waits = false;
 
-/** Change the store; the page is drawn once for all changes of now. */
+/** Change the store; all changes of one task are rendered at once. */
 export function update(changes) {
   Object.assign(store, changes);
   if (waits) return;
@@ -43,16 +43,16 @@ export function update(changes) {
   });
 }
 
-/** Change what is known of the table. */
+/** Change the table in the store. */
 export const updateTable = (changes) => update({ table: { ...store.table, ...changes } });
 
-/** Draw a page into an element, now and after each change. */
+/** Render a page into an element, now and after each change. */
 export function start(Page, element) {
   draw = () => render(h(Page), element);
   draw();
 }
 
-/** A text that the browser keeps, for this window or (`lasting`) for ever; null where it keeps none. */
+/** Get or set a stored text, of this window or (`lasting`) of the browser; null if there is none or no storage. */
 export function kept(name, value, lasting = false) {
   try {
     const storage = lasting ? localStorage : sessionStorage;
@@ -63,7 +63,7 @@ export function kept(name, value, lasting = false) {
   }
 }
 
-/** What the browser keeps for ever, as an object. */
+/** Get an object from the browser's storage; null if there is none. */
 export function keptObject(name) {
   try {
     return JSON.parse(kept(name, undefined, true) || "null");

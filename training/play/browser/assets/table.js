@@ -1,4 +1,4 @@
-/* The table: plates of the others, cards, the bar of the own seat, and what is chosen. Cards keep their elements, so they move. */
+/* The table: plates of the others, cards, the viewer's bar, and choices. Cards keep their elements, so that they can glide. */
 
 import { Component, createRef } from "./vendor/preact.js";
 import { act, ask, send, trickName } from "./connection.js";
@@ -15,13 +15,13 @@ const PILLS = ["winner", "sniped", "declarer", "partner", "exposed"];
 
 const Dealer = ({ place }) => place.marks.includes("dealer") && html`<span class="coin" role="img" aria-label="dealer" title="Dealer">D</span>`;
 
-/** The first of what a seat is known to be. */
+/** The most important mark of a seat. */
 function Role({ place }) {
   const role = PILLS.find((mark) => place.marks.includes(mark));
   return role && html`<span class=${`tag ${role}`}>${role}</span>`;
 }
 
-/** What a seat has: its last call during an auction, later its tricks with what was bid. */
+/** The last call of a seat during bidding, later its tricks and its bid. */
 export function tally(view, place) {
   if (view.phase === "call" && place.called === null) return html`<span class="call">${place.calls.at(-1) ?? ""}</span>`;
   if (place.called !== null) return view.phase === "call" ? html`<span class="call">${place.called}</span>` : html`<b>${place.tricks}</b> of <b>${place.called}</b>`;
@@ -30,7 +30,7 @@ export function tally(view, place) {
   return ["play", "suit", null].includes(view.phase) ? html`<b>${place.tricks}</b>${before} ${place.tricks === 1 && !before ? "trick" : "tricks"}` : "";
 }
 
-/** How small a name must be to have room. */
+/** The font-size class of a name. */
 function nameSize(name, compact) {
   const longest = Math.max(...name.split(/[ -]/).map((word) => word.length));
   return name.length > 22 || (compact && longest > 8) ? "tiny" : name.length > (compact ? 9 : 14) ? "small" : "";
@@ -47,7 +47,7 @@ function Plate({ table, place, where, compact }) {
   </div>`;
 }
 
-/** The bar of the seat at the bottom: its name, whose turn it is, and what can be done. */
+/** The bar of the seat at the bottom: name, status, and buttons. */
 function OwnBar({ table, lay }) {
   const { view } = table;
   const place = view.places[lay.first];
@@ -69,7 +69,7 @@ function OwnBar({ table, lay }) {
 }
 
 /**
- * All cards that lie anywhere, by word: where, and what they are there.
+ * Position and kind of every visible card, by word.
  * @returns {Map<string, {x: number, y: number, width: number, height: number, kind: string, z: number}>}
  */
 export function cardPlaces(table, lay) {
@@ -99,7 +99,7 @@ export function cardPlaces(table, lay) {
   return places;
 }
 
-/** The cards of the hand that no other may cover: what a hint advises, and what an analysis speaks of. */
+/** Cards of the hand that must stay uncovered: those of a hint or an analysis. */
 const wholeCards = (table) => new Set([table.hint?.taken, ...Object.keys(table.marks || {})]);
 
 function tellWhy(word) {
@@ -133,7 +133,7 @@ function Card({ table, word, at, home }) {
   </div>`;
 }
 
-/** The cards, always in the order of the deck, so that an element is never put elsewhere and its movement goes on. */
+/** The cards, always in deck order, so that no element moves in the document, which would stop its animation. */
 function Cards({ table, lay }) {
   const places = cardPlaces(table, lay);
   const order = [...Object.keys(DECKS[table.view.deck].cards), ...[...places.keys()].filter((word) => word.startsWith("back"))];
@@ -145,7 +145,7 @@ function Cards({ table, lay }) {
   });
 }
 
-/** What is known of the deal, messages (`children`), and the table in the room that these leave. */
+/** The facts of the deal, messages (`children`), and the table in the remaining room. */
 export const Board = ({ table, children }) => html`<div class="above"><${Facts} table=${table} />${children}</div><${Stage} table=${table} />`;
 
 class Stage extends Component {
@@ -190,7 +190,7 @@ export function Laid({ table, lay }) {
     ${over && html`<${Result} table=${table} lay=${lay} />`}`;
 }
 
-/** What keys do at the table. */
+/** Handle a key at the table. */
 export function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   if (event.repeat && !event.key.startsWith("Arrow")) {

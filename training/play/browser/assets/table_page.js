@@ -1,4 +1,4 @@
-/* The page of a table: the top bar, what is known of the deal, the table, and what is beside it. */
+/* The page of a table: top bar, table and side panel. */
 
 import { backToAnalysis } from "./connection.js";
 import { dayText, dealText, TopBar } from "./head.js";

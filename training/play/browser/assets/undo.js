@@ -1,18 +1,18 @@
-/* A request to take back a decision, in the bar of the own seat: who asks, who has still to agree, and the answers. */
+/* The undo request in the viewer's bar: who asks, who has yet to agree, and the answers. */
 
 import { send } from "./connection.js";
 import { html } from "./store.js";
 import { Icon } from "./icons.js";
 import { count, joined, nameOf } from "./words.js";
 
-/** The request in a sentence. */
+/** The request as a sentence. */
 export function undoText(table) {
   const { seat, later, missing } = table.undo;
   const asks = `${nameOf(table, seat)} ${seat === table.yours ? "ask" : "asks"} to take back a decision${later ? ` and ${count(later, "later one")}` : ""}`;
   return missing.includes(table.yours) ? asks : `${asks}; ${joined(missing.map((other) => table.people.find((person) => person.seat === other).name))} ${missing.length > 1 ? "have" : "has"} to agree`;
 }
 
-/** What the person of this page can answer. */
+/** The buttons to answer the request. */
 export function UndoAnswers({ table }) {
   const { seat, missing } = table.undo;
   const answer = (agrees) => () => send({ do: "answer", seat, moment: table.moment, agrees });

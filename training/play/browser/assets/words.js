@@ -1,9 +1,9 @@
-/* What the page says of a table. */
+/* Texts of the page about a table. */
 
-/** @param {object} table what the server told of the table */
+/** @param {object} table state of the table, as sent by the server */
 export const nameOf = (table, seat) => (seat === table.yours ? "You" : table.names[seat]);
 
-/** The same within a sentence. */
+/** The name of a seat inside a sentence. */
 export const inside = (table, seat) => (seat === table.yours ? "you" : table.names[seat]);
 
 export const joined = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
@@ -14,13 +14,13 @@ export const points = (number) => String(Math.round(100 * number) / 100).replace
 
 export const signed = (number) => (number > 0 ? `+${points(number)}` : points(number));
 
-/** How a person and the strong player did on the same cards of the deal of the day. */
+/** The points of the person and of the strong player in the deal of the day. */
 export const comparedText = ({ own, strong }) => `You ${points(own)}, the strong player ${points(strong)} on the same cards (${signed(own - strong)})`;
 
 const MINE = { call: "Your bid", trump: "Name the trump suit", nominate: "Nominate a card", suit: "Which suit do you lead?" };
 const THEIRS = { call: "is to bid", trump: "names trump", nominate: "nominates a card", suit: "names the suit led" };
 
-/** Whose turn it is and what for, or how it ended: the one place where the page says so. */
+/** Whose turn it is and for what, or how the deal ended; the page says it in one place only. */
 export function status(table) {
   const view = table.view;
   if (view.over && table.day) return "The deal of the day is over";
@@ -30,7 +30,7 @@ export function status(table) {
   return `${table.names[view.turn]} ${THEIRS[view.phase] || (view.trick.length ? "is to play" : "leads")}`;
 }
 
-/** What the declarer's side has of what it wants: "You and Bo: 3 of 12". */
+/** The tricks of the declarer's side and its bid: "You and Bo: 3 of 12". */
 export function sideText(table) {
   const { side, contract, declarer } = table.view;
   if (!side) return `${nameOf(table, declarer)}: ${contract}`;
@@ -45,7 +45,7 @@ const ROLES = {
   opponent: "you are an opponent",
 };
 
-/** What is known of the sides beside the contract. */
+/** What the viewer knows of the sides besides the contract. */
 export function roleText(table) {
   const view = table.view;
   const partner =
@@ -56,18 +56,18 @@ export function roleText(table) {
         : view.role === "partner"
           ? ""
           : "partner not shown yet";
-  const role = view.side && view.side.seats.length > 1 ? "" : ROLES[view.role]; // the contract says it then
+  const role = view.side && view.side.seats.length > 1 ? "" : ROLES[view.role]; // otherwise the contract says it
   return [role, partner, view.indicated ? "the partner has shown himself" : ""].filter(Boolean).join(" · ");
 }
 
-/** What an outcome says of the tricks: "7 of 12, failed". */
+/** The tricks of an outcome: "7 of 12, failed". */
 export function outcomeText(outcome) {
   const verdict = outcome.made === null ? "" : outcome.made ? ", made" : ", failed";
   if (outcome.wanted !== null) return `${outcome.tricks} of ${outcome.wanted}${verdict}`;
   return `${outcome.bid === null ? "" : `${outcome.bid}, `}${count(outcome.tricks, "trick")}${verdict}`;
 }
 
-/** The headline of a deal that is over: the declarer's side, or else the viewer, or who did best. */
+/** The headline of a scored deal: the declarer's side, else the viewer, else the best seat. */
 export function headline(table) {
   const view = table.view;
   if (view.passed_out) return "All passed: nothing is played";
@@ -77,14 +77,14 @@ export function headline(table) {
   return `${joined(outcome.seats.map((seat, place) => (place ? inside : nameOf)(table, seat)))}: ${outcomeText(outcome)}`;
 }
 
-/** Who won a match that is over. */
+/** The winners of a finished match. */
 export function winnersText(table) {
   const winners = table.view.places.filter((place) => place.marks.includes("winner")).map((place) => place.seat);
   const win = winners.length > 1 || winners[0] === table.yours ? "win" : "wins";
   return `${joined(winners.map((seat, place) => (place ? inside : nameOf)(table, seat)))} ${win} the match`;
 }
 
-/** All calls in their order, as rows of the seats from the eldest on; null before a seat's first call. */
+/** All calls in rounds, with the seats from the eldest on; null if a seat has not called. */
 export function auction(view) {
   const seats = view.places.length;
   const eldest = (view.dealer + 1) % seats;
