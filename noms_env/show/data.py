@@ -11,9 +11,15 @@ from noms_env.core.cards import CARD_NUMBERS, CARD_SUITS, CARD_WORDS, EXCUSE, FR
 from noms_env.show.cards import RANK_NAMES, card_title, printed_rank, symbols
 from noms_env.show.lines import ALL_RANKS
 from noms_env.show.marks import MARK_NAMES
-from noms_env.show.results import Outcome, outcomes, wanted_tricks
+from noms_env.show.results import outcomes, wanted_tricks
 from noms_env.show.rules import SUIT_NAMES
 from noms_env.show.view import SUIT_ORDER, Place, View, main_suit, say_call, sorted_hand, suits_of
+
+COPIED = (
+    *("viewer", "title", "deal", "deals", "target", "multiplier", "over", "truncated", "phase", "passed_out", "dealer"),
+    *("trump_unsaid", "excuse_shown_by", "broken", "contract", "declarer", "revealed", "indicated", "alone", "partner", "role"),
+)
+"""Fields of a `View` that a page gets as they are."""
 
 
 def view_data(view: View) -> dict[str, Any]:
@@ -25,37 +31,16 @@ def view_data(view: View) -> dict[str, Any]:
     """
     words = CARD_WORDS[view.deck_kind]
     own = next((place for place in view.places if place.seat == view.viewer), None)
-    return {
-        "viewer": view.viewer,
-        "title": view.title,
+    return {name: getattr(view, name) for name in COPIED} | {
         "deck": view.deck_kind,
-        "deal": view.deal,
-        "deals": view.deals,
-        "target": view.target,
-        "multiplier": view.multiplier,
-        "over": view.over,
-        "truncated": view.truncated,
         "size": view.deal_size,
-        "phase": view.phase,
         "turn": view.to_act,
-        "passed_out": view.passed_out,
-        "dealer": view.dealer,
         "trump": _suit(view.trump, view.deck_kind),
-        "trump_unsaid": view.trump_unsaid,
         "candidates": [_suit(suit, view.deck_kind) for suit in view.candidates],
         "turn_up": _card(view.turn_up, view.deck_kind),
-        "excuse_shown_by": view.excuse_shown_by,
-        "broken": view.broken,
-        "contract": view.contract,
-        "declarer": view.declarer,
         "nominated": _card(view.nominated, view.deck_kind),
         "nominated_rank": None if view.nominated_rank is None else RANK_LETTERS[FRENCH][view.nominated_rank],
         "refused": [words[card] for card in view.refused],
-        "revealed": view.revealed,
-        "indicated": view.indicated,
-        "alone": view.alone,
-        "partner": view.partner,
-        "role": view.role,
         "trick": [[seat, words[card]] for seat, card in view.trick],
         "led": _suit(view.led_suit, view.deck_kind),
         "best": view.best_seat,
@@ -67,7 +52,7 @@ def view_data(view: View) -> dict[str, Any]:
         "barred": [words[card] for card in view.barred],
         "why": _why(view, own),
         "side": _side(view),
-        "results": [vars(outcome) for outcome in _results(view)],
+        "results": [vars(outcome) for outcome in outcomes(view)] if view.phase is None else [],
         "places": [_place(place, view) for place in view.places],
     }
 
@@ -86,10 +71,6 @@ def _suit(suit: int | None, deck_kind: int) -> str | None:
 def _place(place: Place, view: View) -> dict[str, Any]:
     hand = None if place.hand is None else [CARD_WORDS[view.deck_kind][card] for card in place.hand]
     return {**vars(place), "hand": hand, "marks": [*place.marks], "calls": [*place.calls]}
-
-
-def _results(view: View) -> list[Outcome]:
-    return outcomes(view) if view.phase is None else []
 
 
 def _choices(view: View) -> list[dict[str, str]]:

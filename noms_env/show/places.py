@@ -84,12 +84,8 @@ def total(place: Place, right: float, y: float, room: float) -> str:
 
 def tags(view: View, place: Place, left: float, top: float) -> str:
     """Draw the tags on the upper edge of a plate: the first mark of `PILLS`, and while bidding the last call."""
-    drawn, x = "", left + 8
-    shown = next((mark for mark in PILLS if mark in place.marks), None)
-    if shown is not None:
-        width = text_width(shown, 18) + 16
-        drawn += box(x, top - 20, width, 24, "pill", 8, 0) + text(x + 8, top - 8, shown, 18, "onpill")
-        x += width + 4
+    drawn, width = pill(place, left + 8, top - 8, 24)
+    x = left + 8 + (width + 4 if width else 0)
     if place.calls and view.phase == "call":
         said = place.calls[-1]
         width = min(text_width(said, 20) + 18, left + PLATE[0] - x)
@@ -97,6 +93,16 @@ def tags(view: View, place: Place, left: float, top: float) -> str:
             x + width / 2, top - 8, said, 20, "print", bold=True, anchor="middle", room=width - 8
         )
     return drawn
+
+
+def pill(place: Place, x: float, middle: float, height: float) -> tuple[str, float]:
+    """Draw the first mark of `PILLS` of a seat; return also its width, 0 without a mark."""
+    shown = next((mark for mark in PILLS if mark in place.marks), None)
+    if shown is None:
+        return "", 0
+    width = text_width(shown, 18) + height - 8
+    drawn = box(x, middle - height / 2, width, height, "pill", 8, 0) + text(x + height / 2 - 4, middle, shown, 18, "onpill")
+    return drawn, width
 
 
 def tiles(cards: Sequence[int], kind: int, left: float, top: float, per_row: int, width: float) -> str:
@@ -149,11 +155,9 @@ def own_seat(view: View, notes: Notes, place: Place) -> str:
     if "dealer" in place.marks:
         drawn += coin(x + 13, OWN_TOP + 26, "D")
         x += 36
-    shown = next((mark for mark in PILLS if mark in place.marks), None)
-    if shown is not None:
-        width = text_width(shown, 18) + 18
-        drawn += box(x, OWN_TOP + 13, width, 26, "pill", 8, 0) + text(x + 9, OWN_TOP + 26, shown, 18, "onpill")
-        x += width + 10
+    role, width = pill(place, x, OWN_TOP + 26, 26)
+    drawn += role
+    x += width + 10 if width else 0
     if place.calls and view.phase == "call":
         drawn += text(x, OWN_TOP + 26, f"called {', '.join(place.calls[-3:])}", 18, "faint", room=470 - x)
     drawn += text(480, OWN_TOP + 26, score_line(place), 20, room=100) + total(place, 700, OWN_TOP + 26, 110)

@@ -103,7 +103,7 @@ def test_a_picture_shows_a_deal_from_a_file_or_the_one_that_is_over_at_a_table(t
         assert client.post("/api/table-picture", json={**key, "deal": 0}).json()["error"] == "wait until the deal is over"
         assert "no seat" in client.post("/api/table-picture", json={**key, "deal": 0, "key": "x"}).json()["error"]
         for lacking in ({}, key, {**key, "deal": "0"}):
-            assert "a table, a key and the number" in client.post("/api/table-picture", json=lacking).json()["error"]
+            assert "was expected" in client.post("/api/table-picture", json=lacking).json()["error"]
         browser, told = over(client, socket, variant="up_down", seats=4)
         browser.send(do="film", deal=1, analyse=False)
         film = browser.until("film")["film"]

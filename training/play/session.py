@@ -93,6 +93,11 @@ def seat_players(names: Sequence[str], places: int, rules: Rules, limit: float |
     return [known[name] for name in (names if len(names) == places else [*names] * places)]
 
 
+def seat_player(name: str, rules: Rules) -> Seated:
+    """Load one player; see `seat_players`."""
+    return seat_players([name], 1, rules)[0]
+
+
 class Deal:
     """A recorded deal that can be replayed up to any decision.
 

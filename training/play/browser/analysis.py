@@ -7,21 +7,21 @@ of decisions before the moment.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from noms_env.core.cards import CARD_NUMBERS, SUIT_LETTERS
 from noms_env.record import Record
 from noms_env.show.cards import RANK_NAMES, card_title
 from noms_env.show.data import view_data
-from noms_env.show.lines import points_text, status
+from noms_env.show.lines import points_text
 from noms_env.show.notes import Notes
 from noms_env.show.rules import SUIT_NAMES
 from noms_env.show.view import look, say_call
 from noms_env.table import Table
 
 from ...evaluation.mistakes import NOT_JUDGED, Loss, biggest
-from .film import ALL_HANDS, Moment, Shown, lost_by, moments, results
+from .film import ALL_HANDS, Shown, describe_moment, lost_by, moments, results
 
 OWN = "own"
 """Name of the view of the seat at the bottom; `film.ALL_HANDS` is the view with all hands."""
@@ -62,41 +62,31 @@ def deal_data(
     judged, scale = {loss.step: loss for loss in losses or ()}, stakes(losses or ())
     seats = {} if seat is None else {OWN: seat}
     full = {ALL_HANDS: seat} if shown.seat is None else {}
-    told, last = list[dict[str, Any]](), {name: dict[str, Any]() for name in (*seats, *full)}
+    words, last = list[dict[str, Any]](), {name: dict[str, Any]() for name in (*seats, *full)}
     table = before
     for number, moment in enumerate(moments(record, shown, before)):
         table = moment.table
-        one = _describe_moment(moment, shown, judged.get(number), scale)
-        one["views"] = {}
+        words.append(describe_moment(moment, shown, noun_of) | {"views": {}})
+        if number in judged:
+            words[-1]["judged"] = judge_data(table, judged[number], scale)
         for name, viewer in (*seats.items(), *full.items()):
             view = view_data(look(table, viewer, full=name in full))
-            one["views"][name] = {
-                key: value for key, value in view.items() if key not in last[name] or last[name][key] != value
-            }
+            words[-1]["views"][name] = changes(last[name], view)
             last[name] = view
-        told.append(one)
     assert table is not None, "a record has a moment at least"
     data = {
         "title": f"Match {record['match']}, deal {record['deal']}",
         "names": [Notes(shown.names).name(seat) for seat in range(table.seats)],
-        "moments": told,
+        "moments": words,
         "seat": seat,
         "result": results(table, shown.names),
     }
     return data | (_sum_up(table, losses, scale, seat) if analysed else {})
 
 
-def _describe_moment(moment: Moment, shown: Shown, loss: Loss | None, scale: float) -> dict[str, Any]:
-    table = moment.table
-    told: dict[str, Any] = {"status": status(look(table, None), Notes(shown.names).name)}
-    if moment.taken is None:
-        return told
-    told |= {"seat": int(table.row.seat), "taken": moment.taken, "said": noun_of(table, moment.taken)}
-    if moment.options and shown.seat in (None, told["seat"]):
-        told["options"] = [{"word": word, "said": noun_of(table, word), **option} for word, option in moment.options.items()]
-    if loss is not None:
-        told["judged"] = judge_data(table, loss, scale)
-    return told
+def changes(before: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the items of a state that are new or changed."""
+    return {name: value for name, value in state.items() if name not in before or before[name] != value}
 
 
 def _sum_up(table: Table, losses: Sequence[Loss] | None, scale: float, seat: int | None) -> dict[str, Any]:
@@ -105,7 +95,7 @@ def _sum_up(table: Table, losses: Sequence[Loss] | None, scale: float, seat: int
     real = biggest(losses or (), 1_000)
     first = next((loss for loss in real if loss.is_sure), real[0] if real else None)
     more = {"not_judged": NOT_JUDGED} if losses is None else {"lost": lost_by(seat, losses)}
-    final = [round(float(one), 2) for one in points - others]
+    final = [round(float(value), 2) for value in points - others]
     return {"scale": round(scale, 3), "worst": None if first is None else first.step, "final": final, **more}
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from datetime import date
 
-from noms_env.variants import Variant, make_rules
+from noms_env.variants import Rules, Variant, make_rules
 
 from ...evaluation.duplicate import deal_seed
-from ..session import Session
-from .live import LiveTable, Person, adviser, players_of
+from ..session import Session, seat_player
+from .live import LiveTable, Person, players_of
 from .lobby import levels_of
 
 PERSON = 0
@@ -38,23 +38,24 @@ def day_table(variant: Variant, day: date, name: str, practice: bool = False) ->
         name: name of the person.
         practice: whether the deal does not count, because it is not the first try.
     """
-    rules, levels, seed = make_rules(variant), levels_of(variant.name), day_seed(variant.name, day)
+    rules, seed = make_rules(variant), day_seed(variant.name, day)
     sizes = sorted({size for size in rules.schedule if size >= LEAST_CARDS})
-    names = [None if seat == PERSON else levels["medium"] for seat in range(rules.seats)]
-    size = sizes[seed % len(sizes)] if sizes else None
-    session = Session(rules, players_of(names, rules), seed=seed, episode="deal", deal_size=size)
-    table = LiveTable(session, {PERSON: Person(name)}, adviser(levels["strong"], rules))
+    session = _session(rules, None, seed, sizes[seed % len(sizes)] if sizes else None)
+    table = LiveTable(session, {PERSON: Person(name)}, seat_player(levels_of(variant.name)["strong"], rules))
     table.day, table.practice = day.isoformat(), practice
     return table
+
+
+def _session(rules: Rules, name: str | None, seed: int, deal_size: int | None) -> Session:
+    """Deal a hand to a player (None: the person) and opponents of the medium level."""
+    names = [name if seat == PERSON else levels_of(rules.variant.name)["medium"] for seat in range(rules.seats)]
+    return Session(rules, players_of(names, rules), seed=seed, episode="deal", deal_size=deal_size)
 
 
 def strong_points(played: Session) -> float:
     """Return the strong player's points in a deal of the day, in the person's seat against the same opponents."""
     rules, size = played.table.rules, int(played.table.row.wanted_deal_size)
-    levels = levels_of(rules.variant.name)
-    names = [levels["strong" if seat == PERSON else "medium"] for seat in range(rules.seats)]
-    deal_size = None if size < 0 else size
-    session = Session(rules, players_of(names, rules), seed=played.seed, episode="deal", deal_size=deal_size)
+    session = _session(rules, levels_of(rules.variant.name)["strong"], played.seed, None if size < 0 else size)
     session.let_others_act()
     while not session.is_over:
         session.next_deal()

@@ -7,7 +7,7 @@ text once, and for each moment the indices of its texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,10 +28,12 @@ from noms_env.table import Table
 from ...evaluation.mistakes import NOT_JUDGED, Loss, biggest
 from ..narrate import action_text
 from ..score_sheet import result_lines
-from ..session import action_probabilities, action_values
+from ..session import RankedActions, action_probabilities, action_values
 
 ALL_HANDS = "all"
 """Name of the view with all hands open; the name of any other view is its seat."""
+Evaluation = dict[str, dict[str, Any]]
+"""See `evaluation_of`."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Moment:
 
     table: Table
     taken: str | None
-    options: dict[str, dict[str, Any]]
+    options: Evaluation
 
     def notes(self, names: Sequence[str], sees_options: bool) -> Notes:
         """Return the notes of the drawing."""
@@ -99,30 +101,42 @@ def moments(record: Record, shown: Shown, before: Table | None = None) -> Iterat
     steps = [step["action"] for step in record["steps"]]
     for number, table in enumerate(replay(record, before)):
         taken = steps[number] if number < len(steps) else None
-        yield Moment(table, taken, {} if taken is None or not shown.players else options_of(table, shown, rng))
+        options: Evaluation = {}
+        if taken is not None and shown.players:
+            player = shown.players[int(table.row.seat) if len(shown.players) > 1 else 0]
+            options = evaluation_of(table, action_probabilities(player, table), action_values(player, table, rng))
+        yield Moment(table, taken, options)
 
 
-def options_of(table: Table, shown: Shown, rng: np.random.Generator) -> dict[str, dict[str, Any]]:
-    """Return a player's evaluation of the legal actions, by word: `p` (probability), or the values of `points_of`."""
-    seat = int(table.row.seat)
-    player = shown.players[seat if len(shown.players) > 1 else 0]
-    options: dict[str, dict[str, Any]] = {}
-    for action, chance in action_probabilities(player, table) or ():
-        options[table.word(action)] = {"p": round(chance, 4)}
-    for value in action_values(player, table, rng):
-        options.setdefault(table.word(value.action), {}).update(points_of(value))
+def evaluation_of(table: Table, probabilities: RankedActions | None, values: Sequence[ActionValue]) -> Evaluation:
+    """Return an evaluation of legal actions for JSON, by word.
+
+    Each action has `p`, its probability, or `v` and `e`, its points and their standard error (None if unknown), or both.
+    """
+    options = {table.word(action): dict[str, Any](p=round(chance, 4)) for action, chance in probabilities or ()}
+    for value in values:
+        points = {"v": round(value.mean, 3), "e": None if math.isnan(value.error) else round(value.error, 3)}
+        options.setdefault(table.word(value.action), {}).update(points)
     return options
-
-
-def points_of(value: ActionValue) -> dict[str, float | None]:
-    """Return an action value for JSON: `v`, points, and `e`, their standard error (None if unknown)."""
-    return {"v": round(value.mean, 3), "e": None if math.isnan(value.error) else round(value.error, 3)}
 
 
 def describe_action(table: Table, word: str) -> str:
     """Return an action of the current phase in words, with ranks as in drawings."""
     text = action_text(table, table.number(word), False)
     return printed_rank(text[0]) + text[1:] if word in CARD_NUMBERS[table.deck_kind] else text
+
+
+def describe_moment(moment: Moment, shown: Shown, say: Callable[[Table, str], str]) -> dict[str, Any]:
+    """Describe a moment for JSON: status, seat, action and evaluation; `say` puts an action into words."""
+    table = moment.table
+    words: dict[str, Any] = {"status": status(look(table, None), Notes(shown.names).name)}
+    if moment.taken is None:
+        return words
+    seat = int(table.row.seat)
+    words |= {"seat": seat, "taken": moment.taken, "said": say(table, moment.taken)}
+    if moment.options and shown.seat in (None, seat):
+        words["options"] = [{"word": word, "said": say(table, word), **option} for word, option in moment.options.items()]
+    return words
 
 
 @dataclass
@@ -155,10 +169,10 @@ class Film:
         """
         views = {ALL_HANDS if seat is None else str(seat): seat for seat in shown.views(record["seats"])}
         drawn: dict[str, dict[str, Any]] = {name: {"parts": [], "frames": []} for name in views}
-        told, table = [], before
+        words, table = [], before
         for moment in moments(record, shown, before):
             table = moment.table
-            told.append(self._describe_moment(moment, shown))
+            words.append(describe_moment(moment, shown, describe_action))
             for name, seat in views.items():
                 sees_options = moment.taken is not None and seat in (None, int(table.row.seat))
                 content = parts(moment.view(seat), moment.notes(shown.names, sees_options))
@@ -170,29 +184,16 @@ class Film:
             {
                 "title": f"Match {record['match']}, deal {record['deal']}",
                 "names": [Notes(shown.names).name(seat) for seat in range(table.seats)],
-                "moments": told,
+                "moments": words,
                 "views": drawn,
                 "result": results(table, shown.names),
             }
         )
 
-    def _describe_moment(self, moment: Moment, shown: Shown) -> dict[str, Any]:
-        """Describe a moment: status, seat, action and evaluation."""
-        table = moment.table
-        told: dict[str, Any] = {"status": status(look(table, None), Notes(shown.names).name)}
-        if moment.taken is None:
-            return told
-        seat = int(table.row.seat)
-        told |= {"seat": seat, "taken": moment.taken, "said": describe_action(table, moment.taken)}
-        if moment.options and shown.seat in (None, seat):
-            told["options"] = [
-                {"word": word, "said": describe_action(table, word), **option} for word, option in moment.options.items()
-            ]
-        return told
-
     def data(self) -> dict[str, Any]:
         """Return the data of the page, for JSON."""
-        return {"texts": self.texts, "deals": self.deals, "symbols": "".join(map(symbols_of, sorted(self.decks)))}
+        drawn = "".join(symbol for deck in sorted(self.decks) for symbol in symbols(deck).values())
+        return {"texts": self.texts, "deals": self.deals, "symbols": drawn}
 
 
 MOST_LOSSES = 12
@@ -226,11 +227,6 @@ def results(table: Table, names: Sequence[str]) -> list[str]:
     """Describe the results of a scored deal, one line each."""
     known = [names[seat] if seat < len(names) else "" for seat in range(table.seats)]
     return [" ".join(line.split()) for line in result_lines(look(table, None), known)]
-
-
-def symbols_of(deck_kind: int) -> str:
-    """Return all symbols of a deck as one string."""
-    return "".join(symbols(deck_kind).values())
 
 
 def film_of(records: Sequence[Record], shown: Shown, chosen: Sequence[bool] | None = None) -> Film:

@@ -17,12 +17,12 @@ from noms_env.show.theme import Theme
 from noms_env.variants import Rules, game, make_rules
 
 from ...evaluation.mistakes import Loss, find_losses
-from ..session import seat_players
+from ..session import seat_player
 from .analysis import deal_data
 from .film import ALL_HANDS, Shown
 from .hall import Hall
 from .live import RefusedError
-from .messages import parse_object
+from .messages import parse_body
 from .pictures import drawings, picture
 
 MOST_ANALYSED = 2
@@ -55,8 +55,8 @@ async def film(hall: Hall, request: Request) -> Any:
         analysed = request.query_params.get("analyse") == "1"
         judged = judge_all(hall, records) if analysed else [None] * len(records)
         pairs = zip(pair_with_previous(records), judged, strict=True)
-        told = [deal_data(record, shown, before, losses=one, analysed=analysed) for (record, before), one in pairs]
-        return {"deals": told}
+        deals = [deal_data(record, shown, before, losses=losses, analysed=analysed) for (record, before), losses in pairs]
+        return {"deals": deals}
 
     return await hall.lobby.work(made)
 
@@ -82,10 +82,7 @@ async def record_picture(hall: Hall, request: Request) -> Response:
 
 async def table_picture(hall: Hall, request: Request) -> Response:
     """Return a picture of a scored deal at a table, as the seat with the given key may see it."""
-    told = parse_object(await body_of(hall, request))
-    name, key, deal = told.get("table"), told.get("key"), told.get("deal")
-    if not isinstance(name, str) or not isinstance(key, str) or type(deal) is not int:
-        raise RefusedError("a table, a key and the number of a deal were expected")
+    name, key, deal = parse_body("picture", await body_of(hall, request))
     room = await hall.room(name)
     seat = room.table.seat_of(key)
     if seat is None:
@@ -126,7 +123,12 @@ def records_in(hall: Hall, text: str) -> list[Record]:
     lines = text.encode().splitlines()
     if not 1 <= len(lines) <= hall.limits.film_deals:
         raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
-    return [check_line(number, record) for number, record in parse_records(lines)]
+    records: list[Record] = []
+    for number, record in parse_records(lines):
+        if isinstance(record, str):
+            raise RefusedError(f"line {number}: {record}")
+        records.append(record)
+    return records
 
 
 def find_thinker(hall: Hall, request: Request, record: Record) -> list[Player]:
@@ -134,10 +136,9 @@ def find_thinker(hall: Hall, request: Request, record: Record) -> list[Player]:
     name = request.query_params.get("player", "")
     if not name:
         return []
-    if name == TRAINED:
-        name = record["variant"]
+    name = record["variant"] if name == TRAINED else name
     hall.lobby.check(record["variant"], [name])
-    return [seat_players([name], 1, rules_of(record))[0].player]
+    return [seat_player(name, rules_of(record)).player]
 
 
 def rules_of(record: Record) -> Rules:
@@ -152,10 +153,3 @@ def judge_all(hall: Hall, records: list[Record]) -> list[list[Loss] | None]:
     if any(rules_of(record) != rules_of(records[0]) for record in records):
         raise RefusedError("deals of one game are analysed together; use noms analyse")
     return [losses for _, losses in find_losses(records, hall.lobby.judge(rules_of(records[0])))]
-
-
-def check_line(number: int, record: Record | str) -> Record:
-    """Return a record; raise `RefusedError` for a damaged line."""
-    if isinstance(record, str):
-        raise RefusedError(f"line {number}: {record}")
-    return record

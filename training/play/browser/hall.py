@@ -18,7 +18,7 @@ from noms_env.variants import game
 from .day import day_table
 from .live import LiveTable, RefusedError, is_table
 from .lobby import Lobby, NotOfferedError
-from .messages import Limits, parse_again, parse_claim, parse_day, parse_request
+from .messages import Limits, parse_body, parse_request
 from .room import Room
 
 MOST_BYTES = 1 << 23
@@ -70,8 +70,8 @@ class Hall:
         Raises:
             ValueError: no such game, or too many tables.
         """
-        variant, name, practice = parse_day(text)
-        return await self._keep(lambda: day_table(game(variant), date.today(), name, practice))
+        variant, name, practice = parse_body("day", text)
+        return await self._keep(lambda: day_table(game(variant), date.today(), name or "You", practice))
 
     async def _keep(self, make: Callable[[], LiveTable]) -> dict[str, Any]:
         """Make a table, its file and its room."""
@@ -95,7 +95,7 @@ class Hall:
         Raises:
             RefusedError: the request is invalid, or the invitation cannot be accepted.
         """
-        name, invitation, key = parse_claim(text)
+        name, invitation, key = parse_body("seat", text)
         return {"seat": await (await self.room(name)).claim(invitation, key)}
 
     async def try_again(self, text: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Hall:
         Raises:
             ValueError: the request is invalid, or that decision cannot be tried again.
         """
-        name, key, moment = parse_again(text)
+        name, key, moment = parse_body("again", text)
         room = await self.room(name)
         seat = room.table.seat_of(key)
         if seat is None:

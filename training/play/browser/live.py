@@ -22,9 +22,9 @@ from noms_env.show.results import outcomes
 from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
-from ..session import Advice, Seated, Session, seat_players
+from ..session import Advice, Seated, Session, seat_player
 from .again import Trial, trial_of, trial_state
-from .film import describe_action, points_of, results
+from .film import describe_action, evaluation_of, results
 
 FORMAT = "noms-table/1"
 KEY_BYTES = 16
@@ -88,7 +88,7 @@ class LiveTable:
     Attributes:
         session: the session.
         people: people by seat.
-        hints: player that gives hints.
+        hints: player that gives hints, a separate object, which may think while the others do.
         speed: delay before a player's decision, in seconds.
         host: seat of the person who opened the table; None without a seat.
         substitute: name of the player that replaces an absent person.
@@ -340,19 +340,11 @@ class LiveTable:
         return view_data(look(self.session.table, seat))
 
     def options_of(self, advice: Advice) -> list[dict[str, Any]]:
-        """Return advice as a list of actions, best first: `word`, `said`, and `p` or `v` and `e`."""
+        """Return advice as a list of actions, best first: `word`, `said`, and the values of `evaluation_of`."""
         table = self.session.table
-        options: dict[int, dict[str, Any]] = {}
-        for action, chance in advice.probabilities or ():
-            options[action] = {"p": round(chance, 4)}
-        for value in advice.values:
-            options.setdefault(value.action, {}).update(points_of(value))
-        options.setdefault(advice.action, {})
-        words = {action: table.word(action) for action in options}
-        return [
-            {"word": words[action], "said": describe_action(table, words[action]), **option}
-            for action, option in options.items()
-        ]
+        options = evaluation_of(table, advice.probabilities, advice.values)
+        options.setdefault(table.word(advice.action), {})
+        return [{"word": word, "said": describe_action(table, word), **option} for word, option in options.items()]
 
     def _note_score(self) -> None:
         """Add the deal to the score sheet if it has just been scored."""
@@ -462,21 +454,16 @@ def new_table(
         raise ValueError(f"each of the {rules.seats} seats wants a player or a person")
     if host is not None and host not in people:
         raise ValueError(f"the host must sit where a person sits, not on seat {host}")
-    seat_players([substitute], 1, rules)
+    seat_player(substitute, rules)
     session = Session(rules, players_of(names, rules), seed=secrets.randbits(63) if seed is None else seed)
     sitting = {seat: Person(name) for seat, name in people.items()}
-    return LiveTable(session, sitting, adviser(hints, rules), host=host, substitute=substitute)
+    return LiveTable(session, sitting, seat_player(hints, rules), host=host, substitute=substitute)
 
 
 def players_of(names: Sequence[str | None], rules: Rules) -> list[Seated | None]:
     """Load the players of the seats, one object per name; None for a person."""
-    known = {name: seat_players([name], 1, rules)[0] for name in {*names} if name is not None}
+    known = {name: seat_player(name, rules) for name in {*names} if name is not None}
     return [None if name is None else known[name] for name in names]
-
-
-def adviser(name: str, rules: Rules) -> Seated:
-    """Load the player for hints: a separate object, which may think while the others do."""
-    return seat_players([name], 1, rules)[0]
 
 
 def same_secret(secret: str, other: str) -> bool:
@@ -552,7 +539,7 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
         if not isinstance(day, str) or (day and not DAY.fullmatch(day)):
             raise ValueError("its day must be a date")
         session = Session(rules, players, seed=state["seed"], episode="deal" if day else "match", deal_size=hand_size)
-        table = LiveTable(session, people, adviser(state["hints"], rules), speed, host=host, substitute=substitute)
+        table = LiveTable(session, people, seat_player(state["hints"], rules), speed, host=host, substitute=substitute)
         table.day, table.practice = day, state.get("practice") is True
         for number, actions in enumerate(state["deals"]):
             if number:

@@ -22,7 +22,7 @@ from noms_env.variants.rulebook import Option, RulesError
 
 from ...evaluation.mistakes import search_of
 from ...options import parse_value
-from ..session import seat_players
+from ..session import seat_player
 from .live import LiveTable, RefusedError, new_table, table_from
 from .messages import TableRequest
 
@@ -270,7 +270,7 @@ class Lobby:
         if policy is None:
             raise RefusedError("no policy for this table comes with the package; use noms analyse --player")
         try:
-            return search_of(seat_players([f"search:{policy}@0"], 1, rules)[0].player)
+            return search_of(seat_player(f"search:{policy}@0", rules).player)
         except ValueError as error:
             raise RefusedError(str(error)) from error
 

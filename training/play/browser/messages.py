@@ -96,29 +96,28 @@ def _key(value: Any) -> str:
     return "" if value is None else _text(value)
 
 
-def _seat(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < MOST_SEATS:
-        raise RefusedError("a seat was expected")
-    return value
+def _integer(what: str, low: int, high: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise RefusedError(f"{what} from {low} to {high} was expected")
+        return value
+
+    return check
 
 
-def _number(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < MOST_NUMBER:
-        raise RefusedError(f"a number from 0 to {MOST_NUMBER - 1} was expected")
-    return value
+_seat, _deal = _integer("a seat", 0, MOST_SEATS - 1), _integer("the number of a deal", 1, MOST_DEALS)
+_number = _integer("a number", 0, MOST_NUMBER - 1)
+
+
+def _guest_name(value: Any) -> str:
+    return clean_name(_text(value, MOST_NAME))
 
 
 def _name(value: Any) -> str:
-    name = clean_name(_text(value, MOST_NAME))
+    name = _guest_name(value)
     if not name:
         raise RefusedError(f"a name of 1 to {MOST_NAME} letters was expected")
     return name
-
-
-def _deal(value: Any) -> int:
-    if type(value) is not int or not 1 <= value <= MOST_DEALS:
-        raise RefusedError("the number of a deal was expected")
-    return value
 
 
 def _speed(value: Any) -> float:
@@ -152,6 +151,13 @@ FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "moment": {"deal": _number, "decision": _number},
 }
 """Requests on a socket, each with its fields and their parsers."""
+BODIES: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "seat": {"table": _text, "invitation": _text, "key": _text},
+    "day": {"variant": _text, "name": _guest_name, "practice": _flag},
+    "again": {"table": _text, "key": _text, "moment": _text},
+    "picture": {"table": _text, "key": _text, "deal": _number},
+}
+"""Bodies of HTTP requests, each with its fields and their parsers."""
 
 
 def parse_message(text: str) -> dict[str, Any]:
@@ -162,10 +168,10 @@ def parse_message(text: str) -> dict[str, Any]:
     """
     message = parse_object(text)
     job = message.get("do")
-    wanted = FIELDS.get(job) if isinstance(job, str) else None
-    if wanted is None or set(message) != {"do", *wanted}:
+    fields = FIELDS.get(job) if isinstance(job, str) else None
+    if fields is None or set(message) != {"do", *fields}:
         raise RefusedError("there is no such message")
-    return {"do": job, **{name: check(message[name]) for name, check in wanted.items()}}
+    return {"do": job, **{name: check(message[name]) for name, check in fields.items()}}
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -183,34 +189,14 @@ def parse_object(text: str) -> dict[str, Any]:
     return message
 
 
-def parse_claim(text: str) -> tuple[str, str, str]:
-    """Parse a request for a seat; return table, invitation and new key.
+def parse_body(kind: str, text: str) -> tuple[Any, ...]:
+    """Parse the body of an HTTP request into the values of its fields, in the order of `BODIES`.
 
     Raises:
         RefusedError: the request is invalid.
     """
-    told = parse_object(text)
-    return _text(told.get("table")), _text(told.get("invitation")), _text(told.get("key"))
-
-
-def parse_day(text: str) -> tuple[str, str, bool]:
-    """Parse a request for the deal of the day; return game, name of the person, and whether it is practice.
-
-    Raises:
-        RefusedError: the request is invalid.
-    """
-    told = parse_object(text)
-    return _text(told.get("variant")), clean_name(_text(told.get("name"), MOST_NAME)) or "You", _flag(told.get("practice"))
-
-
-def parse_again(text: str) -> tuple[str, str, str]:
-    """Parse a request to try a decision again; return table, key and moment.
-
-    Raises:
-        RefusedError: the request is invalid.
-    """
-    told = parse_object(text)
-    return _text(told.get("table")), _text(told.get("key")), _text(told.get("moment"))
+    body = parse_object(text)
+    return tuple(check(body.get(name)) for name, check in BODIES[kind].items())
 
 
 @dataclass(frozen=True)
@@ -257,7 +243,7 @@ def parse_request(text: str) -> TableRequest:
         _seat(request.get("seats")),
         {_text(name): _text(value) for name, value in options.items()},
         tuple(None if name is None else _text(name) for name in players),
-        {int(seat): clean_name(_text(name, MOST_NAME)) for seat, name in people.items()},
+        {int(seat): _guest_name(name) for seat, name in people.items()},
         _text(request.get("hints")),
         None if host is None else _seat(host),
         _text(request.get("substitute", SUBSTITUTE)),

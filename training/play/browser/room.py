@@ -16,9 +16,9 @@ from noms_env.record import Record
 from noms_env.record.replaying import pair_with_previous
 
 from ...evaluation.mistakes import Loss, find_losses
-from ..session import Seated, seat_players
+from ..session import Seated, seat_player
 from .again import is_known
-from .analysis import deal_data
+from .analysis import changes, deal_data
 from .day import PERSON, strong_points
 from .film import Shown
 from .live import LiveTable, RefusedError
@@ -174,7 +174,7 @@ class Room:
         """Return a player for a seat, the same object if it sits at the table already."""
         at_table = {player.name: player for player in self.table.session.players if player is not None}
         try:
-            return at_table.get(name) or seat_players([name], 1, self.table.rules)[0]
+            return at_table.get(name) or seat_player(name, self.table.rules)
         except ValueError as error:
             raise RefusedError(str(error)) from error
 
@@ -278,10 +278,9 @@ class Room:
         for looker in self.lookers:
             seat = looker.seat
             own = {"back": table.may_take_back(seat), "others": table.others(seat), "leads": self._leads(seat)}
-            told = {**known, **own, "yours": seat, "view": views[seat]}
-            fresh = {name: value for name, value in told.items() if name not in looker.knows or looker.knows[name] != value}
-            looker.knows = told
-            looker.tell({"is": "table", **fresh, "moment": table.moment})
+            state = {**known, **own, "yours": seat, "view": views[seat]}
+            looker.tell({"is": "table", **changes(looker.knows, state), "moment": table.moment})
+            looker.knows = state
 
     def _tell_undo(self) -> dict[str, Any] | None:
         """Return the undo request: who asks, how many later decisions it undoes, and who has not agreed yet."""

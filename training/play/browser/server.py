@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if not self.is_meant(headers):
+        if not self.is_own(headers):
             await refuse(scope, receive, send)
             return
 
@@ -95,7 +96,7 @@ class Guard:
 
         await self.app(scope, receive, with_headers)
 
-    def is_meant(self, headers: dict[str, str]) -> bool:
+    def is_own(self, headers: dict[str, str]) -> bool:
         """Return whether a request comes from a page of this server, or from no page at all."""
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
@@ -137,22 +138,30 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         for room in hall.rooms.values():
             await room.close()
 
+    async def today(_: Request) -> Any:
+        return {"day": f"{date.today()}"}
+
+    async def ready(_: Request) -> Any:
+        return {"ready": hall.lobby.is_ready}
+
+    reads: dict[str, Answer] = {
+        "games": lambda _: asyncio.to_thread(hall.lobby.games),
+        "ready": ready,
+        "gallery": lambda _: hall.lobby.work(states),
+        "day": today,
+        "lesson": lambda request: hall.lobby.work(lambda: lesson(game(request.query_params.get("game", "")))),
+    }
+    changes = {"day": hall.open_day, "tables": hall.open, "seat": hall.claim, "again": hall.try_again}
+    pictures = {"film": film, "picture": record_picture, "table-picture": table_picture}
+    writes: dict[str, Answer] = {name: partial(_answer_body, hall, answer) for name, answer in changes.items()}
+    writes |= {name: partial(answer, hall) for name, answer in pictures.items()}
     routes = [
         Route("/", page),
         Route("/drawing.css", style),
         Route("/decks.js", decks),
         Route("/fonts/{name}", font),
-        Route("/api/games", require_token(hall, games)),
-        Route("/api/ready", require_token(hall, ready)),
-        Route("/api/gallery", require_token(hall, gallery)),
-        Route("/api/day", require_token(hall, day), methods=["GET", "POST"]),
-        Route("/api/lesson", require_token(hall, first_lesson)),
-        Route("/api/tables", require_token(hall, tables), methods=["POST"]),
-        Route("/api/seat", require_token(hall, seat), methods=["POST"]),
-        Route("/api/again", require_token(hall, again), methods=["POST"]),
-        Route("/api/film", require_token(hall, film), methods=["POST"]),
-        Route("/api/picture", require_token(hall, record_picture), methods=["POST"]),
-        Route("/api/table-picture", require_token(hall, table_picture), methods=["POST"]),
+        *(Route(f"/api/{name}", require_token(hall, answer)) for name, answer in reads.items()),
+        *(Route(f"/api/{name}", require_token(hall, answer), methods=["POST"]) for name, answer in writes.items()),
         Route("/{name:path}", file),
         WebSocketRoute("/socket", Sockets(hall)),
     ]
@@ -171,8 +180,8 @@ def style(_: Request) -> Response:
 
 def decks(_: Request) -> Response:
     """Serve the cards as a JavaScript module."""
-    told = json.dumps([deck_data(kind) for kind in range(len(CARD_WORDS))], separators=(",", ":"))
-    return Response(f"export const DECKS = {told};\n", media_type="text/javascript")
+    data = json.dumps([deck_data(kind) for kind in range(len(CARD_WORDS))], separators=(",", ":"))
+    return Response(f"export const DECKS = {data};\n", media_type="text/javascript")
 
 
 def file(request: Request) -> Response:
@@ -192,7 +201,12 @@ def font(request: Request) -> Response:
     return Response(Path(files[name]).read_bytes(), media_type="font/ttf")
 
 
-Answer = Callable[[Hall, Request], Any]
+Answer = Callable[[Request], Awaitable[Any]]
+"""Handler of a request; returns a `Response`, or data for JSON."""
+
+
+async def _answer_body(hall: Hall, answer: Callable[[str], Awaitable[Any]], request: Request) -> Any:
+    return await answer(await body_of(hall, request))
 
 
 def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
@@ -202,8 +216,8 @@ def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
         if not hall.knows(request.headers.get("authorization", "").removeprefix("Bearer ")):
             return JSONResponse({"error": "this server wants a token: open the address that it printed"}, 401)
         try:
-            told = await answer(hall, request)
-            return told if isinstance(told, Response) else JSONResponse(told)
+            result = await answer(request)
+            return result if isinstance(result, Response) else JSONResponse(result)
         except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500], "field": getattr(error, "field", None)}, 400)
         except ClientDisconnect:
@@ -212,46 +226,6 @@ def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
             return JSONResponse({"error": f"the server cannot keep it: {error.strerror or error}"}, 500)
 
     return endpoint
-
-
-async def games(hall: Hall, _: Request) -> Any:
-    """Return the games."""
-    return await asyncio.to_thread(hall.lobby.games)
-
-
-async def ready(hall: Hall, _: Request) -> Any:
-    """Return whether the first compilation is complete."""
-    return {"ready": hall.lobby.is_ready}
-
-
-async def gallery(hall: Hall, _: Request) -> Any:
-    """Return made-up tables in every state."""
-    return await hall.lobby.work(states)
-
-
-async def tables(hall: Hall, request: Request) -> Any:
-    """Open a table."""
-    return await hall.open(await body_of(hall, request))
-
-
-async def day(hall: Hall, request: Request) -> Any:
-    """Return the date of the server, or open a table with the deal of the day."""
-    return await hall.open_day(await body_of(hall, request)) if request.method == "POST" else {"day": f"{date.today()}"}
-
-
-async def first_lesson(hall: Hall, request: Request) -> Any:
-    """Return the lesson of a game."""
-    return await hall.lobby.work(lambda: lesson(game(request.query_params.get("game", ""))))
-
-
-async def seat(hall: Hall, request: Request) -> Any:
-    """Accept an invitation."""
-    return await hall.claim(await body_of(hall, request))
-
-
-async def again(hall: Hall, request: Request) -> Any:
-    """Open a trial of a decision."""
-    return await hall.try_again(await body_of(hall, request))
 
 
 class Sockets:

@@ -35,20 +35,15 @@ def parse_action(view: View, text: str) -> int:
     Raises:
         UnclearError: the text names no action, or an illegal one.
     """
-    phase = view.phase or ""
+    phase, legal = view.phase or "", f"Legal: {legal_text(view)}"
     if not text.strip():
-        raise UnclearError(f"There is a choice. {legal_sentence(view)}")
+        raise UnclearError(f"There is a choice. {legal}")
     word = _words(phase, view.deck_kind).get(_spell(text, phase)) or _find_call(view, text)
     if word is None:
-        raise UnclearError(f"{text.strip()!r} is no {NOUNS[phase]}. {legal_sentence(view)}")
+        raise UnclearError(f"{text.strip()!r} is no {NOUNS[phase]}. {legal}")
     if word not in view.legal:
-        raise UnclearError(f"{_reason(view, word)}. {legal_sentence(view)}")
+        raise UnclearError(f"{_reason(view, word)}. {legal}")
     return action_number(word, phase, view.deck_kind)
-
-
-def legal_sentence(view: View) -> str:
-    """Return the legal actions in words that can be typed."""
-    return f"Legal: {legal_text(view)}"
 
 
 @cache
@@ -85,9 +80,9 @@ def _find_call(view: View, text: str) -> str | None:
     start = _spell(text, "call")
     if view.phase != "call" or not start.isalpha():
         return None
-    ways = {word: (word, say_call(word, view.misere)) for word in view.legal}
-    begun = [word for word, said in ways.items() if any(_spell(form, "call").startswith(start) for form in said)]
-    return begun[0] if len(begun) == 1 else None
+    spellings = {word: (word, say_call(word, view.misere)) for word in view.legal}
+    matches = [word for word, forms in spellings.items() if any(_spell(form, "call").startswith(start) for form in forms)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _reason(view: View, word: str) -> str:
