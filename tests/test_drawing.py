@@ -10,7 +10,7 @@ import pytest
 from noms_env import show
 from noms_env.core.cards import CARD_WORDS, DECKTET, FRENCH
 from noms_env.show import cards, picture, theme
-from noms_env.show.elements import WIDTHS, escaped, text, text_width
+from noms_env.show.elements import WIDTHS, escape_text, text, text_width
 from noms_env.show.notes import Notes
 from noms_env.show.pixels import FONTS, png
 from noms_env.show.view import View, look
@@ -106,7 +106,7 @@ def test_names_and_all_else_from_outside_are_text() -> None:
         root = ElementTree.fromstring(drawn)
         assert not list(root.iter(f"{SVG}script"))
         assert "script>" not in drawn.replace("&lt;/text&gt;&lt;script&gt;", "")
-    assert escaped(EVIL) == "&lt;/text&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#x27;��"
+    assert escape_text(EVIL) == "&lt;/text&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#x27;��"
     assert "onerror" not in re.sub(r">[^<]*<", "><", text(0, 0, '" onerror="x', 20))
 
 

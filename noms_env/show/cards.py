@@ -112,24 +112,24 @@ def _symbol(name: str, size: tuple[int, int], content: str) -> str:
 @cache
 def symbols(deck_kind: int) -> dict[str, str]:
     """Return all symbols of a deck, `<symbol>` elements by name."""
-    made = {
+    drawn = {
         name: _symbol(name, (100, 100), f'<g class="noms-{name}">{MARKS[name]}</g>')
         for name in MARK_NAMES[deck_kind][: len(SUIT_LETTERS[deck_kind])]
     }
     for card in range(len(CARD_WORDS[deck_kind])):
         whole, narrow = card_symbol(card, deck_kind), tile_symbol(card, deck_kind)
-        made[whole] = _symbol(whole, CARD, _face(card, deck_kind))
-        made[narrow] = _symbol(narrow, TILE, _tile(card, deck_kind))
+        drawn[whole] = _symbol(whole, CARD, _face(card, deck_kind))
+        drawn[narrow] = _symbol(narrow, TILE, _tile(card, deck_kind))
     pattern = f'<svg x="5" y="5" width="60" height="90" viewBox="5 5 60 90"><path d="{_LATTICE}" class="noms-lattice"/></svg>'
-    made["back"] = _symbol("back", CARD, box(2, 2, 66, 96, "back", 8, 4) + pattern)
-    return made
+    drawn["back"] = _symbol("back", CARD, box(2, 2, 66, 96, "back", 8, 4) + pattern)
+    return drawn
 
 
 def symbols_for(drawing: str, deck_kind: int) -> str:
     """Return a `<defs>` of the symbols that a drawing uses, directly or through other symbols."""
-    known, wanted = symbols(deck_kind), set[str]()
+    every, used = symbols(deck_kind), set[str]()
     fresh = set(re.findall(r'href="#noms-([^"]+)"', drawing))
     while fresh:
-        wanted |= fresh
-        fresh = {name for symbol in fresh for name in re.findall(r'href="#noms-([^"]+)"', known[symbol])} - wanted
-    return f"<defs>{''.join(symbol for name, symbol in known.items() if name in wanted)}</defs>"
+        used |= fresh
+        fresh = {name for symbol in fresh for name in re.findall(r'href="#noms-([^"]+)"', every[symbol])} - used
+    return f"<defs>{''.join(symbol for name, symbol in every.items() if name in used)}</defs>"

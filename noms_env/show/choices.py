@@ -26,20 +26,20 @@ def chips(view: View, notes: Notes) -> str:
         return ""
     rows: list[list[tuple[str, str, int]]] = [[]]
     for word in words:
-        said = SAID.get(word, say_call(word, view.misere)) if view.phase != "suit" else word
-        cells = 2 if len(said) > 5 else 1
+        caption = SAID.get(word, say_call(word, view.misere)) if view.phase != "suit" else word
+        cells = 2 if len(caption) > 5 else 1
         if sum(cell for _, _, cell in rows[-1]) + cells > IN_ROW:
             rows.append([])
-        rows[-1].append((word, said, cells))
+        rows[-1].append((word, caption, cells))
     middle = CHIPS_LOW if view.phase in ("play", "suit") else CHIPS_MIDDLE
     width, height = CHIP
     top = middle - (len(rows) * (height + GAP) - GAP) / 2
     drawn = text(MIDDLE, top - 22, TITLES.get(view.phase or "", ""), 20, "faint", anchor="middle") if len(rows) < 5 else ""
     for row in rows:
         x = MIDDLE - (sum(cells for _, _, cells in row) * (width + GAP) - GAP) / 2
-        for word, said, cells in row:
+        for word, caption, cells in row:
             long = cells * (width + GAP) - GAP
-            drawn += chip(view, notes, word, said, (x, top, long, height))
+            drawn += chip(view, notes, word, caption, (x, top, long, height))
             x += long + GAP
         top += height + GAP
     return drawn
@@ -48,18 +48,18 @@ def chips(view: View, notes: Notes) -> str:
 TITLES = {"call": "Your call", "trump": "Trump", "suit": "", "play": ""}
 
 
-def chip(view: View, notes: Notes, word: str, said: str, where: tuple[float, float, float, float]) -> str:
+def chip(view: View, notes: Notes, word: str, caption: str, where: tuple[float, float, float, float]) -> str:
     """Draw a word on a chip, with its probability or value if any."""
     x, y, width, height = where
     letters = SUIT_LETTERS[view.deck_kind]
-    drawn, label = box(x, y, width, height, "chip", 12), said
+    drawn, label = box(x, y, width, height, "chip", 12), caption
     noted = notes.probabilities or notes.values
     centre = y + height / 2 - (9 if noted else 0)
     if view.phase in ("trump", "suit") and word in letters:
         label = SUIT_NAMES[view.deck_kind][letters.index(word)]
         drawn += mark(letters.index(word), view.deck_kind, x + width / 2, centre, 30 if not noted else 26)
     else:
-        drawn += text(x + width / 2, centre, said, 24, "print", bold=True, anchor="middle", room=width - 8)
+        drawn += text(x + width / 2, centre, caption, 24, "print", bold=True, anchor="middle", room=width - 8)
     return group(drawn + draw_bar(notes, word, where), data_word=word, aria_label=label)
 
 

@@ -77,15 +77,15 @@ def _choices(view: View) -> list[dict[str, str]]:
     """Return the legal actions except cards in hand, with spoken words."""
     kind, letters = view.deck_kind, SUIT_LETTERS[view.deck_kind]
     words = [word for word in view.legal if view.phase != "play" or word not in CARD_NUMBERS[kind]]
-    said = {"indicate": "Show yourself as the partner", "unsaid": "Leave trump unsaid", "NT": "No trump", "pass": "Pass"}
+    labels = {"indicate": "Show yourself as the partner", "unsaid": "Leave trump unsaid", "NT": "No trump", "pass": "Pass"}
     if view.phase == "call":
-        return [{"word": word, "said": said.get(word) or say_call(word, view.misere)} for word in words]
+        return [{"word": word, "said": labels.get(word) or say_call(word, view.misere)} for word in words]
     if view.phase in ("trump", "suit"):
-        said |= {letter: SUIT_NAMES[kind][number] for number, letter in enumerate(letters)}
+        labels |= {letter: SUIT_NAMES[kind][number] for number, letter in enumerate(letters)}
     if view.phase == "nominate":
-        said |= {word: card_title(CARD_NUMBERS[kind][word], kind) for word in words if word in CARD_NUMBERS[kind]}
-        said |= {rank: f"{RANK_NAMES.get(rank, rank)} of trumps" for rank in ALL_RANKS}
-    return [{"word": word, "said": said.get(word, word)} for word in words]
+        labels |= {word: card_title(CARD_NUMBERS[kind][word], kind) for word in words if word in CARD_NUMBERS[kind]}
+        labels |= {rank: f"{RANK_NAMES.get(rank, rank)} of trumps" for rank in ALL_RANKS}
+    return [{"word": word, "said": labels.get(word, word)} for word in words]
 
 
 def _side(view: View) -> dict[str, Any] | None:
@@ -102,8 +102,8 @@ def _why(view: View, own: Place | None) -> dict[str, str]:
     """Explain for each illegal card of the viewer's hand why it may not be played."""
     if own is None or view.phase != "play" or view.to_act != view.viewer or not view.legal_cards:
         return {}
-    held = [card for card in own.hand or () if card not in view.legal_cards]
-    return {CARD_WORDS[view.deck_kind][card]: _reason(view, card, own.hand or ()) for card in held}
+    illegal = [card for card in own.hand or () if card not in view.legal_cards]
+    return {CARD_WORDS[view.deck_kind][card]: _reason(view, card, own.hand or ()) for card in illegal}
 
 
 def _reason(view: View, card: int, hand: tuple[int, ...]) -> str:

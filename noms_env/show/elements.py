@@ -21,23 +21,23 @@ WIDTHS = (
 WIDEST = 104
 TIGHTEST = 0.8
 """Text that does not fit is condensed to at least this fraction of its width, then truncated."""
-remembered = lru_cache(4096)
+cached = lru_cache(4096)
 """Cache: consecutive drawings share most of their texts."""
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Escape text for an element, or an attribute in double quotes."""
     return escape(UNFIT.sub("\ufffd", text), quote=True)
 
 
-@remembered
+@cached
 def text_width(text: str, size: float) -> float:
     """Estimate the width of a line of text; an upper bound in the fonts of this package."""
     numbers = (ord(sign) - 32 for sign in text)
     return size / 100 * sum(WIDTHS[number] if 0 <= number < len(WIDTHS) else WIDEST for number in numbers)
 
 
-@remembered
+@cached
 def text(
     x: float,
     y: float,
@@ -70,7 +70,7 @@ def text(
     weight = "bold" if bold else "text"
     return (
         f'<text x="{x:g}" y="{y + 0.36 * size:.4g}" font-size="{size:g}"{placed}{fit} class="noms-{weight} noms-{look}">'
-        f"{escaped(words)}</text>"
+        f"{escape_text(words)}</text>"
     )
 
 
@@ -99,5 +99,5 @@ def use(symbol: str, x: float, y: float, width: float, height: float) -> str:
 
 def group(content: str, **attributes: str) -> str:
     """Group elements. Underscores in attribute names become hyphens; a trailing one (`class_`) is dropped."""
-    said = "".join(f' {name.rstrip("_").replace("_", "-")}="{escaped(value)}"' for name, value in attributes.items())
-    return f"<g{said}>{content}</g>"
+    pairs = "".join(f' {name.rstrip("_").replace("_", "-")}="{escape_text(value)}"' for name, value in attributes.items())
+    return f"<g{pairs}>{content}</g>"

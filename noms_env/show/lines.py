@@ -17,7 +17,7 @@ ROLE_TEXTS = {
     "partner": "you are the partner",
     "opponent": "you are an opponent",
 }
-ASKED = {"call": "to call", "trump": "to name trump", "nominate": "to nominate a card", "suit": "to name the suit led"}
+TASKS = {"call": "to call", "trump": "to name trump", "nominate": "to nominate a card", "suit": "to name the suit led"}
 LABEL_WIDTH = 10
 LEFT = ("seat", "", "calls")
 """Headings of the left-aligned columns."""
@@ -64,8 +64,8 @@ def suit_text(suit: int, deck_kind: int, colour: bool = False) -> str:
 
 def hand_text(cards: Iterable[int], deck_kind: int, colour: bool = False) -> str:
     """Return cards sorted by suit, high to low: `♣ AK2  ♥ 5`. Decktet cards stand singly, by first suit."""
-    held = sorted_hand(sum(1 << card for card in set(cards)), deck_kind)
-    groups = [(suit, list(group)) for suit, group in groupby(held, lambda card: main_suit(card, deck_kind))]
+    hand = sorted_hand(sum(1 << card for card in set(cards)), deck_kind)
+    groups = [(suit, list(group)) for suit, group in groupby(hand, lambda card: main_suit(card, deck_kind))]
     if deck_kind != FRENCH:
         return "  ".join(" ".join(card_text(card, deck_kind, colour) for card in group) for _, group in groups)
     ranks = [(suit, "".join(CARD_WORDS[FRENCH][card][0] for card in group)) for suit, group in groups]
@@ -110,9 +110,9 @@ def status(view: View, name: Callable[[int], str] = "Seat {}".format) -> str:
         return f"The match is over{cut_off}: {' and '.join(map(name, winners))} {'wins' if len(winners) == 1 else 'win'}"
     if view.phase is None:
         return "All passed: no play" if view.passed_out else "The deal is over"
-    asked = ASKED.get(view.phase) or ("to play" if view.trick else "to lead")
+    task = TASKS.get(view.phase) or ("to play" if view.trick else "to lead")
     you = " (you)" if view.to_act == view.viewer else ""
-    return f"{name(view.to_act or 0)}{you} {asked}"
+    return f"{name(view.to_act or 0)}{you} {task}"
 
 
 def contract_lines(view: View, colour: bool) -> list[str]:

@@ -13,8 +13,8 @@ from math import cos, pi, sin
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP
 from noms_env.show.cards import mark, narrow_card, printed_rank, symbols_for, whole_card
 from noms_env.show.choices import chips, nominations
-from noms_env.show.elements import box, coin, disc, escaped, group, text, text_width
-from noms_env.show.lines import ASKED, ROLE_TEXTS, headline, partner_text, rank_text, status
+from noms_env.show.elements import box, coin, disc, escape_text, group, text, text_width
+from noms_env.show.lines import ROLE_TEXTS, TASKS, headline, partner_text, rank_text, status
 from noms_env.show.marks import MARK_NAMES
 from noms_env.show.notes import Notes
 from noms_env.show.places import other_seat, own_seat, tiles
@@ -37,7 +37,7 @@ def drawing(view: View, notes: Notes | None = None, theme: Theme = "auto") -> st
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="group">'
-        f"<title>{escaped(f'{headline(view)}. {status(view, name)}')}</title><style>{style_sheet(theme)}</style>"
+        f"<title>{escape_text(f'{headline(view)}. {status(view, name)}')}</title><style>{style_sheet(theme)}</style>"
         f"{symbols_for(content, view.deck_kind)}{content}</svg>"
     )
 
@@ -129,14 +129,14 @@ def contract(view: View, notes: Notes) -> str:
     cards = [CARD_WORDS[view.deck_kind][card] for card in view.refused[-4:]]
     refused = " ".join(printed_rank(word[0]) + word[1:] for word in cards)
     rank = rank_text(view.nominated_rank) if view.nominated is None and view.nominated_rank is not None else ""
-    said = [
+    facts = [
         rank,
         "" if view.role == "partner" and view.revealed is not None else partner_text(view, notes.name),
         "indicated" if view.indicated else "",
         f"refused {refused}" if refused else "",
         ROLE_TEXTS.get(view.role or "", ""),
     ]
-    return drawn + text(240, 93, " · ".join(part for part in said if part), 19, "accent", room=424)
+    return drawn + text(240, 93, " · ".join(part for part in facts if part), 19, "accent", room=424)
 
 
 def prompt(view: View, notes: Notes) -> str:
@@ -152,7 +152,7 @@ def trick(view: View, notes: Notes, first: int) -> str:
     if not view.trick and view.last_trick and view.phase == "play":
         return group(cards_on_table(view, notes, view.last_trick, view.last_winner, first), class_="noms-past")
     if not view.trick and not view.legal:
-        words = f"{notes.name(view.to_act or 0)} {ASKED.get(view.phase or '', 'to lead')}"
+        words = f"{notes.name(view.to_act or 0)} {TASKS.get(view.phase or '', 'to lead')}"
         return drawn + text(*CENTRE, words, 24, "faint", anchor="middle", room=340)
     return drawn
 

@@ -40,10 +40,8 @@ def png(svg: str, zoom: float = 1) -> bytes:
     Raises:
         ModuleNotFoundError: resvg-py is not installed.
     """
-    made: bytes = import_renderer("resvg_py").svg_to_bytes(
-        svg_string=svg, zoom=zoom, skip_system_fonts=True, font_files=FONTS, font_family="Inter", sans_serif_family="Inter"
-    )
-    return bytes(made)
+    settings = {"skip_system_fonts": True, "font_files": FONTS, "font_family": "Inter", "sans_serif_family": "Inter"}
+    return bytes(import_renderer("resvg_py").svg_to_bytes(svg_string=svg, zoom=zoom, **settings))
 
 
 def pixels(svg: str) -> NDArray[np.uint8]:

@@ -87,10 +87,10 @@ def tags(view: View, place: Place, left: float, top: float) -> str:
     drawn, width = pill(place, left + 8, top - 8, 24)
     x = left + 8 + (width + 4 if width else 0)
     if place.calls and view.phase == "call":
-        said = place.calls[-1]
-        width = min(text_width(said, 20) + 18, left + PLATE[0] - x)
+        call = place.calls[-1]
+        width = min(text_width(call, 20) + 18, left + PLATE[0] - x)
         drawn += box(x, top - 22, width, 27, "chip", 10) + text(
-            x + width / 2, top - 8, said, 20, "print", bold=True, anchor="middle", room=width - 8
+            x + width / 2, top - 8, call, 20, "print", bold=True, anchor="middle", room=width - 8
         )
     return drawn
 

@@ -47,8 +47,8 @@ def rules_in_brief(rules: Rules) -> Iterator[str]:
     yield "At this table, " + ("all options are as usual." if not changed else "unlike above:")
     for option in changed:
         value = rules.options[option.name]
-        said = dict(re.findall(r"`(\w+)`: ([^;]+)", game.details.get(option.name, "")))
-        meaning = said.get(str(value), option.doc).replace("`", "")
+        meanings = dict(re.findall(r"`(\w+)`: ([^;]+)", game.details.get(option.name, "")))
+        meaning = meanings.get(str(value), option.doc).replace("`", "")
         yield f"{option.name} is {value}, usually {usual[option.name]}: {meaning}"
 
 

@@ -63,9 +63,9 @@ def test_results_count_each_deal_once_and_past_games_are_replayed_saved_and_dele
     (other, row) = sorted(cells(results(page)), key=lambda one: one["Game"])
     assert row["Game"].startswith("Sniped whist")
     assert (row["Deals"], row["Matches"], row["Bids made"]) == ("1", "1", "–"), "what was taken back counts once"
-    assert float(row["Points a deal"].replace("−", "-")) == pytest.approx(points, abs=0.006)
-    assert float(row["Lost a decision"].replace("−", "-")) == pytest.approx(lost["points"] / lost["decisions"], abs=0.006)
-    assert (other["Deals"], other["Matches"], other["Lost a decision"]) == ("1", "0", "–")
+    assert float(row["Points per deal"].replace("−", "-")) == pytest.approx(points, abs=0.006)
+    assert float(row["Loss per decision"].replace("−", "-")) == pytest.approx(lost["points"] / lost["decisions"], abs=0.006)
+    assert (other["Deals"], other["Matches"], other["Loss per decision"]) == ("1", "0", "–")
     assert other["Bids made"] in ("0 of 1", "1 of 1")
     page.click(".replay-game")
     page.wait_for_selector(".analysis-page")

@@ -64,7 +64,7 @@ def test_a_sentence_says_why_and_names_cards_as_people_do() -> None:
     )
     assert explain(tables["trump"], a_loss(2.0, best="H")).startswith("Hearts as trump ")
     assert explain(tables["call"], a_loss(0.1)).startswith("A bid of 7 might have been as good or better: more in 71")
-    assert explain(tables["call"], a_loss(-0.1)) == "Nothing better was found."
+    assert explain(tables["call"], a_loss(-0.1)) == "No better action was found."
 
 
 def test_a_deal_that_is_analysed_begins_at_its_biggest_sure_mistake() -> None:
@@ -127,7 +127,7 @@ def test_a_trial_has_the_same_cards_and_players_and_ends_with_its_deal(variant: 
         while not trial.session.table.is_scored:
             trial.take(trial.session.table.legal_actions()[0])
         assert not trial.is_open, "nothing of the match is known here"
-        with pytest.raises(ValueError, match="the next hand is dealt"):
+        with pytest.raises(ValueError, match="the next deal starts"):
             trial.next_deal()
 
 
@@ -167,8 +167,8 @@ def test_what_cannot_be_tried_again_is_refused() -> None:
     other = next(number for number, step in enumerate(record["steps"]) if step["seat"] != 0)
     for moment, sentence in (
         ("2.0", "until the deal is over"),
-        (f"1.{other}", "decided yourself"),
-        ("1.99999", "decided yourself"),
+        (f"1.{other}", "your own decisions"),
+        ("1.99999", "your own decisions"),
         ("x", "such as 3.17"),
     ):
         with pytest.raises(ValueError, match=sentence):
@@ -177,7 +177,7 @@ def test_what_cannot_be_tried_again_is_refused() -> None:
     while not passed.session.table.is_scored:
         passed.take(passed.session.table.number("pass"))
     (own,) = moments_of(passed.session.records()[0], 0)
-    with pytest.raises(ValueError, match="cards of this deal were never shown"):
+    with pytest.raises(ValueError, match="still secret"):
         passed.trial_json("home-table", 0, f"1.{own}")
     state = json.loads(trial_json(table))
     damage: list[dict[str, Any]] = [
@@ -188,7 +188,7 @@ def test_what_cannot_be_tried_again_is_refused() -> None:
         {"decisions": "1"},
     ]
     for wrong in damage:
-        with pytest.raises(ValueError, match="it describes no table"):
+        with pytest.raises(ValueError, match="not a table"):
             table_from(json.dumps(state | {"trial": state["trial"] | wrong}))
 
 
@@ -209,7 +209,7 @@ def play_a_trial(client: TestClient, told: dict[str, Any]) -> Browser:
             sent.append(browser.state["view"])
         hands = [place["hand"] for view in sent for place in view["places"] if place["seat"] != 0]
         assert {*map(str, hands)} <= {"None", "[]"}, "no hand is shown"
-        for job, sentence in (("next", "the next hand"), ("records", "when the match is over")):
+        for job, sentence in (("next", "the next deal"), ("records", "until the match is over")):
             browser.send(do=job)
             assert sentence in browser.until("refused")["text"]
         browser.send(do="film", deal=1, analyse=False)
@@ -245,9 +245,9 @@ def test_a_trial_is_played_over_the_network_and_the_match_stays_as_it_is(
                 broken.setattr(LiveTable, "save", Mock(side_effect=OSError(28, "No space left on device")))
                 assert "No space left" in client.post("/api/again", json=wish).json()["error"]
                 tried.send(do="sit")
-                assert tried.until("refused")["text"].startswith("the table is not saved"), "the older trial goes on"
+                assert tried.until("refused")["text"].startswith("the table could not be saved"), "the older trial goes on"
             assert len([*islice(tmp_path.glob("*.json"), 5)]) == 2
-            assert "2 tables, and no room for more" in client.post("/api/tables", json=request()).json()["error"]
+            assert "2 tables and no room for more" in client.post("/api/tables", json=request()).json()["error"]
             browser.send(do="next")
             browser.until("table")
             assert browser.state["moment"].startswith("2.")

@@ -219,7 +219,7 @@ def test_films_at_a_table_have_a_rate(tmp_path: Path) -> None:
                 line.send(json.dumps(job))
                 until(line, kind)
                 line.send(json.dumps(job))
-                assert until(line, "refused")["text"].startswith(f"the next {kind} can be in ")
+                assert until(line, "refused")["text"].endswith(f"for the next {kind}")
 
 
 def test_too_many_films_do_not_queue_up() -> None:
@@ -228,7 +228,7 @@ def test_too_many_films_do_not_queue_up() -> None:
         return await asyncio.gather(*(lobby.work(lambda: time.sleep(0.01)) for _ in range(30)), return_exceptions=True)
 
     told = asyncio.run(all_at_once())
-    assert [str(answer) for answer in told[16:]] == ["the server has much to do; try again in a minute"] * 14
+    assert [str(answer) for answer in told[16:]] == ["the server is busy; try again in a minute"] * 14
     assert told[:16] == [None] * 16
 
 

@@ -67,10 +67,10 @@ def test_the_first_try_has_no_hints_and_nothing_is_taken_back() -> None:
         again = table_from(table.to_json())
         assert (again.practice, again.may_take_back(0), again.moment) == (practice, practice, table.moment)
         if practice:
-            assert again.asked(0).is_persons_turn
+            assert again.hint_session(0).is_persons_turn
             again.take_back(0)
         else:
-            for job in (again.asked, again.take_back):
+            for job in (again.hint_session, again.take_back):
                 with pytest.raises(RefusedError, match="deal of the day"):
                     job(0)
     with pytest.raises(ValueError, match="day"):
@@ -85,7 +85,7 @@ def test_a_server_opens_the_deal_of_its_date_and_compares_it_when_it_is_over(tmp
         browser = Browser(socket, told["table"], told["keys"]["0"])
         assert (browser.state["day"], browser.state["practice"]) == (f"{date.today()}", False)
         browser.send(do="compare")
-        assert "when it is over" in browser.until("refused")["text"]
+        assert "is over" in browser.until("refused")["text"]
         browser.send(do="speed", seconds=0)
         browser.until("table")
         browser.play_a_deal(random.Random(1))
@@ -120,5 +120,5 @@ def test_a_person_alone_ends_a_match_after_a_deal_and_has_its_records(tmp_path: 
         kept = table_from((tmp_path / f"{told['table']}.json").read_text())
         assert (kept.session.is_over, kept.may_take_back(0)) == (True, False)
     table = new_table(rules("up_down"), [None, None, "thumb", "thumb"], {0: "Ann", 1: "Bo"}, "thumb", seed=1)
-    with pytest.raises(RefusedError, match="one person plays"):
+    with pytest.raises(RefusedError, match="plays alone"):
         table.end(0)

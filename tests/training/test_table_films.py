@@ -37,7 +37,7 @@ def test_a_deal_that_is_over_is_analysed_while_the_table_goes_on(tmp_path: Path)
         kinds = [browser.next() for _ in range(3)]
         while not any(message["is"] == "film" for message in kinds):
             kinds.append(browser.next())
-        assert [message["text"] for message in kinds if message["is"] == "refused"] == ["wait for the one that is under way"]
+        assert [message["text"] for message in kinds if message["is"] == "refused"] == ["wait for the current analysis"]
         assert browser.state["moment"].startswith("2.")
         (film,) = (message["film"] for message in kinds if message["is"] == "film")
         (deal,) = film["deals"]
@@ -59,7 +59,7 @@ def test_analyses_are_not_too_often(tmp_path: Path) -> None:
         browser.until("table")
         browser.play_a_deal(random.Random(1))
         browser.send(do="film", deal=2, analyse=True)
-        assert re.search("the next analysis can be in [0-9]+ seconds", browser.until("refused")["text"])
+        assert re.search("wait [0-9]+ seconds for the next analysis", browser.until("refused")["text"])
 
 
 def test_a_film_of_a_match_that_is_over_has_all_views(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_picture_shows_a_deal_from_a_file_or_the_one_that_is_over_at_a_table(t
         seen = client.post("/api/picture?deal=0&view=1&theme=dark", content=body)
         assert frames_of(seen.content) > 1
         assert seen.content != answer.content
-        for wrong, sentence in (("deal=1&view=all", "deals 0 to 0"), ("deal=0&view=4", "no such view"), ("", "deals 0 to 0")):
+        for wrong, sentence in (("deal=1&view=all", "from 0 to 0"), ("deal=0&view=4", "no such view"), ("", "from 0 to 0")):
             assert sentence in client.post(f"/api/picture?{wrong}", content=body).json()["error"]
         moment = client.post("/api/picture?deal=0&view=all&kind=svg&moment=3", content=body)
         assert moment.headers["content-type"] == "image/svg+xml"

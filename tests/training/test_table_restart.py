@@ -99,9 +99,9 @@ def test_a_table_that_cannot_be_saved_says_so_and_goes_on(tmp_path: Path, monkey
             monkeypatch.setattr("noms_training.play.browser.live.write_atomically", disk_full)
             browser.send(do="speed", seconds=0)
             assert browser.until("table")["speed"] == 0
-            assert "not saved" in browser.until("refused")["text"], "last, so that it is seen"
+            assert "could not be saved" in browser.until("refused")["text"], "last, so that it is seen"
         answer = client.post("/api/tables", json=request())
-        assert (answer.status_code, answer.json()["error"]) == (500, "the server cannot keep it: No space left on device")
+        assert (answer.status_code, answer.json()["error"]) == (500, "the server cannot save it: No space left on device")
 
 
 def free_port() -> int:

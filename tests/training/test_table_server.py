@@ -263,7 +263,7 @@ def test_a_player_takes_the_seat_of_who_left_and_gives_it_back(tmp_path: Path) -
                 while second.state["names"][1] != "Person 1":
                     second.until("table")
                 first.send(do="replace", seat=1, player="thumb")
-                assert first.until("refused")["text"] == "whoever sits there is here"
+                assert first.until("refused")["text"] == "the person in this seat is here"
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_player_takes_the_seat_of_who_left_and_gives_it_back(tmp_path: Path) -
         ({"hints": "my_agent:act"}, "no such player"),
         ({"options": {"bonus": "12"}}, "bonus"),
         ({"people": 4}, "player or a person"),
-        ({"players": "thumb"}, "a table wants"),
+        ({"players": "thumb"}, "a table must have"),
         ({"variant": 7}, "text"),
     ],
 )
@@ -317,7 +317,7 @@ def test_a_player_that_fails_is_replaced_by_another(tmp_path: Path) -> None:
                 seat = browser.state["failed"]
                 assert "tired" in browser.until("refused")["text"]
                 browser.send(do="replace", seat=3 - seat, player="thumb")
-                assert browser.until("refused")["text"] == "nobody sits there who could be replaced"
+                assert browser.until("refused")["text"] == "no person has this seat, so nobody can be replaced"
                 browser.send(do="replace", seat=seat, player="thumb")
                 while browser.state["failed"] is not None:
                     browser.until("table")
@@ -337,7 +337,7 @@ def test_a_player_that_fails_at_a_table_of_players_alone_is_replaced_by_whoever_
             while browser.state.get("failed") != 0:
                 browser.next()
             browser.send(do="replace", seat=1, player="random")
-            while "could be replaced" not in browser.until("refused")["text"]:
+            while "can be replaced" not in browser.until("refused")["text"]:
                 pass
             browser.send(do="replace", seat=0, player="thumb")
             while not browser.state["scored"]:

@@ -68,7 +68,7 @@ def test_the_first_deal_waits_until_every_guest_has_a_name(tmp_path: Path) -> No
         jobs: list[dict[str, Any]] = [{"do": "act", "word": "0", "moment": "1.0"}, {"do": "hint"}, {"do": "back"}]
         for job in jobs:
             host.send(**job)
-            assert host.until("refused")["text"] == "the first deal waits until everybody has come"
+            assert host.until("refused")["text"] == "the first deal waits until everybody is here"
         claim(client, told, 1)
         first = browser(1)
         assert [(one["invited"], one["name"], one["host"]) for one in first.state["people"]] == [
@@ -108,7 +108,7 @@ def test_the_host_begins_without_those_who_are_missing_and_they_may_come_later(t
         assert [player and player.name for player in room.table.session.players] == [None, None, "greedy", "random"]
         assert host.state["names"][:3] == ["Ann", "Guest 2", "Cleo"]
         host.send(do="begin")
-        assert host.until("refused")["text"] == "the deal has begun"
+        assert host.until("refused")["text"] == "the deal has started already"
         assert claim(client, told, 2).json() == {"seat": 2}
         late = browser(2)
         late.send(do="name", name="Cy")
@@ -212,9 +212,9 @@ def test_who_does_not_agree_or_goes_on_ends_the_request(tmp_path: Path) -> None:
 
         ask()
         people[1].send(do="back")
-        assert people[1].until("refused")["text"] == "somebody asks for that already"
+        assert people[1].until("refused")["text"] == "there is a request to take back already"
         people[2].send(do="answer", seat=1, moment=moment, agrees=True)
-        assert people[2].until("refused")["text"] == "nobody asks for that any more"
+        assert people[2].until("refused")["text"] == "this request is closed"
         people[1].send(do="answer", seat=0, moment=moment, agrees=False)
         until(people[0], undo=None)
         assert people[0].until("refused")["text"] == "Person 1 does not agree"
@@ -224,7 +224,7 @@ def test_who_does_not_agree_or_goes_on_ends_the_request(tmp_path: Path) -> None:
         settle(people[0], people[1])
         assert people[1].state["undo"] is None
         people[1].send(do="answer", seat=0, moment=moment, agrees=True)
-        assert people[1].until("refused")["text"] == "nobody asks for that any more", "it was withdrawn"
+        assert people[1].until("refused")["text"] == "this request is closed", "it was withdrawn"
         assert room.table.session.table.get_state() == before
         ask()
         seat = int(room.table.session.table.row.seat)
@@ -249,12 +249,12 @@ def test_a_request_survives_a_restart_and_players_wait_for_its_answer(tmp_path: 
     saved = json.loads(path.read_text())
     assert saved["undo"] == [0]
     for wrong in (5, [], [0, [1]]):
-        with pytest.raises(ValueError, match="no table"):
+        with pytest.raises(ValueError, match="not a table"):
             table_from(json.dumps(saved | {"undo": wrong}))
     for impossible in ([2], [0, 0], ["0"], [0, 7], [0, 1]):
         assert table_from(json.dumps(saved | {"undo": impossible})).undo is None
     for field, value in (("host", 9), ("host", "0"), ("host", True), ("substitute", None), ("substitute", [])):
-        with pytest.raises(ValueError, match="no table"):
+        with pytest.raises(ValueError, match="not a table"):
             table_from(json.dumps(saved | {field: value}))
     with server(tmp_path, QUICK) as client, connected(client) as one, connected(client) as two:
         other, asker = Browser(one, told["table"], told["keys"]["1"]), Browser(two, told["table"], told["keys"]["0"])
@@ -300,7 +300,7 @@ def test_requests_to_take_back_are_not_too_often(tmp_path: Path) -> None:
             people[0].next()
         people[0].send(do="answer", seat=0, moment=room.table.moment, agrees=False)
         people[0].send(do="back")
-        assert people[0].until("refused")["text"].startswith("the next request to take back can be in 1000 seconds")
+        assert people[0].until("refused")["text"].startswith("wait 1000 seconds for the next request to take back")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -7,8 +7,7 @@ from typing import Any
 
 from noms_env.core.actions import CALL_WORDS
 from noms_env.core.cards import CARD_NUMBERS, cards_in
-from noms_env.record import Record, RecordError
-from noms_env.record import replay as replayed
+from noms_env.record import Record, RecordError, replay
 from noms_env.show import call_text, card_text, hand_text, points_text, suit_text
 from noms_env.table import Table
 
@@ -24,7 +23,7 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
     Raises:
         RecordError: the record cannot be replayed; the lines of its valid part come first.
     """
-    tables = replayed(record)
+    tables = replay(record)
     table = next(tables)
     yield from head_lines(record, table, seat)
     fault, played = None, 1

@@ -41,10 +41,10 @@ def narrate_deal(
     narrator = Narrator(deal, table)
     yield from narrator.opening()
     while not table.is_scored:
-        action, known = decide(policy, table, rng)
+        action, ranked = decide(policy, table, rng)
         is_narrated = int(table.row.trick_number) < most_tricks
         if is_narrated:
-            yield from narrator.decision(action, known)
+            yield from narrator.decision(action, ranked)
         deal.take(table, action)
         if is_narrated:
             yield from narrator.trick_end()
@@ -82,22 +82,22 @@ class Narrator:
         """Describe the deal and the hands. Call it before the first decision."""
         yield from head_lines(self._deal.record(self._table), self._table, self._seat)
 
-    def decision(self, action: int, known: RankedActions | None, values: Sequence[ActionValue] = ()) -> Iterator[str]:
+    def decision(self, action: int, ranked: RankedActions | None, values: Sequence[ActionValue] = ()) -> Iterator[str]:
         """Describe a decision. Call it before the action is taken.
 
         Args:
             action: action of the seat to act.
-            known: the player's probabilities, if any.
+            ranked: the player's probabilities, if any.
             values: the player's action values, if any.
         """
         table = self._table
         seat = int(table.row.seat)
         if table.phase == "play" and int(table.row.trick_number) != self._trick:
             yield from self._new_trick()
-        beside = ""
+        evaluation = ""
         if self._seat in (None, seat):
-            beside = probabilities_text(table, known, table.word(action)) if known else values_text(table, values)
-        yield f"  seat {seat} {action_column(table, action)}{beside}".rstrip()
+            evaluation = probabilities_text(table, ranked, table.word(action)) if ranked else values_text(table, values)
+        yield f"  seat {seat} {action_column(table, action)}{evaluation}".rstrip()
 
     def trick_end(self) -> Iterator[str]:
         """Name the winner of the trick if the last action ended one."""
@@ -140,14 +140,14 @@ def action_column(table: Table, action: int) -> str:
     return f"{verb}{BOLD}{action_text(table, action)}{PLAIN}{padding}"
 
 
-def probabilities_text(table: Table, known: RankedActions, taken: str) -> str:
+def probabilities_text(table: Table, ranked: RankedActions, taken: str) -> str:
     """Return the most probable actions and the one taken; `no choice` for a forced action."""
-    if len(known) == 1:
+    if len(ranked) == 1:
         return f"{DIM}no choice{PLAIN}"
     chosen = table.number(taken)
-    shown = [pair for place, pair in enumerate(known) if (place < SHOWN and pair[1] >= LEAST) or pair[0] == chosen]
+    shown = [pair for place, pair in enumerate(ranked) if (place < SHOWN and pair[1] >= LEAST) or pair[0] == chosen]
     parts = [f"{action_text(table, action)} {probability:.0%}" for action, probability in shown]
-    left = len(known) - len(shown)
+    left = len(ranked) - len(shown)
     return "  ".join(parts) + (f"  {DIM}and {left} more{PLAIN}" if left else "")
 
 

@@ -25,22 +25,22 @@ Names = Sequence[str | None]
 def result_lines(view: View, names: Names) -> Iterator[str]:
     """Describe the result of a scored deal: bids or contract, tricks, success and points."""
     for outcome in outcomes(view):
-        taken, brought = count(outcome.tricks, "trick"), points_words(outcome.points[0])
-        name, verdict = who(outcome.seats[0], names), {None: "", True: "made, ", False: "failed, "}[outcome.made]
+        taken, scored = count(outcome.tricks, "trick"), points_words(outcome.points[0])
+        name, verdict = seat_text(outcome.seats[0], names), {None: "", True: "made, ", False: "failed, "}[outcome.made]
         if view.declarer == outcome.seats[0]:
             if len(outcome.seats) > 1:
                 same = len({points_words(points) for points in outcome.points}) == 1
-                brought = f"{brought} each" if same else " and ".join(map(points_words, outcome.points))
-            helped = f"with {who(outcome.seats[1], names, 'seat')}" if len(outcome.seats) > 1 else "alone"
-            yield f"{name} {helped} bid {outcome.bid} and took {taken}: {verdict}{brought}"
+                scored = f"{scored} each" if same else " and ".join(map(points_words, outcome.points))
+            partner = f"with {seat_text(outcome.seats[1], names, 'seat')}" if len(outcome.seats) > 1 else "alone"
+            yield f"{name} {partner} bid {outcome.bid} and took {taken}: {verdict}{scored}"
         elif outcome.bid is None:
             sniped = ", sniped" if "sniped" in view.places[outcome.seats[0]].marks else ""
-            yield f"{name} took {taken}{sniped}: {brought}"
+            yield f"{name} took {taken}{sniped}: {scored}"
         else:
-            yield f"{name} bid {outcome.bid} and took {taken}: {verdict}{brought}"
+            yield f"{name} bid {outcome.bid} and took {taken}: {verdict}{scored}"
 
 
-def who(seat: int, names: Names, seat_word: str = "Seat") -> str:
+def seat_text(seat: int, names: Names, seat_word: str = "Seat") -> str:
     """Return a seat with its player; pass `seat` as `seat_word` inside a sentence."""
     if names[seat] is None:
         return "You" if seat_word == "Seat" else "you"

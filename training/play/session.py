@@ -85,12 +85,12 @@ def seat_players(names: Sequence[str], places: int, rules: Rules, limit: float |
         ValueError: wrong number of names, unknown player, or a player that cannot play these rules.
     """
     if len(names) not in (1, places):
-        raise ValueError(f"name one player for all {places} seats, or {places} of them, not {len(names)}")
+        raise ValueError(f"name one player for all {places} seats or one for each, not {len(names)}")
     specs = dict(zip(names, agent_specs(names, limit), strict=True))
     for spec in specs.values():
         spec.check(rules)
-    known = {name: Seated(name, spec.make()) for name, spec in specs.items()}
-    return [known[name] for name in (names if len(names) == places else [*names] * places)]
+    by_name = {name: Seated(name, spec.make()) for name, spec in specs.items()}
+    return [by_name[name] for name in (names if len(names) == places else [*names] * places)]
 
 
 def seat_player(name: str, rules: Rules) -> Seated:
@@ -106,7 +106,7 @@ class Deal:
         actions: actions so far.
         finished: the record, once the deal is scored.
         scored: the scored table (`Table.row`).
-        kept: number of initial actions that cannot be undone.
+        undo_floor: number of initial actions that cannot be undone.
         memories: each player and its memory of the match after this deal, by `id`. The reference keeps the `id` unique.
     """
 
@@ -115,7 +115,7 @@ class Deal:
         self.actions: list[int] = []
         self.finished: Record | None = None
         self.scored: np.record | None = None
-        self.kept = 0
+        self.undo_floor = 0
         self.memories: dict[int, tuple[Player, np.ndarray | None]] = {}
         self._head = head_of(table)
         self._steps: list[Record] = []
@@ -135,7 +135,7 @@ class Deal:
 
     def last_decision(self, seat: int) -> int | None:
         """Return the index of a seat's last action in this deal that can be undone; None if there is none."""
-        places = range(self.kept, len(self._steps))
+        places = range(self.undo_floor, len(self._steps))
         return next((place for place in reversed(places) if self._steps[place]["seat"] == seat), None)
 
     def copy(self) -> Deal:
@@ -153,10 +153,10 @@ class Deal:
         last = self.last_decision(seat)
         if last is None:
             return False
-        kept = self.actions[:last]
+        actions = self.actions[:last]
         table.set_state(self.start)
         self.actions, self._steps, self.finished, self.scored, self.memories = [], [], None, None, {}
-        for action in kept:
+        for action in actions:
             self.take(table, action)
         return True
 
@@ -208,8 +208,8 @@ class Session:
             raise ValueError(f"players must be {rules.seats}, one for each seat, not {len(players)}")
         if deals is not None and deals < 1:
             raise ValueError(f"deals must be 1 or more, not {deals}")
-        more: dict[str, Any] = {"seed": check_seed(seed), "episode": episode, "deal_size": deal_size}
-        self.table = Table(rules.variant.name, rules.seats, rules.options, **more)
+        settings: dict[str, Any] = {"seed": check_seed(seed), "episode": episode, "deal_size": deal_size}
+        self.table = Table(rules.variant.name, rules.seats, rules.options, **settings)
         self.players = list(players)
         self.seed, self._most = seed, deals
         self.table.start()
@@ -283,7 +283,7 @@ class Session:
             ValueError: the deal is not over yet, or no deal is left.
         """
         if not self.table.is_scored or self.is_over:
-            raise ValueError("the next hand is dealt when a deal is over and deals are left")
+            raise ValueError("the next deal starts when a deal is over and deals are left")
         if self.table.is_over:
             self.table.start()
         else:
@@ -320,10 +320,10 @@ class Session:
             ValueError: it is not a person's turn.
         """
         if not self.is_persons_turn:
-            raise ValueError("the players give advice when it is a person's turn")
-        others = dict(pair for pair in (self.players if advisers is None else advisers) if pair is not None)
+            raise ValueError("players give advice when it is a person's turn")
+        players = dict(pair for pair in (self.players if advisers is None else advisers) if pair is not None)
         table = self.table
-        knowing = {name: with_memory(player, self._memory(player)) for name, player in others.items()}
+        players = {name: with_memory(player, self._memory(player)) for name, player in players.items()}
         return [
             Advice(
                 name,
@@ -331,7 +331,7 @@ class Session:
                 action_probabilities(player, table),
                 action_values(player, table, self._stream(ADVISING)),
             )
-            for name, player in knowing.items()
+            for name, player in players.items()
         ]
 
     def records(self) -> list[Record]:

@@ -57,15 +57,15 @@ def trial_of(session: Session, state: Mapping[str, Any]) -> Trial:
     name, decisions, actions = state["table"], state["decisions"], tuple(state["actions"])
     deal, table = session.deals[-1], session.table.copy()
     if not isinstance(name, str) or type(decisions) is not int or not 0 <= decisions <= len(deal.actions):
-        raise ValueError("a trial has a table and a number of decisions")
+        raise ValueError("a trial must have a table and a number of decisions")
     table.set_state(deal.start)
     for action in (*deal.actions[:decisions], *actions):
         table.step(action)
     if not table.is_scored:
-        raise ValueError("a trial is of a deal that is over")
+        raise ValueError("the deal of a trial must be over")
     for earlier in session.deals[:-1]:
-        earlier.kept = len(earlier.actions)
-    deal.kept = decisions
+        earlier.undo_floor = len(earlier.actions)
+    deal.undo_floor = decisions
     session.end()
     view = view_data(look(table, None))
     return Trial(name, decisions, actions, {key: view[key] for key in ("results", "declarer", "passed_out", "places")})
@@ -102,9 +102,9 @@ def trial_state(session: Session, state: Mapping[str, Any], seat: int, moment: s
         raise ValueError("wait until the deal is over")
     steps = records[deal]["steps"]
     if decisions >= len(steps) or steps[decisions]["seat"] != seat:
-        raise ValueError("what you decided yourself can be tried again, and nothing else")
+        raise ValueError("you can try only your own decisions again")
     if not is_open and not is_known(records[deal]):
-        raise ValueError("cards of this deal were never shown; try it again when the match is over")
+        raise ValueError("some cards of this deal are still secret; try again when the match is over")
     actions = state["deals"][deal]
     return {
         "deals": [*state["deals"][:deal], actions[:decisions]],

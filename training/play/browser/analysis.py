@@ -94,9 +94,9 @@ def _sum_up(table: Table, losses: Sequence[Loss] | None, scale: float, seat: int
     others = (points.sum() - points) / (table.seats - 1)
     real = biggest(losses or (), 1_000)
     first = next((loss for loss in real if loss.is_sure), real[0] if real else None)
-    more = {"not_judged": NOT_JUDGED} if losses is None else {"lost": lost_by(seat, losses)}
+    verdict = {"not_judged": NOT_JUDGED} if losses is None else {"lost": lost_by(seat, losses)}
     final = [round(float(value), 2) for value in points - others]
-    return {"scale": round(scale, 3), "worst": None if first is None else first.step, "final": final, **more}
+    return {"scale": round(scale, 3), "worst": None if first is None else first.step, "final": final, **verdict}
 
 
 def stakes(losses: Sequence[Loss]) -> float:
@@ -129,14 +129,14 @@ def judge_data(table: Table, loss: Loss, scale: float) -> dict[str, Any]:
 def explain(table: Table, loss: Loss) -> str:
     """Say what the best action would have gained, according to the search."""
     if loss.taken == loss.best or loss.points <= 0:
-        return "Nothing better was found."
+        return "No better action was found."
     better = noun_of(table, loss.best)
     gain = points_text(round(loss.points, 1 if loss.points >= 0.95 else 2))
-    often = f"more in {loss.better} of {loss.worlds} layouts, less in {loss.worse}"
+    frequency = f"more in {loss.better} of {loss.worlds} layouts, less in {loss.worse}"
     start = f"{better[0].upper()}{better[1:]}"
     if not loss.is_sure:
-        return f"{start} might have been as good or better: {often}."
-    return f"{start} would have brought {gain} {'point' if gain == '1' else 'points'} more on average: {often}."
+        return f"{start} might have been as good or better: {frequency}."
+    return f"{start} would have brought {gain} {'point' if gain == '1' else 'points'} more on average: {frequency}."
 
 
 def noun_of(table: Table, word: str) -> str:

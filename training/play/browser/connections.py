@@ -21,7 +21,7 @@ TAKEN = 8
 QUEUED = 128
 """Length of the system's queue of connections."""
 MOST_CONNECTIONS = 2000
-KEPT_DESCRIPTORS = 64
+RESERVED_DESCRIPTORS = 64
 """Minimum number of descriptors reserved for files, programs and connections about to be closed."""
 HEADER_SECONDS = 10
 """Timeout for the header of a request."""
@@ -45,7 +45,7 @@ def most_connections() -> int:
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
-    return max(8, min(MOST_CONNECTIONS, descriptors - max(KEPT_DESCRIPTORS, descriptors // 4)))
+    return max(8, min(MOST_CONNECTIONS, descriptors - max(RESERVED_DESCRIPTORS, descriptors // 4)))
 
 
 class Connection(H11Protocol):
@@ -81,7 +81,7 @@ class SocketConnection(WebSocketsSansIOProtocol):
         self.began = time.monotonic()
 
 
-class Waiting(NamedTuple):
+class Wait(NamedTuple):
     """State of a waiting connection.
 
     Attributes:
@@ -95,13 +95,13 @@ class Waiting(NamedTuple):
     left: int
 
 
-def waiting(connection: Any) -> Waiting | None:
+def find_wait(connection: Any) -> Wait | None:
     """Return the wait of a connection; None if it has no timeout."""
     left = connection.transport.get_write_buffer_size()
     if left:
-        return Waiting(STALL_SECONDS, "to be read", left)
+        return Wait(STALL_SECONDS, "to be read", left)
     if isinstance(connection, Connection) and connection.conn.their_state in (h11.IDLE, h11.SEND_BODY):
-        return Waiting(HEADER_SECONDS if connection.is_silent else BODY_SECONDS, (connection.is_silent, connection.cycle), 0)
+        return Wait(HEADER_SECONDS if connection.is_silent else BODY_SECONDS, (connection.is_silent, connection.cycle), 0)
     return None
 
 
@@ -115,7 +115,7 @@ class Server(uvicorn.Server):
             config: configuration with `Connection`.
         """
         super().__init__(config)
-        self._waiting: dict[Any, tuple[Waiting, float]] = {}
+        self._waiting: dict[Any, tuple[Wait, float]] = {}
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving."""
@@ -133,7 +133,7 @@ class Server(uvicorn.Server):
     def _end_what_stalls(self, now: float) -> None:
         before, self._waiting = self._waiting, {}
         for connection in list(self.server_state.connections):
-            wait = waiting(connection)
+            wait = find_wait(connection)
             if wait is None:
                 continue
             last, since = before.get(connection, (wait, now))

@@ -225,8 +225,8 @@ def lost_by(seat: int | None, losses: Iterable[Loss]) -> dict[str, float]:
 
 def results(table: Table, names: Sequence[str]) -> list[str]:
     """Describe the results of a scored deal, one line each."""
-    known = [names[seat] if seat < len(names) else "" for seat in range(table.seats)]
-    return [" ".join(line.split()) for line in result_lines(look(table, None), known)]
+    by_seat = [names[seat] if seat < len(names) else "" for seat in range(table.seats)]
+    return [" ".join(line.split()) for line in result_lines(look(table, None), by_seat)]
 
 
 def film_of(records: Sequence[Record], shown: Shown, chosen: Sequence[bool] | None = None) -> Film:

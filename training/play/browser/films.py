@@ -38,18 +38,18 @@ async def body_of(hall: Hall, request: Request) -> str:
     async for chunk in request.stream():
         content += chunk
         if len(content) > hall.limits.body_bytes:
-            raise RefusedError(f"more than {hall.limits.body_bytes} bytes are not taken")
+            raise RefusedError(f"this is more than the {hall.limits.body_bytes} bytes that are allowed")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise RefusedError("text in UTF-8 was expected") from None
+        raise RefusedError("UTF-8 text was expected") from None
 
 
 async def film(hall: Hall, request: Request) -> Any:
     """Return the film of a file of records."""
     text = await body_of(hall, request)
 
-    def made() -> Any:
+    def make() -> Any:
         records = records_in(hall, text)
         shown = Shown(players=find_thinker(hall, request, records[0]))
         analysed = request.query_params.get("analyse") == "1"
@@ -58,18 +58,18 @@ async def film(hall: Hall, request: Request) -> Any:
         deals = [deal_data(record, shown, before, losses=losses, analysed=analysed) for (record, before), losses in pairs]
         return {"deals": deals}
 
-    return await hall.lobby.work(made)
+    return await hall.lobby.work(make)
 
 
 async def record_picture(hall: Hall, request: Request) -> Response:
     """Return a picture of a deal in a file of records."""
     text = await body_of(hall, request)
 
-    def made() -> Response:
+    def make() -> Response:
         records = records_in(hall, text)
         deal, view = (request.query_params.get(name, "") for name in ("deal", "view"))
         if not deal.isdecimal() or int(deal) >= len(records):
-            raise RefusedError(f"there are deals 0 to {len(records) - 1}")
+            raise RefusedError(f"the deal must be from 0 to {len(records) - 1}, not {deal[:20]!r}")
         *_, (record, before) = pair_with_previous(records[: int(deal) + 1])
         seats = {ALL_HANDS: None, **{str(seat): seat for seat in range(record["seats"])}}
         if view not in seats:
@@ -77,7 +77,7 @@ async def record_picture(hall: Hall, request: Request) -> Response:
         shown = Shown(seats[view], players=find_thinker(hall, request, record))
         return answer_picture(request, drawings(record, shown, theme_of(request), before))
 
-    return await hall.lobby.work(made)
+    return await hall.lobby.work(make)
 
 
 async def table_picture(hall: Hall, request: Request) -> Response:
@@ -86,18 +86,18 @@ async def table_picture(hall: Hall, request: Request) -> Response:
     room = await hall.room(name)
     seat = room.table.seat_of(key)
     if seat is None:
-        raise RefusedError("this link leads to no seat of the table")
+        raise RefusedError("this link belongs to no seat at this table")
     async with room.lock:
         records, shown = room.scored_deals(seat, deal)
     view = request.query_params.get("view", "")
     if shown.seat is None and view.isdecimal() and int(view) < len(shown.names):
         shown = replace(shown, seat=int(view))
 
-    def made() -> Response:
+    def make() -> Response:
         *_, (record, before) = pair_with_previous(records)
         return answer_picture(request, drawings(record, shown, theme_of(request), before))
 
-    return await hall.lobby.work(made)
+    return await hall.lobby.work(make)
 
 
 def answer_picture(request: Request, drawn: Sequence[str]) -> Response:
@@ -108,7 +108,7 @@ def answer_picture(request: Request, drawn: Sequence[str]) -> Response:
     """
     kind, moment = request.query_params.get("kind", "gif"), request.query_params.get("moment", "")
     if kind not in KINDS:
-        raise RefusedError(f"a picture is one of {', '.join(KINDS)}")
+        raise RefusedError(f"the kind of a picture must be {', '.join(KINDS)}, not {kind[:20]!r}")
     number = int(moment) if moment.isdecimal() and kind != "gif" else None
     return Response(picture(drawn, f".{kind}", number), media_type=KINDS[kind])
 
@@ -122,7 +122,7 @@ def records_in(hall: Hall, text: str) -> list[Record]:
     """Parse the records of a file; raise `RefusedError` if they are too many or damaged."""
     lines = text.encode().splitlines()
     if not 1 <= len(lines) <= hall.limits.film_deals:
-        raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
+        raise RefusedError(f"a file must have 1 to {hall.limits.film_deals} deals to be shown here, not {len(lines)}")
     records: list[Record] = []
     for number, record in parse_records(lines):
         if isinstance(record, str):
@@ -149,7 +149,7 @@ def rules_of(record: Record) -> Rules:
 def judge_all(hall: Hall, records: list[Record]) -> list[list[Loss] | None]:
     """Judge the decisions of each deal; raise `RefusedError` for too many deals, or if no search can judge them."""
     if len(records) > MOST_ANALYSED:
-        raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
+        raise RefusedError(f"at most {MOST_ANALYSED} deals can be analysed here, not {len(records)}; use noms analyse")
     if any(rules_of(record) != rules_of(records[0]) for record in records):
-        raise RefusedError("deals of one game are analysed together; use noms analyse")
+        raise RefusedError("deals to be analysed here must have the same rules; use noms analyse")
     return [losses for _, losses in find_losses(records, hall.lobby.judge(rules_of(records[0])))]

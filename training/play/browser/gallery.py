@@ -40,14 +40,14 @@ def _states() -> Iterator[dict[str, Any]]:
                 "all": True,
                 "view": views["all"] | {"viewer": None, "role": None},
             }
-            told = {"wanted": "1.7", "past": moment}
-            yield {"name": f"{variant.name}-{seats}-moment", "table": table_around(variant, views["all"]) | told}
+            linked = {"wanted": "1.7", "past": moment}
+            yield {"name": f"{variant.name}-{seats}-moment", "table": table_around(variant, views["all"]) | linked}
             for what, view in sorted(views.items()):
                 yield {"name": f"{variant.name}-{seats}-{what}", "table": table_around(variant, view)}
             if seats not in shown:
                 shown.add(seats)
-                for what, told in _together(views).items():
-                    yield {"name": f"{seats}-{what}", "table": table_around(variant, views["play"]) | told}
+                for what, state in _together(views).items():
+                    yield {"name": f"{seats}-{what}", "table": table_around(variant, views["play"]) | state}
 
 
 def _views(variant: Variant, seats: int) -> dict[str, dict[str, Any]]:

@@ -87,7 +87,7 @@ class Hall:
     def _check_number(self) -> None:
         """Raise `RefusedError` if there is no room for another table."""
         if len([*self._files()]) >= self.limits.tables:
-            raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
+            raise RefusedError(f"this server has {self.limits.tables} tables and no room for more")
 
     async def claim(self, text: str) -> dict[str, Any]:
         """Accept an invitation with a browser's key; see `LiveTable.claim`.
@@ -108,7 +108,7 @@ class Hall:
         room = await self.room(name)
         seat = room.table.seat_of(key)
         if seat is None:
-            raise RefusedError("this link leads to no seat of the table")
+            raise RefusedError("this link belongs to no seat at this table")
         async with room.lock:
             state = room.table.trial_json(name, seat, moment)
         table = await asyncio.to_thread(lambda: self.lobby.restore_table(state))
@@ -154,7 +154,7 @@ class Hall:
 
     def _read_table(self, path: Path) -> LiveTable:
         if not is_table(path):
-            raise ValueError("it is no table")
+            raise ValueError("not a table")
         return self.lobby.restore_table(read_file(path, MOST_BYTES).decode())
 
     def _files(self) -> Iterator[Path]:

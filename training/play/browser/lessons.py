@@ -79,7 +79,7 @@ def _steps(variant: Variant, deal: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if word is not None:
             table.act(word)
     if not table.is_scored:
-        raise ValueError(f"a deal of the lesson for {variant.title} is not played to its end")
+        raise ValueError(f"a deal of the lesson for {variant.title} is unfinished")
     own = [place for place, (view, _) in enumerate(moments) if view["turn"] == LEARNER]
     taken, shown = 0, 0
     for step in deal["step"]:

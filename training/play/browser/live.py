@@ -64,7 +64,7 @@ class Person:
         self.name = clean_name(self.name)
 
     @property
-    def has_come(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether the deal need not wait for this person."""
         return not self.sits or bool(self.key and self.name)
 
@@ -165,7 +165,7 @@ class LiveTable:
     @property
     def waits(self) -> bool:
         """Whether the first deal waits for people to join or to enter their names."""
-        return self.moment == "1.0" and not all(person.has_come for person in self.people.values())
+        return self.moment == "1.0" and not all(person.is_ready for person in self.people.values())
 
     def seat_of(self, key: str) -> int | None:
         """Return the seat of the person with this key; None for an unknown key."""
@@ -179,14 +179,14 @@ class LiveTable:
             RefusedError: no such invitation, it was accepted with another key, or the key is invalid.
         """
         if not KEY.fullmatch(key) or any(key == person.invitation for person in self.people.values()):
-            raise RefusedError("a key has 22 to 64 letters")
+            raise RefusedError("a key must have 22 to 64 letters, digits, - or _")
         for seat, person in self.people.items():
             if person.invitation and same_secret(person.invitation, invitation):
                 if self.seat_of(key) not in (None, seat) or (person.key and not same_secret(person.key, key)):
                     raise RefusedError("somebody has used this link already; if it was not you, the table is not safe")
                 person.key = key
                 return seat
-        raise RefusedError("this link leads to no seat of the table")
+        raise RefusedError("this link belongs to no seat at this table")
 
     def act(self, seat: int, word: str, moment: str) -> None:
         """Take an action for a person.
@@ -221,7 +221,7 @@ class LiveTable:
             RefusedError: the deal is not over, or no deal is left.
         """
         if not self.session.table.is_scored or self.session.is_over:
-            raise RefusedError("the next hand is dealt when a deal is over and the match is not")
+            raise RefusedError("the next deal starts when a deal is over and the match is not")
         self.session.next_deal()
         self.undo = None
 
@@ -252,13 +252,13 @@ class LiveTable:
             RefusedError: undo is disabled, the person does not play or has nothing to undo, or a request is open.
         """
         if self.is_first_try or self.has_ended:
-            raise RefusedError("nothing is taken back in the deal of the day, or where you have ended the match")
+            raise RefusedError("there is no undo in the deal of the day, or after you end a match")
         if self.undo is not None:
-            raise RefusedError("somebody asks for that already")
+            raise RefusedError("there is a request to take back already")
         if self.session.players[seat] is not None:
             raise RefusedError("a player has your seat")
         if self.later_decisions(seat) is None:
-            raise RefusedError("you have decided nothing yet that could be taken back")
+            raise RefusedError("you have decided nothing yet")
         self.undo = Undo(seat)
         self._go_back_if_agreed()
 
@@ -269,7 +269,7 @@ class LiveTable:
             RefusedError: that request is not open.
         """
         if self.undo is None or (self.undo.seat, self.moment) != (asker, moment):
-            raise RefusedError("nobody asks for that any more")
+            raise RefusedError("this request is closed")
         if not agrees:
             self.undo = None
             return
@@ -289,11 +289,11 @@ class LiveTable:
             RefusedError: other people play here too, the deal is not over, or the match is.
         """
         if [*self.people] != [seat] or not self.session.table.is_scored or self.session.is_over:
-            raise RefusedError("a match can be ended where one person plays, after a deal")
+            raise RefusedError("the match can be ended after a deal, by a person who plays alone")
         self.session.end()
         self.has_ended = True
 
-    def asked(self, seat: int) -> Session:
+    def hint_session(self, seat: int) -> Session:
         """Return a copy of the session for a person's adviser.
 
         Raises:
@@ -313,7 +313,7 @@ class LiveTable:
         """
         if not has_failed:
             if seat not in self.people or self.session.players[seat] is not None:
-                raise RefusedError("nobody sits there who could be replaced")
+                raise RefusedError("no person has this seat, so nobody can be replaced")
             self.people[seat].sits = False
         self.session.players[seat] = player
 
@@ -324,7 +324,7 @@ class LiveTable:
             RefusedError: the deal has started already.
         """
         if not self.waits:
-            raise RefusedError("the deal has begun")
+            raise RefusedError("the deal has started already")
         for seat, person in self.people.items():
             if not person.key and person.sits:
                 self.replace(seat, player)
@@ -353,12 +353,12 @@ class LiveTable:
             return
         points, totals = ([round(float(x), 3) for x in row[: table.seats]] for row in (table.row.points, table.row.totals))
         view = look(table, None)
-        made = {outcome.seats[0]: outcome.made for outcome in outcomes(view)}
+        success = {outcome.seats[0]: outcome.made for outcome in outcomes(view)}
         self.sheet.append(
             {
                 "points": points,
                 "totals": totals,
-                "made": [made.get(seat) for seat in range(table.seats)],
+                "made": [success.get(seat) for seat in range(table.seats)],
                 "passed_out": view.passed_out,
                 "lines": results(table, self.names),
             }
@@ -383,9 +383,9 @@ class LiveTable:
             "touched": self.touched,
             "deals": [deal.actions for deal in session.deals],
         }
-        more = {"practice": self.practice, "day": self.day, "hand_size": self._hand_size, "ended": self.has_ended}
-        more |= {"trial": self.trial and self.trial.state()}
-        state |= {name: value for name, value in more.items() if value}
+        optional = {"practice": self.practice, "day": self.day, "hand_size": self._hand_size, "ended": self.has_ended}
+        optional |= {"trial": self.trial and self.trial.state()}
+        state |= {name: value for name, value in optional.items() if value}
         return json.dumps(state, separators=(",", ":"))
 
     @property
@@ -451,9 +451,9 @@ def new_table(
         ValueError: no such player, a player that cannot play this game, or seats that do not match.
     """
     if len(names) != rules.seats or set(people) != {seat for seat, name in enumerate(names) if name is None}:
-        raise ValueError(f"each of the {rules.seats} seats wants a player or a person")
+        raise ValueError(f"each of the {rules.seats} seats must have a player or a person")
     if host is not None and host not in people:
-        raise ValueError(f"the host must sit where a person sits, not on seat {host}")
+        raise ValueError(f"the host must be a person's seat, not seat {host}")
     seat_player(substitute, rules)
     session = Session(rules, players_of(names, rules), seed=secrets.randbits(63) if seed is None else seed)
     sitting = {seat: Person(name) for seat, name in people.items()}
@@ -462,8 +462,8 @@ def new_table(
 
 def players_of(names: Sequence[str | None], rules: Rules) -> list[Seated | None]:
     """Load the players of the seats, one object per name; None for a person."""
-    known = {name: seat_player(name, rules) for name in {*names} if name is not None}
-    return [None if name is None else known[name] for name in names]
+    by_name = {name: seat_player(name, rules) for name in {*names} if name is not None}
+    return [None if name is None else by_name[name] for name in names]
 
 
 def same_secret(secret: str, other: str) -> bool:
@@ -483,28 +483,28 @@ def is_table(path: Path) -> bool:
 def person_from(name: str, key: str, sits: bool, invitation: str = "") -> Person:
     """Parse a person; raise `ValueError` for invalid data. Older files have no invitation."""
     if not all(isinstance(text, str) for text in (name, key, invitation)) or type(sits) is not bool:
-        raise ValueError("a person has a name, a key and an invitation")
+        raise ValueError("a person must have a name, a key and an invitation")
     (name + key + invitation).encode()  # refuses lone surrogates
     return Person(name, key, sits, invitation)
 
 
 def _people(state: dict[str, Any]) -> dict[int, Person]:
     """Parse the people of a table by seat; raise `ValueError` if one is invalid or sits on a player's seat."""
-    people = {int(seat): person_from(*told) for seat, told in state["people"].items()}
+    people = {int(seat): person_from(*fields) for seat, fields in state["people"].items()}
     here = {seat for seat, person in people.items() if person.sits}
     seats = dict(enumerate(state["players"]))
     if {*map(str, people)} != {*state["people"]} or not people.keys() <= seats.keys():
-        raise ValueError("people sit at seats that there are")
+        raise ValueError("people must have seats of the table")
     if here != {seat for seat, player in seats.items() if player is None}:
-        raise ValueError("each seat wants a player or a person")
+        raise ValueError("each seat must have a player or a person")
     return people
 
 
-def _undo_from(told: Any, table: LiveTable) -> Undo | None:
+def _undo_from(state: Any, table: LiveTable) -> Undo | None:
     """Parse an undo request; return None if nobody can answer it any more."""
-    if told is None:
+    if state is None:
         return None
-    seat, *agreed = told
+    seat, *agreed = state
     is_open = seat in table.people and table.may_take_back(seat) and {*agreed} < {*table.others(seat)}
     return Undo(seat, {*agreed}) if is_open else None
 
@@ -556,5 +556,5 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
     except RefusedError:
         raise
     except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as error:
-        raise ValueError(f"it describes no table: {error}") from error
+        raise ValueError(f"this is not a table: {error}") from error
     return table

@@ -28,7 +28,7 @@ from .messages import TableRequest
 
 MOST_WAITING = 16
 """Maximum number of queued films, pictures and analyses."""
-Thought = TypeVar("Thought")
+Result = TypeVar("Result")
 PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
 """Players of every game; listed after the policies."""
 
@@ -71,7 +71,7 @@ def kind_of(name: str) -> str:
     return name.partition(":")[0] if name.partition(":")[0] in PLAYERS_SAID else ""
 
 
-def fit(name: str, rules: Rules) -> str:
+def adapt_player(name: str, rules: Rules) -> str:
     """Return the player name for these rules: replace the game's policy by one for any options if necessary."""
     game, policy = rules.variant.name, policy_name_for(rules)
     return name.replace(game, policy) if name in policies_of(game) and policy is not None else name
@@ -146,14 +146,14 @@ class Lobby:
         self.is_ready = True
         self._working, self._waiting = asyncio.Lock(), 0
 
-    async def work(self, job: Callable[[], Thought]) -> Thought:
+    async def work(self, job: Callable[[], Result]) -> Result:
         """Run a long job (film, picture, analysis) in a thread, one at a time.
 
         Raises:
             RefusedError: too many jobs wait.
         """
         if self._waiting >= MOST_WAITING:
-            raise RefusedError("the server has much to do; try again in a minute")
+            raise RefusedError("the server is busy; try again in a minute")
         self._waiting += 1
         try:
             async with self._working:
@@ -161,33 +161,33 @@ class Lobby:
         finally:
             self._waiting -= 1
 
-    async def thought(self, seconds: float, think: Callable[..., Thought], *about: Any) -> Thought:
+    async def run_decision(self, seconds: float, decide: Callable[..., Result], *arguments: Any) -> Result:
         """Run a player's decision in its own thread, so that other tables do not wait for it.
 
         Raises:
             TimeoutError: the decision takes longer than `seconds`; a later result is dropped.
         """
         loop = asyncio.get_running_loop()
-        thought: asyncio.Future[Thought] = loop.create_future()
+        decision: asyncio.Future[Result] = loop.create_future()
 
-        def tell(set_outcome: Callable[[Any], None], outcome: Any) -> None:
-            if not thought.done():
+        def finish(set_outcome: Callable[[Any], None], outcome: Any) -> None:
+            if not decision.done():
                 set_outcome(outcome)
 
         def run() -> None:
-            told: tuple[Callable[[Any], None], Any]
+            result: tuple[Callable[[Any], None], Any]
             try:
-                told = thought.set_result, think(*about)
+                result = decision.set_result, decide(*arguments)
             except Exception as error:
-                told = thought.set_exception, error
+                result = decision.set_exception, error
             with suppress(RuntimeError):  # the event loop is closed
-                loop.call_soon_threadsafe(tell, *told)
+                loop.call_soon_threadsafe(finish, *result)
 
         Thread(target=run, name="player", daemon=True).start()
         try:
-            return await asyncio.wait_for(thought, seconds)
+            return await asyncio.wait_for(decision, seconds)
         except TimeoutError:
-            raise TimeoutError(f"it thought for more than {seconds:g} seconds") from None
+            raise TimeoutError(f"no decision within {seconds:g} seconds") from None
 
     def compile(self) -> None:
         """Compile the code of tables and of the levels' players, in a thread."""
@@ -215,10 +215,10 @@ class Lobby:
     def choices(self, variant: str) -> list[dict[str, str]]:
         """Return the players of a game for a page, the levels first: `name` and description."""
         levels = levels_of(variant)
-        said = {name: f"{level.capitalize()}: {PLAYERS_SAID[kind_of(name)]}" for level, name in levels.items()}
-        others = [name for name in self.players_of(variant) if name not in said]
-        said |= {name: f"{PLAYERS_SAID[kind_of(name)].capitalize()} ({name})" if kind_of(name) else name for name in others}
-        return [{"name": name, "said": text} for name, text in said.items()]
+        words = {name: f"{level.capitalize()}: {PLAYERS_SAID[kind_of(name)]}" for level, name in levels.items()}
+        others = [name for name in self.players_of(variant) if name not in words]
+        words |= {name: f"{PLAYERS_SAID[kind_of(name)].capitalize()} ({name})" if kind_of(name) else name for name in others}
+        return [{"name": name, "said": text} for name, text in words.items()]
 
     def games(self) -> list[dict[str, Any]]:
         """Return the games, for a page."""
@@ -286,8 +286,8 @@ class Lobby:
         except RulesError as error:
             raise WrongOptionError(str(error), [*request.options]) from error
         self.check(variant.name, [*request.players, request.hints, request.substitute])
-        players = [name and fit(name, rules) for name in request.players]
-        hints, substitute = fit(request.hints, rules), fit(request.substitute, rules)
+        players = [name and adapt_player(name, rules) for name in request.players]
+        hints, substitute = adapt_player(request.hints, rules), adapt_player(request.substitute, rules)
         return new_table(rules, players, request.people, hints, host=request.host, substitute=substitute)
 
 

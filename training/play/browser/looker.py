@@ -10,7 +10,7 @@ from typing import Any
 
 SEND_SECONDS = 10
 """Timeout for sending a message; a slower browser is disconnected."""
-encoded = json.JSONEncoder(separators=(",", ":")).encode
+encode_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(eq=False)
@@ -33,12 +33,12 @@ class Looker:
     _queue: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
     _queued: int = 0
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def post(self, message: dict[str, Any]) -> None:
         """Queue a message."""
-        self.tell_text(encoded(message))
+        self.post_text(encode_json(message))
 
-    def tell_text(self, text: str) -> None:
-        """Queue an encoded message."""
+    def post_text(self, text: str) -> None:
+        """Queue an encode_json message."""
         if self._queued > self.most_queued:
             self.end()
         if not self.is_gone:

@@ -88,7 +88,7 @@ class Allowance:
 
 def _text(value: Any, most: int = MOST_TEXT) -> str:
     if not isinstance(value, str) or len(value) > most or any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise RefusedError(f"a text of {most} letters at most was expected")
+        raise RefusedError(f"a text of at most {most} letters was expected")
     return value
 
 
@@ -185,7 +185,7 @@ def parse_object(text: str) -> dict[str, Any]:
     except ValueError:
         message = None
     if not isinstance(message, dict):
-        raise RefusedError("an object of JSON was expected")
+        raise RefusedError("a JSON object was expected")
     return message
 
 
@@ -233,11 +233,11 @@ def parse_request(text: str) -> TableRequest:
     request = parse_object(text)
     options, players, people = request.get("options", {}), request.get("players"), request.get("people", {})
     if not isinstance(options, dict) or not isinstance(people, dict) or not isinstance(players, list):
-        raise RefusedError("a table wants options, players and people")
+        raise RefusedError("a table must have options, players and people")
     host = request.get("host")
     fits = len(players) <= MOST_SEATS and len(people) <= MOST_SEATS and len(options) <= MOST_OPTIONS
     if not fits or not all(seat.isascii() and seat.isdigit() and len(seat) < 3 for seat in people):
-        raise RefusedError("a table wants a player or a person for each seat")
+        raise RefusedError("a table must have a player or a person for each seat")
     return TableRequest(
         _text(request.get("variant")),
         _seat(request.get("seats")),

@@ -30,7 +30,7 @@ def moment_data(session: Session, number: int, decision: int, *, is_open: bool) 
         RefusedError: no such moment.
     """
     if not 1 <= number <= len(session.deals) or decision > len(session.deals[number - 1].actions):
-        raise RefusedError("there is no such moment: the deal has not come so far, or decisions were taken back")
+        raise RefusedError("there is no such moment: the deal has not got that far, or decisions were taken back")
     deal, table = session.deals[number - 1], session.table.copy()
     table.set_state(deal.start)
     for action in deal.actions[:decision]:

@@ -10,7 +10,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-from noms_env.show.elements import escaped
+from noms_env.show.elements import escape_text
 from noms_env.show.pixels import FONTS
 from noms_env.show.theme import page_style_sheet
 
@@ -52,7 +52,7 @@ def page_of(film: Film, title: str) -> str:
         f"default-src 'none'; script-src {digest(script)}; style-src {' '.join(map(digest, sheets.values()))}; "
         "img-src blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
-    fills = {"policy": policy, "title": escaped(title), "controls": asset("replay_controls.html"), **sheets}
+    fills = {"policy": policy, "title": escape_text(title), "controls": asset("replay_controls.html"), **sheets}
     fills |= {"script": script, "film": packed}
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: fills[mark[1]], asset("replay.html"))
 

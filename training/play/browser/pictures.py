@@ -27,11 +27,11 @@ def drawings(record: Record, shown: Shown, theme: Theme, before: Table | None = 
     Raises:
         RecordError: the record cannot be replayed.
     """
-    made = []
+    drawn = []
     for moment in moments(record, shown, before):
         sees_options = moment.taken is not None and shown.seat in (None, int(moment.table.row.seat))
-        made.append(drawing(moment.view(shown.seat), moment.notes(shown.names, sees_options), theme))
-    return made
+        drawn.append(drawing(moment.view(shown.seat), moment.notes(shown.names, sees_options), theme))
+    return drawn
 
 
 def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> bytes:
@@ -47,10 +47,10 @@ def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> byt
         ModuleNotFoundError: a library of the extra `render` is not installed.
     """
     if suffix not in SUFFIXES:
-        raise ValueError(f"a picture must be a file that ends with {', '.join(SUFFIXES)}, not {suffix or 'without an ending'}")
+        raise ValueError(f"a picture must be a file with the ending {', '.join(SUFFIXES)}, not {suffix or 'without one'}")
     if suffix == ".gif":
         if moment is not None:
-            raise ValueError("a GIF shows all moments of a deal; leave the moment out")
+            raise ValueError("a GIF shows all moments of a deal; omit the moment")
         return animation(drawn)
     if moment is not None and not 0 <= moment < len(drawn):
         raise ValueError(f"the moment must be from 0 to {len(drawn) - 1} in this deal, not {moment}")

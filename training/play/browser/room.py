@@ -22,14 +22,14 @@ from .analysis import changes, deal_data
 from .day import PERSON, strong_points
 from .film import Shown
 from .live import LiveTable, RefusedError
-from .lobby import Lobby, fit, rules_page
-from .looker import Looker, encoded
+from .lobby import Lobby, adapt_player, rules_page
+from .looker import Looker, encode_json
 from .messages import Limits
 from .moment import moment_data
 
 IN_THE_LOBBY = ("name", "begin", "replace", "speed", "sit")
 """Requests that people may make before the first deal."""
-GOING_ON = ("next", "speed", "replace")
+FOR_SPECTATORS = ("next", "speed", "replace")
 """Requests that spectators may make at a table without people."""
 
 
@@ -68,14 +68,14 @@ class Room:
         async with self.lock:
             older = [other for other in self.lookers if other.seat == looker.seat and looker.seat is not None]
             for other in older:
-                other.tell({"is": "elsewhere", "text": "This seat has been opened in another window."})
+                other.post({"is": "elsewhere", "text": "This seat has been opened in another window."})
                 other.end()
             self.lookers.append(looker)
             self.table.touched = time.time()
-            looker.tell({"is": "rules", "lines": rules_page(self.table.rules)})
-            self._tell_all()
+            looker.post({"is": "rules", "lines": rules_page(self.table.rules)})
+            self._send_changes()
             if older:
-                looker.tell({"is": "refused", "text": "this seat was open in another window, and is closed there"})
+                looker.post({"is": "refused", "text": "this seat was open in another window; it is closed there now"})
         self._wake()
 
     async def leave(self, looker: Looker) -> None:
@@ -83,7 +83,7 @@ class Room:
         looker.end()
         async with self.lock:
             self.table.touched = time.time()
-            self._tell_all()
+            self._send_changes()
 
     async def handle(self, looker: Looker, message: dict[str, Any]) -> None:
         """Handle a browser's request.
@@ -100,21 +100,21 @@ class Room:
             if looker.is_gone:
                 return
             if message["do"] == "records":
-                looker.tell({"is": "records", "text": self._records(looker.seat)})
+                looker.post({"is": "records", "text": self._records(looker.seat)})
                 return
             if message["do"] == "moment":
                 place = message["deal"], message["decision"]
-                told = moment_data(self.table.session, *place, is_open=self.table.is_open)
-                looker.tell({"is": "moment", **told})
+                moment = moment_data(self.table.session, *place, is_open=self.table.is_open)
+                looker.post({"is": "moment", **moment})
                 return
             if message["do"] == "compare":  # allowed for spectators: everybody gets the result
                 self._start_comparison()
                 return
-            goes_on = not self.table.people and message["do"] in GOING_ON
-            if looker.seat is None and not goes_on:
+            is_allowed = not self.table.people and message["do"] in FOR_SPECTATORS
+            if looker.seat is None and not is_allowed:
                 raise RefusedError("you are a spectator")
             if self.table.waits and message["do"] not in IN_THE_LOBBY:
-                raise RefusedError("the first deal waits until everybody has come")
+                raise RefusedError("the first deal waits until everybody is here")
             if message["do"] == "film":
                 self._start_film(looker, message["deal"] - 1, message["analyse"])
                 return
@@ -161,9 +161,9 @@ class Room:
     def _replace(self, seat: int, name: str) -> None:
         has_failed = seat == self._failed_seat()
         if not has_failed and any(looker.seat == seat for looker in self.lookers):
-            raise RefusedError("whoever sits there is here")
+            raise RefusedError("the person in this seat is here")
         self.lobby.check(self.table.rules.variant.name, [name])
-        self.table.replace(seat, self._player(fit(name, self.table.rules)), has_failed=has_failed)
+        self.table.replace(seat, self._player(adapt_player(name, self.table.rules)), has_failed=has_failed)
 
     def _leads(self, seat: int | None) -> bool:
         """Return whether a person may start the first deal: the host, or anybody seated if the host is absent."""
@@ -181,7 +181,7 @@ class Room:
     def _records(self, seat: int | None) -> str:
         """Return the records of a finished match, which contain all cards."""
         if not self.table.is_open:
-            raise RefusedError("records hold all cards: they are given when the match is over")
+            raise RefusedError("records show all cards: wait until the match is over")
         self._wait_for("records", self.limits.film_seconds, seat)
         return "".join(f"{json.dumps(record)}\n" for record in self.table.session.records())
 
@@ -190,7 +190,7 @@ class Room:
         wait = self._given_at.get((what, seat), -math.inf) + gap - time.monotonic()
         if wait > 0:
             left = math.ceil(wait)
-            raise RefusedError(f"the next {what} can be in {left} second{'s' * (left > 1)}")
+            raise RefusedError(f"wait {left} second{'s' * (left > 1)} for the next {what}")
         self._given_at[what, seat] = time.monotonic()
 
     async def _hint(self, looker: Looker, seat: int) -> None:
@@ -198,9 +198,9 @@ class Room:
         table = self.table
         async with self._advising:
             async with self.lock:
-                session, before = table.asked(seat), table.session.table.get_state()
+                session, before = table.hint_session(seat), table.session.table.get_state()
             try:
-                (advice,) = await self.lobby.thought(self.limits.thought_seconds, session.advice, [table.hints])
+                (advice,) = await self.lobby.run_decision(self.limits.thought_seconds, session.advice, [table.hints])
             except Exception as error:  # a player may be any program
                 raise RefusedError(describe_error(table.hints.name, error)) from error
         async with self.lock:
@@ -210,7 +210,7 @@ class Room:
             chances = {option["word"]: option["p"] for option in options if "p" in option}
             best = max(chances, key=chances.__getitem__) if chances else session.table.word(advice.action)
             who = self.lobby.level_of(table.rules.variant.name, advice.name)
-            looker.tell({"is": "hint", "name": who, "options": options, "taken": best, "moment": table.moment})
+            looker.post({"is": "hint", "name": who, "options": options, "taken": best, "moment": table.moment})
 
     async def _done(self, job: Callable[..., None] = lambda: None, *arguments: Any) -> None:
         """Change and save the table in a thread, then send it to everybody; if `job` raises, nothing changes."""
@@ -224,17 +224,17 @@ class Room:
             return None
 
         error = await asyncio.to_thread(work)
-        self._tell_all()
+        self._send_changes()
         if error is not None:
-            self._refuse_all(f"the table is not saved: {error.strerror or error}")
+            self._refuse_all(f"the table could not be saved: {error.strerror or error}")
 
     def _refuse_all(self, text: str, seats: Container[int | None] | None = None) -> None:
         """Show a sentence in every browser, or in those of `seats`."""
         for looker in self.lookers:
             if seats is None or looker.seat in seats:
-                looker.tell({"is": "refused", "text": text})
+                looker.post({"is": "refused", "text": text})
 
-    def _tell_all(self) -> None:
+    def _send_changes(self) -> None:
         """Send every browser the changes of the table as its seat sees it."""
         self.lookers = [looker for looker in self.lookers if not looker.is_gone]
         if not self.lookers:
@@ -254,7 +254,7 @@ class Room:
             for seat, person in table.people.items()
         ]
         variant = table.rules.variant.name
-        known = {
+        shared = {
             "variant": variant,
             "names": table.names,
             "levels": [None if name is None else self.lobby.level_of(variant, name) for name in table.seated],
@@ -272,17 +272,17 @@ class Room:
             "waits": table.waits,
             "substitute": {"name": table.substitute, "level": self.lobby.level_of(variant, table.substitute)},
             "watching": sum(looker.seat is None for looker in self.lookers),
-            "undo": self._tell_undo(),
+            "undo": self._undo_data(),
             "trial": table.trial and table.trial.view(len(session.deals)),
         }
         for looker in self.lookers:
             seat = looker.seat
             own = {"back": table.may_take_back(seat), "others": table.others(seat), "leads": self._leads(seat)}
-            state = {**known, **own, "yours": seat, "view": views[seat]}
-            looker.tell({"is": "table", **changes(looker.knows, state), "moment": table.moment})
+            state = {**shared, **own, "yours": seat, "view": views[seat]}
+            looker.post({"is": "table", **changes(looker.knows, state), "moment": table.moment})
             looker.knows = state
 
-    def _tell_undo(self) -> dict[str, Any] | None:
+    def _undo_data(self) -> dict[str, Any] | None:
         """Return the undo request: who asks, how many later decisions it undoes, and who has not agreed yet."""
         undo = self.table.undo
         if undo is None:
@@ -300,14 +300,14 @@ class Room:
     def _wake(self) -> None:
         """Start the players unless they are running."""
         if self._players is None or self._players.done():
-            self._players = asyncio.create_task(self._play_or_tell())
+            self._players = asyncio.create_task(self._play_and_report())
 
-    async def _play_or_tell(self) -> None:
+    async def _play_and_report(self) -> None:
         """Run the players; show and log every error, since the table would otherwise hang silently."""
         try:
             await self._play()
         except Exception as error:
-            logging.getLogger("uvicorn.error").exception("the table %s has failed", self.path.stem)
+            logging.getLogger("uvicorn.error").exception("table %s has failed", self.path.stem)
             self._refuse_all(describe_error("the table", error))
 
     async def _play(self) -> None:
@@ -322,10 +322,10 @@ class Room:
                 if not self._players_act:
                     return
                 began, pause = time.monotonic(), max(self.table.speed, self.limits.pace)
-                acting, before, asked = session.acting, session.table.get_state(), session.copy()
+                acting, before, copy = session.acting, session.table.get_state(), session.copy()
             choice: int | Exception
             try:
-                choice = await self.lobby.thought(self.limits.thought_seconds, asked.choose)
+                choice = await self.lobby.run_decision(self.limits.thought_seconds, copy.choose)
             except Exception as error:  # a player may be any program
                 choice = error
             await asyncio.sleep(rest_of_pause(pause, time.monotonic() - began))
@@ -343,7 +343,7 @@ class Room:
         """Show that the player to act has failed; the table waits for its replacement or an undo."""
         name = self.table.names[int(self.table.session.table.row.seat)]
         self._failed = state, player
-        self._tell_all()
+        self._send_changes()
         self._refuse_all(describe_error(name, error))
 
     def _failed_seat(self) -> int | None:
@@ -381,7 +381,7 @@ class Room:
         """Start making the film of a scored deal, one at a time and with a minimum interval."""
         records, shown = self.scored_deals(looker.seat, deal)
         if self._analysis is not None and not self._analysis.done():
-            raise RefusedError("wait for the one that is under way")
+            raise RefusedError("wait for the current analysis")
         if analyse and not self._is_judged(records, shown):
             self._wait_for("analysis", self.limits.analysis_seconds)
         else:
@@ -404,29 +404,29 @@ class Room:
         deal, seat = len(records) - 1, looker.seat
         again = seat is not None and (self.table.is_open or is_known(records[-1]))
 
-        def made() -> str:
+        def make() -> str:
             losses = self._judge(records, shown) if analyse else None
             *_, (record, before) = pair_with_previous(records)
             data = deal_data(record, shown, before, seat=seat, losses=losses, analysed=analyse)
             film = {"deals": [data | {"title": f"Deal {deal + 1}"}], "deal": deal, "again": again}
-            return encoded({"is": "film", "film": film})
+            return encode_json({"is": "film", "film": film})
 
         try:
-            told = await self.lobby.work(made)
+            text = await self.lobby.work(make)
         except Exception as error:
             subject = "the analysis" if analyse else "the film"
-            text = str(error) if isinstance(error, RefusedError) else describe_error(subject, error)
-            looker.tell({"is": "refused", "text": text})
+            refusal = str(error) if isinstance(error, RefusedError) else describe_error(subject, error)
+            looker.post({"is": "refused", "text": refusal})
             return
         async with self.lock:
             if records[-1] in self.table.session.records():  # the deal was not undone meanwhile
-                looker.tell_text(told)
+                looker.post_text(text)
 
     def _start_comparison(self) -> None:
         """Start to play the deal of the day with the strong player in the person's seat, for all browsers."""
         table = self.table
         if not table.day or not table.session.is_over:
-            raise RefusedError("the deal of the day is compared when it is over")
+            raise RefusedError("the comparison comes when the deal of the day is over")
         own = float(table.session.table.row.points[PERSON])
 
         async def compare() -> None:
@@ -437,7 +437,7 @@ class Room:
                 self._refuse_all(describe_error("the comparison", error))
                 return
             for looker in self.lookers:
-                looker.tell({"is": "compared", "own": own, "strong": self._strong})
+                looker.post({"is": "compared", "own": own, "strong": self._strong})
 
         if self._comparison is None or self._comparison.done():
             self._comparison = asyncio.create_task(compare())
@@ -452,7 +452,7 @@ class Room:
         async with self.lock:
             replace()
             for looker in self.lookers:
-                looker.tell({"is": "elsewhere", "text": "This decision is tried again in another window."})
+                looker.post({"is": "elsewhere", "text": "This decision is tried again in another window."})
                 looker.end()
 
     async def close(self) -> None:

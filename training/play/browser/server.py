@@ -214,7 +214,7 @@ def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
 
     async def endpoint(request: Request) -> Response:
         if not hall.knows(request.headers.get("authorization", "").removeprefix("Bearer ")):
-            return JSONResponse({"error": "this server wants a token: open the address that it printed"}, 401)
+            return JSONResponse({"error": "this server needs a token: open the address that it printed"}, 401)
         try:
             result = await answer(request)
             return result if isinstance(result, Response) else JSONResponse(result)
@@ -223,7 +223,7 @@ def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
         except ClientDisconnect:
             return Response(status_code=400)  # the client is gone
         except OSError as error:
-            return JSONResponse({"error": f"the server cannot keep it: {error.strerror or error}"}, 500)
+            return JSONResponse({"error": f"the server cannot save it: {error.strerror or error}"}, 500)
 
     return endpoint
 
@@ -271,7 +271,7 @@ class Sockets:
                     else:
                         raise RefusedError("say hello first")
                 except RefusedError as error:
-                    looker.tell({"is": "refused", "text": str(error)})
+                    looker.post({"is": "refused", "text": str(error)})
         finally:
             if room is not None:
                 await room.leave(looker)
@@ -292,13 +292,13 @@ class Sockets:
     async def _welcome(self, looker: Looker, message: dict[str, Any]) -> Room:
         """Add a browser to its room."""
         if not self.hall.knows(message["token"]):
-            raise RefusedError("this server wants a token: open the address that it printed")
+            raise RefusedError("this server needs a token: open the address that it printed")
         room = await self.hall.room(message["table"])
         if message["key"]:
             looker.seat = room.table.seat_of(message["key"])
             if looker.seat is None:
-                raise RefusedError("this link leads to no seat of the table")
+                raise RefusedError("this link belongs to no seat at this table")
         elif sum(other.seat is None for other in room.lookers) >= self.hall.limits.sockets:
-            raise RefusedError("too many look at this table")
+            raise RefusedError("this table has too many spectators")
         await room.enter(looker)
         return room

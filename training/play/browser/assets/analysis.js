@@ -1,15 +1,14 @@
 /* The analysis of a scored deal, moment by moment: the table, the expected points, and better actions. */
 
-import { ask, asked, link, trickName, tryAgain } from "./connection.js";
-import { hintText } from "./choices.js";
-import { DECKS } from "./decks.js";
+import { ask, request, link, trickName, tryAgain } from "./connection.js";
+import { Action, Options } from "./choices.js";
 import { GRADES } from "./grades.js";
-import { CardWord, TopBar } from "./head.js";
+import { TopBar } from "./head.js";
 import { Icon } from "./icons.js";
 import { CopyLink, momentLink } from "./links.js";
 import { html, store, update } from "./store.js";
 import { Board } from "./table.js";
-import { inside, nameOf, points, signed } from "./words.js";
+import { capital, inside, nameOf, points, pointsWords, signed } from "./words.js";
 
 const MISTAKES = ["slip", "mistake", "blunder"];
 
@@ -52,8 +51,6 @@ const decisionsOf = (deal, seat) => [...deal.moments.entries()].filter(([, momen
 /** The points that a seat lost by mistakes. */
 const lossOf = (deal, seat) => decisionsOf(deal, seat).filter((one) => MISTAKES.includes(one.grade)).reduce((sum, one) => sum + one.points, 0);
 
-const pointsWords = (number) => `${points(number)} point${points(number) === "1" ? "" : "s"}`;
-
 /** Go to the next mistake, or with by < 0 to the previous one. */
 function goToMistake(by) {
   const { at, seat } = store.analysis;
@@ -71,7 +68,7 @@ function leave() {
 const goBack = () => (history.state?.film ? history.back() : leave());
 
 /** Leave the analysis on the browser's Back button, unless it changes the address. */
-export function wentBack() {
+export function handleBack() {
   if (store.page === "analysis" && !history.state?.film && location.hash === store.analysis.address) leave();
 }
 
@@ -97,12 +94,10 @@ function stillTable() {
   };
 }
 
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-
 /** The ± sign of an estimate, which shows its standard error when clicked. */
 function ErrorSign({ judged }) {
-  const text = `give or take ${points(judged.error)}, from ${judged.worlds} layouts of the cards that could not be seen`;
-  return html` <button type="button" class="error-sign" aria-expanded=${Boolean(store.analysis.tells)} aria-label=${text} title=${text} onClick=${() => change({ tells: !store.analysis.tells })}>±</button>${store.analysis.tells && html` <span class="faint">${sentence(text)}.</span>`}`;
+  const text = `give or take ${points(judged.error)}, from ${judged.worlds} random layouts of the hidden cards`;
+  return html` <button type="button" class="error-sign" aria-expanded=${Boolean(store.analysis.tells)} aria-label=${text} title=${text} onClick=${() => change({ tells: !store.analysis.tells })}>±</button>${store.analysis.tells && html` <span class="faint">${capital(text)}.</span>`}`;
 }
 
 /** The action of a moment, and the verdict of the analysis. */
@@ -110,18 +105,12 @@ function Verdict({ table, deal, moment }) {
   const { judged } = moment;
   if (!moment.taken) {
     const lost = deal.final ? lossOf(deal, store.analysis.seat) : 0;
-    const said = deal.not_judged ? `${sentence(deal.not_judged)}.` : lost > 0 ? `${nameOf(table, store.analysis.seat)} lost ${pointsWords(lost)} by mistakes.` : deal.final ? "No mistake was found." : "";
+    const said = deal.not_judged ? `${capital(deal.not_judged)}.` : lost > 0 ? `${nameOf(table, store.analysis.seat)} lost ${pointsWords(lost)} by mistakes.` : deal.final ? "No mistake was found." : "";
     return html`<div class="verdict"><p><b>The end of the deal.</b> ${said}</p></div>`;
   }
   return html`<div class=${`verdict ${judged ? judged.grade : ""}`} aria-live="polite">
     <p>${judged && html`<${Sign} grade=${judged.grade} /> `}<b>${nameOf(table, moment.seat)}: ${moment.said}.</b>${judged && html` ${judged.text}`}${judged && judged.best !== moment.taken && html`<${ErrorSign} judged=${judged} />`}</p>
   </div>`;
-}
-
-/** An action in short: a card, or its words. */
-function Action({ view, word }) {
-  if (DECKS[view.deck].cards[word] && view.phase !== "call") return html`<${CardWord} deck=${view.deck} word=${word} />`;
-  return html`<span>${view.choices.find((choice) => choice.word === word)?.said ?? word}</span>`;
 }
 
 /** The expected points of the selected seat over the deal; dots are its decisions, with links to their moments. */
@@ -182,16 +171,6 @@ function Decisions({ deal }) {
   </section>`;
 }
 
-/** A player's evaluation of the actions of a moment. */
-function Thoughts({ moment, view }) {
-  const values = moment.options.filter((option) => "v" in option).map((option) => option.v);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  return html`<section class="part thoughts"><h2>What the player thinks</h2><ul class="options">${moment.options.map((option) => {
-    const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p ?? 1;
-    return html`<li class=${option.word === moment.taken ? "taken" : ""}><${Action} view=${view} word=${option.word} /><div class="track"><div class="fill" style=${{ width: `${100 * Math.max(0, Math.min(1, share))}%` }}></div></div><span class="number">${hintText(option)}</span></li>`;
-  })}</ul></section>`;
-}
-
 /** The name of the moment: number of the deal, from 1, and number of decisions before it. */
 const momentName = () => `${store.analysis.film.deal + 1}.${store.analysis.at}`;
 
@@ -211,14 +190,14 @@ async function savePicture(kind) {
   const body = film.source ?? JSON.stringify({ table: name, key, deal: film.deal });
   change({ busy: kind, error: "" });
   try {
-    globalThis.save(`deal.${kind}`, await asked(`${film.source === undefined ? "/api/table-picture" : "/api/picture"}?${query}`, body, "blob"));
+    globalThis.save(`deal.${kind}`, await request(`${film.source === undefined ? "/api/table-picture" : "/api/picture"}?${query}`, body, "blob"));
     change({ busy: "" });
   } catch (error) {
     change({ busy: "", error: error.message });
   }
 }
 
-const STEPS = [["first", "To the first decision", () => go(0)], ["before", "One decision back", () => go(store.analysis.at - 1)], ["after", "One decision on", () => go(store.analysis.at + 1)], ["last", "To the end of the deal", () => go(Infinity)]];
+const STEPS = [["first", "To the first decision", () => go(0)], ["before", "One decision back", () => go(store.analysis.at - 1)], ["after", "One decision forward", () => go(store.analysis.at + 1)], ["last", "To the end of the deal", () => go(Infinity)]];
 
 function Steps({ deal, moment }) {
   const { at, seat, busy, film } = store.analysis;
@@ -241,7 +220,7 @@ function Looks({ table, deal }) {
     ${deals.length > 1 && html`<select id="deal" aria-label="Deal" onChange=${(event) => follow(Number(event.target.value))}>${deals.map((one, place) => html`<option value=${place} selected=${place === number}>${one.title}</option>`)}</select>`}
     ${some && html`<select id="seat" aria-label="Player" onChange=${(event) => change({ seat: Number(event.target.value), look: Number(event.target.value) === deal.seat ? look : "all" })}>${deal.names.map((_, place) => html`<option value=${place} selected=${place === seat}>${nameOf(table, place)}</option>`)}</select>`}
     ${views.length > 1 && seat === deal.seat && html`<label class="check"><input id="all-hands" type="checkbox" checked=${look === "all"} onChange=${(event) => change({ look: event.target.checked ? "all" : "own" })} /> All hands</label>`}
-    ${!deal.final && film.source === undefined && html`<button type="button" id="judge" disabled=${table.asks !== ""} onClick=${() => ask("judge", { do: "film", deal: film.deal + 1, analyse: true })}>${store.table.asks === "judge" && html`<span class="spinner"></span> `}Look for mistakes</button>`}
+    ${!deal.final && film.source === undefined && html`<button type="button" id="judge" disabled=${table.asks !== ""} onClick=${() => ask("judge", { do: "film", deal: film.deal + 1, analyse: true })}>${store.table.asks === "judge" && html`<span class="spinner"></span> `}Find mistakes</button>`}
   </div>`;
 }
 
@@ -252,12 +231,8 @@ export function AnalysisPage() {
   const moment = deal.moments[at];
   const table = stillTable();
   const turn = store.table && store.table.turn !== null && store.table.turn === store.table.yours;
-  const away = (event) => {
-    event.preventDefault();
-    goBack();
-  };
   return html`<div class="table-page analysis-page">
-    <${TopBar} title=${deal.final ? "Analysis" : "Replay"} facts=${`${deal.title} · ${moment.taken ? `decision ${at + 1} of ${deal.moments.length - 1}` : "the end"}`} back=${away} to=${store.table ? (turn ? "Your turn" : "Table") : store.results ? "Results" : "Games"} />
+    <${TopBar} title=${deal.final ? "Analysis" : "Replay"} facts=${`${deal.title} · ${moment.taken ? `decision ${at + 1} of ${deal.moments.length - 1}` : "the end"}`} back=${goBack} to=${store.table ? (turn ? "Your turn" : "Table") : store.results ? "Results" : "Games"} />
     <main class="play-area" id="film">
       <div class="board"><${Board} table=${table} /></div>
       <aside class="panel" aria-label="Analysis">
@@ -267,9 +242,9 @@ export function AnalysisPage() {
         ${deal.final && decisionsOf(deal, store.analysis.seat).length > 0 && html`<${Graph} table=${table} deal=${deal} />`}
         <${Looks} table=${table} deal=${deal} />
         ${deal.final && !deal.not_judged && html`<${Decisions} deal=${deal} />`}
-        ${moment.options && html`<${Thoughts} moment=${moment} view=${table.view} />`}
+        ${moment.options && html`<section class="part thoughts"><h2>What the player thinks</h2><${Options} options=${moment.options} taken=${moment.taken} view=${table.view} /></section>`}
         <div class="row pictures"><span class="faint">Save</span>${[["gif", "deal as GIF"], ["png", "moment as PNG"], ["svg", "as SVG"]].map(([kind, said]) => html`<button type="button" id=${kind} disabled=${busy === kind} onClick=${() => savePicture(kind)}>${busy === kind && html`<span class="spinner"></span> `}${said}</button>`)}</div>
-        ${store.table && html`<div class="part shared"><p>Who has this link sees this moment, and no hand that is still secret:</p><${CopyLink} url=${momentLink(store.table.name, momentName())} label="Link to this moment" /></div>`}
+        ${store.table && html`<div class="part shared"><p>This link shows this moment, without hands that are still secret:</p><${CopyLink} url=${momentLink(store.table.name, momentName())} label="Link to this moment" /></div>`}
         ${matchMedia("(hover: hover)").matches && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> a decision, <kbd>↑</kbd> <kbd>↓</kbd> a mistake, <kbd>Home</kbd> <kbd>End</kbd>, <kbd>a</kbd> all hands, <kbd>t</kbd> try again, <kbd>Esc</kbd> back</p>`}
       </aside>
     </main>
@@ -277,8 +252,7 @@ export function AnalysisPage() {
 }
 
 /** Handle a key in an analysis. */
-export function pressedInAnalysis(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+export function handleAnalysisKey(event) {
   const { at } = store.analysis;
   const jobs = {
     ArrowRight: () => go(at + 1),

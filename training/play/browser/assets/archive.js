@@ -117,7 +117,7 @@ export function statistics(games) {
 }
 
 /** Return all records as one file, each game as a separate match. */
-export function exported(games) {
+export function exportRecords(games) {
   const matches = games.filter((game) => game.records).reverse();
   return matches.flatMap((game, match) => game.records.trim().split("\n").map((line) => `${JSON.stringify({ ...JSON.parse(line), match })}\n`)).join("");
 }

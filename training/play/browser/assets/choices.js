@@ -6,7 +6,7 @@ import { GRADES } from "./grades.js";
 import { box } from "./layout.js";
 import { html, update } from "./store.js";
 import { CardWord, Suit } from "./head.js";
-import { comparedText, count, headline, nameOf, outcomeText, points, signed, winnersText } from "./words.js";
+import { comparedText, count, headline, nameOf, outcomeText, points, pointsWords, signed, winnersText } from "./words.js";
 
 const TITLES = { call: "How many tricks?", trump: "Name the trump suit", nominate: "Nominate a card" };
 
@@ -33,6 +33,23 @@ export const markText = (mark) => (mark ? `, ${mark.grade === "better" ? "would 
 export function hintText(option) {
   if ("p" in option) return `${Math.round(100 * option.p)} %`;
   return "v" in option ? signed(option.v) : "";
+}
+
+/** An action in short: a card, or its words. */
+export function Action({ view, word }) {
+  if (DECKS[view.deck].cards[word] && view.phase !== "call") return html`<${CardWord} deck=${view.deck} word=${word} />`;
+  return html`<span>${view.choices.find((choice) => choice.word === word)?.said ?? word}</span>`;
+}
+
+/** Actions with bars: probabilities, or expected points with their standard error. */
+export function Options({ options, taken, view, id }) {
+  const values = options.filter((option) => "v" in option).map((option) => option.v);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return html`<ul id=${id} class="options">${options.map((option) => {
+    const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p ?? 1;
+    return html`<li class=${option.word === taken ? "taken" : ""}><${Action} view=${view} word=${option.word} /><div class="track"><div class="fill" style=${{ width: `${100 * Math.max(0, Math.min(1, share))}%` }}></div></div>
+      <span class="number" title=${option.e ? `give or take ${option.e.toFixed(2)}` : ""}>${hintText(option)}</span></li>`;
+  })}</ul>`;
 }
 
 function Word({ view, choice }) {
@@ -101,7 +118,7 @@ function Compared({ table }) {
   if (!trial || yours === null) return null;
   const [before, now] = [trial.first, view].map((one) => one.places[yours].points ?? 0);
   const more = now - before;
-  const said = more === 0 ? "The same points as the first time" : `${points(Math.abs(more))} ${Math.abs(more) === 1 ? "point" : "points"} ${more > 0 ? "more" : "fewer"} than the first time`;
+  const said = more === 0 ? "The same points as the first time" : `${pointsWords(Math.abs(more))} ${more > 0 ? "more" : "fewer"} than the first time`;
   return html`<p class="compared"><b class=${more > 0 ? "good" : more < 0 ? "bad" : ""}>${said}</b> <span class="faint">(${headline({ ...table, view: trial.first })}; ${signed(before)})</span></p>`;
 }
 
@@ -114,7 +131,7 @@ export function Result({ table, lay }) {
   return html`<div class="middle" style=${box(lay.result)}>
     <section class=${`result ${own && own.made === false ? "lost" : ""}`} aria-label="Result of the deal">
       <h2 id="result-headline">${headline(table)}</h2>
-      ${table.day && !table.trial ? html`<p class="winners" id="compared" role="status">${table.compared ? comparedText(table.compared) : html`<span class="spinner"></span> The strong player plays the same cards`}</p>` : view.over && html`<p class="winners">${winnersText(table)}</p>`}
+      ${table.day && !table.trial ? html`<p class="winners" id="compared" role="status">${table.compared ? comparedText(table.compared) : html`<span class="spinner"></span> The strong player is playing the same cards`}</p>` : view.over && html`<p class="winners">${winnersText(table)}</p>`}
       <table><thead><tr><th scope="col">Player</th><th scope="col">Tricks</th><th scope="col" class="number">Deal</th><th scope="col" class="number">Total</th></tr></thead>
         <tbody>${view.places.map((place) => html`<${OutcomeRow} table=${table} place=${place} />`)}</tbody></table>
       ${view.stock.length > 0 && html`<p class="stock"><span class="label">Undealt</span> ${view.stock.map((word) => html`<${CardWord} deck=${view.deck} word=${word} /> `)}</p>`}
@@ -131,7 +148,7 @@ export function Result({ table, lay }) {
         ${table.yours !== null && html`
           <button type="button" id="judge" disabled=${waits !== ""} onClick=${() => ask("judge", { do: "film", deal: view.deal, analyse: true })}>${waits === "judge" ? html`<span class="spinner"></span> Looking for mistakes` : "Analyse"}</button>
           <button type="button" id="watch" disabled=${waits !== ""} onClick=${() => ask("watch", { do: "film", deal: view.deal, analyse: false })}>Replay</button>`}
-        ${table.over && html`<button type="button" id="records" onClick=${() => (table.records ? saveRecords(table.records) : ask("records", { do: "records" }))}>Save the records</button>`}
+        ${table.over && html`<button type="button" id="records" onClick=${() => (table.records ? saveRecords(table.records) : ask("records", { do: "records" }))}>Save records</button>`}
       </div>`}
     </section>
   </div>`;

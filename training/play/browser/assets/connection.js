@@ -1,22 +1,23 @@
 /* Requests to the server, and the WebSocket of a table. */
 
 import { noteLost, noteTable } from "./archive.js";
-import { kept, keptObject, store, update, updateTable } from "./store.js";
-import { heard } from "./sound.js";
+import { loadObject, loadText, saveText, store, update, updateTable } from "./store.js";
+import { playSound } from "./sound.js";
+import { capital } from "./words.js";
 
 const address = new URLSearchParams(location.hash.slice(1));
-export const token = address.get("token") || kept("noms-token") || "";
-if (address.get("token")) kept("noms-token", token);
+export const token = address.get("token") || loadText("noms-token") || "";
+if (address.get("token")) saveText("noms-token", token);
 
 /** Send a request; throw an error if the server refuses it, with the `field` that it concerns. */
-export async function asked(path, body, kind = "json") {
+export async function request(path, body, kind = "json") {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body }).catch(() => {
     throw new Error("The server does not answer; try again");
   });
   if (!answer.ok) {
-    const told = await answer.json().catch(() => ({ error: "the server refuses that" }));
-    throw Object.assign(new Error(capital(told.error)), { field: told.field });
+    const refusal = await answer.json().catch(() => ({ error: "the server refused this" }));
+    throw Object.assign(new Error(capital(refusal.error)), { field: refusal.field });
   }
   return answer[kind]();
 }
@@ -24,7 +25,7 @@ export async function asked(path, body, kind = "json") {
 /** Open a trial of a decision, given the table of the match and the moment (`3.17`). */
 export async function tryAgain(table, moment) {
   const { key } = store.table;
-  const opened = await asked("/api/again", JSON.stringify({ table, key, moment }));
+  const opened = await request("/api/again", JSON.stringify({ table, key, moment }));
   const to = `#${link(opened.table, { key })}`;
   if (location.hash === to) location.reload();
   else location.hash = to;
@@ -48,9 +49,9 @@ async function ownKey() {
   const [table, invitation] = [address.get("table"), address.get("invitation")];
   if (!invitation) return address.get("key");
   const drawn = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18)))).replace(/\+/g, "-").replace(/\//g, "_");
-  const key = kept(`noms-key-${invitation}`) || drawn;
-  kept(`noms-key-${invitation}`, key);
-  await asked("/api/seat", JSON.stringify({ table, invitation, key }));
+  const key = loadText(`noms-key-${invitation}`) || drawn;
+  saveText(`noms-key-${invitation}`, key);
+  await request("/api/seat", JSON.stringify({ table, invitation, key }));
   history.replaceState(null, "", `#${link(table, { key })}`);
   return key;
 }
@@ -65,7 +66,7 @@ export async function openTable() {
   const wanted = address.get("key") ? null : address.get("moment"); // a link to a moment is for spectators
   const key = wanted ? null : await ownKey();
   const name = address.get("table");
-  const invitations = keptObject(`noms-invitations-${name}`) || {};
+  const invitations = loadObject(`noms-invitations-${name}`) || {};
   update({ page: "table", table: { name, key, invitations, wanted, past: null, moment: "", view: null, hint: null, why: "", swept: "", lost: false, elsewhere: "", rules: [], asks: "", opens: wanted ? "" : address.get("moment") || "" } });
   connect();
 }
@@ -82,7 +83,7 @@ export function connect() {
     updateTable({ lost: false, swept: null, asks: "" });
     send({ do: "hello", table: store.table.name, key: store.table.key || null, token: token || null });
   });
-  opened.addEventListener("message", (event) => socket === opened && told(JSON.parse(event.data)));
+  opened.addEventListener("message", (event) => socket === opened && handle(JSON.parse(event.data)));
   opened.addEventListener("close", () => {
     if (socket !== opened || store.table.elsewhere) return;
     updateTable({ lost: true });
@@ -119,7 +120,7 @@ export function ask(what, message) {
 /** Name of the last complete trick of a view. */
 export const trickName = (view) => `${view.deal}.${view.tricks.length}`;
 
-function told(message) {
+function handle(message) {
   const jobs = {
     rules: () => {
       updateTable({ rules: message.lines }); // the server sends it once the browser has entered
@@ -139,7 +140,7 @@ function told(message) {
       updateTable({ asks: "", records: message.text });
       noteTable(store.table);
     },
-    table: () => shown(message),
+    table: () => showTable(message),
     compared: () => {
       updateTable({ compared: { own: message.own, strong: message.strong } });
       noteTable(store.table);
@@ -163,10 +164,8 @@ function told(message) {
 /** Save a file of records. */
 export const saveRecords = (text) => globalThis.save("records.jsonl", new Blob([text], { type: "application/jsonl" }));
 
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-
 /** Merge changes of the table into the store, with their sounds and requests. */
-function shown(fresh) {
+function showTable(fresh) {
   const before = store.table;
   const moved = before.moment !== fresh.moment;
   const table = { ...before, ...fresh, ...(moved ? { hint: null, why: "", asks: "" } : {}) };
@@ -179,7 +178,7 @@ function shown(fresh) {
   if (before.swept === null) table.swept = trick; // do not show a trick that was complete before the page loaded
   if (moved) update({ notice: "" });
   update({ table });
-  if (before.view && moved) heard(before, table);
+  if (before.view && moved) playSound(before, table);
   noteTable(table);
   if (table.opens && !before.view) ask("judge", { do: "film", deal: Number.parseInt(table.opens, 10) || 0, analyse: true });
   if (table.over && !before.over && table.day && !table.trial) send({ do: "compare" });

@@ -1,7 +1,7 @@
 /* The gallery of every component in every state; #NAME shows one state as a page. */
 
 import { AnalysisPage, Sign } from "./analysis.js";
-import { asked } from "./connection.js";
+import { request } from "./connection.js";
 import { DECKS } from "./decks.js";
 import { GRADES } from "./grades.js";
 import { TopBar } from "./head.js";
@@ -15,13 +15,13 @@ import { TablePage } from "./table_page.js";
 import { trickName } from "./connection.js";
 
 const SIZE = { width: 720, height: 560 };
-const told = (table) => ({ name: "gallery", key: "", invitations: {}, hint: null, why: "", swept: table.view.phase === null ? trickName(table.view) : "", lost: false, elsewhere: "", rules: ["The rules."], asks: "", ...table });
+const tableOf = (table) => ({ name: "gallery", key: "", invitations: {}, hint: null, why: "", swept: table.view.phase === null ? trickName(table.view) : "", lost: false, elsewhere: "", rules: ["The rules."], asks: "", ...table });
 
 /** Show a state by name, or all with ""; `hinted` adds a hint for its legal actions. */
 export function show(name, hinted = false) {
   const state = store.states.find((one) => one.name === name);
   if (!state) return update({ page: "gallery", table: null });
-  const table = told(state.table);
+  const table = tableOf(state.table);
   const words = [...table.view.legal, ...table.view.choices.map((choice) => choice.word)];
   const options = words.map((word, number) => ({ word, said: word, p: number ? 0.1 : 0.62 }));
   return update({ page: "table", table: { ...table, hint: hinted && words.length ? { name: "strong", options, taken: words[0], moment: table.moment } : null } });
@@ -35,7 +35,7 @@ function analyse(name) {
   const moment = { seat: view.viewer, taken: words[0], said: "what was taken", views: { own: view } };
   const moments = [{ ...moment, judged }, { ...moment, judged: { ...judged, grade: "mistake" } }, { ...moment, judged: { ...judged, grade: "slip", points: 0.2, expected: 1.5 } }, { ...moment, judged: { ...judged, grade: "best", best: words[0], points: 0, expected: 2 } }, { views: { own: {} } }];
   const deal = { title: "Deal 1", names, seat: view.viewer, moments, result: [], scale: 4, worst: 0, final: names.map(() => 3) };
-  update({ page: "analysis", table: told(store.states.find((one) => one.name === name).table), film: { deals: [deal], deal: 0, again: true } });
+  update({ page: "analysis", table: tableOf(store.states.find((one) => one.name === name).table), film: { deals: [deal], deal: 0, again: true } });
 }
 
 const Controls = () => html`<section><h2>Controls</h2><p class="row">
@@ -58,7 +58,7 @@ function Gallery() {
   if (store.page === "analysis") return html`<${AnalysisPage} />`;
   return html`<${TopBar} title="Every component in every state" /><main class="gallery"><${Controls} />
     ${(store.states || []).map((state) => html`<section key=${state.name}><h2><a href=${`#${state.name}`}>${state.name}</a></h2>
-      <${Shown} table=${told(state.table)} /></section>`)}</main>`;
+      <${Shown} table=${tableOf(state.table)} /></section>`)}</main>`;
 }
 
 globalThis.noms = store;
@@ -68,7 +68,7 @@ globalThis.startTheme();
 start(Gallery, document.getElementById("app"));
 const follow = () => show(decodeURIComponent(location.hash.slice(1)));
 addEventListener("hashchange", follow);
-asked("/api/gallery").then((states) => {
+request("/api/gallery").then((states) => {
   update({ page: "gallery", states });
   follow();
 });

@@ -3,28 +3,37 @@
 import { DECKS } from "./decks.js";
 import { html, store, update } from "./store.js";
 import { Icon, IconButton } from "./icons.js";
-import { turnSound } from "./sound.js";
+import { toggleSound } from "./sound.js";
 import { count, nameOf, roleText, sideText } from "./words.js";
 
-function turnTheme() {
+function toggleTheme() {
   const theme = store.theme === "dark" ? "light" : "dark";
   globalThis.setTheme(theme);
   update({ theme });
 }
 
+export const toGames = () => (location.hash = "");
+
 /** The top bar: link back, title, and switches. */
 export function TopBar({ title, facts = "", back = null, to = "Games", children }) {
   const dark = store.theme === "dark";
+  const leave = (event) => {
+    event.preventDefault();
+    back();
+  };
   return html`<header class="top">
-    ${back && html`<a class="way-back" href="/" aria-label=${to} onClick=${back}><${Icon} name="back" /><span>${to}</span></a>`}
+    ${back && html`<a class="way-back" href="/" aria-label=${to} onClick=${leave}><${Icon} name="back" /><span>${to}</span></a>`}
     <div class="title"><h1>${title}</h1>${facts && html`<p class="facts">${facts}</p>`}</div>
     <div class="switches">
       ${children}
-      <${IconButton} name=${store.sound ? "loud" : "mute"} label=${store.sound ? "Sounds are on" : "Sounds are off"} aria-pressed=${store.sound} onClick=${turnSound} />
-      <${IconButton} id="theme" name=${dark ? "sun" : "moon"} label=${dark ? "Light colours" : "Dark colours"} onClick=${turnTheme} />
+      <${IconButton} name=${store.sound ? "loud" : "mute"} label=${store.sound ? "Sounds are on" : "Sounds are off"} aria-pressed=${store.sound} onClick=${toggleSound} />
+      <${IconButton} id="theme" name=${dark ? "sun" : "moon"} label=${dark ? "Light colours" : "Dark colours"} onClick=${toggleTheme} />
     </div>
   </header>`;
 }
+
+/** An empty page that waits, or shows what went wrong. */
+export const Waiting = ({ text = "" }) => html`<main class="waits"><h1 class="unseen">Noms</h1>${store.notice ? html`<p id="notice" class="notice" role="alert">${store.notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span> ${text}</p>`}</main>`;
 
 /** The mark of a suit. */
 export function Suit({ deck, letter, label = true }) {

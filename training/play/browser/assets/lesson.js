@@ -1,10 +1,10 @@
 /* A first lesson: prepared deals, decision by decision. The server sends all views; the learner follows them. */
 
-import { asked, trickName } from "./connection.js";
-import { TopBar } from "./head.js";
+import { request, trickName } from "./connection.js";
+import { toGames, TopBar } from "./head.js";
 import { Icon } from "./icons.js";
 import { playUsual } from "./start.js";
-import { html, kept, store, update, updateTable } from "./store.js";
+import { html, loadText, saveText, store, update, updateTable } from "./store.js";
 import { Board } from "./table.js";
 
 const LEARNER = 0;
@@ -17,11 +17,11 @@ const wait = (milliseconds) => new Promise((done) => setTimeout(done, isStill() 
 
 /** Open the lesson of a game at the last step of this window. */
 export async function openLesson(variant) {
-  const lesson = await asked(`/api/lesson?game=${encodeURIComponent(variant)}`);
+  const lesson = await request(`/api/lesson?game=${encodeURIComponent(variant)}`);
   document.title = `A first lesson: ${lesson.title} · Noms`;
   store.takes = take;
   update({ lesson });
-  const step = Number(kept(`noms-lesson-${variant}`)) || 0;
+  const step = Number(loadText(`noms-lesson-${variant}`)) || 0;
   await go(step < lesson.steps.length ? step : 0);
 }
 
@@ -37,7 +37,7 @@ async function go(number) {
   const { lesson } = store;
   const step = lesson.steps[number];
   const run = Symbol(number);
-  kept(`noms-lesson-${lesson.variant}`, String(number));
+  saveText(`noms-lesson-${lesson.variant}`, String(number));
   update({ page: "lesson", run, step: number, ready: false, wrong: "", misses: 0 });
   const fresh = !store.table || lesson.steps[number - 1]?.deal !== step.deal;
   for (const [place, view] of (fresh ? step.views.slice(-1) : step.views).entries()) {
@@ -64,7 +64,7 @@ function take(word) {
     return;
   }
   const misses = store.misses + 1;
-  const said = step.wants === null ? "Read on first." : `${step.otherwise || "The rules allow that, but this lesson goes another way."} ${misses > 1 ? `Choose: ${step.said}.` : ""}`;
+  const said = step.wants === null ? "Read on first: press Next." : `${step.otherwise || "That is legal, but the lesson takes another way."} ${misses > 1 ? `Choose: ${step.said}.` : ""}`;
   const option = { word: step.wants, said: step.said };
   update({ wrong: said, misses });
   if (misses > 1 && step.wants !== null) updateTable({ hint: { name: "", options: [option], taken: step.wants, moment: store.table.moment } });
@@ -94,21 +94,16 @@ function Text() {
       ${number > 0 && html`<button type="button" id="lesson-back" class="quiet" onClick=${() => go(number - 1)}>Back</button>`}
       ${next && !last && html`<button type="button" id="lesson-next" class="primary" disabled=${!ready} onClick=${() => go(number + 1)}>Next</button>`}
       ${last && html`<button type="button" id="lesson-play" class="primary" disabled=${store.busy !== ""} onClick=${() => playUsual(lesson.variant, "easy").catch((error) => update({ wrong: error.message }))}>Play a match</button>
-        <button type="button" class="quiet" onClick=${() => go(0)}>Once more</button>`}
+        <button type="button" class="quiet" onClick=${() => go(0)}>Start again</button>`}
       ${!next && ready && html`<span class="faint"><${Icon} name="cards" /> Your turn at the table</span>`}
     </div>
   </section>`;
 }
 
-const leave = (event) => {
-  event.preventDefault();
-  location.hash = "";
-};
-
 export function LessonPage() {
   const { lesson, step, table } = store;
   return html`<div class="table-page lesson-page">
-    <${TopBar} title=${lesson.title} facts=${`A first lesson, step ${step + 1} of ${lesson.steps.length}`} back=${leave} />
+    <${TopBar} title=${lesson.title} facts=${`A first lesson, step ${step + 1} of ${lesson.steps.length}`} back=${toGames} />
     <main class="play-area" id="play-panel">
       <${Text} />
       <div class="board"><${Board} table=${table} /></div>

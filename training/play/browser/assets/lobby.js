@@ -1,19 +1,19 @@
 /* The lobby before the first deal: who is here and who is missing, links for free seats, and the guest's name. */
 
 import { connect, send } from "./connection.js";
-import { html, kept, keptObject, store } from "./store.js";
+import { html, loadObject, saveText, store } from "./store.js";
 import { Level } from "./icons.js";
 import { CopyLink, guestLink, watchLink } from "./links.js";
-import { count, joined, nameOf } from "./words.js";
+import { count, joinWords, nameOf } from "./words.js";
 
 /** The form for the person's name; a late guest takes the seat with it. */
 function NameForm({ sits }) {
-  const last = keptObject("noms-last") || {};
+  const last = loadObject("noms-last") || {};
   const give = (event) => {
     event.preventDefault();
     const name = new FormData(event.target).get("name").trim();
     if (!name) return;
-    kept("noms-last", JSON.stringify({ ...last, name }), true);
+    saveText("noms-last", JSON.stringify({ ...last, name }), true);
     send({ do: "name", name });
     if (!sits) send({ do: "sit" });
   };
@@ -27,7 +27,7 @@ function NameForm({ sits }) {
 /** The notice for a guest who joins after the deal has started. */
 export function Late({ table }) {
   const own = table.people.find((person) => person.seat === table.yours);
-  return own && !own.name && html`<div class="notice" id="late"><p>The deal has begun, and a player has your seat.</p><${NameForm} sits=${own.sits} /></div>`;
+  return own && !own.name && html`<div class="notice" id="late"><p>The deal has started, and a player has your seat.</p><${NameForm} sits=${own.sits} /></div>`;
 }
 
 /** The notice that the seat is open in another window. */
@@ -61,9 +61,9 @@ function waitText(table) {
   const free = table.people.filter((person) => person.invited && person.sits).length;
   const nameless = table.people.filter((person) => !person.invited && !person.name && person.seat !== table.yours).length;
   const own = table.people.find((person) => person.seat === table.yours);
-  if (own && !own.name) return "Give your name to join. The deal begins when everybody has come.";
+  if (own && !own.name) return "Enter your name to join. The deal starts when everybody is here.";
   const missing = [free && count(free, "guest"), nameless && `${count(nameless, "name")}`].filter(Boolean);
-  return `${joined(missing)} ${free + nameless === 1 ? "is" : "are"} missing. The deal begins when everybody has come.`;
+  return `${joinWords(missing)} ${free + nameless === 1 ? "is" : "are"} missing. The deal starts when everybody is here.`;
 }
 
 export function Lobby({ table }) {
@@ -75,17 +75,17 @@ export function Lobby({ table }) {
     ${store.notice && html`<p id="notice" class="notice" role="alert">${store.notice}</p>`}
     <section class="part" aria-labelledby="lobby-title">
       <h2 id="lobby-title">Waiting for players</h2>
-      <p id="lobby-status" role="status">${table.lost ? "The connection is lost; trying again." : waitText(table)}</p>
+      <p id="lobby-status" role="status">${table.lost ? "Connection lost; trying again." : waitText(table)}</p>
       ${own && !own.name && html`<${NameForm} sits=${true} />`}
-      ${invites && html`<p class="faint">Send each guest a link of their own. It is good once.${isHere() && " These links work on this machine alone: for guests elsewhere, start the server with --host and an address of yours."}</p>`}
+      ${invites && html`<p class="faint">Send each guest their own link; each works once.${isHere() && " These links only work on this machine. For guests elsewhere, start the server with --host and an address of this machine."}</p>`}
       <ol class="seats">${table.names.map((_, seat) => html`<${Seat} key=${seat} table=${table} seat=${seat} />`)}</ol>
       ${table.leads && own && own.name && html`<div class="actions">
         <button type="button" id="begin" class="primary" onClick=${() => send({ do: "begin" })}>Start without them</button>
-        <span class="faint">Players (${table.substitute.level}) take the free seats. A guest who comes later can have the seat.</span></div>`}
+        <span class="faint">Players (${table.substitute.level}) take the free seats. Late guests can still have theirs.</span></div>`}
     </section>
     <section class="part" aria-labelledby="watch-title">
       <h2 id="watch-title">Spectators</h2>
-      <p>${table.yours === null ? "You watch" : "Nobody sees a hand with this link"}${watchers > 0 ? html`; <b>${watchers}</b> ${table.yours === null ? (watchers === 1 ? "other does" : "others do") : watchers === 1 ? "watches" : "watch"}` : ""}.</p>
+      <p>${table.yours === null ? "You watch" : "This link shows no hands"}${watchers > 0 ? html`; <b>${watchers}</b> ${table.yours === null ? (watchers === 1 ? "other does" : "others do") : watchers === 1 ? "watches" : "watch"}` : ""}.</p>
       <${CopyLink} url=${watchLink(table)} label="Link to watch" />
     </section>
     <details class="part"><summary>Rules</summary>${table.rules.map((line) => html`<p>${line}</p>`)}</details>

@@ -1,15 +1,16 @@
 /* Entry point of the page: start, table, lesson, results and analysis. */
 
-import { AnalysisPage, pressedInAnalysis, wentBack } from "./analysis.js";
+import { AnalysisPage, handleAnalysisKey, handleBack } from "./analysis.js";
 import { openTable } from "./connection.js";
 import { DECKS } from "./decks.js";
+import { Waiting } from "./head.js";
 import { startSound } from "./sound.js";
 import { LessonPage, openLesson } from "./lesson.js";
-import { momentPressed } from "./moment.js";
+import { handleMomentKey } from "./moment.js";
 import { openResults, ResultsPage } from "./results.js";
 import { openStart, showRecords, StartPage } from "./start.js";
 import { html, start, store, update } from "./store.js";
-import { pressed } from "./table.js";
+import { handleKey } from "./table.js";
 import { TablePage } from "./table_page.js";
 
 function Page() {
@@ -18,7 +19,7 @@ function Page() {
   if (store.page === "lesson") return html`<${LessonPage} />`;
   if (store.results) return html`<${ResultsPage} />`;
   if (store.games) return html`<${StartPage} />`;
-  return html`<main class="waits"><h1 class="unseen">Noms</h1>${store.notice ? html`<p id="notice" class="notice" role="alert">${store.notice}</p><p><a href="/">All games</a></p>` : html`<p role="status"><span class="spinner"></span></p>`}</main>`;
+  return html`<${Waiting} />`;
 }
 
 globalThis.noms = store;
@@ -27,12 +28,15 @@ globalThis.startTheme();
 startSound();
 update({ theme: document.documentElement.dataset.theme });
 start(Page, document.getElementById("app"));
-const KEYS = { table: (event) => (store.table.wanted ? momentPressed : pressed)(event), lesson: pressed, analysis: pressedInAnalysis };
-document.addEventListener("keydown", (event) => KEYS[store.page]?.(event));
+const KEYS = { table: (event) => (store.table.wanted ? handleMomentKey : handleKey)(event), lesson: handleKey, analysis: handleAnalysisKey };
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  KEYS[store.page]?.(event);
+});
 addEventListener("click", (event) => { // ignore double clicks, which would hit the next choice
   if (event.detail > 1 && event.target.closest?.("[data-word]")) event.stopPropagation();
 }, true);
-addEventListener("popstate", wentBack);
+addEventListener("popstate", handleBack);
 addEventListener("hashchange", () => location.reload());
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {

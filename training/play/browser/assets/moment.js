@@ -1,7 +1,7 @@
 /* The page of a linked moment of a deal: the table at that moment, and steps to other moments. */
 
 import { link, seek, trickName } from "./connection.js";
-import { dealText, TopBar } from "./head.js";
+import { dealText, toGames, TopBar } from "./head.js";
 import { html, store, updateTable } from "./store.js";
 import { IconButton } from "./icons.js";
 import { CopyLink, momentLink, watchLink } from "./links.js";
@@ -22,10 +22,9 @@ function go(decision, deal = store.table.past.deal) {
 const step = (by) => go(Number(store.table.wanted.split(".")[1]) + by);
 
 /** Handle a key on the page of a moment. */
-export function momentPressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || !store.table.past) return;
+export function handleMomentKey(event) {
   const jobs = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => go(0), End: () => go(Infinity) };
-  if (!jobs[event.key]) return;
+  if (!jobs[event.key] || !store.table.past) return;
   jobs[event.key]();
   event.preventDefault();
 }
@@ -44,17 +43,17 @@ function Steps({ past }) {
     <${IconButton} name="before" label="One decision back" id="step-back" disabled=${decision === 0} onClick=${() => step(-1)} />
     <input type="range" min="0" max=${decisions} value=${decision} aria-label="Decision" onInput=${(event) => go(Number(event.target.value))} />
     <span class="number">${decision} of ${decisions}</span>
-    <${IconButton} name="after" label="One decision on" id="step-on" disabled=${decision === decisions} onClick=${() => step(1)} />
+    <${IconButton} name="after" label="One decision forward" id="step-on" disabled=${decision === decisions} onClick=${() => step(1)} />
     <${IconButton} name="last" label="Last decision" disabled=${decision === decisions} onClick=${() => go(Infinity)} />
   </div>`;
 }
 
-export function MomentPage({ back }) {
+export function MomentPage() {
   const { table, notice } = store;
   const { past } = table;
   const still = stillTable(table);
   return html`<div class="table-page moment-page">
-    <${TopBar} title=${past.view.title} facts=${dealText(past.view)} back=${back} />
+    <${TopBar} title=${past.view.title} facts=${dealText(past.view)} back=${toGames} />
     <main class="play-area" id="moment">
       <div class="board">
         <${Board} table=${still}>${notice && html`<p id="notice" class="notice" role="alert">${notice}</p>`}</${Board}>
@@ -64,7 +63,7 @@ export function MomentPage({ back }) {
         <section class="part shared"><h2>A moment of a deal</h2>
           ${past.deals > 1 && html`<p><label>Deal <select id="past-deal" onChange=${(event) => go(0, Number(event.target.value))}>
             ${Array.from({ length: past.deals }, (_, number) => html`<option value=${number + 1} selected=${number + 1 === past.deal}>${number + 1}</option>`)}</select></label></p>`}
-          <p>${past.all ? "All hands are shown: everybody knows them by now." : "It is shown as a spectator saw it, with all hands hidden."}</p>
+          <p>${past.all ? "All hands are shown, since everybody knows them by now." : "You see it as a spectator did: all hands are hidden."}</p>
           <${CopyLink} url=${momentLink(table.name, `${past.deal}.${past.decision}`)} label="Link to this moment" />
           <p><a class="button primary" href=${watchLink(table)}>Watch the table</a></p></section>
         ${past.view.places.some((place) => place.calls.length) && html`<${Part} name="bids" title="Bids"><${Bids} table=${still} /></${Part}>`}

@@ -1,12 +1,11 @@
 /* The side panel: score, bids, tricks, hint, people and rules. */
 
 import { ask, send } from "./connection.js";
-import { DECKS } from "./decks.js";
 import { html, store, update } from "./store.js";
 import { CardWord } from "./head.js";
 import { CopyLink, guestLink, momentLink, watchLink } from "./links.js";
 import { Elsewhere } from "./lobby.js";
-import { hintText } from "./choices.js";
+import { Options } from "./choices.js";
 import { auction, nameOf, points, signed } from "./words.js";
 
 /** A collapsible part. */
@@ -52,14 +51,8 @@ export function Tricks({ table }) {
 
 function Hint({ table }) {
   const { hint } = table;
-  const values = hint.options.filter((option) => "v" in option).map((option) => option.v);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Points above the others' mean that this player expects" : "How likely this player would take it"}: ${hint.name}.</p>
-    <ul id="advice-list" class="options">${hint.options.map((option) => {
-      const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p ?? 1;
-      return html`<li class=${option.word === hint.taken ? "taken" : ""}><span>${table.view.phase !== "call" && DECKS[table.view.deck].cards[option.word] ? html`<${CardWord} deck=${table.view.deck} word=${option.word} />` : option.said}</span><div class="track"><div class="fill" style=${{ width: `${Math.max(0, Math.min(1, share)) * 100}%` }}></div></div>
-        <span class="number" title=${option.e ? `give or take ${option.e.toFixed(2)}` : ""}>${hintText(option)}</span></li>`;
-    })}</ul>`;
+  return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Expected points above the others' mean" : "Probability of each action"}, by the player ${hint.name}.</p>
+    <${Options} id="advice-list" options=${hint.options} taken=${hint.taken} view=${table.view} />`;
 }
 
 function Person({ table, person }) {
@@ -76,9 +69,9 @@ function Person({ table, person }) {
 
 function People({ table }) {
   return html`<ul class="people" id="people">${table.people.map((person) => html`<${Person} table=${table} person=${person} />`)}</ul>
-    <p class="faint">Who has this link may watch, and sees no hand${table.watching ? ` (${table.watching} now)` : ""}:</p>
+    <p class="faint">This link is for spectators, who see no hands${table.watching ? ` (${table.watching} now)` : ""}:</p>
     <${CopyLink} url=${watchLink(table)} label="Link to watch" />
-    <p class="faint">This one leads to this moment of the deal, and to no seat:</p>
+    <p class="faint">This link shows the deal as it is now, without hands:</p>
     <${CopyLink} url=${momentLink(table.name, table.moment)} label="Link to this moment" />`;
 }
 

@@ -75,7 +75,7 @@ class Replay {
   }
 
   describe(deal, views) {
-    const told = deal.moments[this.moment];
+    const moment = deal.moments[this.moment];
     this.board.svg.setAttribute("aria-label", this.title());
     byId("slider").max = String(deal.moments.length - 1);
     byId("slider").value = String(this.moment);
@@ -86,11 +86,11 @@ class Replay {
     byId("view").replaceChildren(...named.sort((one, other) => (other.value === "all") - (one.value === "all")));
     byId("view").value = this.view;
     byId("view").disabled = views.length < 2;
-    byId("status").textContent = told.status;
-    byId("taken").textContent = "said" in told ? `${deal.names[told.seat]}: ${told.said}` : "";
-    const sees = this.view === "all" || this.view === String(told.seat);
-    showOptions(byId("options"), (sees && told.options) || [], told.taken);
-    byId("thoughts").hidden = !(sees && told.options);
+    byId("status").textContent = moment.status;
+    byId("taken").textContent = "said" in moment ? `${deal.names[moment.seat]}: ${moment.said}` : "";
+    const sees = this.view === "all" || this.view === String(moment.seat);
+    showOptions(byId("options"), (sees && moment.options) || [], moment.taken);
+    byId("thoughts").hidden = !(sees && moment.options);
     const ended = this.moment === deal.moments.length - 1;
     byId("result").hidden = !ended;
     byId("result-lines").replaceChildren(...deal.result.map((line) => element("li", line)));
@@ -102,9 +102,8 @@ class Replay {
 
   /* List the biggest mistakes of an analysed deal, with links to their moments. */
   mistakes(deal) {
-    const found = deal.losses || [];
     byId("analysis").hidden = !deal.losses;
-    const lines = found.map((one) => {
+    const lines = (deal.losses || []).map((one) => {
       const text = `${one.points.toFixed(2)} ±${one.error.toFixed(2)}  ${one.text}${one.sure ? "" : " (may be chance)"}`;
       const link = element("button", text);
       link.type = "button";
@@ -112,7 +111,7 @@ class Replay {
       link.addEventListener("click", () => this.go(this.deal, one.moment));
       return element("li", "", link);
     });
-    byId("losses").replaceChildren(...(lines.length ? lines : [element("li", deal.not_judged || "no mistake was found")]));
+    byId("losses").replaceChildren(...(lines.length ? lines : [element("li", deal.not_judged || "No mistake was found")]));
   }
 
   stop() {

@@ -1,6 +1,6 @@
 /* Short synthesized sounds: a card played, a trick taken, the viewer's turn. Off by default. */
 
-import { kept, store, update } from "./store.js";
+import { loadText, saveText, store, update } from "./store.js";
 
 let context = null;
 
@@ -33,7 +33,7 @@ function play(name) {
 }
 
 /** Play at most one sound for a change of the table. */
-export function heard(before, table) {
+export function playSound(before, table) {
   const [old, view] = [before.view, table.view];
   if (view.phase === null && old.phase !== null) play("over");
   else if (view.tricks.length > old.tricks.length) play("trick");
@@ -41,11 +41,11 @@ export function heard(before, table) {
   else if (view.trick.length > old.trick.length) play("card");
 }
 
-export function turnSound() {
+export function toggleSound() {
   update({ sound: !store.sound });
-  kept("noms-sound", store.sound ? "on" : "off", true);
+  saveText("noms-sound", store.sound ? "on" : "off", true);
   play("turn");
 }
 
 /** Turn sounds on if they were on before. */
-export const startSound = () => update({ sound: kept("noms-sound", undefined, true) === "on" });
+export const startSound = () => update({ sound: loadText("noms-sound", true) === "on" });

@@ -1,24 +1,24 @@
 /* The start page: a card for each game, the set-up of other tables, and recorded deals. */
 
 import { allGames } from "./archive.js";
-import { asked, link } from "./connection.js";
-import { html, kept, keptObject, store, update } from "./store.js";
-import { points } from "./words.js";
+import { request, link } from "./connection.js";
+import { html, loadObject, saveText, store, update } from "./store.js";
+import { capital, points } from "./words.js";
 import { TopBar } from "./head.js";
 import { GamePicture } from "./pictures.js";
 
 const LEVELS = ["easy", "medium", "strong"];
 
 /** The last choices in this browser. */
-const last = () => keptObject("noms-last") || {};
+const last = () => loadObject("noms-last") || {};
 
 /** Load the games, and poll until the first compilation is complete. */
 export async function openStart() {
-  const [games, tries] = await Promise.all([asked("/api/games"), firstTries()]);
+  const [games, tries] = await Promise.all([request("/api/games"), firstTries()]);
   const begun = (await allGames().catch(() => [])).find((game) => !game.over && !game.day && game.key && game.deals.length && Date.now() - game.began < 3 * 86400000);
   const chosen = last();
   update({ page: "start", games, tries, begun, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
-  while (!(await asked("/api/ready")).ready) {
+  while (!(await request("/api/ready")).ready) {
     update({ ready: false });
     await new Promise((done) => setTimeout(done, 700));
   }
@@ -37,7 +37,7 @@ async function open({ game, places, options, hints }) {
   update({ busy: game.name, errors: {}, notice: "" });
   try {
     const mine = places.indexOf("-me");
-    if (places.filter((who) => who === "-me").length > 1) throw Object.assign(new Error("You can have one seat."), { field: "places" });
+    if (places.filter((who) => who === "-me").length > 1) throw Object.assign(new Error("You can take only one seat."), { field: "places" });
     const people = {};
     places.forEach((who, seat) => {
       const own = store.chosen.name.trim().replace(/^You$/, "");
@@ -45,9 +45,9 @@ async function open({ game, places, options, hints }) {
       if (who === "-person") people[seat] = ""; // people enter their names in the lobby
     });
     const wish = { variant: game.name, seats: places.length, options, players: places.map((who) => (who.startsWith("-") ? null : who)), people, hints, host: mine < 0 ? null : mine, substitute: game.levels[store.chosen.level] };
-    const opened = await asked("/api/tables", JSON.stringify(wish));
-    if (places.includes("-person")) kept(`noms-invitations-${opened.table}`, JSON.stringify(opened.invitations), true);
-    kept("noms-last", JSON.stringify({ ...store.chosen, game: game.name, places, options, hints }), true);
+    const opened = await request("/api/tables", JSON.stringify(wish));
+    if (places.includes("-person")) saveText(`noms-invitations-${opened.table}`, JSON.stringify(opened.invitations), true);
+    saveText("noms-last", JSON.stringify({ ...store.chosen, game: game.name, places, options, hints }), true);
     location.hash = link(opened.table, mine < 0 ? {} : { invitation: opened.invitations[mine] });
   } catch (error) {
     const field = store.setup && error.field ? error.field : "";
@@ -77,7 +77,7 @@ export async function playUsual(variant, level) {
 
 /** The first tries of today's deals in this browser, reloaded since another window may have started one. */
 async function firstTries() {
-  const [{ day }, past] = await Promise.all([asked("/api/day"), allGames().catch(() => [])]);
+  const [{ day }, past] = await Promise.all([request("/api/day"), allGames().catch(() => [])]);
   return past.filter((one) => one.day === day);
 }
 
@@ -87,7 +87,7 @@ async function openDay(game) {
   try {
     const first = (await firstTries()).find((one) => one.variant === game.name);
     if (first && !first.over) return void (location.hash = link(first.id, { key: first.key }));
-    const opened = await asked("/api/day", JSON.stringify({ variant: game.name, name: store.chosen.name.trim(), practice: Boolean(first) }));
+    const opened = await request("/api/day", JSON.stringify({ variant: game.name, name: store.chosen.name.trim(), practice: Boolean(first) }));
     location.hash = link(opened.table, { invitation: opened.invitations[0] });
   } catch (error) {
     update({ busy: "", notice: error.message });
@@ -99,7 +99,7 @@ function Day({ game }) {
   const first = store.tries.find((one) => one.variant === game.name);
   const off = store.busy !== "";
   if (!first) return html`<button type="button" class="quiet day" disabled=${off} onClick=${() => openDay(game)}>Deal of the day</button>`;
-  if (!first.over) return html`<a class="day" href=${`#${link(first.id, { key: first.key })}`}>Deal of the day: go on</a>`;
+  if (!first.over) return html`<a class="day" href=${`#${link(first.id, { key: first.key })}`}>Continue the deal of the day</a>`;
   const { own, strong } = first.compared || {};
   return html`<span class="day-result">${first.compared ? `Today: you ${points(own)}, strong ${points(strong)}` : "Played today"} <button type="button" class="quiet day" disabled=${off} title="It does not count" onClick=${() => openDay(game)}>Again</button></span>`;
 }
@@ -129,9 +129,9 @@ function Again() {
   const known = fits && chosen.places.every((who) => who.startsWith("-") || game.players.some((player) => player.name === who));
   if (!known) return null;
   const changed = Object.keys(chosen.options || {}).length;
-  return html`<section class="again" aria-label="Your last game"><p><b>${game.title}</b> with ${chosen.places.length} seats${changed ? ` and ${changed} option${changed > 1 ? "s" : ""} of your own` : ""}</p>
-    <button type="button" class="primary" id="again" disabled=${store.busy !== ""} onClick=${() => open({ game, places: chosen.places, options: chosen.options || {}, hints: chosen.hints })}>Play it again</button>
-    ${begun && html`<a class="button go-on" href=${`#${link(begun.id, { key: begun.key })}`}>Go on${begun.variant === game.name ? "" : ` with ${begun.title}`}</a>`}</section>`;
+  return html`<section class="again" aria-label="Your last game"><p><b>${game.title}</b> with ${chosen.places.length} seats${changed ? ` and ${changed} changed option${changed > 1 ? "s" : ""}` : ""}</p>
+    <button type="button" class="primary" id="again" disabled=${store.busy !== ""} onClick=${() => open({ game, places: chosen.places, options: chosen.options || {}, hints: chosen.hints })}>Play again</button>
+    ${begun && html`<a class="button go-on" href=${`#${link(begun.id, { key: begun.key })}`}>Continue${begun.variant === game.name ? "" : ` ${begun.title}`}</a>`}</section>`;
 }
 
 /* ---- the set-up of a table */
@@ -144,8 +144,6 @@ function setOption(name, value) {
   else options[name] = value;
   setUp({ options });
 }
-
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function control(option, value) {
   const id = `option-${option.name}`;
@@ -171,7 +169,7 @@ function OptionField({ option, value }) {
     <label for=${`option-${option.name}`}>${capital(label)}</label>
     <span class="control">${control(option, value)}</span>
     ${error && html`<p class="error" id=${`error-${option.name}`} role="alert">${capital(error)}</p>`}
-    ${!option.flag && !option.words.length && html`<details id=${`help-${option.name}`}><summary>Help</summary><p>${[...rest, option.allowed, option.help].filter(Boolean).map((text) => `${capital(text)}.`).join(" ")} As records name it: <code>${option.name}</code>.</p></details>`}
+    ${!option.flag && !option.words.length && html`<details id=${`help-${option.name}`}><summary>Help</summary><p>${[...rest, option.allowed, option.help].filter(Boolean).map((text) => `${capital(text)}.`).join(" ")} Name in records: <code>${option.name}</code>.</p></details>`}
   </div>`;
 }
 
@@ -179,7 +177,7 @@ function Setup() {
   const { setup, busy, errors } = store;
   const { game, seats, places } = setup;
   const close = () => update({ setup: null, errors: {} });
-  const words = [["-me", "Me"], ["-person", "Somebody with a link"], ...game.players.map((player) => [player.name, player.said])];
+  const words = [["-me", "Me"], ["-person", "A guest with a link"], ...game.players.map((player) => [player.name, player.said])];
   const resize = (number) => setUp({ seats: number, places: Array.from({ length: number }, (_, seat) => places[seat] ?? game.levels[store.chosen.level]) });
   return html`<dialog id="setup" aria-labelledby="setup-title" onCancel=${close} onClose=${close} ref=${(element) => element && !element.open && element.showModal()}>
     <form onSubmit=${(event) => { event.preventDefault(); open(store.setup); }}>
@@ -189,10 +187,10 @@ function Setup() {
       <fieldset class="who" id="field-places"><legend>Who sits where</legend>
         ${places.map((who, seat) => html`<label><span>Seat ${seat + 1}</span><select data-seat=${seat} aria-label=${`Seat ${seat + 1}`} onChange=${(event) => setUp({ places: places.map((one, place) => (place === seat ? event.target.value : one)) })}>
           ${words.map(([value, said]) => html`<option value=${value} selected=${value === who}>${said}</option>`)}</select></label>`)}
-        ${places.includes("-person") && html`<p class="faint">The deal waits for your guests. You get a link for each of them.</p>`}
+        ${places.includes("-person") && html`<p class="faint">Play starts when your guests are here. You get a link for each of them.</p>`}
         ${errors.places && html`<p class="error" role="alert">${errors.places}</p>`}
       </fieldset>
-      <label class="field"><span>Hints by</span><select id="hints" onChange=${(event) => setUp({ hints: event.target.value })}>${game.players.map((player) => html`<option value=${player.name} selected=${player.name === setup.hints}>${player.said}</option>`)}</select></label>
+      <label class="field"><span>Hints from</span><select id="hints" onChange=${(event) => setUp({ hints: event.target.value })}>${game.players.map((player) => html`<option value=${player.name} selected=${player.name === setup.hints}>${player.said}</option>`)}</select></label>
       <details class="options-of-game" open=${Object.keys(errors).length > 0 || Object.keys(setup.options).length > 0 ? true : null}><summary>Rules of this table</summary>
         ${game.options.map((option) => html`<${OptionField} key=${option.name} option=${option} value=${setup.options[option.name]} />`)}</details>
       ${store.notice && html`<p class="error" role="alert">${store.notice}</p>`}
@@ -210,7 +208,7 @@ export async function showRecords(file, more = () => ({})) {
   update({ busy: "records", notice: "" });
   try {
     const text = await file.text();
-    const film = await asked(`/api/film?player=${encodeURIComponent(thinker)}&analyse=${analyse ? 1 : 0}`, text);
+    const film = await request(`/api/film?player=${encodeURIComponent(thinker)}&analyse=${analyse ? 1 : 0}`, text);
     update({ page: "analysis", film: { ...film, deals: film.deals.map((deal, place) => ({ ...deal, ...more(place) })), source: text, thinker }, busy: "" });
   } catch (error) {
     update({ busy: "", notice: error.message });
@@ -224,15 +222,15 @@ function Records() {
       <input id="file" type="file" accept=".jsonl,application/jsonl" onChange=${(event) => showRecords(event.target.files[0])} />
       ${store.busy === "records" && html`<span class="spinner"></span>`}</label>
     <label class="check"><input id="thinker" type="checkbox" onChange=${(event) => choose({ thinker: event.target.checked ? "trained" : "" })} /> Show what a trained player thinks</label>
-      <label class="check"><input id="analyse" type="checkbox" onChange=${(event) => choose({ analyse: event.target.checked })} /> Look for mistakes (takes a while)</label>
+      <label class="check"><input id="analyse" type="checkbox" onChange=${(event) => choose({ analyse: event.target.checked })} /> Find mistakes (takes a while)</label>
   </section>`;
 }
 
 export function StartPage() {
-  return html`<${TopBar} title="Noms" facts="Trick-taking games in which you say beforehand what you will win"><a class="to-results" href="#page=results">Your results</a></${TopBar}>
+  return html`<${TopBar} title="Noms" facts="Trick-taking games: say what you will win, then win it"><a class="to-results" href="#page=results">Your results</a></${TopBar}>
     <main class="start">
       ${store.notice && !store.setup && html`<p id="notice" class="notice" role="alert">${store.notice}</p>`}
-      ${!store.ready && html`<p class="notice waiting" role="status"><span class="spinner"></span> The players are being compiled for the first use, which takes a minute or two. You can look around; the first deal waits for it.</p>`}
+      ${!store.ready && html`<p class="notice waiting" role="status"><span class="spinner"></span> First use: the players are being compiled, which takes a minute or two. Look around; the first deal waits.</p>`}
       <div class="choices-of-all">
         <${Levels} />
         <label class="name">Your name <input id="name" maxlength="40" autocomplete="nickname" value=${store.chosen.name} onInput=${(event) => choose({ name: event.target.value })} /></label>

@@ -52,21 +52,28 @@ export function start(Page, element) {
   draw();
 }
 
-/** Get or set a stored text, of this window or (`lasting`) of the browser; null if there is none or no storage. */
-export function kept(name, value, lasting = false) {
+/** Load a text that was saved for this window or (`lasting`) in this browser; null if there is none. */
+export function loadText(name, lasting = false) {
   try {
-    const storage = lasting ? localStorage : sessionStorage;
-    if (value !== undefined) storage.setItem(name, value);
-    return storage.getItem(name);
+    return (lasting ? localStorage : sessionStorage).getItem(name);
   } catch (error) {
     return null;
   }
 }
 
-/** Get an object from the browser's storage; null if there is none. */
-export function keptObject(name) {
+/** Save a text for this window or (`lasting`) in this browser, if it has storage. */
+export function saveText(name, value, lasting = false) {
   try {
-    return JSON.parse(kept(name, undefined, true) || "null");
+    (lasting ? localStorage : sessionStorage).setItem(name, value);
+  } catch (error) {
+    /* no storage: the text is lost with the page */
+  }
+}
+
+/** Load an object that was saved in this browser; null if there is none. */
+export function loadObject(name) {
+  try {
+    return JSON.parse(loadText(name, true) || "null");
   } catch (error) {
     return null;
   }

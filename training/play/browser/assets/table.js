@@ -54,7 +54,7 @@ function OwnBar({ table, lay }) {
   const mine = view.turn !== null && view.turn === table.yours;
   const forced = view.legal.length + view.choices.length === 1;
   const asked = table.undo && !table.still;
-  const said = table.lost ? "The connection is lost; trying again" : asked ? undoText(table) : status(table);
+  const said = table.lost ? "Connection lost; trying again" : asked ? undoText(table) : status(table);
   const asks = table.others?.length ? "Ask to take back" : "Take back";
   return html`<div class=${`own-bar ${view.turn === place.seat ? "turn" : ""} ${asked ? "asked" : ""}`} style=${box(lay.bar)}>
     <div class="own-name"><b class=${nameSize(table.names[lay.first], lay.compact)}>${table.yours === lay.first ? "You" : table.names[lay.first]}</b>
@@ -191,8 +191,7 @@ export function Laid({ table, lay }) {
 }
 
 /** Handle a key at the table. */
-export function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+export function handleKey(event) {
   if (event.repeat && !event.key.startsWith("Arrow")) {
     if (event.key === " " && event.target.dataset?.word) event.preventDefault();
     return;

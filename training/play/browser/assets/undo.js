@@ -3,13 +3,13 @@
 import { send } from "./connection.js";
 import { html } from "./store.js";
 import { Icon } from "./icons.js";
-import { count, joined, nameOf } from "./words.js";
+import { count, joinWords, nameOf } from "./words.js";
 
 /** The request as a sentence. */
 export function undoText(table) {
   const { seat, later, missing } = table.undo;
   const asks = `${nameOf(table, seat)} ${seat === table.yours ? "ask" : "asks"} to take back a decision${later ? ` and ${count(later, "later one")}` : ""}`;
-  return missing.includes(table.yours) ? asks : `${asks}; ${joined(missing.map((other) => table.people.find((person) => person.seat === other).name))} ${missing.length > 1 ? "have" : "has"} to agree`;
+  return missing.includes(table.yours) ? asks : `${asks}; ${joinWords(missing.map((other) => table.people.find((person) => person.seat === other).name))} ${missing.length > 1 ? "have" : "has"} to agree`;
 }
 
 /** The buttons to answer the request. */

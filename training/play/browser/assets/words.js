@@ -6,11 +6,15 @@ export const nameOf = (table, seat) => (seat === table.yours ? "You" : table.nam
 /** The name of a seat inside a sentence. */
 export const inside = (table, seat) => (seat === table.yours ? "you" : table.names[seat]);
 
-export const joined = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
+export const joinWords = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 export const points = (number) => String(Math.round(100 * number) / 100).replace("-", "−");
+
+export const pointsWords = (number) => `${points(number)} point${points(Math.abs(number)) === "1" ? "" : "s"}`;
 
 export const signed = (number) => (number > 0 ? `+${points(number)}` : points(number));
 
@@ -34,7 +38,7 @@ export function status(table) {
 export function sideText(table) {
   const { side, contract, declarer } = table.view;
   if (!side) return `${nameOf(table, declarer)}: ${contract}`;
-  const who = joined(side.seats.map((seat, place) => (place ? inside : nameOf)(table, seat)));
+  const who = joinWords(side.seats.map((seat, place) => (place ? inside : nameOf)(table, seat)));
   return `${who}: ${side.wanted === null ? `${contract}, ${count(side.taken, "trick")}` : `${side.taken} of ${side.wanted}`}`;
 }
 
@@ -74,14 +78,14 @@ export function headline(table) {
   const declared = view.declarer !== null;
   const own = view.results.find((outcome) => outcome.seats.includes(table.yours));
   const outcome = declared ? view.results[0] : own || view.results.reduce((best, one) => (one.points[0] > best.points[0] ? one : best));
-  return `${joined(outcome.seats.map((seat, place) => (place ? inside : nameOf)(table, seat)))}: ${outcomeText(outcome)}`;
+  return `${joinWords(outcome.seats.map((seat, place) => (place ? inside : nameOf)(table, seat)))}: ${outcomeText(outcome)}`;
 }
 
 /** The winners of a finished match. */
 export function winnersText(table) {
   const winners = table.view.places.filter((place) => place.marks.includes("winner")).map((place) => place.seat);
   const win = winners.length > 1 || winners[0] === table.yours ? "win" : "wins";
-  return `${joined(winners.map((seat, place) => (place ? inside : nameOf)(table, seat)))} ${win} the match`;
+  return `${joinWords(winners.map((seat, place) => (place ? inside : nameOf)(table, seat)))} ${win} the match`;
 }
 
 /** All calls in rounds, with the seats from the eldest on; null if a seat has not called. */
