@@ -79,9 +79,5 @@ def image(table: Table, seat: int | None, *, full: bool = False) -> NDArray[np.u
 
 
 def for_notebook(table: Table, seat: int | None = None, full: bool = False) -> dict[str, str]:
-    """Return `text` and `svg` of a table by MIME type, `text/plain` and `image/svg+xml`, for a notebook.
-
-    Raises:
-        ValueError: nothing has been dealt yet.
-    """
+    """Return `text` and `svg` of a table by MIME type, for a notebook; raise `ValueError` before the first deal."""
     return {"text/plain": text(table, seat, full=full), "image/svg+xml": svg(table, seat, full=full)}

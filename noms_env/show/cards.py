@@ -57,10 +57,7 @@ def _group_card(card: int, deck_kind: int, by: str, drawn: str) -> str:
 
 
 def printed_rank(letter: str) -> str:
-    """Return a rank as drawings and pages show it: `10` for `T`.
-
-    Records and the terminal use `T`, so that each rank is one character.
-    """
+    """Return a rank as drawings show it: `10` for `T`, which records and the terminal use."""
     return "10" if letter == "T" else letter
 
 

@@ -49,12 +49,12 @@ def text(
     anchor: str = "start",
     room: float | None = None,
 ) -> str:
-    """Draw a line of text.
+    """Draw a line of text whose middle is at height `y`; all text is escaped.
 
     Args:
         x: position of the text's start, middle or end, according to `anchor`.
         y: height of the text's middle.
-        words: any text; it is escaped.
+        words: the text.
         size: font size.
         look: CSS class of the colour.
         bold: whether the text is bold.

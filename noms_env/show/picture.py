@@ -43,12 +43,7 @@ def drawing(view: View, notes: Notes | None = None, theme: Theme = "auto") -> st
 
 
 def parts(view: View, notes: Notes | None = None) -> dict[str, str]:
-    """Draw the parts of a view, by name, from back to front.
-
-    Args:
-        view: the view; nothing else of the table is drawn.
-        notes: names, probabilities and values to add.
-    """
+    """Draw the parts of a view, by name, from back to front; nothing else of the table is drawn."""
     notes = notes or Notes()
     first, count = view.viewer or 0, len(view.places)
     drawn = {

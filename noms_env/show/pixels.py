@@ -16,11 +16,7 @@ FONTS = [str(path) for path in sorted((Path(__file__).parent / "fonts").glob("*.
 
 
 def import_renderer(module: str) -> ModuleType:
-    """Import a library of the extra `render`.
-
-    Raises:
-        ModuleNotFoundError: the library is not installed; the message says how to install it.
-    """
+    """Import a library of the extra `render`; raise `ModuleNotFoundError` that says how to install it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -31,11 +27,7 @@ def import_renderer(module: str) -> ModuleType:
 
 
 def png(svg: str, zoom: float = 1) -> bytes:
-    """Render a drawing as PNG.
-
-    Args:
-        svg: the drawing; the theme `auto` is rendered as light.
-        zoom: pixels per unit of the drawing.
+    """Render a drawing as PNG, `zoom` pixels per unit; the theme `auto` is rendered as light.
 
     Raises:
         ModuleNotFoundError: resvg-py is not installed.

@@ -23,34 +23,22 @@ SUIT_COLOURS = {
 }
 """Colour of each suit's mark. The Decktet uses the colour-blind-safe palette of Okabe and Ito."""
 
-LIGHT = {
-    "page": "#f6f3ea",
-    "felt": "#cfe3d6",
-    "rim": "#8fb09c",
-    "panel": "#fffdf8",
-    "ink": "#17211c",
-    "faint": "#475a50",
-    "accent": "#7a3d00",
-    "glow": "#ffb400",
-    "primary": "#17603f",
-    "onprimary": "#ffffff",
-    "good": "#14663f",
-    "bad": "#a3201c",
+COLOURS = {
+    "page": ("#f6f3ea", "#101614"),
+    "felt": ("#cfe3d6", "#1b4634"),
+    "rim": ("#8fb09c", "#39705a"),
+    "panel": ("#fffdf8", "#0e261c"),
+    "ink": ("#17211c", "#f4f0e4"),
+    "faint": ("#475a50", "#b4ccbe"),
+    "accent": ("#7a3d00", "#ffd166"),
+    "glow": ("#ffb400", "#ffc233"),
+    "primary": ("#17603f", "#7fd6a4"),
+    "onprimary": ("#ffffff", "#06281a"),
+    "good": ("#14663f", "#8fe0b0"),
+    "bad": ("#a3201c", "#ffb0a6"),
 }
-DARK = {
-    "page": "#101614",
-    "felt": "#1b4634",
-    "rim": "#39705a",
-    "panel": "#0e261c",
-    "ink": "#f4f0e4",
-    "faint": "#b4ccbe",
-    "accent": "#ffd166",
-    "glow": "#ffc233",
-    "primary": "#7fd6a4",
-    "onprimary": "#06281a",
-    "good": "#8fe0b0",
-    "bad": "#ffb0a6",
-}
+"""Light and dark colour of each role."""
+LIGHT, DARK = ({name: pair[place] for name, pair in COLOURS.items()} for place in (0, 1))
 PALETTES = {"light": LIGHT, "dark": DARK}
 
 

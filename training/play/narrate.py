@@ -83,13 +83,7 @@ class Narrator:
         yield from head_lines(self._deal.record(self._table), self._table, self._seat)
 
     def decision(self, action: int, ranked: RankedActions | None, values: Sequence[ActionValue] = ()) -> Iterator[str]:
-        """Describe a decision. Call it before the action is taken.
-
-        Args:
-            action: action of the seat to act.
-            ranked: the player's probabilities, if any.
-            values: the player's action values, if any.
-        """
+        """Describe a decision, with the player's probabilities or values if any. Call it before the action is taken."""
         table = self._table
         seat = int(table.row.seat)
         if table.phase == "play" and int(table.row.trick_number) != self._trick:

@@ -121,11 +121,7 @@ class Deal:
         self._steps: list[Record] = []
 
     def take(self, table: Table, action: int) -> None:
-        """Take an action for the seat to act, and record it.
-
-        Raises:
-            IllegalActionError: the action is illegal; nothing changes.
-        """
+        """Take an action for the seat to act, and record it; after an `IllegalActionError` nothing has changed."""
         step = {"seat": int(table.row.seat), "phase": table.phase}
         table.step(action)
         self._steps.append({**step, "action": table.word(action)})
@@ -238,11 +234,7 @@ class Session:
 
     @property
     def acting(self) -> Seated:
-        """The player to act.
-
-        Raises:
-            ValueError: the deal is over, or a person is to act.
-        """
+        """The player to act; raises `ValueError` if the deal is over, or a person is to act."""
         player = None if self.table.is_scored else self.players[int(self.table.row.seat)]
         if player is None:
             why = "the deal is over" if self.table.is_scored else "it is a person's turn"
@@ -250,11 +242,7 @@ class Session:
         return player
 
     def choose(self) -> int:
-        """Return the action of the player to act without taking it; repeated calls agree.
-
-        Raises:
-            ValueError: see `acting`.
-        """
+        """Return the action of the player to act (see `acting`) without taking it; repeated calls agree."""
         player = self.acting.player
         return ask(player, self.table, self._stream(DECIDING), self._memory(player))
 
@@ -264,11 +252,7 @@ class Session:
         return action_values(with_memory(player, self._memory(player)), self.table, self._stream(DECIDING))
 
     def take(self, action: int) -> None:
-        """Take an action for the seat to act.
-
-        Raises:
-            IllegalActionError: the action is illegal; nothing changes.
-        """
+        """Take an action for the seat to act; after an `IllegalActionError` nothing has changed."""
         self.deals[-1].take(self.table, action)
 
     def let_others_act(self) -> None:
@@ -277,11 +261,7 @@ class Session:
             self.take(self.choose())
 
     def next_deal(self) -> None:
-        """Start the next deal, and the next match if this one is over.
-
-        Raises:
-            ValueError: the deal is not over yet, or no deal is left.
-        """
+        """Start the next deal, and the next match if this one is over; raise `ValueError` if it is too early or too late."""
         if not self.table.is_scored or self.is_over:
             raise ValueError("the next deal starts when a deal is over and deals are left")
         if self.table.is_over:
@@ -295,13 +275,9 @@ class Session:
         self._most = len(self.deals)
 
     def take_back(self, seat: int | None = None) -> bool:
-        """Undo back to a seat's last decision, in this or an earlier deal.
+        """Undo back to the last decision of a seat (default: the first person's), in this or an earlier deal.
 
-        Args:
-            seat: the seat; by default that of the first person.
-
-        Returns:
-            Whether there was a decision to undo; if not, nothing changes.
+        Return whether there was a decision to undo; if not, nothing changes.
         """
         person = self.person if seat is None else seat
         for number in reversed(range(len(self.deals))):
@@ -311,13 +287,9 @@ class Session:
         return False
 
     def advice(self, advisers: Sequence[Seated] | None = None) -> list[Advice]:
-        """Return players' advice for the person to act, from that person's observation.
+        """Return advice for the person to act, from that person's observation; raise `ValueError` on another turn.
 
-        Args:
-            advisers: the players who advise; by default all players at the table.
-
-        Raises:
-            ValueError: it is not a person's turn.
+        The default advisers are the players at the table.
         """
         if not self.is_persons_turn:
             raise ValueError("players give advice when it is a person's turn")

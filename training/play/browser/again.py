@@ -87,9 +87,6 @@ def trial_state(session: Session, state: Mapping[str, Any], seat: int, moment: s
         moment: moment before the decision; see `analysis.moment_of`.
         is_open: whether all hands may be shown.
 
-    Returns:
-        `deals`, and `trial` without its table; see `trial_of`.
-
     Raises:
         ValueError: no such decision of that seat, its deal is not over, or its hands are still secret.
     """

@@ -109,11 +109,7 @@ class Server(uvicorn.Server):
     """A server that closes stalled connections."""
 
     def __init__(self, config: uvicorn.Config) -> None:
-        """Make a server.
-
-        Args:
-            config: configuration with `Connection`.
-        """
+        """Make a server with a configuration that uses `Connection`."""
         super().__init__(config)
         self._waiting: dict[Any, tuple[Wait, float]] = {}
 
@@ -166,12 +162,7 @@ SPARING = Sparing()
 
 
 def server_of(app: ASGIApp, message_bytes: int) -> Server:
-    """Make the server of an application; it serves on listening sockets.
-
-    Args:
-        app: the application.
-        message_bytes: maximum size of a WebSocket message.
-    """
+    """Make the server of an application, for listening sockets; `message_bytes` limits a WebSocket message."""
     config = uvicorn.Config(
         app,
         http=Connection,

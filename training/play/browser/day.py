@@ -30,13 +30,7 @@ def day_seed(variant: str, day: date) -> int:
 def day_table(variant: Variant, day: date, name: str, practice: bool = False) -> LiveTable:
     """Make a table with the deal of the day, for a person and players of the medium level.
 
-    If all pass, further deals follow until one is scored.
-
-    Args:
-        variant: the game, with its default seats and options.
-        day: the date.
-        name: name of the person.
-        practice: whether the deal does not count, because it is not the first try.
+    If all pass, further deals follow until one is scored. A deal for practice does not count, because it is not the first try.
     """
     rules, seed = make_rules(variant), day_seed(variant.name, day)
     sizes = sorted({size for size in rules.schedule if size >= LEAST_CARDS})

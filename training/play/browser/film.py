@@ -87,12 +87,7 @@ class Moment:
 
 
 def moments(record: Record, shown: Shown, before: Table | None = None) -> Iterator[Moment]:
-    """Yield the moments of a deal.
-
-    Args:
-        record: record of the deal.
-        shown: settings with the players who evaluate decisions.
-        before: see `noms_env.record.replay`.
+    """Yield the moments of a deal, evaluated by the players of `shown`; see `noms_env.record.replay` for `before`.
 
     Raises:
         RecordError: the record cannot be replayed, or not to its end.
@@ -162,11 +157,7 @@ class Film:
         return self._numbers[text]
 
     def add(self, record: Record, shown: Shown, before: Table | None = None) -> None:
-        """Add a deal.
-
-        Raises:
-            RecordError: the record cannot be replayed. The film then holds unused texts, but no such deal.
-        """
+        """Add a deal; after a `RecordError` the film holds unused texts, but no such deal."""
         views = {ALL_HANDS if seat is None else str(seat): seat for seat in shown.views(record["seats"])}
         drawn: dict[str, dict[str, Any]] = {name: {"parts": [], "frames": []} for name in views}
         words, table = [], before
@@ -230,12 +221,7 @@ def results(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def film_of(records: Sequence[Record], shown: Shown, chosen: Sequence[bool] | None = None) -> Film:
-    """Make the film of recorded deals.
-
-    Args:
-        records: records in order of play; each follows the previous one of its match.
-        shown: settings of the film.
-        chosen: whether each record is in the film; all when None.
+    """Make the film of the chosen records (default: all), which are in order of play.
 
     Raises:
         RecordError: a record cannot be replayed.

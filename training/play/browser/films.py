@@ -101,11 +101,7 @@ async def table_picture(hall: Hall, request: Request) -> Response:
 
 
 def answer_picture(request: Request, drawn: Sequence[str]) -> Response:
-    """Return the requested picture: a GIF of the whole deal, or a PNG or SVG of `moment` (default: the end).
-
-    Raises:
-        RefusedError: no such kind of picture.
-    """
+    """Return the requested picture: a GIF of the whole deal, or a PNG or SVG of `moment` (default: the end)."""
     kind, moment = request.query_params.get("kind", "gif"), request.query_params.get("moment", "")
     if kind not in KINDS:
         raise RefusedError(f"the kind of a picture must be {', '.join(KINDS)}, not {kind[:20]!r}")

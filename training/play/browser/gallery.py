@@ -32,14 +32,8 @@ def _states() -> Iterator[dict[str, Any]]:
     for variant in GAMES.values():
         for seats in range(variant.seats[0], variant.seats[1] + 1):
             views = _views(variant, seats)
-            moment = {
-                "deal": 1,
-                "decision": 7,
-                "deals": 3,
-                "decisions": 52,
-                "all": True,
-                "view": views["all"] | {"viewer": None, "role": None},
-            }
+            view = views["all"] | {"viewer": None, "role": None}
+            moment = {"deal": 1, "decision": 7, "deals": 3, "decisions": 52, "all": True, "view": view}
             linked = {"wanted": "1.7", "past": moment}
             yield {"name": f"{variant.name}-{seats}-moment", "table": table_around(variant, views["all"]) | linked}
             for what, view in sorted(views.items()):

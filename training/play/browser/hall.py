@@ -16,7 +16,7 @@ from noms_env._files import read_file
 from noms_env.variants import game
 
 from .day import day_table
-from .live import LiveTable, RefusedError, is_table
+from .live import LiveTable, RefusedError, is_table, same_secret
 from .lobby import Lobby, NotOfferedError
 from .messages import Limits, parse_body, parse_request
 from .room import Room
@@ -54,7 +54,7 @@ class Hall:
 
     def knows(self, token: str) -> bool:
         """Check a token in constant time; without a secret every token is valid."""
-        return self.token is None or secrets.compare_digest(token.encode(), self.token.encode())
+        return self.token is None or same_secret(token, self.token)
 
     async def open(self, text: str) -> dict[str, Any]:
         """Open a table; return its name and the invitations. A browser that accepts one generates its own key.
@@ -65,11 +65,7 @@ class Hall:
         return await self._keep(lambda: self.lobby.open(parse_request(text)))
 
     async def open_day(self, text: str) -> dict[str, Any]:
-        """Open a table with the deal of the day; see `open`.
-
-        Raises:
-            ValueError: no such game, or too many tables.
-        """
+        """Open a table with the deal of the day; see `open`."""
         variant, name, practice = parse_body("day", text)
         return await self._keep(lambda: day_table(game(variant), date.today(), name or "You", practice))
 
@@ -90,11 +86,7 @@ class Hall:
             raise RefusedError(f"this server has {self.limits.tables} tables and no room for more")
 
     async def claim(self, text: str) -> dict[str, Any]:
-        """Accept an invitation with a browser's key; see `LiveTable.claim`.
-
-        Raises:
-            RefusedError: the request is invalid, or the invitation cannot be accepted.
-        """
+        """Accept an invitation with a browser's key; see `LiveTable.claim`."""
         name, invitation, key = parse_body("seat", text)
         return {"seat": await (await self.room(name)).claim(invitation, key)}
 
@@ -127,11 +119,7 @@ class Hall:
         return {"table": trial}
 
     async def room(self, name: str) -> Room:
-        """Return the room of a table, restored from its file if necessary.
-
-        Raises:
-            RefusedError: no such table.
-        """
+        """Return the room of a table, restored from its file if necessary; raise `RefusedError` if there is none."""
         if not NAME.fullmatch(name):
             raise RefusedError("there is no such table")
         if name in self.rooms:

@@ -189,15 +189,10 @@ class LiveTable:
         raise RefusedError("this link belongs to no seat at this table")
 
     def act(self, seat: int, word: str, moment: str) -> None:
-        """Take an action for a person.
-
-        Args:
-            seat: seat of the person.
-            word: word of the action, as in a record.
-            moment: moment at which the person chose it; a late click is refused.
+        """Take an action for a person, given its word as in a record.
 
         Raises:
-            RefusedError: it is not that person's turn, or the action is illegal; nothing changes.
+            RefusedError: the table has left `moment`, it is another turn, or the action is illegal; nothing changes.
         """
         table = self.session.table
         if moment != self.moment:
@@ -215,11 +210,7 @@ class LiveTable:
         self._note_score()
 
     def next_deal(self) -> None:
-        """Start the next deal.
-
-        Raises:
-            RefusedError: the deal is not over, or no deal is left.
-        """
+        """Start the next deal; raise `RefusedError` if the current one is not over, or no deal is left."""
         if not self.session.table.is_scored or self.session.is_over:
             raise RefusedError("the next deal starts when a deal is over and the match is not")
         self.session.next_deal()
@@ -263,11 +254,7 @@ class LiveTable:
         self._go_back_if_agreed()
 
     def answer(self, seat: int, asker: int, moment: str, agrees: bool) -> None:
-        """Agree to a request to undo a decision, or close it. The asker can only close it.
-
-        Raises:
-            RefusedError: that request is not open.
-        """
+        """Agree to an undo request, or close it; raise `RefusedError` if it is not open. The asker can only close it."""
         if self.undo is None or (self.undo.seat, self.moment) != (asker, moment):
             raise RefusedError("this request is closed")
         if not agrees:
@@ -283,22 +270,14 @@ class LiveTable:
             del self.sheet[len(self.session.records()) :]
 
     def end(self, seat: int) -> None:
-        """End the match early; only a person without other people may do that.
-
-        Raises:
-            RefusedError: other people play here too, the deal is not over, or the match is.
-        """
+        """End the match early; raise `RefusedError` with other people, before a deal is over, or after the match."""
         if [*self.people] != [seat] or not self.session.table.is_scored or self.session.is_over:
             raise RefusedError("the match can be ended after a deal, by a person who plays alone")
         self.session.end()
         self.has_ended = True
 
     def hint_session(self, seat: int) -> Session:
-        """Return a copy of the session for a person's adviser.
-
-        Raises:
-            RefusedError: it is not that person's turn, or the deal of the day has no hints.
-        """
+        """Return a copy of the session for a person's adviser; raise `RefusedError` if no hint is allowed now."""
         if not self.session.is_persons_turn or int(self.session.table.row.seat) != seat:
             raise RefusedError("ask for a hint when it is your turn")
         if self.is_first_try:
@@ -306,11 +285,7 @@ class LiveTable:
         return self.session.copy()
 
     def replace(self, seat: int, player: Seated, *, has_failed: bool = False) -> None:
-        """Replace a person, or with `has_failed` any player, by a player.
-
-        Raises:
-            RefusedError: no person sits there.
-        """
+        """Replace a person by a player, or with `has_failed` a player; raise `RefusedError` if no person sits there."""
         if not has_failed:
             if seat not in self.people or self.session.players[seat] is not None:
                 raise RefusedError("no person has this seat, so nobody can be replaced")
@@ -318,11 +293,7 @@ class LiveTable:
         self.session.players[seat] = player
 
     def begin(self, player: Seated) -> None:
-        """Start the first deal without the missing people: a player has their seats until they join.
-
-        Raises:
-            RefusedError: the deal has started already.
-        """
+        """Start the first deal with a player in the seats of missing people; raise `RefusedError` if it has started."""
         if not self.waits:
             raise RefusedError("the deal has started already")
         for seat, person in self.people.items():
@@ -394,12 +365,9 @@ class LiveTable:
         return int(self.session.table.row.deal_size) if self.day and self.rules.schedule else None
 
     def trial_json(self, name: str, seat: int, moment: str) -> str:
-        """Return a trial of a person's decision as JSON for `table_from`; the substitute replaces other people.
+        """Return a trial of the decision of a person after `moment`, as JSON for `table_from`.
 
-        Args:
-            name: name of this table.
-            seat: seat of the person.
-            moment: moment before the decision; see `analysis.moment_of`.
+        The substitute replaces other people. `name` is the name of this table.
 
         Raises:
             ValueError: see `trial_state`.
@@ -416,9 +384,9 @@ class LiveTable:
         return json.dumps(state)
 
     def save(self, path: Path) -> None:
-        """Write the table to a file atomically. Only this user can read it, since it holds all cards and keys.
+        """Write the table to a file atomically; after a scored deal, sync it to disk.
 
-        After a scored deal the file is synced to disk.
+        Only this user can read the file, since it holds all cards and keys.
 
         Raises:
             OSError: the file cannot be written; the old one remains.
@@ -436,16 +404,9 @@ def new_table(
     host: int | None = None,
     substitute: str = SUBSTITUTE,
 ) -> LiveTable:
-    """Make a table with the first hand dealt.
+    """Make a table with the first hand dealt; see `messages.TableRequest` for the arguments.
 
-    Args:
-        rules: rules of the table.
-        names: names of the players by seat; None for a person.
-        people: names of the people by seat; empty for guests, who enter their own.
-        hints: name of the player that gives hints.
-        seed: seed of the deals and the players; by default an unguessable one of 63 bits.
-        host: seat of the person who opens the table; None without a seat.
-        substitute: name of the player that replaces an absent person.
+    The default seed is an unguessable one of 63 bits.
 
     Raises:
         ValueError: no such player, a player that cannot play this game, or seats that do not match.
@@ -512,10 +473,7 @@ def _undo_from(state: Any, table: LiveTable) -> Undo | None:
 def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = lambda variant, names: None) -> LiveTable:
     """Restore a table from `to_json`, with the same cards, decisions and people.
 
-    Args:
-        text: text of the file.
-        check: function of the game and the names of the players that raises if a player is not allowed. It is called before
-            any player is loaded.
+    Before any player is loaded, `check` gets the game and the names of the players; it raises if one is not allowed.
 
     Raises:
         ValueError: the text does not describe a table, or a player cannot be loaded.

@@ -147,11 +147,7 @@ class Lobby:
         self._working, self._waiting = asyncio.Lock(), 0
 
     async def work(self, job: Callable[[], Result]) -> Result:
-        """Run a long job (film, picture, analysis) in a thread, one at a time.
-
-        Raises:
-            RefusedError: too many jobs wait.
-        """
+        """Run a film, picture or analysis in a thread, one at a time; raise `RefusedError` if too many wait."""
         if self._waiting >= MOST_WAITING:
             raise RefusedError("the server is busy; try again in a minute")
         self._waiting += 1
@@ -240,11 +236,7 @@ class Lobby:
         }
 
     def check(self, variant: str, names: Sequence[str | None]) -> None:
-        """Check that all players are offered.
-
-        Raises:
-            NotOfferedError: a player is not offered.
-        """
+        """Raise `NotOfferedError` if this server does not offer one of the players."""
         usual = self.players_of(variant)
         allowed = {*usual, None, *(player for policy in general_policies() for player in players_on(policy))}
         for name in names:
@@ -252,20 +244,11 @@ class Lobby:
                 raise NotOfferedError(f"this server has no such player, {brief(name)}; start it with --player NAME")
 
     def restore_table(self, text: str) -> LiveTable:
-        """Restore a table from an untrusted file; all its players must be offered.
-
-        Raises:
-            NotOfferedError: a player is not offered.
-            ValueError: see `table_from`.
-        """
+        """Restore a table from an untrusted file (`table_from`); raise `NotOfferedError` for players not on offer."""
         return table_from(text, self.check)
 
     def judge(self, rules: Rules) -> SearchPlayer:
-        """Return the search that measures the losses of decisions under these rules.
-
-        Raises:
-            RefusedError: no packaged policy can search under these rules.
-        """
+        """Return the search that measures losses under these rules; raise `RefusedError` if there is none."""
         policy = policy_name_for(rules)
         if policy is None:
             raise RefusedError("no policy for this table comes with the package; use noms analyse --player")
@@ -275,11 +258,7 @@ class Lobby:
             raise RefusedError(str(error)) from error
 
     def open(self, request: TableRequest) -> LiveTable:
-        """Open a requested table.
-
-        Raises:
-            ValueError: no such game, option or player, or seats that do not match.
-        """
+        """Open a requested table; raise `ValueError` for unknown games, options or players, or wrong seats."""
         variant = game(request.variant)
         try:
             rules = make_rules(variant, request.seats, {name: parse_value(text) for name, text in request.options.items()})

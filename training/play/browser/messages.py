@@ -161,11 +161,7 @@ BODIES: dict[str, dict[str, Callable[[Any], Any]]] = {
 
 
 def parse_message(text: str) -> dict[str, Any]:
-    """Parse a message from a socket into `do` and the fields of that request.
-
-    Raises:
-        RefusedError: the message is invalid.
-    """
+    """Parse a message from a socket into `do` and the fields of that request, or raise `RefusedError`."""
     message = parse_object(text)
     job = message.get("do")
     fields = FIELDS.get(job) if isinstance(job, str) else None
@@ -175,11 +171,7 @@ def parse_message(text: str) -> dict[str, Any]:
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """Parse a JSON object.
-
-    Raises:
-        RefusedError: the text is not a JSON object.
-    """
+    """Parse a JSON object, or raise `RefusedError`."""
     try:
         message = parse_json(text)
     except ValueError:
@@ -190,11 +182,7 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def parse_body(kind: str, text: str) -> tuple[Any, ...]:
-    """Parse the body of an HTTP request into the values of its fields, in the order of `BODIES`.
-
-    Raises:
-        RefusedError: the request is invalid.
-    """
+    """Parse the body of an HTTP request into the fields of `BODIES`, in their order, or raise `RefusedError`."""
     body = parse_object(text)
     return tuple(check(body.get(name)) for name, check in BODIES[kind].items())
 
@@ -225,11 +213,7 @@ class TableRequest:
 
 
 def parse_request(text: str) -> TableRequest:
-    """Parse a request for a table.
-
-    Raises:
-        RefusedError: the request is invalid.
-    """
+    """Parse a request for a table, or raise `RefusedError`."""
     request = parse_object(text)
     options, players, people = request.get("options", {}), request.get("players"), request.get("people", {})
     if not isinstance(options, dict) or not isinstance(people, dict) or not isinstance(players, list):

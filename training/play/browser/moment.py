@@ -23,9 +23,6 @@ def moment_data(session: Session, number: int, decision: int, *, is_open: bool) 
         decision: number of decisions before that moment.
         is_open: whether all hands may be shown because the match is over.
 
-    Returns:
-        `deal`, `decision`, the numbers of `deals` and `decisions` so far, whether `all` hands are open, and the `view`.
-
     Raises:
         RefusedError: no such moment.
     """

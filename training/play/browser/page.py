@@ -37,13 +37,9 @@ def font_faces(address: str | None = None) -> str:
 
 
 def page_of(film: Film, title: str) -> str:
-    """Return the page with the film embedded.
+    """Return the page with the film, which has at least one deal, and any text as title.
 
     Its Content-Security-Policy allows only the embedded scripts and loads nothing.
-
-    Args:
-        film: a film with at least one deal.
-        title: any text.
     """
     packed = base64.b64encode(zlib.compress(json.dumps(film.data(), separators=(",", ":")).encode(), 9)).decode()
     sheets = {"fonts": font_faces(), "drawing": page_style_sheet(), "tokens": asset("tokens.css"), "page": asset("page.css")}

@@ -35,12 +35,9 @@ def drawings(record: Record, shown: Shown, theme: Theme, before: Table | None = 
 
 
 def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> bytes:
-    """Return the content of a picture file.
+    """Return the content of a picture file, from the result of `drawings`.
 
-    Args:
-        drawn: the result of `drawings`.
-        suffix: one of `SUFFIXES`; a GIF shows all moments.
-        moment: number of decisions before the moment; None for the end of the deal, and for a GIF.
+    `moment` is a number of decisions; None means the end of the deal. A GIF shows all moments.
 
     Raises:
         ValueError: no such suffix, or no such moment.

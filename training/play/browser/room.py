@@ -86,15 +86,7 @@ class Room:
             self._send_changes()
 
     async def handle(self, looker: Looker, message: dict[str, Any]) -> None:
-        """Handle a browser's request.
-
-        Args:
-            looker: the browser.
-            message: the result of `messages.parse_message`.
-
-        Raises:
-            RefusedError: the request is not possible now; nothing changes.
-        """
+        """Handle a browser's request from `messages.parse_message`; if it raises `RefusedError`, nothing changes."""
         async with self.lock:
             self.table.touched = time.time()
             if looker.is_gone:
@@ -363,11 +355,7 @@ class Room:
         )
 
     def scored_deals(self, seat: int | None, deal: int) -> tuple[list[Record], Shown]:
-        """Return the records up to a scored deal, and settings that show only the seat's own view until the match is over.
-
-        Args:
-            seat: the seat.
-            deal: number of the deal, from 0.
+        """Return the records up to deal `deal`, from 0, and settings with the seat's own view until the match is over.
 
         Raises:
             RefusedError: that deal is not over.
@@ -445,8 +433,7 @@ class Room:
     async def end(self, replace: Callable[[], None]) -> None:
         """Replace this table by another one, and show that in every browser.
 
-        Args:
-            replace: function that writes the other table to the file; if it raises, nothing changes.
+        `replace` writes the other table to the file; if it raises, nothing changes.
         """
         await self.close()
         async with self.lock:

@@ -39,18 +39,14 @@ from .room import Room
 SWEEP_SECONDS = 60
 HELLO_SECONDS = 10
 """Timeout for the first message of a socket, which names its table."""
-MODULES = (
-    *("analysis", "archive", "choices", "connection", "gallery", "grades", "head", "icons", "layout", "lesson", "links"),
-    *("lobby", "main", "moment", "panel", "pictures", "results", "sound", "start", "undo"),
-)
-"""Modules of the page; `vendor` holds its libraries."""
+TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".ttf": "font/ttf"}
 FILES = {
-    **{f"{name}.js": "text/javascript" for name in ("board", "store", "table", "table_page", "words", *MODULES)},
-    **{f"{name}.css": "text/css" for name in ("analysis", "page", "table", "tokens")},
-    "gallery.html": "text/html",
-    "vendor/preact.js": "text/javascript",
-    "vendor/htm.js": "text/javascript",
+    "": ASSETS / "table.html",
+    "gallery.html": ASSETS / "gallery.html",
+    **{path.relative_to(ASSETS).as_posix(): path for path in ASSETS.rglob("*") if path.suffix in (".js", ".css")},
+    **{f"fonts/{Path(font).name}": Path(font) for font in FONTS},
 }
+"""Files of the page, by path."""
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src blob: data:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -70,12 +66,7 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, hosts: tuple[str, ...] = ()) -> None:
-        """Guard an application.
-
-        Args:
-            app: the application.
-            hosts: allowed host names; all if empty.
-        """
+        """Guard an application; `hosts` are the allowed host names, all if empty."""
         self.app, self.hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,12 +107,7 @@ async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
-    """Make the web application.
-
-    Args:
-        hall: the tables.
-        hosts: allowed host names, without the port; all if empty.
-    """
+    """Make the web application of some tables; `hosts` are the allowed host names without port, all if empty."""
 
     @asynccontextmanager
     async def sweeping(_: Starlette) -> AsyncIterator[None]:
@@ -156,21 +142,14 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
     writes: dict[str, Answer] = {name: partial(_answer_body, hall, answer) for name, answer in changes.items()}
     writes |= {name: partial(answer, hall) for name, answer in pictures.items()}
     routes = [
-        Route("/", page),
         Route("/drawing.css", style),
         Route("/decks.js", decks),
-        Route("/fonts/{name}", font),
         *(Route(f"/api/{name}", require_token(hall, answer)) for name, answer in reads.items()),
         *(Route(f"/api/{name}", require_token(hall, answer), methods=["POST"]) for name, answer in writes.items()),
         Route("/{name:path}", file),
         WebSocketRoute("/socket", Sockets(hall)),
     ]
     return Guard(Starlette(routes=routes, lifespan=sweeping), hosts)
-
-
-def page(_: Request) -> Response:
-    """Serve the page."""
-    return Response((ASSETS / "table.html").read_text(encoding="utf-8"), media_type="text/html")
 
 
 def style(_: Request) -> Response:
@@ -186,19 +165,10 @@ def decks(_: Request) -> Response:
 
 def file(request: Request) -> Response:
     """Serve a file of the page."""
-    name = request.path_params["name"]
-    if name not in FILES:
+    path = FILES.get(request.path_params["name"])
+    if path is None:
         return Response("there is no such page", 404)
-    return Response((ASSETS / name).read_text(encoding="utf-8"), media_type=FILES[name])
-
-
-def font(request: Request) -> Response:
-    """Serve a font of the drawing."""
-    files = {Path(path).name: path for path in FONTS}
-    name = request.path_params["name"]
-    if name not in files:
-        return Response("there is no such font", 404)
-    return Response(Path(files[name]).read_bytes(), media_type="font/ttf")
+    return Response(path.read_bytes(), media_type=TYPES[path.suffix])
 
 
 Answer = Callable[[Request], Awaitable[Any]]

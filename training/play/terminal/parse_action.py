@@ -26,11 +26,7 @@ class UnclearError(ValueError):
 
 
 def parse_action(view: View, text: str) -> int:
-    """Parse a legal action.
-
-    Args:
-        view: view of the person to act.
-        text: the typed text.
+    """Parse the legal action that the person to act typed.
 
     Raises:
         UnclearError: the text names no action, or an illegal one.

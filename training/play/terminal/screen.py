@@ -60,10 +60,7 @@ MOST_ADVISED = 13
 def screen_lines(view: View, names: Sequence[str | None], width: int | None = None) -> list[str]:
     """Draw the table as the person sees it, with marks under the legal cards.
 
-    Args:
-        view: view of the person.
-        names: names of the players by seat; None for the person.
-        width: width of the terminal for the table of seats; None for no limit.
+    `names` are the players' by seat, None for the person. The table of seats fits `width`; None means no limit.
     """
     blocks = [
         [paint(headline(view), BOLD, True), paint(status(view), BRIGHT, True)],
@@ -125,12 +122,7 @@ def legal_marks(view: View, hand: Sequence[int]) -> str:
 
 
 def prompt(view: View, is_last: bool) -> str:
-    """Return the prompt for the person.
-
-    Args:
-        view: view of the person.
-        is_last: no deal follows this one.
-    """
+    """Return the prompt for the person; `is_last` means that no deal follows this one."""
     if view.phase is None:
         return f"Enter {'ends the game' if is_last else 'deals the next hand'} [help score t u q]: "
     example = ""

@@ -14,7 +14,7 @@ const MISTAKES = ["slip", "mistake", "blunder"];
 
 export const Sign = ({ grade }) => html`<span class=${`sign ${grade}`} role="img" aria-label=${GRADES[grade].said} title=${GRADES[grade].said}>${GRADES[grade].sign}</span>`;
 
-/** Restore the full views of a deal by name; each moment holds only the changes from the previous one. */
+/** Restore the full views of a deal by name; each moment holds only the changes from the previous decision. */
 function wholeViews(deal) {
   const names = Object.keys(deal.moments[0].views);
   return Object.fromEntries(names.map((name) => {
@@ -48,13 +48,15 @@ const follow = (deal) => change({ deal, at: store.analysis.deals[deal].worst ?? 
 /** The judged decisions of a seat, with their indices. */
 const decisionsOf = (deal, seat) => [...deal.moments.entries()].filter(([, moment]) => moment.judged && moment.seat === seat).map(([at, moment]) => ({ at, ...moment, ...moment.judged }));
 
-/** The points that a seat lost by mistakes. */
-const lossOf = (deal, seat) => decisionsOf(deal, seat).filter((one) => MISTAKES.includes(one.grade)).reduce((sum, one) => sum + one.points, 0);
+const mistakesOf = (deal, seat) => decisionsOf(deal, seat).filter((decision) => MISTAKES.includes(decision.grade));
 
-/** Go to the next mistake, or with by < 0 to the previous one. */
+/** The points that a seat lost by mistakes. */
+const lossOf = (deal, seat) => mistakesOf(deal, seat).reduce((sum, mistake) => sum + mistake.points, 0);
+
+/** Go to the next mistake, or with by < 0 to the previous decision. */
 function goToMistake(by) {
   const { at, seat } = store.analysis;
-  const places = decisionsOf(dealNow(), seat).filter((one) => MISTAKES.includes(one.grade)).map((one) => one.at);
+  const places = mistakesOf(dealNow(), seat).map((mistake) => mistake.at);
   const next = by > 0 ? places.find((place) => place > at) : places.findLast((place) => place < at);
   if (next !== undefined) go(next);
 }
@@ -72,7 +74,7 @@ export function handleBack() {
   if (store.page === "analysis" && !history.state?.film && location.hash === store.analysis.address) leave();
 }
 
-/** The marks on the actions of a moment: the one taken and the better one. */
+/** The marks on the actions of a moment: the action taken and the better decision. */
 function marksOf(moment) {
   const marks = {};
   if (!moment.taken) return marks;
@@ -118,18 +120,18 @@ function Graph({ table, deal }) {
   const { at, seat } = store.analysis;
   const decisions = decisionsOf(deal, seat);
   const last = deal.moments.length - 1;
-  const ends = [...decisions.flatMap((one) => [one.expected, one.expected + Math.max(0, one.points)]), deal.final[seat], 0];
+  const ends = [...decisions.flatMap((decision) => [decision.expected, decision.expected + Math.max(0, decision.points)]), deal.final[seat], 0];
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const x = (place) => (100 * place) / Math.max(1, last);
   const y = (value) => (high === low ? 50 : 8 + (84 * (high - value)) / (high - low));
-  const line = [...decisions.map((one) => [one.at, one.expected]), [last, deal.final[seat]]];
+  const line = [...decisions.map((decision) => [decision.at, decision.expected]), [last, deal.final[seat]]];
   const here = deal.moments[at].judged && deal.moments[at].seat === seat ? deal.moments[at] : null;
   const said = here ? `${here.said}, ${signed(here.judged.expected)} expected, ${GRADES[here.judged.grade].said}` : at === last ? `the end, ${signed(deal.final[seat])}` : `decision ${at} of ${last}`;
   const pick = (event) => {
     if (event.type === "pointermove" && !event.buttons) return;
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const wanted = (100 * (event.clientX - left)) / width;
-    const places = [...decisions.map((one) => one.at), last];
+    const places = [...decisions.map((decision) => decision.at), last];
     go(places.reduce((best, place) => (Math.abs(x(place) - wanted) < Math.abs(x(best) - wanted) ? place : best)));
   };
   return html`<figure class="graph-figure">
@@ -141,10 +143,10 @@ function Graph({ table, deal }) {
       <div class="plot" id="graph" role="slider" tabIndex="0" aria-label="Decision" aria-valuemin="0" aria-valuemax=${last} aria-valuenow=${at} aria-valuetext=${said} onPointerDown=${pick} onPointerMove=${pick}>
         <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
           <path class="zero" d=${`M0 ${y(0)}H100`} /><path class="here" d=${`M${x(at)} 0V100`} />
-          ${decisions.filter((one) => MISTAKES.includes(one.grade)).map((one) => html`<path class=${`stem ${one.grade}`} d=${`M${x(one.at)} ${y(one.expected)}V${y(one.expected + one.points)}`} />`)}
+          ${mistakesOf(deal, seat).map((mistake) => html`<path class=${`stem ${mistake.grade}`} d=${`M${x(mistake.at)} ${y(mistake.expected)}V${y(mistake.expected + mistake.points)}`} />`)}
           <path class="line" d=${line.map(([place, value], number) => `${number ? "L" : "M"}${x(place)} ${y(value)}`).join("")} />
         </svg>
-        ${decisions.map((one) => html`<span key=${one.at} class=${`dot ${one.grade} ${one.at === at ? "at" : ""}`} aria-hidden="true" style=${{ left: `${x(one.at)}%`, top: `${y(one.expected)}%` }}>${MISTAKES.includes(one.grade) ? GRADES[one.grade].sign : ""}</span>`)}
+        ${decisions.map((decision) => html`<span key=${decision.at} class=${`dot ${decision.grade} ${decision.at === at ? "at" : ""}`} aria-hidden="true" style=${{ left: `${x(decision.at)}%`, top: `${y(decision.expected)}%` }}>${MISTAKES.includes(decision.grade) ? GRADES[decision.grade].sign : ""}</span>`)}
         <span class=${`dot end ${at === last ? "at" : ""}`} aria-hidden="true" style=${{ left: "100%", top: `${y(deal.final[seat])}%` }}></span>
       </div>
     </div>
@@ -160,13 +162,13 @@ function Decisions({ deal }) {
   return html`<section class="part decisions" aria-label="Decisions">
     <h2>${lost > 0 ? `${pointsWords(lost)} lost by mistakes` : "No mistake was found"}</h2>
     <table id="decisions"><thead><tr><th scope="col"><span class="unseen">How good</span></th><th scope="col">Trick</th><th scope="col">Chosen</th><th scope="col">Better</th><th scope="col" class="number">Lost</th><th scope="col" class="number">Expected</th></tr></thead>
-      <tbody>${decisions.map((one) => {
-        const view = deal.views[look][one.at];
-        const better = one.best === one.taken ? "" : html`<${Action} view=${view} word=${one.best} />`;
-        return html`<tr key=${one.at} class=${one.at === at ? "here" : ""} onClick=${() => go(one.at)}>
-          <td><${Sign} grade=${one.grade} /></td><td><button type="button" class="link" aria-label=${`Go to decision ${one.at + 1}`} aria-current=${one.at === at ? "true" : null}>${wheres(view)}</button></td>
-          <td><${Action} view=${view} word=${one.taken} /></td><td>${better}</td>
-          <td class="number">${MISTAKES.includes(one.grade) ? points(one.points) : ""}</td><td class="number">${signed(one.expected)}</td></tr>`;
+      <tbody>${decisions.map((decision) => {
+        const view = deal.views[look][decision.at];
+        const better = decision.best === decision.taken ? "" : html`<${Action} view=${view} word=${decision.best} />`;
+        return html`<tr key=${decision.at} class=${decision.at === at ? "here" : ""} onClick=${() => go(decision.at)}>
+          <td><${Sign} grade=${decision.grade} /></td><td><button type="button" class="link" aria-label=${`Go to decision ${decision.at + 1}`} aria-current=${decision.at === at ? "true" : null}>${wheres(view)}</button></td>
+          <td><${Action} view=${view} word=${decision.taken} /></td><td>${better}</td>
+          <td class="number">${MISTAKES.includes(decision.grade) ? points(decision.points) : ""}</td><td class="number">${signed(decision.expected)}</td></tr>`;
       })}</tbody></table>
   </section>`;
 }
@@ -202,11 +204,11 @@ const STEPS = [["first", "To the first decision", () => go(0)], ["before", "One 
 function Steps({ deal, moment }) {
   const { at, seat, busy, film } = store.analysis;
   const last = deal.moments.length - 1;
-  const mistakes = decisionsOf(deal, seat).filter((one) => MISTAKES.includes(one.grade));
+  const mistakes = mistakesOf(deal, seat);
   const may = film.again && moment.taken && moment.seat === deal.seat;
   return html`<div class="steps">
     ${STEPS.map(([name, label, does]) => html`<button type="button" id=${`to-${name}`} class="step" aria-label=${label} title=${label} disabled=${["first", "before"].includes(name) ? at === 0 : at === last} onClick=${does}><${Icon} name=${name} /></button>`)}
-    ${mistakes.length > 0 && html`<button type="button" id="next-mistake" disabled=${!mistakes.some((one) => one.at > at)} onClick=${() => goToMistake(1)}>Next mistake</button>`}
+    ${mistakes.length > 0 && html`<button type="button" id="next-mistake" disabled=${!mistakes.some((mistake) => mistake.at > at)} onClick=${() => goToMistake(1)}>Next mistake</button>`}
     ${may && html`<button type="button" id="try-again" class="primary" disabled=${busy === "again"} onClick=${again}>${busy === "again" && html`<span class="spinner"></span> `}Try again<span class="from-here"> from here</span></button>`}
   </div>`;
 }
@@ -217,7 +219,7 @@ function Looks({ table, deal }) {
   const views = Object.keys(deal.views);
   const some = views.includes("all");
   return html`<div class="looks row">
-    ${deals.length > 1 && html`<select id="deal" aria-label="Deal" onChange=${(event) => follow(Number(event.target.value))}>${deals.map((one, place) => html`<option value=${place} selected=${place === number}>${one.title}</option>`)}</select>`}
+    ${deals.length > 1 && html`<select id="deal" aria-label="Deal" onChange=${(event) => follow(Number(event.target.value))}>${deals.map(({ title }, place) => html`<option value=${place} selected=${place === number}>${title}</option>`)}</select>`}
     ${some && html`<select id="seat" aria-label="Player" onChange=${(event) => change({ seat: Number(event.target.value), look: Number(event.target.value) === deal.seat ? look : "all" })}>${deal.names.map((_, place) => html`<option value=${place} selected=${place === seat}>${nameOf(table, place)}</option>`)}</select>`}
     ${views.length > 1 && seat === deal.seat && html`<label class="check"><input id="all-hands" type="checkbox" checked=${look === "all"} onChange=${(event) => change({ look: event.target.checked ? "all" : "own" })} /> All hands</label>`}
     ${!deal.final && film.source === undefined && html`<button type="button" id="judge" disabled=${table.asks !== ""} onClick=${() => ask("judge", { do: "film", deal: film.deal + 1, analyse: true })}>${store.table.asks === "judge" && html`<span class="spinner"></span> `}Find mistakes</button>`}

@@ -21,7 +21,7 @@ async function inGames(mode, job) {
 /** Return all games, latest first. */
 export async function allGames() {
   const games = await inGames("readonly", (store) => store.getAll());
-  return games.sort((one, other) => other.began - one.began);
+  return games.sort((a, b) => b.began - a.began);
 }
 
 export const forget = (id) => inGames("readwrite", (store) => store.delete(id));
@@ -48,7 +48,7 @@ function against(table) {
 /** A deal of the score sheet from the viewer's side. */
 function dealOf({ points, made, passed_out: passedOut }, yours) {
   const others = points.filter((_, seat) => seat !== yours);
-  return { points: points[yours], others: others.reduce((sum, one) => sum + one, 0) / others.length, made: made[yours], passedOut };
+  return { points: points[yours], others: others.reduce((sum, score) => sum + score, 0) / others.length, made: made[yours], passedOut };
 }
 
 const counted = new Map();
@@ -98,7 +98,7 @@ export function statistics(games) {
   for (const game of games) {
     const name = `${game.variant} ${game.against}`;
     const row = rows.get(name) || { variant: game.variant, title: game.title, against: game.against, deals: 0, matches: 0, won: 0, points: 0, others: 0, bids: 0, made: 0, lost: 0, decisions: 0 };
-    for (const deal of game.deals.filter((one) => !one.passedOut)) {
+    for (const deal of game.deals.filter(({ passedOut }) => !passedOut)) {
       row.deals += 1;
       row.points += deal.points;
       row.others += deal.others;
@@ -113,7 +113,7 @@ export function statistics(games) {
     }
     if (row.deals) rows.set(name, row);
   }
-  return [...rows.values()].sort((one, other) => one.title.localeCompare(other.title) || one.against.localeCompare(other.against));
+  return [...rows.values()].sort((a, b) => a.title.localeCompare(b.title) || a.against.localeCompare(b.against));
 }
 
 /** Return all records as one file, each game as a separate match. */

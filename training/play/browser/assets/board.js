@@ -119,21 +119,21 @@ function savePng(board, title) {
 /* List actions with bars: probabilities `p`, or points `v` with their standard error `e` (null if unknown). */
 function showOptions(list, options, taken) {
   list.replaceChildren();
-  const values = options.filter((one) => "v" in one).map((one) => one.v);
+  const values = options.filter((option) => "v" in option).map((option) => option.v);
   const low = Math.min(...values), high = Math.max(...values);
-  for (const one of options) {
-    const share = "v" in one ? (high > low ? (one.v - low) / (high - low) : 1) : one.p;
+  for (const option of options) {
+    const share = "v" in option ? (high > low ? (option.v - low) / (high - low) : 1) : option.p;
     const fill = element("div");
     fill.className = "fill";
     fill.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
     const track = element("div", "", fill);
     track.className = "track";
-    const points = "v" in one ? `${one.v >= 0 ? "+" : ""}${one.v.toFixed(2)}` + (one.e === null ? " ±?" : one.e ? ` ±${one.e.toFixed(2)}` : "") : "";
-    const chance = "p" in one ? `${(100 * one.p).toFixed(0)} %` : "";
+    const points = "v" in option ? `${option.v >= 0 ? "+" : ""}${option.v.toFixed(2)}` + (option.e === null ? " ±?" : option.e ? ` ±${option.e.toFixed(2)}` : "") : "";
+    const chance = "p" in option ? `${(100 * option.p).toFixed(0)} %` : "";
     const number = element("span", [chance, points].filter(Boolean).join(" · "));
     number.className = "number";
-    const line = element("li", "", element("span", one.said), track, number);
-    if (one.word === taken) line.className = "taken";
+    const line = element("li", "", element("span", option.said), track, number);
+    if (option.word === taken) line.className = "taken";
     list.append(line);
   }
 }

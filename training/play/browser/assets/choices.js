@@ -69,7 +69,7 @@ function Nominations({ table, grid }) {
   const ranks = [...Object.keys(DECKS[view.deck].cards)].map((word) => word[0]);
   for (const choice of view.choices) rows.get(choice.word.slice(1)).push(choice);
   return [...rows.entries()].filter(([, row]) => row.length).map(([letter, row]) => html`<div class="nomination-row">
-    ${row.sort((one, other) => ranks.indexOf(one.word[0]) - ranks.indexOf(other.word[0])).map((choice) => html`<${Choice} key=${choice.word} table=${table} choice=${choice} cls=${`card-choice ${own.has(choice.word) ? "own" : ""}`}>
+    ${row.sort((a, b) => ranks.indexOf(a.word[0]) - ranks.indexOf(b.word[0])).map((choice) => html`<${Choice} key=${choice.word} table=${table} choice=${choice} cls=${`card-choice ${own.has(choice.word) ? "own" : ""}`}>
       ${letter ? html`<${CardWord} deck=${view.deck} word=${choice.word} />` : html`<b>${DECKS[view.deck].cards[`${choice.word}C`].rank}</b>`}
     </${Choice}>`)}
   </div>`);
@@ -101,7 +101,7 @@ export function RowChoices({ table, lay }) {
 
 function OutcomeRow({ table, place }) {
   const { view } = table;
-  const outcome = view.results.find((one) => one.seats.includes(place.seat));
+  const outcome = view.results.find(({ seats }) => seats.includes(place.seat));
   const roles = ["declarer", "partner", "sniped", "winner"].filter((mark) => place.marks.includes(mark));
   const of = outcome && outcome.seats.length > 1 ? count(place.tricks, "trick") : outcome ? outcomeText(outcome).replace(/, (made|failed)$/, "") : "";
   return html`<tr class=${place.seat === table.yours ? "mine" : ""}>
@@ -116,7 +116,7 @@ function OutcomeRow({ table, place }) {
 function Compared({ table }) {
   const { view, yours, trial } = table;
   if (!trial || yours === null) return null;
-  const [before, now] = [trial.first, view].map((one) => one.places[yours].points ?? 0);
+  const [before, now] = [trial.first, view].map(({ places }) => places[yours].points ?? 0);
   const more = now - before;
   const said = more === 0 ? "The same points as the first time" : `${pointsWords(Math.abs(more))} ${more > 0 ? "more" : "fewer"} than the first time`;
   return html`<p class="compared"><b class=${more > 0 ? "good" : more < 0 ? "bad" : ""}>${said}</b> <span class="faint">(${headline({ ...table, view: trial.first })}; ${signed(before)})</span></p>`;

@@ -148,7 +148,7 @@ function handle(message) {
     moment: () => `${message.deal}.${message.decision}` === store.table.wanted && updateTable({ past: message }),
     hint: () => {
       updateTable({ asks: "", ...(message.moment === store.table.moment ? { hint: message } : {}) });
-      update({ open: [...store.open.filter((one) => one !== "hint"), "hint"] });
+      update({ open: [...store.open.filter((part) => part !== "hint"), "hint"] });
     },
     film: () => {
       const [, at] = store.table.opens.split(".").map(Number);

@@ -19,7 +19,7 @@ const tableOf = (table) => ({ name: "gallery", key: "", invitations: {}, hint: n
 
 /** Show a state by name, or all with ""; `hinted` adds a hint for its legal actions. */
 export function show(name, hinted = false) {
-  const state = store.states.find((one) => one.name === name);
+  const state = store.states.find((state) => state.name === name);
   if (!state) return update({ page: "gallery", table: null });
   const table = tableOf(state.table);
   const words = [...table.view.legal, ...table.view.choices.map((choice) => choice.word)];
@@ -29,13 +29,13 @@ export function show(name, hinted = false) {
 
 /** Show the analysis of a state in which the viewer is to act, with decisions of several grades. */
 function analyse(name) {
-  const { view, names } = store.states.find((one) => one.name === name).table;
+  const { view, names } = store.states.find((state) => state.name === name).table;
   const words = [...view.legal, ...view.choices.map((choice) => choice.word)];
   const judged = { best: words.at(-1), points: 1.25, error: 0.3, expected: -2, worlds: 100, grade: "blunder", text: "Something else would have brought 1.25 points more on average: more in 71 of 100 layouts, less in 12." };
   const moment = { seat: view.viewer, taken: words[0], said: "what was taken", views: { own: view } };
   const moments = [{ ...moment, judged }, { ...moment, judged: { ...judged, grade: "mistake" } }, { ...moment, judged: { ...judged, grade: "slip", points: 0.2, expected: 1.5 } }, { ...moment, judged: { ...judged, grade: "best", best: words[0], points: 0, expected: 2 } }, { views: { own: {} } }];
   const deal = { title: "Deal 1", names, seat: view.viewer, moments, result: [], scale: 4, worst: 0, final: names.map(() => 3) };
-  update({ page: "analysis", table: tableOf(store.states.find((one) => one.name === name).table), film: { deals: [deal], deal: 0, again: true } });
+  update({ page: "analysis", table: tableOf(store.states.find((state) => state.name === name).table), film: { deals: [deal], deal: 0, again: true } });
 }
 
 const Controls = () => html`<section><h2>Controls</h2><p class="row">

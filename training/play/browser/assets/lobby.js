@@ -40,7 +40,7 @@ function Presence({ person }) {
 }
 
 function Seat({ table, seat }) {
-  const person = table.people.find((one) => one.seat === seat && one.sits);
+  const person = table.people.find((other) => other.seat === seat && other.sits);
   const invitation = person && person.invited && table.invitations[seat];
   const name = person && person.invited && !person.name ? "A guest" : nameOf(table, seat);
   return html`<li class=${person && !person.name ? "free" : ""} data-seat=${seat}>

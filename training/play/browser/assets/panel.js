@@ -12,7 +12,7 @@ import { auction, nameOf, points, signed } from "./words.js";
 export function Part({ name, title, children, cls = "" }) {
   const open = store.open.includes(name);
   return html`<section class=${`part ${cls}`} id=${`part-${name}`}>
-    <h2><button type="button" aria-expanded=${open} aria-controls=${`in-${name}`} onClick=${() => update({ open: open ? store.open.filter((one) => one !== name) : [...store.open, name] })}>${title}</button></h2>
+    <h2><button type="button" aria-expanded=${open} aria-controls=${`in-${name}`} onClick=${() => update({ open: open ? store.open.filter((part) => part !== name) : [...store.open, name] })}>${title}</button></h2>
     <div id=${`in-${name}`} class="part-in" hidden=${!open}>${children}</div>
   </section>`;
 }

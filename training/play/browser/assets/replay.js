@@ -83,7 +83,7 @@ class Replay {
     byId("deal").value = String(this.deal);
     byId("deal").disabled = this.film.deals.length < 2;
     const named = views.map((view) => new Option(view === "all" ? "all hands" : `seen by ${deal.names[view]}`, view));
-    byId("view").replaceChildren(...named.sort((one, other) => (other.value === "all") - (one.value === "all")));
+    byId("view").replaceChildren(...named.sort((a, b) => (b.value === "all") - (a.value === "all")));
     byId("view").value = this.view;
     byId("view").disabled = views.length < 2;
     byId("status").textContent = moment.status;
@@ -103,12 +103,12 @@ class Replay {
   /* List the biggest mistakes of an analysed deal, with links to their moments. */
   mistakes(deal) {
     byId("analysis").hidden = !deal.losses;
-    const lines = (deal.losses || []).map((one) => {
-      const text = `${one.points.toFixed(2)} ±${one.error.toFixed(2)}  ${one.text}${one.sure ? "" : " (may be chance)"}`;
+    const lines = (deal.losses || []).map((loss) => {
+      const text = `${loss.points.toFixed(2)} ±${loss.error.toFixed(2)}  ${loss.text}${loss.sure ? "" : " (may be chance)"}`;
       const link = element("button", text);
       link.type = "button";
-      link.className = one.moment === this.moment ? "link here" : "link";
-      link.addEventListener("click", () => this.go(this.deal, one.moment));
+      link.className = loss.moment === this.moment ? "link here" : "link";
+      link.addEventListener("click", () => this.go(this.deal, loss.moment));
       return element("li", "", link);
     });
     byId("losses").replaceChildren(...(lines.length ? lines : [element("li", deal.not_judged || "No mistake was found")]));

@@ -78,14 +78,14 @@ export async function playUsual(variant, level) {
 /** The first tries of today's deals in this browser, reloaded since another window may have started one. */
 async function firstTries() {
   const [{ day }, past] = await Promise.all([request("/api/day"), allGames().catch(() => [])]);
-  return past.filter((one) => one.day === day);
+  return past.filter((game) => game.day === day);
 }
 
 /** Open the deal of the day, or continue it; a second try is practice. */
 async function openDay(game) {
   update({ busy: game.name, notice: "" });
   try {
-    const first = (await firstTries()).find((one) => one.variant === game.name);
+    const first = (await firstTries()).find(({ variant }) => variant === game.name);
     if (first && !first.over) return void (location.hash = link(first.id, { key: first.key }));
     const opened = await request("/api/day", JSON.stringify({ variant: game.name, name: store.chosen.name.trim(), practice: Boolean(first) }));
     location.hash = link(opened.table, { invitation: opened.invitations[0] });
@@ -96,7 +96,7 @@ async function openDay(game) {
 
 /** The deal of the day: a button, a link to continue, or the result. */
 function Day({ game }) {
-  const first = store.tries.find((one) => one.variant === game.name);
+  const first = store.tries.find(({ variant }) => variant === game.name);
   const off = store.busy !== "";
   if (!first) return html`<button type="button" class="quiet day" disabled=${off} onClick=${() => openDay(game)}>Deal of the day</button>`;
   if (!first.over) return html`<a class="day" href=${`#${link(first.id, { key: first.key })}`}>Continue the deal of the day</a>`;
@@ -124,7 +124,7 @@ function GameCard({ game }) {
 /** The last game with its seats and options, and the last unfinished match. */
 function Again() {
   const [chosen, { begun }] = [last(), store];
-  const game = store.games.find((one) => one.name === chosen.game);
+  const game = store.games.find(({ name }) => name === chosen.game);
   const fits = game && Array.isArray(chosen.places) && game.seats.includes(chosen.places.length);
   const known = fits && chosen.places.every((who) => who.startsWith("-") || game.players.some((player) => player.name === who));
   if (!known) return null;
@@ -185,7 +185,7 @@ function Setup() {
       <p>${game.intro}</p>
       <fieldset class="segments"><legend>Seats</legend>${game.seats.map((number) => html`<label class=${seats === number ? "on" : ""}><input type="radio" name="seats" value=${number} checked=${seats === number} onChange=${() => resize(number)} />${number}</label>`)}</fieldset>
       <fieldset class="who" id="field-places"><legend>Who sits where</legend>
-        ${places.map((who, seat) => html`<label><span>Seat ${seat + 1}</span><select data-seat=${seat} aria-label=${`Seat ${seat + 1}`} onChange=${(event) => setUp({ places: places.map((one, place) => (place === seat ? event.target.value : one)) })}>
+        ${places.map((who, seat) => html`<label><span>Seat ${seat + 1}</span><select data-seat=${seat} aria-label=${`Seat ${seat + 1}`} onChange=${(event) => setUp({ places: places.map((other, place) => (place === seat ? event.target.value : other)) })}>
           ${words.map(([value, said]) => html`<option value=${value} selected=${value === who}>${said}</option>`)}</select></label>`)}
         ${places.includes("-person") && html`<p class="faint">Play starts when your guests are here. You get a link for each of them.</p>`}
         ${errors.places && html`<p class="error" role="alert">${errors.places}</p>`}

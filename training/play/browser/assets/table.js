@@ -38,7 +38,7 @@ function nameSize(name, compact) {
 
 function Plate({ table, place, where, compact }) {
   const { view } = table;
-  const person = table.people.find((one) => one.seat === place.seat && one.sits);
+  const person = table.people.find((other) => other.seat === place.seat && other.sits);
   const away = person && !person.here;
   const name = nameOf(table, place.seat);
   return html`<div class=${`plate ${place.seat === view.turn ? "turn" : ""} ${away ? "away" : ""}`} style=${box(where)} data-seat=${place.seat}>

@@ -77,7 +77,7 @@ export function headline(table) {
   if (view.passed_out) return "All passed: nothing is played";
   const declared = view.declarer !== null;
   const own = view.results.find((outcome) => outcome.seats.includes(table.yours));
-  const outcome = declared ? view.results[0] : own || view.results.reduce((best, one) => (one.points[0] > best.points[0] ? one : best));
+  const outcome = declared ? view.results[0] : own || view.results.reduce((best, outcome) => (outcome.points[0] > best.points[0] ? outcome : best));
   return `${joinWords(outcome.seats.map((seat, place) => (place ? inside : nameOf)(table, seat)))}: ${outcomeText(outcome)}`;
 }
 
