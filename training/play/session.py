@@ -247,7 +247,7 @@ class Session:
         return ask(player, self.table, self._stream(DECIDING), self._memory(player))
 
     def values(self) -> list[ActionValue]:
-        """Return the action values behind `choose` (`action_values`)."""
+        """Return the action values (see `action_values`) from which `choose` picks."""
         player = self.acting.player
         return action_values(with_memory(player, self._memory(player)), self.table, self._stream(DECIDING))
 

@@ -191,7 +191,7 @@ def require_token(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
         except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500], "field": getattr(error, "field", None)}, 400)
         except ClientDisconnect:
-            return Response(status_code=400)  # the client is gone
+            return Response(status_code=400)  # the client has disconnected
         except OSError as error:
             return JSONResponse({"error": f"the server cannot save it: {error.strerror or error}"}, 500)
 

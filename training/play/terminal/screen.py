@@ -175,7 +175,7 @@ TYPED = {
     "score": "the score sheet",
     "rules": "the rules of the game, as it is played at this table",
     "u": "take back your last decision",
-    "q": "end the game; finished deals are kept as records",
+    "q": "end the game; finished deals are saved as records",
     "help": "this page",
 }
 

@@ -40,7 +40,7 @@ const dealNow = () => store.analysis.deals[store.analysis.deal];
 export function go(at) {
   const last = dealNow().moments.length - 1;
   const place = Math.max(0, Math.min(last, at));
-  if (place !== store.analysis.at) change({ at: place, error: "", tells: false });
+  if (place !== store.analysis.at) change({ at: place, error: "", explains: false });
 }
 
 const follow = (deal) => change({ deal, at: store.analysis.deals[deal].worst ?? 0, look: Object.keys(store.analysis.deals[deal].views)[0] });
@@ -99,7 +99,7 @@ function stillTable() {
 /** The ± sign of an estimate, which shows its standard error when clicked. */
 function ErrorSign({ judged }) {
   const text = `give or take ${points(judged.error)}, from ${judged.worlds} random layouts of the hidden cards`;
-  return html` <button type="button" class="error-sign" aria-expanded=${Boolean(store.analysis.tells)} aria-label=${text} title=${text} onClick=${() => change({ tells: !store.analysis.tells })}>±</button>${store.analysis.tells && html` <span class="faint">${capital(text)}.</span>`}`;
+  return html` <button type="button" class="error-sign" aria-expanded=${Boolean(store.analysis.explains)} aria-label=${text} title=${text} onClick=${() => change({ explains: !store.analysis.explains })}>±</button>${store.analysis.explains && html` <span class="faint">${capital(text)}.</span>`}`;
 }
 
 /** The action of a moment, and the verdict of the analysis. */

@@ -64,7 +64,7 @@ const resultRoom = (view, compact, more) => ({ width: compact ? 300 : 400, heigh
 /**
  * @param {object} view view of a seat, as sent by the server
  * @param {{width: number, height: number, top: number}} room size of the table in pixels; the facts cover its `top`
- * @param {{more: number, whole: Set<string>}} wants extra height of the result, and cards of the hand that must stay uncovered
+ * @param {{more: number, whole: Set<string>}} needs extra height of the result, and cards of the hand that must stay uncovered
  */
 export function layout(view, room, { more = 0, whole = new Set() } = {}) {
   const { top = 0 } = room;
@@ -95,8 +95,8 @@ export function layout(view, room, { more = 0, whole = new Set() } = {}) {
       choices = grid(want, centre, 7) || { columns: want.columns[0], rows: want.rows || 1, width: centre.width / want.columns[0], height: want.height };
     }
   } else if (view.phase === null) {
-    const wants = resultRoom(view, compact, more);
-    if (wants.width > centre.width || wants.height > centre.height) {
+    const needed = resultRoom(view, compact, more);
+    if (needed.width > centre.width || needed.height > centre.height) {
       plates = new Map();
       hands = new Map();
       centre = { x: gap, y: gap, width: felt.width - 2 * gap, height: felt.height - 2 * gap };

@@ -86,7 +86,7 @@ function Text() {
   return html`<section class="lesson-card" aria-label="Lesson">
     <progress max=${lesson.steps.length} value=${number + 1} aria-label="Progress"></progress>
     <div class="lesson-text" aria-live="polite">
-      ${!ready ? html`<p class="faint">${next ? "The deal goes on." : "The others play."}</p>` : html`
+      ${!ready ? html`<p class="faint">${next ? "The deal continues." : "The others play."}</p>` : html`
       ${parts.map((part, place) => html`<p>${!next && place === parts.length - 1 ? stressed(part) : part}</p>`)}
       ${wrong ? html`<p class="bad" id="lesson-wrong" ref=${(element) => element?.scrollIntoView({ block: "nearest" })}>${wrong}</p>` : step.rules.map((rule) => html`<blockquote><span class="label">Rule</span> ${rule}</blockquote>`)}`}
     </div>

@@ -15,9 +15,9 @@ const last = () => loadObject("noms-last") || {};
 /** Load the games, and poll until the first compilation is complete. */
 export async function openStart() {
   const [games, tries] = await Promise.all([request("/api/games"), firstTries()]);
-  const begun = (await allGames().catch(() => [])).find((game) => !game.over && !game.day && game.key && game.deals.length && Date.now() - game.began < 3 * 86400000);
+  const unfinished = (await allGames().catch(() => [])).find((game) => !game.over && !game.day && game.key && game.deals.length && Date.now() - game.began < 3 * 86400000);
   const chosen = last();
-  update({ page: "start", games, tries, begun, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
+  update({ page: "start", games, tries, unfinished, chosen: { name: chosen.name || "You", level: LEVELS.includes(chosen.level) ? chosen.level : "medium" } });
   while (!(await request("/api/ready")).ready) {
     update({ ready: false });
     await new Promise((done) => setTimeout(done, 700));
@@ -123,7 +123,7 @@ function GameCard({ game }) {
 
 /** The last game with its seats and options, and the last unfinished match. */
 function Again() {
-  const [chosen, { begun }] = [last(), store];
+  const [chosen, { unfinished }] = [last(), store];
   const game = store.games.find(({ name }) => name === chosen.game);
   const fits = game && Array.isArray(chosen.places) && game.seats.includes(chosen.places.length);
   const known = fits && chosen.places.every((who) => who.startsWith("-") || game.players.some((player) => player.name === who));
@@ -131,7 +131,7 @@ function Again() {
   const changed = Object.keys(chosen.options || {}).length;
   return html`<section class="again" aria-label="Your last game"><p><b>${game.title}</b> with ${chosen.places.length} seats${changed ? ` and ${changed} changed option${changed > 1 ? "s" : ""}` : ""}</p>
     <button type="button" class="primary" id="again" disabled=${store.busy !== ""} onClick=${() => open({ game, places: chosen.places, options: chosen.options || {}, hints: chosen.hints })}>Play again</button>
-    ${begun && html`<a class="button go-on" href=${`#${link(begun.id, { key: begun.key })}`}>Continue${begun.variant === game.name ? "" : ` ${begun.title}`}</a>`}</section>`;
+    ${unfinished && html`<a class="button go-on" href=${`#${link(unfinished.id, { key: unfinished.key })}`}>Continue${unfinished.variant === game.name ? "" : ` ${unfinished.title}`}</a>`}</section>`;
 }
 
 /* ---- the set-up of a table */
