@@ -44,7 +44,7 @@ def rules_in_brief(rules: Rules) -> Iterator[str]:
         yield rule.replace(". ", ".  ", 1)
     usual = make_rules(game).options
     changed = [option for option in game.options if rules.options[option.name] != usual[option.name]]
-    yield "At this table, " + ("all options are as usual." if not changed else "unlike above:")
+    yield "At this table, " + ("these options differ:" if changed else "all options have their usual values.")
     for option in changed:
         value = rules.options[option.name]
         meanings = dict(re.findall(r"`(\w+)`: ([^;]+)", game.details.get(option.name, "")))
