@@ -51,7 +51,7 @@ export function Tricks({ table }) {
 
 function Hint({ table }) {
   const { hint } = table;
-  return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Expected points above the others' mean" : "Probability of each action"}, by the player ${hint.name}.</p>
+  return html`<p class="faint">${hint.options.some((option) => "v" in option) ? "Expected points above the others' mean" : "Probability of each action"} (player: ${hint.name}).</p>
     <${Options} id="advice-list" options=${hint.options} taken=${hint.taken} view=${table.view} />`;
 }
 
