@@ -44,10 +44,10 @@ def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> byt
         ModuleNotFoundError: a library of the extra `render` is not installed.
     """
     if suffix not in SUFFIXES:
-        raise ValueError(f"a picture must be a file with the ending {', '.join(SUFFIXES)}, not {suffix or 'without one'}")
+        raise ValueError(f"a picture must be a file that ends with {', '.join(SUFFIXES)}, not {suffix or 'without an ending'}")
     if suffix == ".gif":
         if moment is not None:
-            raise ValueError("a GIF shows all moments of a deal; omit the moment")
+            raise ValueError("a GIF shows all moments of a deal; leave the moment out")
         return animation(drawn)
     if moment is not None and not 0 <= moment < len(drawn):
         raise ValueError(f"the moment must be from 0 to {len(drawn) - 1} in this deal, not {moment}")
