@@ -1,1 +1,1 @@
-"""The benchmark `noms-benchmark/1`: what is measured, how, and against whom."""
+"""The benchmark: its protocols, training, scoring, checks and reports."""

@@ -1,13 +1,13 @@
-"""An entry of the benchmark: a folder with who plays, how it was trained, and what it scored.
+"""Entry of the benchmark: a folder with the player, the record of its training, and its scores.
 
-    entry.json                 what the entry is (`Entry`)
-    algorithm.py               the algorithm's file, if it learns; published entries of baselines name its `source` instead
-    trained/GAME/SEED/         of each run: the policy, `curve.csv`, `run.json`, and `player.py`, which loads the policy
-    trained/generalist/SEED/   likewise of a run on all games together
-    cells/PART/GAME/SEED/      the points of every deal by field, as they are played; without PART in protocol 1
-    scores.json                the scores
+    entry.json                 name, player, games, seeds and budget (`Entry`)
+    algorithm.py               file of the algorithm, if any; published entries of baselines name its `source` instead
+    trained/GAME/SEED/         run of a game: the policy, `curve.csv`, `run.json`, and `player.py`, which loads the policy
+    trained/generalist/SEED/   run on all games together, with the same files
+    cells/PART/GAME/SEED/      points of every deal, a file for each field; without PART in protocol 1
+    scores.json                scores
 
-What is published may lack the policies and the cells: `entry.json` and `scores.json` have their hashes.
+Published entries may lack policies and cells: `run.json` and `scores.json` have their hashes.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ RUN_PATTERN = {
     "curve_sha256?": str,
     "machine": {"system": str, "processor": str, "cores": (int, None), "blas": str},
 }
-"""Of `run.json` (`fits`)."""
+"""Pattern of `run.json` (`fits`)."""
 OF_A_RUN = "{entry}/trained/{game}/{seed}/player.py:player"
-"""The players of an algorithm that `noms benchmark run` has trained."""
+"""Players that `noms benchmark run` has trained (`Entry.player`)."""
 
 BASELINES = Path(__file__).resolve().parents[2] / "benchmarks" / "algorithms"
-"""The baselines, in a checkout."""
+"""Folder of the baselines, in a checkout."""
 CONVENTIONS = {"greedy": "sampled", "sampled": "greedy"}
-"""How a policy may choose: its most probable action, or one drawn by its probabilities; and the other of the two."""
+"""Conventions for choosing actions, each with the other one: the most probable action, or a sampled one."""
 TRIAL, SECOND = "trial", "second"
-"""The folders, in that of an entry, of scores on fewer deals, and on those behind the deals of the protocol."""
+"""Subfolders of an entry for scores on fewer deals, and on the deals after those of the protocol."""
 MOST_SEEDS, MOST_LETTERS = 100, 100
-"""Seeds of an entry, which play one another, and letters of its name."""
+"""Limits on the seeds of an entry, which play one another, and on the letters of its name."""
 
 
 class EntryError(ValueError):
-    """A folder that holds no entry which can be used; the message says why."""
+    """Raised for a folder without a usable entry; the message says why."""
 
 
 class Seat(NamedTuple):
-    """A player with its name, as for `noms evaluate`, and the SHA-256 of what it plays by (`player_sha256`)."""
+    """A player with its `noms evaluate` name and the SHA-256 of its files (`player_sha256`)."""
 
     spec: AgentSpec
     name: str
@@ -72,24 +72,23 @@ class Seat(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """What an entry is.
+    """Content of `entry.json`.
 
     Attributes:
-        name: of the algorithm or player, as tables show it.
-        division: what it was allowed, one of `protocol.DIVISIONS`.
-        player: who plays, as for `noms evaluate`; `{entry}`, `{game}` and `{seed}` stand for the folder of the entry, the
-            game (`generalist` in the tracks of one policy for all games) and the seed.
-        games: in the order of the protocol.
-        seeds: of the runs; one for a player that does not learn.
-        budget: as `protocol.budget_of` reads it; "" for a player that does not learn.
-        algorithm: SHA-256 of `algorithm.py`; "" if there is none.
-        description: a sentence on it.
-        protocol: its name.
-        source: where else the file of the algorithm is, as `PATH@REVISION` in the repository of the package; "" if nowhere.
-        tracks: of the protocol, which it enters; all that are usual if there is none.
-        other_player: the same player by the other convention, where it may draw its actions or take the most probable; ""
-            where there is none.
-        plays: how it chooses, one of `CONVENTIONS`; "" where that means nothing, or the player's name says it.
+        name: Name of the algorithm or player in tables.
+        division: One of `protocol.DIVISIONS`.
+        player: Player as for `noms evaluate`; `{entry}`, `{game}` and `{seed}` stand for the folder of the entry, the game
+            (`generalist` for a policy of all games) and the seed.
+        games: Games in the order of the protocol.
+        seeds: Seeds of the runs; one for a player that does not learn.
+        budget: Budget as in `protocol.budget_of`; "" for a player that does not learn.
+        algorithm: SHA-256 of `algorithm.py`; "" for none.
+        description: A sentence on the entry.
+        protocol: Name of the protocol.
+        source: File of the algorithm in the repository of the package, as `PATH@REVISION`; "" for none.
+        tracks: Tracks of the protocol that the entry enters; the default tracks if empty.
+        other_player: The same player by the other convention, as `player`; "" for none.
+        plays: One of `CONVENTIONS`; "" if neither applies, or if the name of the player implies it.
     """
 
     name: str
@@ -107,10 +106,10 @@ class Entry:
     plays: str = ""
 
     def __post_init__(self) -> None:
-        """Check it.
+        """Check the values.
 
         Raises:
-            EntryError: it cannot be scored by this protocol.
+            EntryError: A value has the wrong type, or the protocol does not allow it.
         """
         texts = [value for name, value in vars(self).items() if name not in ("games", "seeds", "tracks")]
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
@@ -144,41 +143,41 @@ class Entry:
 
     @property
     def convention(self) -> str:
-        """How it chooses, one of `CONVENTIONS`; "" where that is not known."""
+        """Convention for choosing actions, one of `CONVENTIONS`; "" if unknown."""
         policy, at, temperature = self.player.rpartition("@")
         named = "" if not at or policy.startswith("search:") else "greedy" if temperature == "0" else "sampled"
         return self.plays or named
 
     @property
     def least_seeds(self) -> int:
-        """How many seeds make it complete."""
+        """Minimum number of seeds of a complete entry."""
         return 1 if self.division == "fixed" else LEAST_SEEDS
 
     @property
     def runs(self) -> list[tuple[str, int]]:
-        """Its runs, each by its game, or `GENERALIST`, and its seed."""
+        """Runs as (game or `GENERALIST`, seed)."""
         parts = [part for part in PROTOCOLS[self.protocol].parts.values() if part.track in self.tracks]
         names = dict.fromkeys(part.run_of(game) for part in parts for game in self.games if game in part.games)
         return [(name, seed) for name in names for seed in self.seeds]
 
     def player_name(self, folder: Path, run: str, seed: int, is_other: bool = False) -> str:
-        """The name of a player, as for `noms evaluate` (`Protocol.player_name`).
+        """Return the `noms evaluate` name of a player of the entry (`Protocol.player_name`).
 
         Args:
-            folder: of the entry.
-            run: the game that it has learnt, or `GENERALIST`.
-            seed: of the run.
-            is_other: the player of the other convention is asked for.
+            folder: Folder of the entry.
+            run: Game of the run, or `GENERALIST`.
+            seed: Seed of the run.
+            is_other: Whether to name the player of the other convention.
         """
         name = self.other_player if is_other else self.player
         name = PROTOCOLS[self.protocol].player_name(name, run)
         return name.replace("{entry}", str(folder)).replace("{game}", run).replace("{seed}", str(seed))
 
     def seat(self, folder: Path, run: str, seed: int, is_other: bool = False) -> Seat:
-        """A player of the entry; see `player_name`.
+        """Return a player of the entry, with the arguments of `player_name`.
 
         Raises:
-            EntryError: there is no such player.
+            EntryError: The player does not exist.
         """
         try:
             return seat_of(self.player_name(folder, run, seed, is_other))
@@ -187,14 +186,14 @@ class Entry:
 
 
 def other_convention(player: str, name: str) -> str:
-    """The player of an entry by the other convention; "" if it is no policy that draws its actions or takes the most probable.
+    """Return the player of an entry by the other convention; "" if it is not a policy with temperature 0 or 1.
 
     Args:
-        player: of the entry (`Entry.player`).
-        name: of it with one game and seed.
+        player: Player of the entry (`Entry.player`).
+        name: Its name for one game and seed.
 
     Raises:
-        ValueError: no player has the name.
+        ValueError: No player has the name.
     """
     parsed = parse_player(name)
     if parsed.kind != "policy" or parsed.temperature not in (0.0, 1.0):
@@ -203,10 +202,10 @@ def other_convention(player: str, name: str) -> str:
 
 
 def seat_of(name: str) -> Seat:
-    """The player of a name, asked for as many tables at once as a policy is, unless it is asked row by row.
+    """Return the player of a name. Players that take batches get blocks as large as a policy does.
 
     Raises:
-        ValueError: see `agent_spec`.
+        ValueError: No player has the name (`agent_spec`).
     """
     spec = agent_spec(name)
     if spec.block == EXTERNAL_BLOCK and spec.at_once is None:
@@ -215,10 +214,10 @@ def seat_of(name: str) -> Seat:
 
 
 def read_entry(folder: Path) -> Entry:
-    """The entry in a folder.
+    """Read the entry in a folder.
 
     Raises:
-        EntryError: there is none, or it is damaged.
+        EntryError: The entry is missing or damaged.
     """
     document = read_json(folder / ENTRY, f"there is no entry in {folder}")
     said = document.pop("format", None)
@@ -234,10 +233,12 @@ def read_entry(folder: Path) -> Entry:
 
 
 def algorithm_of(folder: Path) -> Path:
-    """The file of an entry's algorithm: its own copy, or the baseline that it names, if that is here and still the same.
+    """Return the file of an entry's algorithm: its own copy, or else the baseline that it names, if unchanged.
+
+    The path of the own copy also stands for a missing file.
 
     Raises:
-        EntryError: there is no entry.
+        EntryError: The entry is missing or damaged.
     """
     own = folder / ALGORITHM
     if own.is_file():
@@ -248,7 +249,11 @@ def algorithm_of(folder: Path) -> Path:
 
 
 def write_entry(folder: Path, entry: Entry) -> None:
-    """Write what an entry is; OSError if it cannot be written."""
+    """Write `entry.json`.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     document = {
         name: value for name, value in asdict(entry).items() if value or name not in ("source", "other_player", "plays")
@@ -257,12 +262,12 @@ def write_entry(folder: Path, entry: Entry) -> None:
 
 
 def read_json(path: Path, otherwise: str, pattern: Any = dict) -> dict[str, Any]:
-    """An object in a file that `fits` a pattern; its numbers are finite, and whole ones fit into 64 bits.
+    """Read a JSON object that `fits` a pattern, with finite numbers and integers of 64 bits.
 
     Raises:
-        EntryError: there is none; the message begins with `otherwise`.
+        EntryError: The file is missing or damaged; the message begins with `otherwise`.
     """
-    if not path.is_file():  # a pipe would be waited for
+    if not path.is_file():  # reading a pipe would block
         raise EntryError(f"{otherwise}: {path.name} is not there")
     try:
         document: dict[str, Any] = parse_json(read_file(path), bits=64)
@@ -274,11 +279,10 @@ def read_json(path: Path, otherwise: str, pattern: Any = dict) -> dict[str, Any]
 
 
 def fits(value: Any, pattern: Any) -> bool:
-    """Whether a JSON value is like a pattern.
+    """Return whether a JSON value matches a pattern.
 
-    A pattern is a type, where whole numbers are also of the type float; None; several patterns in a tuple, of which one must
-    fit; a list of one pattern, that of all items; or an object of patterns by key, where a key that ends with `?` may be
-    absent. In an object whose only key is `str` there may be any keys.
+    A pattern is a type (float includes integers), None, a tuple of alternatives, a list with the pattern of all items, or an
+    object of patterns by key. A key that ends with `?` is optional. The only key `str` allows any keys.
     """
     if isinstance(pattern, tuple):
         return any(fits(value, each) for each in pattern)
@@ -296,15 +300,19 @@ def fits(value: Any, pattern: Any) -> bool:
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """JSON for people to read, written whole or not at all; OSError if it cannot be."""
+    """Write indented JSON atomically.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def player_sha256(spec: AgentSpec, name: str) -> str | None:
-    """SHA-256 of what a player plays by: the file of a policy, the files of a run, the module of a function.
+    """Return the SHA-256 of a player's files: the file of a policy, the files of a run, or the module of a function.
 
-    None for players of the package and programs, which no file of the entry holds.
+    None for built-in players and external programs.
     """
     if spec.sha256 is not None:
         return spec.sha256
@@ -322,13 +330,13 @@ def player_sha256(spec: AgentSpec, name: str) -> str | None:
 
 
 def run_files(run: Path) -> list[str]:
-    """The files of a run's policy: all in its folder but the record of the training, by their paths there."""
+    """Return the files of a run's policy by relative path: all but the record of the training and `player.py`."""
     kept = (path for path in run.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return sorted(str(path.relative_to(run)) for path in kept if path.name not in (CURVE, RUN, PLAYER))
 
 
 def files_sha256(folder: Path, names: Sequence[str]) -> str:
-    """One hash of several files: their paths and contents."""
+    """Return one SHA-256 of the paths and contents of several files."""
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{Path(name).as_posix()} {sha256_of(folder / name)}\n".encode())
@@ -336,18 +344,22 @@ def files_sha256(folder: Path, names: Sequence[str]) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file; OSError if it cannot be read."""
+    """Return the SHA-256 of a file.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
     return hashlib.sha256(read_file(path)).hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """What played: versions of Python, the environment and the packages that matter."""
+    """Return the versions of Python, the environment and the packages that affect play."""
     ours = {"python": platform.python_version(), "environment": str(ENV_VERSION), "noms-env": __version__}
     return {**package_versions(), **ours}
 
 
 def machine() -> dict[str, Any]:
-    """Where it was played, as far as figures may depend on it; no name of it."""
+    """Return the properties of this machine that may affect results; they do not identify it."""
     return {
         "system": platform.system(),
         "processor": _processor(),

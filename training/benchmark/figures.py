@@ -1,4 +1,4 @@
-"""Learning curves: read, drawn, and whether they have come to an end; performance profiles. Pictures need Matplotlib."""
+"""Learning curves (reading, drawing, convergence) and performance profiles. Drawing needs Matplotlib."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ from .task import COLUMNS
 PROFILE_STEPS = 201
 COMMAND = "noms benchmark report"
 SIZE = (4.6, 3.2)
-"""Of a picture of learning curves, in inches."""
+"""Size of a picture of learning curves, in inches."""
 BELOW = 0.3
-"""How far below random play such a picture goes, as a share of the way from there to `thumb`."""
+"""Lower end of such a picture below random play, as a fraction of the distance from random play to `thumb`."""
 
 POINTS = COLUMNS.index("points")
 Curve = np.ndarray
-"""Of a run: float64, shape (points, columns), columns `task.COLUMNS`."""
+"""Learning curve of a run: float64, shape (points, columns), with columns `task.COLUMNS`."""
 
 
 def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
-    """The learning curves of an entry by run, those of all seeds that have points; EntryError if a file holds none."""
+    """Read the learning curves of an entry: by game, one for each seed whose curve has points.
+
+    Raises:
+        EntryError: A file is not a learning curve.
+    """
     files = dict[str, list[Path]]()
     for name, seed in entry.runs:
         files.setdefault(name, []).append(folder / RUNS / name / str(seed) / CURVE)
@@ -40,7 +44,11 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
 
 
 def read_curve(path: Path) -> Curve:
-    """The learning curve in a file; EntryError if it holds none."""
+    """Read a learning curve.
+
+    Raises:
+        EntryError: The file is not a learning curve.
+    """
     try:
         lines = read_file(path).decode().splitlines()
         rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(lines)]
@@ -53,15 +61,18 @@ def read_curve(path: Path) -> Curve:
 
 
 def draw_runs(game: str, runs: Mapping[str, Sequence[Curve]], field: str, command: str = COMMAND) -> bytes:
-    """The learning curves of entries in a game, or of `GENERALIST`, by decisions: the mean of the seeds, and all between them.
+    """Draw the learning curves of entries in a game, or of `GENERALIST`: the mean of the seeds, and their range as a band.
 
-    What is far below random play is cut off: beginners may be there.
+    Points far below random play are cut off, since untrained policies may be there.
 
     Args:
-        game: name of the game.
-        runs: by entry, of each seed.
-        field: the player on the other seats.
-        command: that draws it, for messages.
+        game: Name of the game.
+        runs: Curves of the seeds, by entry.
+        field: Player on the other seats.
+        command: Command to name in messages.
+
+    Returns:
+        The picture as PNG.
     """
     picture, (axes,) = panels(1, command, SIZE)
     for number, (entry, of_seeds) in enumerate(runs.items()):
@@ -82,26 +93,26 @@ def draw_runs(game: str, runs: Mapping[str, Sequence[Curve]], field: str, comman
 
 
 def mean_curve(runs: Sequence[Curve]) -> tuple[np.ndarray, np.ndarray]:
-    """The runs of several seeds up to the end of the shortest: decisions, shape (n,), and points, shape (seeds, n)."""
+    """Interpolate the curves of several seeds up to the shortest: decisions, shape (n,), and points, shape (seeds, n)."""
     at = np.unique(np.concatenate([run[:, 0] for run in runs]))
     at = at[at <= min(run[-1, 0] for run in runs)]
     return at, np.array([np.interp(at, run[:, 0], run[:, POINTS]) for run in runs])
 
 
 def random_points(game: str) -> float:
-    """Points a deal of random play among rules of thumb, in a game or in the mean of all for `GENERALIST`."""
+    """Return points per deal of random play among `thumb` in a game; for `GENERALIST` the mean of all games."""
     by_game = {name: fields["thumb"].zero for name, fields in PROTOCOLS[V1].parts["core"].references.items()}
     return by_game.get(game, float(np.mean([*by_game.values()])))
 
 
 def late_gain(curves: Mapping[str, Sequence[Curve]]) -> dict[str, float] | None:
-    """What runs gained over the last third of their decisions, as a share of the way from random play to the field.
+    """Return the gain over the last third of the decisions, as a fraction of the distance from random play to the field.
 
     Args:
-        curves: of an entry by game, of each seed.
+        curves: Learning curves of an entry by game, one for each seed.
 
     Returns:
-        The mean over runs, with the 95 % interval (Student's); None for fewer than two runs.
+        The mean over runs with the 95 % interval (Student's t); None for fewer than two runs.
     """
     gains = list[float]()
     for game, runs in curves.items():
@@ -115,18 +126,18 @@ def late_gain(curves: Mapping[str, Sequence[Curve]]) -> dict[str, float] | None:
 
 
 def _draw_line(axes: Any, at: np.ndarray, values: np.ndarray, entry: str, number: int, steps: str = "default") -> None:
-    """The line of the entry with this number, which has its colour and style in all pictures."""
+    """Draw the line of an entry; its number sets colour and style in all pictures."""
     colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
     axes.plot(at, values, style, color=colour, label=as_label(entry), drawstyle=steps, linewidth=1.4)
 
 
 def scale_text(protocol: Protocol) -> str:
-    """What the scores of a protocol are measured by."""
+    """Return a sentence on the two references of a protocol."""
     return f"{protocol.zero} scores 0, {protocol.one.replace('{policy}', 'POLICY')} scores {protocol.unit:g}"
 
 
 def draw_profiles(scores: Mapping[str, Sequence[float]], protocol: Protocol) -> bytes:
-    """Performance profiles: the share of games and seeds in which an entry has more than a score."""
+    """Draw performance profiles, the share of games and seeds in which an entry exceeds a score, as PNG."""
     picture, (axes,) = panels(1, COMMAND, (7.0, 3.5))
     unit = protocol.unit
     low, high = min(0.0, *map(min, scores.values())) - 0.05 * unit, max(unit, *map(max, scores.values())) + 0.05 * unit

@@ -1,7 +1,7 @@
-"""The run `generalist` of an algorithm: one set of parameters for all games, under rules that are drawn anew again and again.
+"""The run `generalist` of an algorithm: one policy for all games, trained under random rules.
 
-Half of the tables have a game's usual options, the other half some at random values, and all a random number of seats. The
-values of `new_rules.HELD_OUT` are never drawn.
+About half of the rule sets have the usual options of a game; the others have random values for some. Seats are random.
+The values of `new_rules.HELD_OUT` never occur.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .new_rules import HELD_OUT
 from .protocol import GAMES, GENERALIST, rules_of_game
 
 OF_A_GAME = 4
-"""Sets of rules for each game in a batch, as far as there are tables."""
+"""Rule sets of each game in a batch, if it has enough tables."""
 USUAL = 0.5
-"""Chance that a set of rules has the usual options."""
+"""Probability that a rule set has the usual options."""
 
 
 def drawn_groups(tables: int, rng: np.random.Generator) -> list[TableGroup]:
-    """The rules of some tables, all games alike."""
+    """Draw the rules of the tables, with equal shares for all games."""
     names = rng.permutation([*GAMES]).tolist()
     rule_sets = [_drawn_rules(names[number % len(names)], rng) for number in range(min(tables, OF_A_GAME * len(names)))]
     return [TableGroup(rules.variant.name, rules.seats, given_options(rules)) for rules in rule_sets]
@@ -45,10 +45,10 @@ def _drawn_rules(name: str, rng: np.random.Generator) -> Rules:
 
 
 def rules_of_run(game: str) -> tuple[list[Rules], list[Rules]]:
-    """The usual rules of a run's tables, and for `GENERALIST` the further ones that cover all that may be drawn.
+    """Return the usual rules of a run, and for `GENERALIST` further ones that together cover all random rules.
 
     Raises:
-        ValueError: there is no such game.
+        ValueError: The benchmark has no such game.
     """
     if game != GENERALIST:
         return [rules_of_game(game)], []
@@ -57,14 +57,14 @@ def rules_of_run(game: str) -> tuple[list[Rules], list[Rules]]:
 
 @cache
 def layout_of(game: str, options: tuple[str, ...] | None = None) -> FeatureLayout:
-    """The features of single deals of a game, or of any rules for `GENERALIST`.
+    """Return the feature layout for single deals of a game, or of any rules for `GENERALIST`.
 
     Args:
-        game: its name.
-        options: the options among the features, those that a policy was trained with; None for those that there are now.
+        game: Name of the game.
+        options: Options among the features, as the policy was trained with; None for the current ones.
 
     Raises:
-        ValueError: there is no such game.
+        ValueError: The benchmark has no such game.
     """
     own, drawn = rules_of_run(game)
     seen = [name for name in differing_options(own + drawn) if name not in BETWEEN_DEALS]
@@ -73,5 +73,5 @@ def layout_of(game: str, options: tuple[str, ...] | None = None) -> FeatureLayou
 
 @cache
 def suits_of(layout: FeatureLayout) -> CanonicalSuits:
-    """How the suits of these features are put in one order."""
+    """Return the canonical order of the suits in these features."""
     return CanonicalSuits(layout)

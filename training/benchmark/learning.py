@@ -1,13 +1,13 @@
-"""What algorithms of the benchmark can share, so that each is short: deals of self-play, and a network as a player.
+"""Building blocks for algorithms of the benchmark: self-play data and a player for a network.
 
     play = SelfPlay(task, tables=512)
-    decisions = play.deals(choose)    # a deal at each table, decided by choose(seen): arrays of all decisions, with rewards
-    save_network(task, network)       # the weights as float16, and for which game they are
-    player = NetworkPlayer(folder, make_network, choose)
+    decisions = play.deals(choose)    # one deal per table, with actions from choose(seen): tensors of all decisions
+    save_network(task, network)       # weights as float16, with the name of the game
+    player = NetworkPlayer.load(folder, make_network)
 
-Features are those of single deals (`noms_env.FeatureLayout`), with the suits in one order (`noms_env.CanonicalSuits`), since
-no rule tells one side suit from another. Rewards are points less the mean of the others' points. All of it is on the public
-interfaces; an algorithm may do without.
+Features describe single deals (`noms_env.FeatureLayout`). Their suits are in canonical order (`noms_env.CanonicalSuits`),
+since no rule distinguishes two side suits. The reward is a seat's points minus the mean of the others'.
+An algorithm may use these or the public interfaces below them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ POLICY = "policy.safetensors"
 
 @dataclass(frozen=True)
 class Seen:
-    """What is seen at some tables, one row for each.
+    """Observations at some tables, one row per table.
 
     Attributes:
-        features: float32, shape (n, n_features): scaled, the suits in order.
-        legal: bool, shape (n, NUM_ACTIONS): likewise.
-        table, seat: int64, shape (n,).
-        batch, orders: the tables, and the order of each row's suits (`CanonicalSuits.meant` leads back).
+        features: Scaled features with canonical suits, float32, shape (n, n_features).
+        legal: Legal-action mask with canonical suits, bool, shape (n, NUM_ACTIONS).
+        table, seat: Table and seat to act, int64, shape (n,).
+        batch: The batch of tables.
+        orders: Order of the suits in each row; `CanonicalSuits.meant` inverts it.
     """
 
     features: Tensor
@@ -59,16 +60,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class Decisions:
-    """All decisions of some deals, in the order of play: at each step one for each table that goes on.
+    """All decisions of some deals, in order of play. Each step has one row for every unfinished table.
 
     Attributes:
-        features: uint8, shape (n, n_features): not scaled, the suits in order.
-        legal: bool, shape (n, NUM_ACTIONS).
+        features: Unscaled features with canonical suits, uint8, shape (n, n_features).
+        legal: Legal-action mask, bool, shape (n, NUM_ACTIONS).
         action: int64, shape (n,).
         table, seat: int64, shape (n,).
-        reward: float32, shape (n,): what the deal pays the seat, its points less the mean of the others'.
-        following: int64, shape (n,): the row of the seat's next decision in the deal; -1 behind the last.
-        steps: the rows of each step.
+        reward: The seat's points in the deal minus the mean of the others', float32, shape (n,).
+        following: Row of the seat's next decision in the deal, -1 after the last; int64, shape (n,).
+        steps: Rows of each step.
     """
 
     features: Tensor
@@ -85,16 +86,16 @@ class Decisions:
 
 
 Choose = Callable[[Seen], np.ndarray]
-"""The actions of some rows, integers, shape (n,), by the numbers of the suits in order."""
+"""Returns the actions of the rows with canonical suits: integers, shape (n,)."""
 
 
 class SelfPlay:
-    """Tables of a task at which a learner has all seats; where the task draws its rules, they are drawn anew for each deal.
+    """Self-play: tables of a task at which the learner plays all seats. A generalist draws new rules for each deal.
 
     Attributes:
-        layout: of the features.
-        scale: float32, shape (n_features,): features times this are for a network.
-        decisions: how many were made so far.
+        layout: Feature layout.
+        scale: Factors that scale the features for a network, float32, shape (n_features,).
+        decisions: Number of decisions so far.
     """
 
     def __init__(self, task: Task, tables: int = 512) -> None:
@@ -104,7 +105,7 @@ class SelfPlay:
         self._suits = task.suits
 
     def deals(self, choose: Choose) -> Decisions:
-        """Play the next deal at each table to its end."""
+        """Play one deal to the end at each table, and return its decisions."""
         if self._task.draws_rules and self.decisions:
             self._batch = self._task.make_batch(self._tables, check_actions=False)
         parts, steps, done = list[tuple[Tensor, ...]](), list[slice](), 0
@@ -134,13 +135,15 @@ class SelfPlay:
 
 
 def advantages(value: Tensor, decisions: Decisions, reward: Tensor, gae_lambda: float) -> Tensor:
-    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438); a deal pays behind each seat's last decision.
+    """Return generalised advantage estimates without discount, float32, shape (n,) (Schulman et al., arXiv 1506.02438).
+
+    Each seat gets its reward after its last decision of the deal.
 
     Args:
-        value: float32, shape (n,): what each decision is expected to pay.
-        decisions: n.
-        reward: float32, shape (n,): that of the decisions, on the scale of `value`.
-        gae_lambda: weight of the later estimates.
+        value: Value estimate of each decision, float32, shape (n,).
+        decisions: The n decisions.
+        reward: Rewards of the decisions on the scale of `value`, float32, shape (n,).
+        gae_lambda: Decay of the later estimates.
     """
     advantage = torch.zeros_like(value)
     for step in reversed(decisions.steps):
@@ -153,7 +156,7 @@ def advantages(value: Tensor, decisions: Decisions, reward: Tensor, gae_lambda: 
 
 
 def next_of_same(keys: np.ndarray) -> np.ndarray:
-    """For each place the next one with the same key, -1 where there is none: int64, shape (n,)."""
+    """Return for each index the next one with the same key, or -1: int64, shape (n,)."""
     order = np.argsort(keys, kind="stable")
     following = np.full(len(keys), -1)
     same = keys[order[1:]] == keys[order[:-1]]
@@ -162,9 +165,9 @@ def next_of_same(keys: np.ndarray) -> np.ndarray:
 
 
 def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 1.0, more: int = 0) -> nn.Sequential:
-    """The network of the baselines: two hidden layers of 128 units on the features, and on `more` inputs behind them.
+    """Return the network of the baselines: two hidden layers of 128 units on the features and `more` inputs after them.
 
-    Weights are orthogonal, those of the last layer scaled by `gain`, and biases 0.
+    Weights are orthogonal, with gain `gain` in the last layer; biases are 0.
     """
     layers = [nn.Linear(layout.n_features + more, 128), nn.Linear(128, 128), nn.Linear(128, outputs)]
     for layer, size in zip(layers, (math.sqrt(2), math.sqrt(2), gain), strict=True):
@@ -174,12 +177,12 @@ def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 
 
 
 def masked(scores: Tensor, legal: Tensor) -> Tensor:
-    """Scores, shape (n, NUM_ACTIONS), in which actions that are not legal are never the best and have no probability."""
+    """Return scores, shape (n, NUM_ACTIONS), with the lowest finite value for illegal actions."""
     return scores.masked_fill(~legal, torch.finfo(scores.dtype).min)
 
 
 def drawn(logits: Tensor, legal: Tensor, chance: np.ndarray) -> np.ndarray:
-    """Actions with the probabilities of logits, from one number from 0 to 1 for each row: int64, shape (n,)."""
+    """Sample actions by logits, from one uniform number in [0, 1) per row: int64, shape (n,)."""
     sums = masked(logits, legal).double().softmax(dim=1).cumsum(dim=1)
     action = torch.searchsorted(sums, torch.from_numpy(chance)[:, None] * sums[:, -1:])[:, 0]
     last = legal.shape[1] - 1 - legal.int().flip(1).argmax(dim=1)  # where rounding leads behind the last that is legal
@@ -187,12 +190,12 @@ def drawn(logits: Tensor, legal: Tensor, chance: np.ndarray) -> np.ndarray:
 
 
 def save_network(task: Task, network: nn.Module, options: Sequence[str] | None = None) -> None:
-    """Keep the weights of a network in the folder of a task as float16, with the game and the options that it sees.
+    """Write the weights of a network to the folder of a task as float16, with the game and the options it observes.
 
     Args:
-        task: whose network it is.
-        network: the network.
-        options: among its features; None for those of `task.layout`.
+        task: The task.
+        network: The network.
+        options: Options among its features; None for those of `task.layout`.
     """
     options = layout_of(task.game).options if options is None else options
     state = {name: tensor.detach().half().contiguous() for name, tensor in network.state_dict().items()}
@@ -201,7 +204,7 @@ def save_network(task: Task, network: nn.Module, options: Sequence[str] | None =
 
 
 def read_network(folder: Path) -> tuple[str, tuple[str, ...] | None, dict[str, Tensor]]:
-    """What `save_network` has kept: the game, the options among its features (None in older files), the weights as float32."""
+    """Read the file of `save_network`: the game, the options among the features (None in older files), float32 weights."""
     with safe_open(folder / POLICY, framework="pt") as opened:
         about = opened.metadata()
         state = {name: opened.get_tensor(name).float() for name in opened.keys()}  # noqa: SIM118 - not a dictionary
@@ -209,12 +212,12 @@ def read_network(folder: Path) -> tuple[str, tuple[str, ...] | None, dict[str, T
 
 
 class NetworkPlayer:
-    """A network at the tables (`noms_env.players.Player`): it scores actions by features.
+    """Player (`noms_env.players.Player`) that scores actions by a network.
 
     Args:
-        network: from features, float32 (n, n_features), to scores of actions, float32 (n, NUM_ACTIONS).
-        layout: of the features, of a game by its name.
-        draws: scores are logits, and actions are drawn; otherwise the best is taken.
+        network: Maps features, float32 (n, n_features), to scores of actions, float32 (n, NUM_ACTIONS).
+        layout: Feature layout, or the name of a game.
+        draws: Whether to treat scores as logits and sample; otherwise the highest score wins.
     """
 
     wants_tables: ClassVar[bool] = False
@@ -226,7 +229,7 @@ class NetworkPlayer:
 
     @classmethod
     def load(cls, folder: Path, make: Callable[[FeatureLayout], nn.Module], draws: bool = False) -> NetworkPlayer:
-        """The player of weights that `save_network` has kept; `make` makes the network."""
+        """Load the player from the file of `save_network`; `make` builds the network of a layout."""
         game, options, state = read_network(folder)
         layout = layout_of(game, options)
         network = make(layout)

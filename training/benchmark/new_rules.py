@@ -1,6 +1,6 @@
-"""The settings of the track `new_rules`: 50 sets of rules, each with a value that training must not contain.
+"""The settings of the track `new_rules`: 50 rule sets, each with an option value that is held out from training.
 
-They were drawn once, by `python -m benchmarks.draw_new_rules`, and stand in `new_rules.json` beside this module.
+`python -m benchmarks.draw_new_rules` drew them once; `new_rules.json` has them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ HELD_OUT: dict[str, Sequence[Any]] = {
     "schedule": ("up_up",),
     "direction": ("up_down",),
 }
-"""Values by option that no training on drawn rules may contain, where they are not usual; the policy `generalist` saw none."""
+"""Option values that are held out from training on random rules, unless usual in a game. The policy `generalist` saw none."""
 
 
 def held_out_in(name: str) -> list[tuple[str, Any]]:
-    """The held-out values of the options that a game has, each with the name of its option; none in `down_up`."""
+    """Return the held-out values of a game's options as (option, value); `down_up` has none."""
     return [(option.name, value) for option in game(name).options for value in HELD_OUT.get(option.name, ())]
 
 
 @cache
 def new_rules(name: str) -> tuple[Rules, ...]:
-    """The frozen settings of a game; none of a game without held-out values."""
+    """Return the frozen settings of a game; empty for a game without held-out values."""
     settings = json.loads(FILE.read_text(encoding="utf-8")).get(name, [])
     return tuple(make_rules(game(name), setting["seats"], setting["options"]) for setting in settings)

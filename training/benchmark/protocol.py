@@ -1,7 +1,7 @@
 """The protocols of the benchmark as data: games, rules, fields, budgets, deals, references. docs/benchmark.md explains them.
 
-What stands here is frozen: to change any of it is to make another protocol with another number. The points of the two
-references of each field, between which its score lies, are measured values and stand in `references.json` beside this module.
+Protocols are frozen: any change makes a new protocol with a new number. `references.json` has the measured points of the two
+references of each field, which define the scale of its scores.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ GAMES = {
     "down_up": 4,
     "up_down": 4,
 }
-"""The games, each with its usual number of seats."""
+"""The games, each with its default number of seats."""
 GENERALIST = "generalist"
-"""The run that learns all games with one set of parameters, where others have the name of their game."""
+"""Name of the run that learns all games with one policy; other runs have the name of their game."""
 DEAL_SET = "test"
-"""The deals on which entries are scored, which a run must never see."""
+"""The deals that score entries; training must never use them."""
 PLAYER_SEED = 0
-"""Of what is random in the players."""
+"""Seed of the players' random generators."""
 LEAST_SEEDS = 3
-"""Runs of each game for an algorithm; a player that does not learn has one."""
+"""Minimum number of runs of an algorithm in each game; a player that does not learn has one."""
 PUBLISHED, OLDER = "policy", "older_policy"
-"""Players of a field: the policy that was published for the game when the protocol was made, and that of protocol 1."""
+"""Players of a field: the policy published for the game when the protocol was frozen, and the one of protocol 1."""
 
 DIVISIONS = {
     "self-play": "learns from nothing but the observation, the mask and the points; no search, no other player",
@@ -50,35 +50,35 @@ DIVISIONS = {
     "search": "searches or plans when it plays, whatever it has learnt from",
     "fixed": "does not learn",
 }
-"""What is allowed. Protocol 1 has no `search`."""
+"""Divisions by name, with what an entry may use. Protocol 1 has no `search`."""
 
 CURVE_DEALS = 256
-"""Of a learning curve."""
+"""Deals of an evaluation for a learning curve."""
 CURVE_AT = (0.0, 0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))
-"""Shares of the budget at which a learning curve has its points."""
+"""Fractions of the budget at which a learning curve has points."""
 
 PointsT = TypeVar("PointsT", float, np.ndarray)
 
 REPLICATES = 2000
-"""Of the bootstrap."""
+"""Replicates of the bootstrap."""
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-"""Of the decisions of a budget."""
+"""Suffixes for the decisions of a budget."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may use, whichever comes first.
+    """Budget of a run, which ends at the first limit that it reaches.
 
     Attributes:
-        decisions: choices of the learner, on all seats that it plays; a move without alternative is none. None for no limit.
-        cpu_hours: processor time of the run, its curve not counted. None for no limit.
+        decisions: Decisions of the learner on all seats that it plays; forced moves do not count. None for no limit.
+        cpu_hours: Processor time of the run without evaluations of its learning curve. None for no limit.
     """
 
     decisions: int | None
     cpu_hours: float | None = None
 
     def share(self, decisions: int, cpu_seconds: float) -> float:
-        """The part that is used, 1 or more at the end."""
+        """Return the fraction of the budget used, 1 or more at the end."""
         parts = [decisions / self.decisions] if self.decisions else []
         return max([*parts, *([cpu_seconds / 3600 / self.cpu_hours] if self.cpu_hours else [])])
 
@@ -91,10 +91,10 @@ class Budget:
 
 
 def budget_of(text: str) -> Budget:
-    """A budget as a user writes it: `10M`, `500k`, `0.5h`, or both as `10M,0.5h`.
+    """Parse a budget such as `10M`, `500k`, `0.5h` or `10M,0.5h`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: The text is not a budget.
     """
     decisions, hours = None, None
     for word in text.split(","):
@@ -113,20 +113,24 @@ def budget_of(text: str) -> Budget:
 
 @cache
 def rules_of_game(name: str) -> Rules:
-    """The usual tables of a game; ValueError if it is not one of the benchmark's."""
+    """Return the default rules of a game.
+
+    Raises:
+        ValueError: The benchmark has no such game.
+    """
     if name not in GAMES:
         raise ValueError(f"there is no game {name!r} in the benchmark; they are {', '.join(GAMES)}")
     return make_rules(game(name), GAMES[name])
 
 
 def usual_settings(name: str) -> tuple[Rules, ...]:
-    """The usual tables of a game, alone."""
+    """Return the default rules of a game as its only setting."""
     return (rules_of_game(name),)
 
 
 @cache
 def other_seats(name: str) -> tuple[Rules, ...]:
-    """A game at each number of seats but the usual one; at the usual one where there is no other."""
+    """Return a game at each number of seats but the default, or at the default if the game has no other."""
     low, high = game(name).seats
     settings = tuple(make_rules(game(name), seats) for seats in range(low, high + 1) if seats != GAMES[name])
     return settings or usual_settings(name)
@@ -134,26 +138,26 @@ def other_seats(name: str) -> tuple[Rules, ...]:
 
 @dataclass(frozen=True)
 class References:
-    """Points per deal of the two references in a cell, on the deals of that cell; the second has the score `unit`."""
+    """Points per deal of the two references on the deals of a cell: `zero` scores 0, `one` scores `unit`."""
 
     zero: float
     one: float
     unit: float = 1
 
     def score(self, points: PointsT) -> PointsT:
-        """Points, or an array of them, on the scale of the references."""
+        """Convert points, a number or an array, to scores."""
         score: PointsT = self.unit * (points - self.zero) / (self.one - self.zero)
         return score
 
 
 @dataclass(frozen=True)
 class Field:
-    """Who sits on all other seats, and how many duplicate deals are played against it.
+    """A field: the players on all other seats, and the number of duplicate deals.
 
     Attributes:
-        name: of the player (`Protocol.players_of`), or of the field; in a part of the kind `cross` of another seed, `seed-2`.
-        deals: of a game.
-        pool: names of players, from which each other seat is drawn for each deal; empty where one player has all of them.
+        name: Name of the player (`Protocol.players_of`) or of the pool; in a part of kind `cross` such as `seed-2`.
+        deals: Deals in each game.
+        pool: Players from which each other seat is drawn in each deal; empty if one player has all other seats.
     """
 
     name: str
@@ -162,7 +166,7 @@ class Field:
 
     @property
     def seed(self) -> int | None:
-        """The seed of the run that sits there; None for another field."""
+        """Seed of the run on the other seats; None for other fields."""
         return int(self.name.removeprefix("seed-")) if self.name.startswith("seed-") else None
 
 
@@ -171,15 +175,15 @@ class Part:
     """A part of a protocol.
 
     Attributes:
-        protocol: name of the protocol.
-        name: of the part.
-        track: the part that the entry enters, with which this one is played: its own name, but for parts that are added to it.
-        fields: in which the player sits. Of the kind `cross` one, which stands for each other seed.
-        kind: `score` if the fields have references and make a score; `cross` if seeds play one another; `points` if points are
-            only reported; `other` likewise, and the player is that of the other convention (`Entry.other_player`).
-        run: who plays: the run of the `game`, or the one of all games (`GENERALIST`).
-        games: which are played.
-        settings: of a game, all rules by which it is played. They share the deals of a cell evenly, in this order.
+        protocol: Name of the protocol.
+        name: Name of the part.
+        track: Track that the part belongs to; its own name if it defines the track.
+        fields: Fields of the part. In kind `cross` one field stands for each other seed.
+        kind: `score` if the fields have references and yield a score; `cross` if seeds play one another; `points` if points
+            are reported without a score; `other` as `points`, with the player of the other convention (`Entry.other_player`).
+        run: The run that plays: `game` for the run of the game, or `GENERALIST`.
+        games: Games of the part.
+        settings: Returns the rule sets of a game, which share the deals of a cell evenly, in this order.
     """
 
     protocol: str
@@ -192,23 +196,23 @@ class Part:
     settings: Callable[[str], tuple[Rules, ...]] = usual_settings
 
     def run_of(self, name: str) -> str:
-        """The run that plays a game."""
+        """Return the name of the run that plays a game."""
         return name if self.run == "game" else self.run
 
     def fields_of(self, seed: int, seeds: Sequence[int]) -> tuple[Field, ...]:
-        """The fields of a seed of an entry."""
+        """Return the fields of a seed of an entry, whose seeds are `seeds`."""
         if self.kind != "cross":
             return self.fields
         return tuple(replace(self.fields[0], name=f"seed-{other}") for other in seeds if other != seed)
 
     @property
     def references(self) -> Mapping[str, Mapping[str, References]]:
-        """The references by game and field; empty as long as none are measured."""
+        """References by game and field; empty until they are measured."""
         return _references().get((self.protocol, self.name), {})
 
 
 class Place(NamedTuple):
-    """What a cell is of."""
+    """Identity of a cell."""
 
     part: Part
     game: str
@@ -221,18 +225,17 @@ class Protocol:
     """A protocol.
 
     Attributes:
-        name: of it.
-        parts: by name.
-        usual: the tracks that are scored if the user does not say which.
-        zero, one, unit: the references: the player whose score is 0, and the one whose score is `unit`; `{policy}` stands for
-            the published policy.
-        mean_gain: the references of a field differ by the mean of what was measured in all fields of the game, which is surer.
-        players: what the name of a player means in it where the package has a newer player by that name.
-        policies: the published policy of each game, and of `GENERALIST`, with the SHA-256 of its file: another one is another
-            field.
-        divisions: of `DIVISIONS`.
-        budgets: the only ones that a complete entry may have, by name; empty for any.
-        games: that a complete entry has.
+        name: Name of the protocol.
+        parts: Parts by name.
+        usual: Default tracks.
+        zero, one, unit: The two reference players, which score 0 and `unit`; `{policy}` stands for the published policy.
+        mean_gain: Whether the references of a field differ by the mean difference over all fields of the game, which has a
+            smaller error.
+        players: Player names that mean an older version in this protocol, with the name of that version.
+        policies: Published policy of each game and of `GENERALIST`, with the SHA-256 of its file.
+        divisions: Allowed divisions, from `DIVISIONS`.
+        budgets: Allowed budgets of a complete entry by name; empty for any.
+        games: Games of a complete entry.
     """
 
     name: str
@@ -250,34 +253,34 @@ class Protocol:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """The parts that an entry enters, and in which it has a score."""
+        """Names of the tracks."""
         return tuple(dict.fromkeys(part.track for part in self.parts.values()))
 
     def parts_of(self, tracks: Collection[str]) -> tuple[str, ...]:
-        """The names of all parts that are played for some tracks."""
+        """Return the names of all parts of some tracks."""
         return tuple(name for name, part in self.parts.items() if part.track in tracks)
 
     def player_name(self, name: str, run: str) -> str:
-        """The name of a player as for `noms evaluate`, where `{policy}` stands for the published policy of a run's game."""
+        """Return a player's name for `noms evaluate`; replaces `{policy}` by the published policy of the run's game."""
         return self.players.get(name, name).replace("{policy}", self.policies.get(run, ("",))[0])
 
     def _field_player(self, name: str, run: str) -> str:
-        """The name of a player of a field, at the tables of a run's game."""
+        """Return the `noms evaluate` name of a player of a field, at the tables of a run's game."""
         kept = {PUBLISHED: (self, run), OLDER: (PROTOCOLS[V1], run), GENERALIST: (self, GENERALIST)}
         protocol, of_run = kept.get(name, (self, run))
         return protocol.policies[of_run][0] if name in kept else self.player_name(name, run)
 
     def players_of(self, place: Place) -> tuple[str, ...]:
-        """The names of the players of a field, as for `noms evaluate`: one, or those of its pool, each once."""
+        """Return the `noms evaluate` names of a field's players: one, or the distinct names of its pool."""
         run = place.part.run_of(place.game)
         return tuple(dict.fromkeys(self._field_player(name, run) for name in place.field.pool or (place.field.name,)))
 
     def sha256_of(self, name: str) -> str | None:
-        """SHA-256 of a policy of the protocol, by the name of `players_of`; None for another player."""
+        """Return the SHA-256 of a policy of the protocol, named as by `players_of`; None for other players."""
         return dict([*PROTOCOLS[V1].policies.values(), *self.policies.values()]).get(name)
 
     def places(self, games: Collection[str], seeds: Sequence[int], parts: Collection[str]) -> Iterator[Place]:
-        """All that is played for an entry."""
+        """Yield the cells of an entry."""
         for part in self.parts.values():
             for name in games if part.name in parts else ():
                 for seed in seeds if name in part.games else ():
@@ -285,14 +288,14 @@ class Protocol:
                         yield Place(part, name, seed, field)
 
     def field_of(self, rules: Rules, name: str, sha256: str | None) -> tuple[Part, Field] | None:
-        """The field that a player makes on all other seats of a table, and its part; None if there is none.
+        """Return the part and field that match one player on all other seats of a table, or None.
 
-        Fields of parts in which a game has several settings are none: their score is that of all settings together.
+        Parts with several settings for a game never match, since their score covers all settings.
 
         Args:
-            rules: of the table.
-            name: of the player.
-            sha256: of a policy's file; None for another player.
+            rules: Rules of the table.
+            name: Name of the player.
+            sha256: Hash of the policy's file; None for other players.
         """
         variant = rules.variant.name
         for part in self.parts.values():
@@ -307,10 +310,10 @@ class Protocol:
         return None
 
     def budget_of_run(self, text: str, run: str) -> Budget:
-        """What a run of an entry may use. All games together have as much for one run as each has for its own.
+        """Return the budget of a run: the entry's budget, times the number of games for `GENERALIST`.
 
         Raises:
-            ValueError: the text is no budget.
+            ValueError: The text is not a budget.
         """
         budget = self.budgets.get(text) or budget_of(text)
         times = len(GAMES) if run == GENERALIST else 1
@@ -320,7 +323,7 @@ class Protocol:
 
 @cache
 def _references() -> dict[tuple[str, str], dict[str, dict[str, References]]]:
-    """The references by protocol and part."""
+    """Read the references by protocol and part, then by game and field."""
     document = json.loads((Path(__file__).parent / "references.json").read_text(encoding="utf-8"))
     return {
         (protocol, part): {name: _of_fields(PROTOCOLS[protocol], fields) for name, fields in by_game.items()}
@@ -330,7 +333,7 @@ def _references() -> dict[tuple[str, str], dict[str, dict[str, References]]]:
 
 
 def _of_fields(protocol: Protocol, measured: Mapping[str, Sequence[float]]) -> dict[str, References]:
-    """The references of a game in a part, by field, from their points."""
+    """Return the references of a game in a part by field, from their points."""
     gains = {field: one - zero for field, (zero, one, *_) in measured.items()}
     if protocol.mean_gain:
         gains = dict.fromkeys(gains, float(np.mean(list(gains.values()))))
@@ -338,7 +341,7 @@ def _of_fields(protocol: Protocol, measured: Mapping[str, Sequence[float]]) -> d
 
 
 def _kept(name: str) -> str:
-    """A policy of a protocol with a file of its own: a stronger one has been published under its name since."""
+    """Return the frozen copy of a policy whose name now stands for a stronger one."""
     return f"{Path(__file__).parent / 'policies' / name}.safetensors@0"
 
 
@@ -365,7 +368,7 @@ def _general(deals: int) -> tuple[Field, ...]:
 
 _STRANGERS = ("thumb", PUBLISHED, GENERALIST, OLDER, "flat_mc:20")
 _PARTNERS = ("small_ships", "noms")
-"""Games with partners who are nominated and hidden."""
+"""Games in which the declarer nominates a hidden partner."""
 _NEW = tuple(name for name in GAMES if new_rules(name))
 """Games with new rules."""
 
@@ -419,6 +422,6 @@ PROTOCOLS = {
         budgets={"1M": Budget(10**6, 1.0), "10M": Budget(10**7, 1.0), "100M": Budget(10**8, 10.0)},
     ),
 }
-"""By name."""
+"""Protocols by name."""
 CURVE_FIELD = PROTOCOLS[V1].players["thumb"]
 """The player on the other seats of a learning curve."""

@@ -1,4 +1,4 @@
-"""Training an algorithm for the tracks of a protocol with every seed; each run is done whole, and not done again."""
+"""Training the runs of an entry. A finished run is never repeated; an interrupted one starts again."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from .protocol import PROTOCOLS, V2, Budget, budget_of
 from .task import decisions_told, division_of, load_algorithm, told_by_file, train_run
 
 LOOK = 1.0
-"""Seconds between two looks at the runs in other processes."""
+"""Seconds between two checks on runs in other processes."""
 
 Runs = Sequence[tuple[str, int]]
-"""Each by its game, or `GENERALIST`, and its seed."""
+"""Runs as (game or `GENERALIST`, seed)."""
 
 
 def algorithm_file(name: str) -> Path:
-    """The file of an algorithm: by its path, or of a baseline by its name.
+    """Return the file of an algorithm from its path or the name of a baseline.
 
     Raises:
-        EntryError: there is none.
+        EntryError: The file does not exist.
     """
     if name.endswith(".py"):
         path = Path(name)
@@ -60,20 +60,20 @@ def algorithm_file(name: str) -> Path:
 
 
 def baselines() -> list[str]:
-    """The names of the baselines that are here."""
+    """Return the names of the available baselines."""
     return sorted(path.stem for path in BASELINES.glob("*.py") if not path.stem.startswith("_"))
 
 
 def begin(
     folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[int, ...], budget: str, tracks: tuple[str, ...] = ()
 ) -> Entry:
-    """Make the folder of an entry, or go on with it: games, seeds and tracks may be added, all else must be as it was.
+    """Create the folder of an entry, or add games, seeds and tracks to an existing one.
 
     Raises:
-        EntryError: there is an entry of another algorithm, budget or protocol in it, the algorithm cannot be loaded, or there
-            is nothing to train.
-        ValueError: the budget is none.
-        OSError: a file cannot be written.
+        EntryError: The folder has an entry of another algorithm, budget or protocol, the algorithm cannot be loaded, or the
+            tracks have none of the games.
+        ValueError: The budget is invalid.
+        OSError: A file cannot be written.
     """
     module, text = load_algorithm(algorithm), str(budget_of(budget))
     sha256 = sha256_of(algorithm)
@@ -105,33 +105,33 @@ def begin(
 
 
 def runs_left(entry: Entry, folder: Path) -> Runs:
-    """The runs that are not done, seed by seed."""
+    """Return the unfinished runs, ordered by seed."""
     return [run for run in sorted(entry.runs, key=lambda run: run[1]) if not (run_folder(folder, *run) / RUN).exists()]
 
 
 def budget_of_run(entry: Entry, run: str) -> Budget:
-    """What a run of a game, or that of all games together, may use."""
+    """Return the budget of a run of a game or of `GENERALIST`."""
     return PROTOCOLS[entry.protocol].budget_of_run(entry.budget, run)
 
 
 def run_folder(folder: Path, game: str, seed: int) -> Path:
-    """The folder of a run."""
+    """Return the folder of a run."""
     return folder / RUNS / game / str(seed)
 
 
 def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[int], None] = lambda decisions: None) -> None:
-    """Do the runs that are left; each worker is a process that does one run after another.
+    """Train the unfinished runs, one after another in each worker process.
 
     Args:
-        entry: from `begin`.
-        folder: of the entry.
-        workers: processes; with one the runs are done in this process.
-        tick: is told how many more decisions were made.
+        entry: Entry from `begin`.
+        folder: Folder of the entry.
+        workers: Number of processes; 1 trains in this process.
+        tick: Progress callback; receives the number of new decisions.
 
     Raises:
-        EntryError: an algorithm left no policy, a process ended amid its run, or another does runs in the folder.
-        KeyboardInterrupt: after Ctrl-C; the runs that are done stay.
-        Exception: what the algorithm raised; the runs that other workers were at are done first.
+        EntryError: An algorithm left no policy, a worker died, or another process trains in the folder.
+        KeyboardInterrupt: Ctrl-C; finished runs remain.
+        Exception: An error of the algorithm, after the current runs of the other workers have finished.
     """
     algorithm = folder / ALGORITHM
     with (folder / "lock").open("a") as file:
@@ -158,7 +158,7 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
 def _train_in(
     pool: ProcessPoolExecutor, entry: Entry, folder: Path, left: Runs, workers: int, tick: Callable[[int], None]
 ) -> None:
-    """Do runs in other processes, and tell of their progress. Once one fails no other is begun, and those at work are done."""
+    """Train runs in other processes and report progress. After a failure no run starts, and the current ones finish."""
     algorithm, waiting, running = folder / ALGORITHM, deque(left), dict[Future[int], tuple[str, int]]()
     told, failed = Counter[Future[int]](), list[Future[int]]()
     while running or (waiting and not failed):
@@ -184,6 +184,6 @@ def _train_in(
 
 
 def _in_worker(algorithm: Path, game: str, seed: int, budget: Budget, folder: Path) -> int:
-    """A run in a process of its own; the number of its decisions."""
+    """Train a run in a worker process, and return its number of decisions."""
     train_run(algorithm, game, seed, budget, folder, told_by_file(folder))
     return int(parse_json(read_file(folder / RUN))["decisions"])

@@ -1,13 +1,13 @@
-"""What an algorithm is given: a game, a seed, a budget and a folder, and what it tells while it learns.
+"""The interface between an algorithm and the benchmark: a `Task` holds the game, seed, budget and folder of a run.
 
 An algorithm is a Python file with two functions:
 
-    def train(task):     # learns, and leaves the policy as files in task.folder
-    def player(folder):  # the player of such a folder (noms_env.players.Player)
+    def train(task):     # trains, and writes the policy as files to task.folder
+    def player(folder):  # returns the player of such a folder (noms_env.players.Player)
 
-It may have `other_player(folder)`: the same policy, which draws its actions where `player` takes the most probable ones, or the
-reverse; there `PLAYS = "sampled"` says that `player` draws. Where it is not self-play, `DIVISION = "open"` says what is allowed
-(`protocol.DIVISIONS`). Its docstring describes it.
+It may define `other_player(folder)`: the same policy with sampled actions if `player` is greedy, or the reverse.
+`PLAYS = "sampled"` declares that `player` samples. `DIVISION = "open"` declares the division, by default self-play
+(`protocol.DIVISIONS`). The module docstring describes the algorithm.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ from .protocol import (
 CURVE_FIELD = PROTOCOLS[V2].players["thumb"]
 """The player on the other seats of a learning curve."""
 COLUMNS = ("decisions", "wall_seconds", "cpu_seconds", "points", "low", "high")
-"""Of a learning curve."""
+"""Columns of a learning curve."""
 TOLD_EVERY = 0.5
-"""Seconds between two notes of the progress for who waits."""
+"""Seconds between two writes of the progress file."""
 PROGRESS = "progress.json"
 PLAYER_FILE = '''"""The policy of this folder, for `noms evaluate`: player.py:player."""
 
@@ -91,10 +91,10 @@ def other_player():
 
 
 def load_algorithm(file: Path) -> ModuleType:
-    """The module of an algorithm.
+    """Load an algorithm as a module.
 
     Raises:
-        EntryError: there is no such file, it fails, or it lacks one of the two functions.
+        EntryError: The file does not exist, fails on import, lacks a function or names an unknown division.
     """
     spec = util.spec_from_file_location(f"noms_algorithm_{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
@@ -113,12 +113,12 @@ def load_algorithm(file: Path) -> ModuleType:
 
 
 def division_of(module: ModuleType) -> str:
-    """The division of an algorithm; its first name was `TRACK`."""
+    """Return the division of an algorithm; older files call it `TRACK`."""
     return str(getattr(module, "DIVISION", getattr(module, "TRACK", "self-play")))
 
 
 def player_of_run(run: Path, function: str = "player") -> Player:
-    """The player that a function of an entry's algorithm makes of the folder of one of its runs."""
+    """Return the player of a run in the folder of an entry, made by `function` of the entry's algorithm."""
     file = algorithm_of(run.resolve().parents[2])
     made: Player = getattr(_loaded_once(file, file.stat().st_mtime_ns if file.exists() else 0), function)(run)
     return made
@@ -126,12 +126,12 @@ def player_of_run(run: Path, function: str = "player") -> Player:
 
 @cache
 def _loaded_once(file: Path, changed: int) -> ModuleType:
-    """The module of an algorithm, loaded once as long as its file does not change."""
+    """Load an algorithm once for each modification time of its file."""
     return load_algorithm(file)
 
 
 def clocks() -> tuple[float, float]:
-    """Wall and processor seconds, the latter with those of the processes that were started here and have ended."""
+    """Return wall seconds and processor seconds; the latter include child processes that have ended."""
     used = os.times()
     return time.perf_counter(), used.user + used.system + used.children_user + used.children_system
 
@@ -141,11 +141,12 @@ class Task:
     """One run of an algorithm.
 
     Attributes:
-        game: name of the game; `generalist` for all games and their options together.
-        seed: of all that is random in the run.
-        budget: what the run may use.
-        folder: where the policy is to be kept.
-        tell: is told how many decisions were made since it was last told.
+        game: Name of the game; `generalist` for all games and their options together.
+        seed: Seed of the run's random generators.
+        budget: Limit on decisions and processor time.
+        folder: Folder for the files of the policy.
+        tell: Progress callback; receives the number of decisions since the last call.
+        rows: Points of the learning curve so far (`COLUMNS`).
     """
 
     game: str
@@ -160,10 +161,10 @@ class Task:
     _began: tuple[float, float] = field(default_factory=clocks)
 
     def make_batch(self, tables: int, **arguments: Any) -> noms_env.BatchEnv:
-        """Tables of the game, one deal an episode; with the features of `layout` unless `observation` says otherwise.
+        """Return a batch of tables of the game, with the features of `layout` by default.
 
-        A generalist's have rules that are drawn anew for each call. Forced moves are no decisions, and are not asked for. The
-        arguments are those of `noms_env.make_batch`.
+        An episode is one deal, and forced moves are skipped. A generalist draws new rules in each call.
+        `arguments` override those of `noms_env.make_batch`.
         """
         usual: dict[str, Any] = {
             "episode": "deal",
@@ -178,7 +179,7 @@ class Task:
         return noms_env.make_batch(self.groups(tables), tables, **usual)
 
     def groups(self, tables: int) -> list[noms_env.TableGroup]:
-        """The rules of some tables: those of the game, or a generalist's, drawn anew for each call."""
+        """Return the rules of the tables: the game's, or for a generalist new random ones in each call."""
         if not self.draws_rules:
             return [noms_env.TableGroup(self.game, self.seats)]
         self._batches += 1
@@ -186,39 +187,39 @@ class Task:
 
     @property
     def draws_rules(self) -> bool:
-        """Whether the run is a generalist's, so that tables have drawn rules."""
+        """Whether the tables have random rules, as those of a generalist do."""
         return self.game == GENERALIST
 
     @property
     def seats(self) -> int:
-        """Players at a table; those of a generalist have so many at most."""
+        """Seats of a table; for a generalist the maximum."""
         return MAX_SEATS if self.draws_rules else GAMES[self.game]
 
     @property
     def layout(self) -> noms_env.FeatureLayout:
-        """The features of single deals of the game, or of any rules that may be drawn."""
+        """Feature layout for single deals of the game, or of any rules that a generalist may draw."""
         return layout_of(self.game)
 
     @property
     def suits(self) -> noms_env.CanonicalSuits:
-        """How the suits of these features are put in one order."""
+        """Canonical order of the suits in these features."""
         return suits_of(self.layout)
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Wall and processor seconds of the run so far; measuring its curve is not counted."""
+        """Wall and processor seconds of the run so far, without the evaluations of its learning curve."""
         now = clocks()
         return now[0] - self._began[0] - self._paused[0], now[1] - self._began[1] - self._paused[1]
 
     def log(self, decisions: int, player: Callable[[], Player]) -> float:
-        """Tell how far the run is; where the learning curve is due, the policy is measured on deals of the set `dev`.
+        """Report progress. Evaluates the policy on `dev` deals whenever the next point of the learning curve is due.
 
         Args:
-            decisions: of the learner so far: its choices on all seats that it plays, forced moves not counted.
-            player: makes the player of the present policy.
+            decisions: Decisions of the learner so far, on all seats that it plays; forced moves do not count.
+            player: Returns a player for the current policy.
 
         Returns:
-            The part of the budget that is used; at 1 the run must end.
+            The fraction of the budget used; the run must end at 1.
         """
         share = self.count(decisions)
         if any(self._last_share() < at <= share for at in CURVE_AT):
@@ -229,7 +230,7 @@ class Task:
         return share
 
     def _measured(self, player: Callable[[], Player]) -> tuple[float, float, float]:
-        """Points a deal of a player among rules of thumb, with the 95 % interval; a generalist's mean over all games."""
+        """Return points per deal alone among `CURVE_FIELD` and the 95 % interval; a generalist's mean over all games."""
         specs = AgentSpec("learner", player), agent_spec(CURVE_FIELD)
         games = [*GAMES] if self.draws_rules else [self.game]
         points = [alone_in_field(rules_of_game(name), *specs, CURVE_DEALS, seed=PLAYER_SEED) for name in games]
@@ -238,13 +239,16 @@ class Task:
         return mean, mean - half, mean + half
 
     def note(self, decisions: int, points: tuple[float, float, float]) -> float:
-        """The same for an algorithm that measures itself: points a deal in the field `thumb`, with the 95 % interval."""
+        """Add a point that the algorithm measured itself: points per deal among `CURVE_FIELD`, and the 95 % interval.
+
+        Returns the fraction of the budget used, as `log` does.
+        """
         share = self.count(decisions)
         self._add(decisions, self.seconds, points)
         return share
 
     def count(self, decisions: int) -> float:
-        """Tell how far the run is, without a measure of the policy; the part of the budget that is used, as from `log`."""
+        """Report progress without an evaluation, and return the fraction of the budget used."""
         self.tell(decisions - self._decisions)
         self._decisions = decisions
         return self.budget.share(decisions, self.seconds[1])
@@ -253,7 +257,7 @@ class Task:
         return self.budget.share(int(self.rows[-1][0]), self.rows[-1][2]) if self.rows else -1.0
 
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
-        """Add a point to the curve."""
+        """Add a point to the learning curve and write its file."""
         row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in points))
         self.rows.append(row)
         with (self.folder / CURVE).open("w", newline="", encoding="utf-8") as file:
@@ -262,10 +266,10 @@ class Task:
 
 
 def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Path, tell: Callable[[int], None]) -> None:
-    """One run, from nothing to its end; what an interrupted one has left is removed.
+    """Train one run from scratch; removes the files of an interrupted one first.
 
     Raises:
-        EntryError: the algorithm cannot be loaded, or has left no policy that can play.
+        EntryError: The algorithm cannot be loaded, or has left no policy or no learning curve.
     """
     if folder.exists():
         shutil.rmtree(folder)
@@ -289,7 +293,7 @@ def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Pat
 
 
 def told_by_file(folder: Path) -> Callable[[int], None]:
-    """For a run in another process: keeps the number of decisions in a file that `decisions_told` reads."""
+    """Return a progress callback that writes the number of decisions to a file, for `decisions_told` in another process."""
     done, due = 0, 0.0
 
     def tell(decisions: int) -> None:
@@ -305,7 +309,7 @@ def told_by_file(folder: Path) -> Callable[[int], None]:
 
 
 def decisions_told(folder: Path) -> int:
-    """The decisions of a run in another process; 0 if it has told nothing."""
+    """Return the decisions that a run in another process has reported; 0 if none."""
     try:
         return int(parse_json(read_file(folder / PROGRESS)))
     except (OSError, ValueError, TypeError):

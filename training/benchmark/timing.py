@@ -1,4 +1,4 @@
-"""What scoring takes, by part: `times.json` of an entry, a file of its own, so that the same scores are the same file."""
+"""Scoring times by part, in `times.json` of an entry: a separate file, so that equal scores have equal files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .protocol import PROTOCOLS
 TIMES = "times.json"
 OF_PART = {"deals": int, "wall_seconds": float, "cpu_seconds": float, "processor": str}
 PATTERN = {f"{part}?": OF_PART for protocol in PROTOCOLS.values() for part in protocol.parts}
-"""Of it (`entry.fits`)."""
+"""Pattern of the file (`entry.fits`)."""
 
 
 def read_times(folder: Path) -> dict[str, Any]:
-    """What each part took so far; nothing if that is not known."""
+    """Return the times of each part so far; empty if the file is missing or damaged."""
     try:
         return read_json(folder / TIMES, "no times are kept", PATTERN)
     except EntryError:
@@ -24,10 +24,13 @@ def read_times(folder: Path) -> dict[str, Any]:
 
 
 def add_times(folder: Path, part: str, *, before: int, deals: int, wall: float, cpu: float) -> None:
-    """Add the wall seconds and processor seconds, of all threads and machines, that some deals of a part took.
+    """Add the wall seconds and processor seconds of some deals of a part, over all threads and machines.
 
-    The processor seconds are without those of programs that play (`cmd:`). If no deals were played `before`, the times in the
-    file are of deals that are no more. OSError if the file cannot be written.
+    Processor seconds exclude external programs (`cmd:`). If `before`, the number of deals played before, is 0, the times
+    replace those in the file.
+
+    Raises:
+        OSError: The file cannot be written.
     """
     if deals:
         times = read_times(folder)
@@ -38,7 +41,7 @@ def add_times(folder: Path, part: str, *, before: int, deals: int, wall: float, 
 
 
 def times_text(times: dict[str, Any], part: str) -> str:
-    """`core: 57,344 deals · 0:31 wall time · 0:58 processor time`."""
+    """Return such as `core: 57,344 deals · 0:31 wall time · 0:58 processor time`."""
     took = times[part]
     walls = ((took["wall_seconds"], "wall time"), (took["cpu_seconds"], "processor time"))
     return " · ".join([f"{part}: {took['deals']:,} deals", *(f"{duration(seconds)} {what}" for seconds, what in walls)])
