@@ -1,8 +1,8 @@
-"""The cells of an entry: each is a part, a game, a seed and a field, and has the points of every duplicate deal.
+"""Cells of an entry: the points of every duplicate deal for one part, game, seed and field.
 
-A cell is a file, and grows by the blocks of deals that are done, so that a scoring that was stopped goes on where it was. The
-points of a deal are those of the player above the mean of the others, over the games with it alone on each seat. They are kept
-in ten-thousandths, as whole numbers, and all figures follow from these.
+Each cell is a file that grows by blocks of deals, so that an interrupted scoring resumes. The points of a deal are the player's
+minus the mean of the others', averaged over rotations with the player alone on each seat. The file has them as integers in
+ten-thousandths, and all figures follow from these.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ PATTERN = {
     **{"player_sha256": (str, None), "field_sha256": (str, None)},
     **{"lost": {str: {"tables": int, "why": [str]}}, "points": {str: [int]}},
 }
-"""Of the file of a cell (`entry.fits`)."""
+"""Pattern of the file of a cell (`entry.fits`)."""
 UNIT = 10_000
-"""Of a point."""
+"""Integer units in one point."""
 
 
 Played = tuple[list[int], Lost, float]
-"""The points of the deals of a block as whole numbers, the tables that were lost, and the processor seconds it took."""
+"""Result of a block: the points of its deals in units of 1 / `UNIT`, the forfeited tables, and the processor seconds."""
 
 
 @dataclass
 class Cell:
-    """What is played of a cell.
+    """The deals of a cell that have been played.
 
     Attributes:
-        part, game, seed, field: which.
-        player_sha256: of what the player plays by (`entry.player_sha256`), so that deals of another policy are not added.
-        field_sha256: likewise of the field.
-        blocks: points of the deals of each block in ten-thousandths, by the number of the first.
-        lost: the tables that the player lost by failing, by block likewise; none of a block in which it lost none.
-        first: the number of the first deal of each setting.
+        part, game, seed, field: Identity of the cell.
+        player_sha256: Hash of the player's files (`entry.player_sha256`); deals of other policies are not added.
+        field_sha256: Hash of the field's files.
+        blocks: Points of the deals of each block in units of 1 / `UNIT`, by the number of the block's first deal.
+        lost: Tables that the player forfeited by failing, by block; only blocks with such tables.
+        first: Number of the first deal of each setting.
     """
 
     part: Part
@@ -75,23 +75,23 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """As messages say it."""
+        """Name in messages."""
         part = "" if self.part.protocol == V1 else f"{self.part.name}, "
         return f"{part}{self.game}, seed {self.seed}, field {self.field.name}"
 
     @property
     def place(self) -> Place:
-        """Of what it is."""
+        """Identity of the cell."""
         return Place(self.part, self.game, self.seed, self.field)
 
     @property
     def a_setting(self) -> int:
-        """Deals of each setting."""
+        """Number of deals in each setting."""
         return self.field.deals // len(self.part.settings(self.game))
 
     @property
     def deals(self) -> int:
-        """How many are played."""
+        """Number of deals played."""
         return sum(map(len, self.blocks.values()))
 
     @property
@@ -100,22 +100,22 @@ class Cell:
 
     @property
     def numbers(self) -> np.ndarray:
-        """The points in ten-thousandths, int64, shape (deals,), in the order of the deals."""
+        """Points of the deals in units of 1 / `UNIT`, int64, shape (deals,)."""
         return np.array([number for first in sorted(self.blocks) for number in self.blocks[first]], np.int64)
 
     @property
     def values(self) -> np.ndarray:
-        """The points of each deal, float64, shape (deals,)."""
+        """Points of the deals, float64, shape (deals,)."""
         points: np.ndarray = self.numbers / UNIT
         return points
 
     @property
     def sha256(self) -> str:
-        """Of all points: two cells with the same hash are the same to the last digit."""
+        """Hash of all points; cells with equal hashes agree to the last digit."""
         return hashlib.sha256(self.numbers.astype("<i8").tobytes()).hexdigest()
 
     def figures(self) -> dict[str, Any]:
-        """What `scores.json` says of it."""
+        """Return the figures of the cell in `scores.json`."""
         values, lost = self.values, sum(forfeits.tables for forfeits in self.lost.values())
         return {
             "points": float(values.mean()),
@@ -128,26 +128,30 @@ class Cell:
         }
 
     def add(self, first: int, points: list[int], lost: Lost) -> None:
-        """Take what was played of a block, in place of what there was of it."""
+        """Add the points of a block, or replace them."""
         self.blocks[first] = points
         self.lost.pop(first, None)
         if lost.tables:
             self.lost[first] = lost
 
     def path(self, folder: Path) -> Path:
-        """Its file in the folder of an entry."""
-        part = "" if self.part.protocol == V1 else self.part.name  # no two parts of protocol 1 have a field in common
+        """Return the path of the cell's file in the folder of an entry."""
+        part = "" if self.part.protocol == V1 else self.part.name  # the parts of protocol 1 have no common field
         return folder / CELLS / part / self.game / str(self.seed) / f"{self.field.name.replace(':', '-')}.json"
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What two cells have in common if the deals of the one are deals of the other."""
+        """Key for resuming: cells with equal keys share their deals, as far as both have been played."""
         place = (self.part.protocol, self.part.name, self.game, self.seed, self.field.name)
         shared = self.a_setting if self.a_setting < self.field.deals else None
         return (*place, self.first, shared, self.player_sha256, self.field_sha256)
 
     def save(self, folder: Path) -> None:
-        """Write it, whole or not at all; OSError if it cannot be written."""
+        """Write the cell's file atomically.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         document = {
             "format": FORMAT,
             **{"protocol": self.part.protocol, "part": self.part.name, "game": self.game, "seed": self.seed},
@@ -159,14 +163,19 @@ class Cell:
         write_results(self.path(folder), document)
 
     def load(self, folder: Path) -> None:
-        """Take over the blocks that its file has, if it is of the same cell and players; a damaged file is reported."""
+        """Load the blocks of the cell's file if it has the same key; ignores a damaged file with a warning."""
         kept = read_results(self.path(folder), read_cell)
         if kept is not None and kept.deals <= self.field.deals and kept.key == self.key:
             self.blocks, self.lost = kept.blocks, kept.lost
 
 
 def read_cell(document: Any) -> Cell:
-    """A cell as `Cell.save` writes it; ValueError if it is none."""
+    """Parse the JSON document of a cell, as `Cell.save` writes it.
+
+    Raises:
+        ValueError: The document is not a cell.
+        LookupError: The protocol has no such part.
+    """
     if not fits(document, PATTERN):
         raise ValueError("it is no cell")
     blocks = {int(first): points for first, points in document["points"].items()}
@@ -179,7 +188,11 @@ def read_cell(document: Any) -> Cell:
 
 
 def part_of_field(name: str) -> Part:
-    """The part of protocol 1 that has a field; LookupError if none has it."""
+    """Return the part of protocol 1 that has a field.
+
+    Raises:
+        LookupError: No part has the field.
+    """
     parts = PROTOCOLS[V1].parts
     if name.startswith("seed-"):
         return parts["cross"]
@@ -188,7 +201,7 @@ def part_of_field(name: str) -> Part:
 
 @dataclass(frozen=True)
 class Playing:
-    """A cell and what plays it: here by a pairing for each setting, on another machine by the names of the players."""
+    """A cell with a pairing for each setting, and with the names of its players for other machines."""
 
     cell: Cell
     pairings: tuple[Pairing, ...]
@@ -196,7 +209,7 @@ class Playing:
 
     @property
     def blocks(self) -> Blocks[Played]:
-        """The blocks of the cell; a block of another length is to be played again."""
+        """Blocks of the cell; a stored block of another length counts as unplayed."""
         cell = self.cell
         blocks = Blocks[Played](cell.field.deals, self.pairings[0].block, stretch=cell.a_setting)
         for first, count in blocks:
@@ -205,18 +218,18 @@ class Playing:
         return blocks
 
     def in_setting(self, first: int) -> tuple[int, int]:
-        """Of a block: its setting, and the number there of its first deal."""
+        """Return the setting of a block, and the number of its first deal there."""
         setting, number = divmod(first, self.cell.a_setting)
         return setting, self.cell.first + number
 
     def play(self, first: int, count: int, stop: Event) -> Played:
-        """A block, by its first deal and its length."""
+        """Play the block of `count` deals from deal `first` on."""
         setting, number = self.in_setting(first)
         return play_block(self.pairings[setting], number, count, stop)
 
 
 Run = tuple[str, int]
-"""A game, or `GENERALIST`, and a seed."""
+"""A run: a game or `GENERALIST`, and a seed."""
 
 
 def cells_of_entry(
@@ -228,20 +241,20 @@ def cells_of_entry(
     without: Collection[Run] = (),
     second: bool = False,
 ) -> list[Playing]:
-    """The cells of an entry.
+    """Return the cells of an entry, ready to play.
 
     Args:
-        entry: the entry.
-        folder: where it is; its players are loaded.
-        parts: of the protocol.
-        kept: the folder whose cells are gone on with; None to begin anew.
-        most: deals of each cell at most; None for all, as the protocol has them.
-        without: runs whose policies are not here; cells that need one are left out.
-        second: other deals are played, those behind the deals of the protocol.
+        entry: The entry.
+        folder: Folder of the entry, from which its players are loaded.
+        parts: Names of parts of the protocol.
+        kept: Folder whose cells are resumed; None to start from scratch.
+        most: Maximum number of deals in each cell; None for the protocol's number.
+        without: Runs whose policies are missing; cells that need one are left out.
+        second: Whether to play the deals after those of the protocol instead.
 
     Raises:
-        EntryError: a player of the entry cannot be had, or cannot sit at the tables of a part.
-        ValueError: a published policy is not that of the protocol.
+        EntryError: A player of the entry cannot be loaded, or cannot play by the rules of a part.
+        ValueError: A published policy differs from the protocol's.
     """
     players, cells = Players(entry, folder.resolve(), without), list[Playing]()
     for place in PROTOCOLS[entry.protocol].places(entry.games, entry.seeds, parts):
@@ -267,7 +280,7 @@ def cells_of_entry(
 
 
 class Players:
-    """The players of an entry and of its fields, each made once; see `cells_of_entry`."""
+    """Cache of the players of an entry and of its fields; see `cells_of_entry`."""
 
     def __init__(self, entry: Entry, folder: Path, without: Collection[Run]) -> None:
         self._entry, self._folder, self._without = entry, folder, without
@@ -275,7 +288,7 @@ class Players:
         self._of_runs, self._of_fields = dict[tuple[str, int, bool], Seat](), dict[str, Seat]()
 
     def of(self, place: Place) -> list[Seat] | None:
-        """The player of a cell, then those of its field; None if one of them is not here."""
+        """Return the player of a cell, then those of its field; None if the policy of one is missing."""
         run, other = place.part.run_of(place.game), place.field.seed
         if {(run, place.seed), (run, place.seed if other is None else other)} & {*self._without}:
             return None
@@ -296,18 +309,18 @@ class Players:
 
 
 def one_sha256(hashes: Sequence[str | None]) -> str | None:
-    """One hash of the players of a field; None if none of them plays by a file."""
+    """Combine the hashes of a field's players into one; None if no player has a hash."""
     known = [sha256 for sha256 in hashes if sha256 is not None]
     return known[0] if len(hashes) == 1 and known else hashlib.sha256(" ".join(known).encode()).hexdigest() if known else None
 
 
 def pairings_of(settings: Sequence[Rules], specs: Sequence[AgentSpec]) -> tuple[Pairing, ...]:
-    """How the deals of a cell are played, by setting: the first player alone on each seat, among the others.
+    """Return a pairing for each setting: the first player alone on each seat, among the others.
 
     Raises:
-        ValueError: one of them cannot sit there.
+        ValueError: A player cannot play by these rules.
     """
-    with warnings.catch_warnings():  # a policy that is asked to play by new rules has not seen them
+    with warnings.catch_warnings():  # policies warn about rules that they were not trained on
         warnings.simplefilter("ignore")
         for rules in settings:
             check_together(specs, rules)
@@ -315,7 +328,11 @@ def pairings_of(settings: Sequence[Rules], specs: Sequence[AgentSpec]) -> tuple[
 
 
 def field_seat(protocol: Protocol, name: str) -> Seat:
-    """A player of a field; ValueError if a published policy is not that of the protocol."""
+    """Return a player of a field.
+
+    Raises:
+        ValueError: A published policy differs from the protocol's.
+    """
     spec, sha256 = agent_spec(name), protocol.sha256_of(name)
     if sha256 is not None and spec.sha256 != sha256:
         raise ValueError(
@@ -333,23 +350,23 @@ def play_cells(
     on_ray: bool = False,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> tuple[Ending, float]:
-    """Play what is missing of some cells, block by block, and add it to them; for the rest see `play_left`.
+    """Play the missing blocks of some cells and add them; see `play_left`.
 
     Args:
-        playing: the cells.
-        folder: of the entry, where each block is saved once it is done; None to save nothing.
-        threads: that share the blocks; they change no result.
-        on_ray: the machines of a Ray cluster share them instead (`data.workers.in_ray`), which changes no result either.
-        tick: is told how many more deals are done.
+        playing: The cells.
+        folder: Folder of the entry, where finished blocks are saved; None to save nothing.
+        threads: Number of threads; it does not change results.
+        on_ray: Whether to use the machines of a Ray cluster instead (`data.workers.in_ray`), with the same results.
+        tick: Progress callback; receives the number of new deals.
 
     Returns:
-        `all` or `ctrl-c`, and the processor seconds that were used, on all machines.
+        `all` or `ctrl-c`, and the processor seconds used on all machines.
 
     Raises:
-        OSError: a cell cannot be written.
+        OSError: A cell cannot be written.
         MissingExtraError: Ray is not installed.
-        WorkerError: a process on the cluster was killed.
-        EntryError: a machine of the cluster has another policy.
+        WorkerError: A process on the cluster was killed.
+        EntryError: A machine of the cluster has another policy.
     """
     seconds = 0.0
 
@@ -386,22 +403,23 @@ def play_cells(
 
 
 def play_block(pairing: Pairing, first: int, count: int, stop: Event) -> Played:
-    """A block, played in a thread of this process, which cannot say what it alone has used; see `Pairing.play`."""
+    """Play a block in a thread of this process, without its processor seconds; see `Pairing.play`."""
     block = pairing.play(first, count, stop)
     return [int(number) for number in np.rint(block.values.mean(axis=1) * UNIT)], block.lost[0], 0.0
 
 
 Hashes = tuple[str | None, str | None]
-"""SHA-256 of what the player of a cell plays by, and of those of its field."""
+"""Hashes of the files of a cell's player, and of its field."""
 
 
 def play_by_name(
     protocol: str, part: str, game: str, setting: int, names: tuple[str, ...], sha256: Hashes, first: int, count: int
 ) -> Played:
-    """A block, played in a process that has nothing but the names of the players, and what their files must be.
+    """Play a block in a process that has only the names of the players and the hashes of their files.
 
     Raises:
-        EntryError: a player cannot be had here, or is another one.
+        EntryError: The hash of a player differs here.
+        ValueError: A player cannot be loaded here.
     """
     pairing = _pairings_by_name(protocol, part, game, names, sha256)[setting]
     one_thread_of_torch()
@@ -419,16 +437,16 @@ def _pairings_by_name(protocol: str, part: str, game: str, names: tuple[str, ...
 
 
 def one_thread_of_torch() -> None:
-    """Let torch add up in one order, whatever the machine: with more threads the last digits of a product may differ."""
+    """Use one thread of torch for reproducible sums: with more threads the last digits may differ between machines."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
 def as_documents(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """What `scores.json` says of complete cells, by part, game, seed and field.
+    """Return the figures of complete cells for `scores.json`, by part, game, seed and field.
 
     Raises:
-        EntryError: a cell is not complete.
+        EntryError: A cell is not complete.
     """
     figures: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for cell in cells:

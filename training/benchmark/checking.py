@@ -1,4 +1,4 @@
-"""Whether an entry is complete, and whether its scores can be played again."""
+"""Checks of entries: completeness, consistency of the scores, and reproduction by playing cells again."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ from .scores import cross_play, deals_sha256, has_references, read_scores, score
 from .task import PLAYER_FILE
 
 OVER_BUDGET = 1.05
-"""A run may end its last iteration."""
+"""Largest fraction of the budget that a run may use, since it may finish its last iteration."""
 CURVE_TO = 0.9
-"""A learning curve ends behind this share of the decisions, or later."""
+"""Fraction of the decisions that a learning curve must reach."""
 DIGITS = 1e-9
-"""Differences of sums that were added up in another order."""
+"""Tolerance for sums in a different order."""
 MOST_OTHER = 0.05
-"""Deals of a cell, as a share, that may end otherwise where a network's sums are rounded otherwise."""
+"""Largest fraction of the deals of a cell that may differ by the rounding of a network."""
 ONE_SIDED = 2.58
-"""Differences of either sign add up to more than so many roots of the sum of their squares in 1 % of cases."""
+"""Critical value (1 %) for a sum of symmetric differences, in roots of the sum of their squares."""
 
 
 def complaints(folder: Path) -> list[str]:
-    """What an entry lacks, or has wrong, as sentences; what can be found without playing.
+    """Return everything that is missing or wrong in an entry, without playing, as sentences.
 
     Raises:
-        EntryError: there is no entry, it has no scores, or they are damaged.
+        EntryError: The entry or its scores are missing or damaged.
     """
     entry, document = read_entry(folder), read_scores(folder)
     faults = [*_of_entry(entry, folder), *_of_scores(entry, document)]
@@ -69,14 +69,14 @@ def complaints(folder: Path) -> list[str]:
 
 
 def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
-    """What nobody can check with what is here of an entry, as sentences; the policies and the deals may be left out of one.
+    """Return what the files of an entry do not let anyone check, as sentences; an entry may lack policies and deals.
 
     Args:
-        folder: of the entry.
-        played: cells that were played again.
+        folder: Folder of the entry.
+        played: Cells that were played again.
 
     Raises:
-        EntryError: there is no entry, or it has no scores.
+        EntryError: The entry or its scores are missing or damaged.
     """
     entry, document, gaps = read_entry(folder), read_scores(folder), list[str]()
     cells, others = len(_all_cells(entry, document)), _count_others(document, played)
@@ -101,25 +101,25 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
 
 
 def _published(document: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
-    """What the scores say of a cell; nothing if it is not there."""
+    """Return the published figures of a cell; empty if it has none."""
     by_game = document["cells"].get(place.part.name, {})
     figures: Mapping[str, Any] = by_game.get(place.game, {}).get(str(place.seed), {}).get(place.field.name, {})
     return figures
 
 
 def _count_others(document: Mapping[str, Any], played: Sequence[Playing]) -> int:
-    """How many cells came to other points than those published."""
+    """Count the cells whose points differ from the published ones."""
     cells = (replay.cell for replay in played)
     return sum(_published(document, cell.place)["sha256"] != cell.sha256 for cell in cells)
 
 
 def _all_cells(entry: Entry, document: Mapping[str, Any]) -> list[Place]:
-    """The cells of an entry that are scored."""
+    """Return the cells of an entry in the parts of its scores."""
     return [*PROTOCOLS[entry.protocol].places(entry.games, entry.seeds, document["parts"])]
 
 
 def runs_absent(entry: Entry, folder: Path) -> set[Run]:
-    """The runs whose players are not here, as far as that can be told without running somebody's code."""
+    """Return the runs whose players are missing; runs no code of the entry to find out."""
 
     def is_here(name: str) -> bool:
         file = Path(name.rpartition(":")[0])
@@ -184,7 +184,7 @@ def _of_run(entry: Entry, run: Path) -> Iterator[str]:
 
 
 def _end_of_curve(file: Path) -> float:
-    """The decisions of the last point of a learning curve; NaN if there is none."""
+    """Return the decisions of the last point of a learning curve, or NaN."""
     try:
         *_, last = csv.DictReader(read_file(file).decode().splitlines())
         return float(last["decisions"])
@@ -226,7 +226,7 @@ def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
-    """Whether the scores follow from the points of the cells; intervals need the points of the deals."""
+    """Check that the scores, without intervals, follow from the points of the cells."""
     protocol = PROTOCOLS[entry.protocol]
     for part in (protocol.parts[name] for name in document["parts"]):
         places = [*protocol.places(entry.games, entry.seeds, (part.name,))]
@@ -251,14 +251,14 @@ def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _without_intervals(figures: Any) -> Any:
-    """A JSON value without the ends of its intervals."""
+    """Return a JSON value without the ends of its intervals."""
     if isinstance(figures, Mapping):
         return {name: _without_intervals(value) for name, value in figures.items() if name not in ("low", "high")}
     return figures
 
 
 def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
-    """Whether the policies that were scored are those of the runs, one of each run, and the fields those of the protocol."""
+    """Check that each run was scored with its own single policy, and that the fields have the protocol's policies."""
     protocol, scored_sha256 = PROTOCOLS[entry.protocol], defaultdict[Run, set[str | None]](set)
     for place in _all_cells(entry, document):
         said = _published(document, place)
@@ -285,7 +285,7 @@ def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Ite
 
 
 def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
-    """Whether the scores, with their intervals, are those of the deals that are kept, where they are kept."""
+    """Check that the scores, with their intervals, follow from the points of the deals, if the entry has these."""
     if not (folder / CELLS).is_dir():
         return
     cells = list[Cell]()
@@ -304,7 +304,7 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
 
 
 def _agree(said: Any, measured: Any) -> bool:
-    """Whether two JSON values are the same but for rounding, which differs between libraries of linear algebra."""
+    """Return whether two JSON values are equal up to rounding, which depends on the linear algebra library."""
     if isinstance(measured, float) and isinstance(said, (int, float)):
         return abs(said - measured) <= DIGITS
     if isinstance(measured, Mapping) and isinstance(said, Mapping):
@@ -315,12 +315,12 @@ def _agree(said: Any, measured: Any) -> bool:
 
 
 def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
-    """Cells of an entry to be played again, drawn at random, one of each game first; all if `number` is None.
+    """Draw cells of an entry to play again, balanced over games; all cells if `number` is None.
 
-    Those whose players are not here (`unchecked`) are left out.
+    Cells whose players are missing are left out (`unchecked` reports them).
 
     Raises:
-        EntryError: a player that is here cannot be had.
+        EntryError: A player fails to load.
     """
     entry, document = read_entry(folder), read_scores(folder)
     playing = cells_of_entry(entry, folder, document["parts"], without=runs_absent(entry, folder))
@@ -337,17 +337,16 @@ def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
 def replayed(
     folder: Path, playing: Sequence[Playing], threads: int, tick: Callable[[int], None] = lambda deals: None
 ) -> list[str]:
-    """Play cells again, and say what of the scores is not what they came to.
+    """Play cells again, and return the differences from the published scores as sentences.
 
-    Without a network nothing is rounded: the points of every deal must be the same, whatever machine the scores name; so too
-    where they name this machine and these versions. Elsewhere the last digits of a network's sums may differ, and with them
-    some decisions: there the mean must lie within the interval of what is played here, for each cell and over all that differ;
-    the differences must not all lead to one side; and where the deals are kept, few of them may differ (`MOST_OTHER`). What
-    the entry says of its own errors counts for nothing. If all cells come to the same points, the intervals are worked out
-    again.
+    Without networks, or on the same machine with the same versions, the points of every deal must be equal. Otherwise the
+    last digits of a network's sums may differ, and with them some decisions. Then the published means must lie within the
+    intervals measured here, in each cell and over all cells that differ. The differences must not favour one side. If the entry
+    has the points of its deals, few may differ (`MOST_OTHER`). The published errors are not trusted. If all cells were played
+    and have equal points, all scores are recomputed with their intervals.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C ended it.
+        KeyboardInterrupt: Ctrl-C.
     """
     entry, document = read_entry(folder), read_scores(folder)
     if play_cells(playing, None, threads=threads, tick=tick)[0] != "all":
@@ -364,7 +363,7 @@ def replayed(
 
 
 class Again(NamedTuple):
-    """A cell as it was played here, what the scores say of it, and its published points, float64, shape (deals,), if kept."""
+    """A cell played here, its published figures, and the published points of its deals, float64, shape (deals,), or None."""
 
     cell: Cell
     published: Mapping[str, Any]
@@ -372,19 +371,19 @@ class Again(NamedTuple):
 
 
 def _is_network(name: str) -> bool:
-    """Whether a player may decide by the last digits of a sum: a policy, a search on one, or somebody else's code."""
+    """Return whether rounding may affect a player: a policy, a search with one, or external code."""
     return is_program(name) or file_sha256(name) is not None
 
 
 def _kept(folder: Path, document: Mapping[str, Any], cell: Cell) -> np.ndarray | None:
-    """The published points of each deal, float64, shape (deals,); None where they are not kept."""
+    """Return the published points of the deals, float64, shape (deals,); None if the entry lacks them."""
     kept, published = replace(cell, blocks={}, lost={}), _published(document, cell.place)
     kept.load(folder)
     return kept.values if kept.deals == cell.deals and kept.sha256 == published["sha256"] else None
 
 
 def _difference(again: Again, exact: bool) -> str:
-    """What of a cell was not found again; "" for nothing. If `exact`, every deal must come to the same points."""
+    """Return how a cell differs from its published figures, or "". If `exact`, every deal must have equal points."""
     cell, published = again.cell, again.published
     if (cell.player_sha256, cell.field_sha256) != (published["player_sha256"], published["field_sha256"]):
         return f"{cell.name}: the policy is not the one that was scored"
@@ -403,9 +402,9 @@ def _difference(again: Again, exact: bool) -> str:
 
 
 def _shift(again: Sequence[Again]) -> list[str]:
-    """Whether the points published of the cells that differ lie on one side of those played here, further than chance leads.
+    """Check that the published points of the cells that differ are not shifted to one side, beyond chance.
 
-    The fields of a game and a seed share deals and player, so their errors add up; those of different ones are independent.
+    Fields of one game and seed share deals and player, so their errors add up; errors of other cells are independent.
     """
     shift, errors = 0.0, defaultdict[Run, float](float)
     for replay in again:
@@ -420,7 +419,7 @@ def _shift(again: Sequence[Again]) -> list[str]:
 
 
 def _one_sided(again: Sequence[Again]) -> list[str]:
-    """Whether what differs leads to one side more often than chance: of deals where they are kept, otherwise of cells."""
+    """Check that the differences are balanced between the sides; of deals where published, otherwise of cells."""
     parts = [
         [replay.published["points"] - replay.cell.values.mean()]
         if replay.kept is None

@@ -1,9 +1,9 @@
-"""Two scored entries compared: the difference of their scores, and how likely a run of the one is better than one of the other.
+"""Comparison of two scored entries: the difference of their scores and the probability of improvement.
 
-Both are those of rliable (Agarwal et al., NeurIPS 2021, arXiv 2108.13264), with the bootstrap of `scores`: seeds are drawn anew
-within each game, for either entry by itself. Deals are drawn anew too, the same ones for both entries, since they had the same
-cards. Where the points of the deals are not kept, the means of a game are drawn from their errors instead, all to one side and
-for either entry by itself: then the interval is wider than it had to be.
+Both follow rliable (Agarwal et al., NeurIPS 2021, arXiv 2108.13264), with the bootstrap of `scores`. It resamples seeds within
+each game, independently for each entry. It resamples deals jointly for both entries, since these share their cards. If an entry
+lacks the points of its deals, the means of a game are drawn from their standard errors instead, independently for each entry,
+with one normal deviate for all fields of a game. This makes the interval wider than necessary.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .scores import deals_drawn, interquartile_mean, interval, means_drawn
 FORMAT = "noms-benchmark-compare/1"
 
 Drawn = np.ndarray
-"""A figure as it was measured and then in each replicate: float64, shape (1 + count, ...)."""
+"""A figure as measured, followed by its replicates: float64, shape (1 + count, ...)."""
 
 
 def improvement(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """The probability that a run of the one scores more than one of the other, the mean over games; a tie is half a win.
+    """Return the probability that a run of `mine` outscores one of `theirs`, averaged over games; a tie is half a win.
 
     Args:
-        mine: scores, float64, shape (..., games, seeds).
-        theirs: likewise; the number of seeds may differ.
+        mine: Scores, float64, shape (..., games, seeds).
+        theirs: Scores of the other entry; the number of seeds may differ.
 
     Returns:
         float64, shape (...).
@@ -40,15 +40,15 @@ def improvement(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 
 
 def compare(mine: Scored, theirs: Scored, count: int = REPLICATES) -> dict[str, Any]:
-    """What the first of two entries has above the second, as plain values.
+    """Compare two entries; return JSON values.
 
     Returns:
-        `parts`: for each part and each game in which both have scores, and over `all` of these games, the difference `score`
-        and the probability of `improvement`, with intervals; for a game also the difference `points`, the mean over its
-        fields. `notes`: sentences on what does not compare or could not be used.
+        `parts`: for each common part, by game and over `all` common games, the difference `score` (mine minus theirs) and the
+        probability of `improvement`, with intervals. Games also have the difference `points`, the mean over fields.
+        `notes`: sentences on limits of the comparison.
 
     Raises:
-        EntryError: they have no game and part in common, or are of different protocols.
+        EntryError: The entries have no scored game in common, or different protocols.
     """
     if mine.entry.protocol != theirs.entry.protocol:
         raise EntryError(f"{mine.name} is of {mine.entry.protocol}, {theirs.name} of {theirs.entry.protocol}")
@@ -69,7 +69,7 @@ def compare(mine: Scored, theirs: Scored, count: int = REPLICATES) -> dict[str, 
 
 
 def _unlike(mine: Scored, theirs: Scored) -> Iterator[str]:
-    """Sentences on what the entries were allowed, and on what only one of them has."""
+    """Yield sentences on differences in division, budget, games and parts."""
     for what in ("division", "budget"):
         one, other = (getattr(entry.entry, what) or "none" for entry in (mine, theirs))
         if one != other:
@@ -86,10 +86,10 @@ def _unlike(mine: Scored, theirs: Scored) -> Iterator[str]:
 def _of_part(
     part: Part, games: Sequence[str], entries: Sequence[Scored], count: int, rng: np.random.Generator
 ) -> tuple[dict[str, Any], list[str]]:
-    """The figures of a part, and the games of which not the same deals are drawn for both entries."""
+    """Return the figures of a part, and the games without paired deals."""
     of_games, scores, unpaired, seeds = dict[str, Any](), list[list[Drawn]](), list[str](), list[np.ndarray]()
     for name in games:
-        if not seeds or part.run == "game":  # otherwise a seed is one policy for all games
+        if not seeds or part.run == "game":  # otherwise each seed is one policy for all games
             seeds = [seeds_drawn(len(entry.entry.seeds), count, rng) for entry in entries]
         points, is_paired = drawn_points(part, name, entries, seeds, rng)
         unpaired += [] if is_paired else [name]
@@ -101,21 +101,21 @@ def _of_part(
 
 
 def seeds_drawn(seeds: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Each seed once, and then those drawn in each replicate: int64, shape (1 + count, seeds)."""
+    """Return the seeds as they are, followed by the resampled seeds of each replicate: int64, shape (1 + count, seeds)."""
     return np.concatenate([[np.arange(seeds)], rng.integers(seeds, size=(count, seeds))])
 
 
 def drawn_points(
     part: Part, game: str, entries: Sequence[Scored], seeds: Sequence[np.ndarray], rng: np.random.Generator
 ) -> tuple[list[dict[str, Drawn]], bool]:
-    """The mean points of each seed of two entries in each field of a game, and whether the deals drawn are the same.
+    """Return the mean points of the resampled seeds of both entries by field, and whether their deals are paired.
 
     Args:
-        part: of the protocol.
-        game: of its games.
-        entries: the two.
-        seeds: those that are drawn of either (`seeds_drawn`).
-        rng: for the deals.
+        part: Part of the protocol.
+        game: Game of the part.
+        entries: The two entries.
+        seeds: Resampled seeds of each entry (`seeds_drawn`).
+        rng: Random generator for the deals.
     """
     count = len(seeds[0]) - 1
     kept = [points_kept(part, game, entry) for entry in entries]
@@ -140,7 +140,7 @@ def drawn_points(
 
 
 def points_kept(part: Part, game: str, entry: Scored) -> dict[str, np.ndarray]:
-    """The points of the deals by field, float64, shape (seeds, deals); none if not all are kept as they were scored."""
+    """Return the points of the deals by field, float64, shape (seeds, deals); empty if any of the scored deals are missing."""
     points = dict[str, np.ndarray]()
     for field in part.fields:
         rows = list[np.ndarray]()
@@ -155,18 +155,18 @@ def points_kept(part: Part, game: str, entry: Scored) -> dict[str, np.ndarray]:
 
 
 def _figures(scores: Sequence[Sequence[Drawn]], over: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
-    """The difference over games, and the probability of improvement, from the scores of each seed of both by game.
+    """Return the difference of the scores and the probability of improvement.
 
     Args:
-        scores: of each game those of either entry.
-        over: the mean over games and seeds: of float64, shape (1 + count, games, seeds), that of shape (1 + count,).
+        scores: Scores of both entries for each game.
+        over: Averages over games and seeds, from shape (1 + count, games, seeds) to shape (1 + count,).
     """
     mine, theirs = (np.stack(of_side, axis=1) for of_side in zip(*scores, strict=True))
     return {"score": _ends(over(mine) - over(theirs)), "improvement": _ends(improvement(mine, theirs))}
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:
-    """The mean of a game over its seeds, of float64, shape (1 + count, 1, seeds)."""
+    """Average over games and seeds, from shape (1 + count, games, seeds) to shape (1 + count,)."""
     return np.asarray(scores.mean(axis=(1, 2)))
 
 

@@ -1,4 +1,4 @@
-"""A report on entries: tables as Markdown, pictures as PNG, and both on one HTML page that needs no other file."""
+"""Report on entries: Markdown tables, PNG pictures, and a self-contained HTML page with both."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ summary { cursor: pointer; font-weight: 600; margin: 0.6em 0; }
 
 Row = tuple[str, ...]
 Table = tuple[Row, list[Row]]
-"""Head and rows. A cell may have several lines, of which the first says the most."""
+"""Head and rows. The first line of a cell is the most important."""
 
 
 SCORES_SAY = (
@@ -57,7 +57,7 @@ GAMES_SAY = (
     "that suits the entry least."
 )
 LEVEL = 0.05
-"""Gain of a curve that has converged, at most."""
+"""Largest gain of a converged curve."""
 LEARNING_SAYS = (
     "Decisions and processor time are those of a run, the mean of all. With the curve stands what a run gained over its last "
     "third, the mean of all with its 95 % interval; 1 is the way from random to thumb. A curve is still rising where the "
@@ -78,14 +78,14 @@ CROSS_PLAY_SAYS = (
 
 
 class Section(NamedTuple):
-    """A part of a report.
+    """A section of a report.
 
     Attributes:
-        title: of it.
-        says: a paragraph; "" for none.
-        tables: below it.
-        pictures: PNG files by name, without the suffix.
-        is_folded: whether only the title is shown until one clicks on it.
+        title: Title.
+        says: A paragraph; "" for none.
+        tables: Tables below the paragraph.
+        pictures: PNG files by name without suffix.
+        is_folded: Whether a click on the title unfolds the section.
     """
 
     title: str
@@ -97,7 +97,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class Scored:
-    """An entry with its scores and where it is."""
+    """An entry with its folder and scores."""
 
     folder: Path
     entry: Entry
@@ -112,34 +112,34 @@ class Scored:
         return PROTOCOLS[self.entry.protocol]
 
     def games(self, part: str) -> Mapping[str, Any]:
-        """What is said of each game; nothing where the part is not scored."""
+        """Return the scores of a part by game; empty if it has none."""
         of_part: Mapping[str, Any] = self.scores["scores"].get(part) or {"games": {}}
         games: Mapping[str, Any] = of_part.get("games", {})
         return games
 
     def over_games(self, part: str, what: str = "score") -> Mapping[str, float]:
-        """A figure over the games of a part that is scored."""
+        """Return a figure over all games of a scored part."""
         figure: Mapping[str, float] = self.scores["scores"][part]["all"][what]
         return figure
 
     def has_all_games(self, part: str) -> bool:
-        """Whether it has scores in all games of a part: what is over some of them compares with nothing."""
+        """Return whether the entry has scores in all games of a part; only then do figures over games compare."""
         return tuple(self.games(part)) == self.protocol.parts[part].games
 
     @property
     def scored_parts(self) -> list[Part]:
-        """The parts in which it has scores."""
+        """Parts with scores."""
         return [part for part in self.protocol.parts.values() if self.games(part.name)]
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """By the first of them: the lowest is the best; those that lack games come last."""
+        """Sort key, best entry first, by the score of the first scored part; entries that lack games come last."""
         name = self.scored_parts[0].name
         return not self.has_all_games(name), -self.over_games(name)["value"]
 
     @property
     def lacks_cells(self) -> bool:
-        """Whether one is not there, which only a file from elsewhere lacks."""
+        """Whether the scores lack a cell; our own files never do."""
         cells = self.scores["cells"]
         return any(
             place.field.name not in cells.get(place.part.name, {}).get(place.game, {}).get(str(place.seed), {})
@@ -147,31 +147,31 @@ class Scored:
         )
 
     def scores_of_runs(self, part: str) -> list[float]:
-        """The scores of all games and seeds."""
+        """Return the scores of all games and seeds."""
         return [score for game in self.games(part).values() for score in game["seeds"]]
 
     def cells(self, part: str, game: str, field: str) -> list[Mapping[str, Any]]:
-        """What is said of the cells of a field, in the order of the seeds."""
+        """Return the figures of the cells of a field, in the order of the seeds."""
         of_seeds = self.scores["cells"][part][game]
         return [of_seeds[str(seed)][field] for seed in self.entry.seeds]
 
     def points(self, part: str, game: str, field: str | None = None) -> float:
-        """Points a deal in a field, or in the mean of all fields: the mean of the seeds."""
+        """Return points per deal in a field, or the mean of all fields, averaged over seeds."""
         fields = [field] if field else [each.name for each in self.protocol.parts[part].fields]
         return float(np.mean([cell["points"] for each in fields for cell in self.cells(part, game, each)]))
 
     @property
     def cross_play(self) -> Mapping[str, Any]:
-        """The points of seeds among one another, by game; nothing where they were not played."""
+        """Cross-play of the seeds by game; empty if not played."""
         tables: Mapping[str, Any] = self.scores["scores"].get("cross") or {}
         return tables
 
 
 def read_scored(folders: Sequence[Path]) -> list[Scored]:
-    """Entries that are scored, the best first in each protocol; those that lack games last.
+    """Read scored entries, sorted by rank.
 
     Raises:
-        EntryError: one is not, or two of a protocol have the same name.
+        EntryError: An entry has no complete scores, or two of a protocol have the same name.
     """
     entries = [Scored(folder, read_entry(folder), read_scores(folder)) for folder in folders]
     for result in entries:
@@ -188,23 +188,23 @@ def read_scored(folders: Sequence[Path]) -> list[Scored]:
 
 
 def interval(figure: Mapping[str, float], unit: float = 1, sign: str = "") -> str:
-    """`0.93 (0.90 to 0.95)`, or `93.1 (90.2 to 95.4)` if the unit of the scores is 100; `sign` is `+` to show it always."""
+    """Format such as `0.93 (0.90 to 0.95)`, or `93.1 (90.2 to 95.4)` for the unit 100; `sign="+"` always shows the sign."""
     value, low, high = (number(figure[what], unit, sign) for what in ("value", "low", "high"))
     return f"{value} ({low} to {high})"
 
 
 def number(value: float, unit: float = 1, sign: str = "") -> str:
-    """A score, with two places if its unit is 1, and one if that is 100."""
+    """Format a score with two decimals for the unit 1, and one for the unit 100."""
     return f"{value:{sign}z.{2 if unit == 1 else 1}f}"
 
 
 def stacked(figure: Mapping[str, float], unit: float, sign: str = "") -> str:
-    """An interval in two lines."""
+    """Format an interval in two lines."""
     return interval(figure, unit, sign).replace(" (", "\n").rstrip(")")
 
 
 def score_rows(document: Mapping[str, Any], part: str, show: Callable[[Mapping[str, float], float], str] = interval) -> Table:
-    """The scores of one entry, with the points: a row for each game, and one over all; `show` writes an interval."""
+    """Return the scores and points of one entry: a row for each game, and one over all. `show` formats an interval."""
     protocol, said = PROTOCOLS[document["protocol"]], document["scores"][part]
     games, unit, cells = said["games"], protocol.unit, document["cells"][part]
     fields = list(next(iter(games.values()))["fields"])
@@ -228,13 +228,13 @@ def score_rows(document: Mapping[str, Any], part: str, show: Callable[[Mapping[s
 
 
 def runs_of(result: Scored) -> list[dict[str, Any]]:
-    """What is recorded of the runs of an entry; nothing of those that have no record."""
+    """Read the training records (`run.json`) of an entry; skips runs without one."""
     paths = [result.folder / RUNS / name / str(seed) / RUN for name, seed in result.entry.runs]
     return [read_json(path, f"the run {path.parent} is not complete", RUN_PATTERN) for path in paths if path.exists()]
 
 
 def score_table(entries: Sequence[Scored], parts: Sequence[Part]) -> Table:
-    """Entries by parts: over all games where one has them all."""
+    """Return the scores over all games, entries by parts; only for parts in which an entry has all games."""
     rows = list[Row]()
     for result in entries:
         entry, cells = result.entry, list[str]()
@@ -250,12 +250,12 @@ def score_table(entries: Sequence[Scored], parts: Sequence[Part]) -> Table:
 
 
 def title_of(part: Part) -> str:
-    """The name of a part in words."""
+    """Return the name of a part in words."""
     return part.name.replace("_", " ")
 
 
 def game_table(entries: Sequence[Scored], part: Part) -> Table:
-    """Entries by games: score and points, and the score of the field that suits an entry least."""
+    """Return scores and points, entries by games, and the score of each entry's weakest field."""
     games = [name for name in part.games if any(name in result.games(part.name) for result in entries)]
     rows = list[Row]()
     for result in entries:
@@ -273,7 +273,7 @@ def game_table(entries: Sequence[Scored], part: Part) -> Table:
 
 
 def learning_table(entries: Sequence[Scored]) -> Table:
-    """How each entry plays, and how far its runs have come."""
+    """Return the training and the convention of each entry."""
     from .figures import curves_of, late_gain
 
     rows = list[Row]()
@@ -292,14 +292,14 @@ def learning_table(entries: Sequence[Scored]) -> Table:
 
 
 def state_of(gain: Mapping[str, float]) -> str:
-    """What the gain at the end of a curve says of it; see `LEARNING_SAYS`."""
+    """Return the state of a learning curve from its gain at the end; see `LEARNING_SAYS`."""
     if gain["low"] > 0:
         return "still rising"
     return "converged" if gain["low"] <= 0 <= gain["high"] < LEVEL else "falling" if gain["high"] < 0 else "unclear"
 
 
 def convention_cells(result: Scored) -> tuple[str, str]:
-    """How an entry chooses its actions, and the other way, with the points in the field `thumb` of the parts that tell."""
+    """Return the convention of an entry and the other one, with the points of both in the field `thumb` if measured."""
     plays = result.entry.convention
     for other in result.protocol.parts.values():
         if other.kind == "other" and other.name in result.scores["parts"] and result.games(other.track):
@@ -312,7 +312,7 @@ def convention_cells(result: Scored) -> tuple[str, str]:
 
 
 def cross_table(entries: Sequence[Scored]) -> Table:
-    """The mean points of a seed alone among another, of each entry and game."""
+    """Return the mean points of a seed alone among another, for each entry and game."""
     games = list(dict.fromkeys(name for result in entries for name in result.cross_play))
     return ("entry", *games), [
         (result.name, *(f"{tables[game]['gap']:+z.2f}" if game in tables else "" for game in games))
@@ -322,7 +322,7 @@ def cross_table(entries: Sequence[Scored]) -> Table:
 
 
 def points_table(result: Scored) -> Table:
-    """The points of an entry in the fields that are no part of a score, game by game."""
+    """Return the points of an entry by game in the fields that do not score."""
     parts = [result.protocol.parts[name] for name in result.scores["parts"]]
     fields = [(part, field.name) for part in parts if part.kind in ("points", "other") for field in part.fields]
     games = [name for name in result.entry.games if any(name in part.games for part, _ in fields)]
@@ -332,7 +332,7 @@ def points_table(result: Scored) -> Table:
 
 
 def curve_pictures(entries: Sequence[Scored]) -> dict[str, bytes]:
-    """The learning curves of entries of one protocol: a picture for each game in which one has learnt."""
+    """Draw the learning curves of entries of one protocol: a picture for each game with a curve."""
     from .figures import curves_of, draw_runs
 
     curves, protocol = {one.name: curves_of(one.entry, one.folder) for one in entries}, entries[0].protocol
@@ -344,7 +344,7 @@ def curve_pictures(entries: Sequence[Scored]) -> dict[str, bytes]:
 
 
 def sections(entries: Sequence[Scored], is_short: bool = False) -> Iterator[Section]:
-    """The report on entries of one protocol; a short one has no pictures and no details of each entry."""
+    """Yield the report on entries of one protocol; a short report has no pictures and no details of single entries."""
     from .figures import draw_profiles, scale_text
 
     protocol = entries[0].protocol
@@ -374,26 +374,26 @@ def sections(entries: Sequence[Scored], is_short: bool = False) -> Iterator[Sect
 
 
 def file_name(name: str) -> str:
-    """A name as that of a file."""
+    """Turn a name into a file name."""
     return re.sub(r"[^\w.-]+", "_", name)
 
 
 def by_protocol(entries: Sequence[Scored]) -> dict[str, list[Scored]]:
-    """The entries of each protocol, the newest first."""
+    """Group entries by protocol, the newest first."""
     names = [name for name in reversed(PROTOCOLS) if any(one.entry.protocol == name for one in entries)]
     return {name: [one for one in entries if one.entry.protocol == name] for name in names}
 
 
 def write_report(folders: Sequence[Path], out: Path) -> Path:
-    """Write the report on entries.
+    """Write the report on entries to the folder `out`.
 
     Returns:
-        The HTML page; `report.md` and the pictures stand beside it.
+        Path of the HTML page; `report.md` and the pictures are in the same folder.
 
     Raises:
-        EntryError: an entry is not scored.
+        EntryError: An entry has no complete scores.
         MissingExtraError: Matplotlib is not installed.
-        OSError: a file cannot be written.
+        OSError: A file cannot be written.
     """
     of_protocols = {name: [*sections(entries)] for name, entries in by_protocol(read_scored(folders)).items()}
     out.mkdir(parents=True, exist_ok=True)
@@ -410,7 +410,7 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
 
 
 def markdown_section(section: Section, pictures: str) -> str:
-    """A section in Markdown; `pictures` is what stands before the names of the files of its pictures."""
+    """Return a section in Markdown; `pictures` is the prefix of its picture files."""
     title, says = markdown_text(section.title), markdown_text(section.says)
     blocks = [says, *map(table_text, section.tables)]
     blocks += [" ".join(f'<img src="{pictures}{name}.png" alt="{name}" width="340">' for name in section.pictures)]
@@ -420,7 +420,7 @@ def markdown_section(section: Section, pictures: str) -> str:
 
 
 def table_text(table: Table) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
 
     def text(cell: str) -> str:
         first, *more = map(markdown_text, cell.split("\n"))
@@ -430,7 +430,7 @@ def table_text(table: Table) -> str:
 
 
 def html_section(section: Section) -> str:
-    """A section in HTML."""
+    """Return a section in HTML."""
     title = html.escape(section.title)
     sources = ((name, b64encode(png).decode()) for name, png in section.pictures.items())
     pictures = "".join(f"<img alt='{name}' src='data:image/png;base64,{source}'>" for name, source in sources)
@@ -444,7 +444,7 @@ def html_section(section: Section) -> str:
 
 
 def html_table(table: Table) -> str:
-    """A table in HTML, which scrolls by itself where it is too wide."""
+    """Return a table in HTML that scrolls if too wide."""
 
     def cell(text: str, tag: str = "td") -> str:
         first, *more = html.escape(text).split("\n")

@@ -1,9 +1,9 @@
-"""From points to scores: normalised by the references, one for each game and one over all, with intervals.
+"""Scores with intervals: points normalised by the references, for each game and over all games.
 
-The score over all games is the interquartile mean over games and seeds, with the stratified bootstrap of rliable (Agarwal et
-al., Deep Reinforcement Learning at the Edge of the Statistical Precipice, NeurIPS 2021, arXiv 2108.13264; a few lines here,
-since its package brings much that is not needed): seeds are drawn anew within each game, or for all games together where each
-is one policy for all. Deals are drawn anew too, the same for all seeds and fields of a game, since they had the same cards.
+The score over all games is the interquartile mean over games and seeds. Its interval is the stratified bootstrap of rliable
+(Agarwal et al., Deep Reinforcement Learning at the Edge of the Statistical Precipice, NeurIPS 2021, arXiv 2108.13264), in a few
+lines without the dependencies of that package. It resamples seeds within each game, or once for all games if each seed is one
+policy for all. It also resamples deals, with the same deals for all seeds and fields of a game, since these share their cards.
 With three seeds such intervals are too narrow.
 """
 
@@ -25,37 +25,37 @@ from .protocol import DEAL_SET, GENERALIST, PROTOCOLS, REPLICATES, V1, Part, Ref
 
 FORMAT, FORMAT_1 = "noms-benchmark-scores/2", "noms-benchmark-scores/1"
 CUT = 0.25
-"""What an interquartile mean leaves out at each end."""
+"""Fraction that an interquartile mean leaves out at each end."""
 
 Values = Mapping[str, Mapping[str, np.ndarray]]
-"""Points by game and field: float64, shape (seeds, deals). The first deals of a field are those of all others.
+"""Points by game and field: float64, shape (seeds, deals).
 
-Where a game has several settings, which share the deals evenly, all its fields have the same deals.
+Fields of different size share their first deals. In a game with several settings all fields have the same deals.
 """
 
 
 def interval(value: Any, replicates: np.ndarray) -> dict[str, float]:
-    """A figure and its 95 % interval, from those of the replicates of the bootstrap, float64, shape (n,)."""
+    """Return a figure with its 95 % interval from the bootstrap replicates, float64, shape (n,)."""
     low, high = np.quantile(replicates, (0.025, 0.975))
     return {"value": float(value), "low": float(low), "high": float(high)}
 
 
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
-    """Of scores, float64, shape (..., games, seeds), without the lowest and the highest quarter: shape (...)."""
+    """Return the mean without the lowest and highest quarter: from shape (..., games, seeds) to shape (...)."""
     return np.asarray(trim_mean(scores.reshape(*scores.shape[:-2], -1), CUT, axis=-1))
 
 
 def deals_drawn(deals: int, settings: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """How many times each deal is drawn in each replicate, within each setting: float64, shape (count, deals)."""
+    """Resample deals within each setting; return their multiplicities, float64, shape (count, deals)."""
     each = max(1, deals // settings)
     drawn = [rng.multinomial(each, np.full(each, 1 / each), size=count) for _ in range(settings)]
     return np.concatenate(drawn, axis=1).astype(np.float64)
 
 
 def means_drawn(points: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The mean points, of float64 and shape (seeds, deals), of the deals that were drawn: shape (count, seeds).
+    """Return the mean over resampled deals: from points, shape (seeds, deals), to shape (count, seeds).
 
-    Where none of these deals was drawn, which happens with few of them, all count alike.
+    If a replicate has none of these deals, which is likely only for few deals, all count equally.
     """
     weight = times[:, : points.shape[1]]
     weight = np.where(weight.any(axis=1, keepdims=True), weight, 1.0)
@@ -71,18 +71,18 @@ def replicates_of(
     settings: int = 1,
     drawn: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The bootstrap of a game; deals are drawn anew within each setting.
+    """Return the bootstrap replicates of a game.
 
     Args:
-        values: points by field (`Values`).
-        of_game: the references by field.
-        count: replicates.
-        rng: for what is drawn.
-        settings: of the game.
-        drawn: the seeds of each replicate, int64, shape (count, seeds); None to draw them.
+        values: Points by field (`Values`).
+        of_game: References by field.
+        count: Number of replicates.
+        rng: Random generator.
+        settings: Number of settings of the game; deals are resampled within each.
+        drawn: Seeds of each replicate, int64, shape (count, seeds); None to draw them.
 
     Returns:
-        Score of each seed that is drawn, float64, shape (count, seeds), and the least field's, float64, shape (count,).
+        Scores of the resampled seeds, float64, shape (count, seeds), and scores of the weakest field, float64, shape (count,).
     """
     most, seeds = max(points.shape[1] for points in values.values()), len(next(iter(values.values())))
     times = deals_drawn(most, settings, count, rng)
@@ -93,15 +93,15 @@ def replicates_of(
 
 
 def summary(part: Part, values: Values, count: int = REPLICATES) -> dict[str, Any]:
-    """The scores of each game and over all games, as plain values.
+    """Return the scores of each game and over all games as JSON values.
 
     Returns:
-        By game: `score` and `robustness` with intervals, `fields` and `seeds` with their scores. Over all games: `score`, the
-        interquartile mean, `mean`, `median`, and `robustness`, the mean of the games'. Robustness is the score of the field
-        in which the mean of the seeds is the least.
+        `games`: for each game `score` and `robustness` with intervals, and the scores of `fields` and `seeds`. `all`: the
+        interquartile mean `score`, `mean`, `median`, and `robustness`, the mean of the games'. Robustness is the score of
+        the weakest field, by the mean over seeds.
     """
     rng, games, all_drawn, all_least, shared = np.random.default_rng(0), dict[str, Any](), [], [], None
-    if part.run == GENERALIST:  # a seed is one policy for all games, and not one of each
+    if part.run == GENERALIST:  # each seed is one policy for all games
         seeds = len(next(iter(next(iter(values.values())).values())))
         shared = rng.integers(seeds, size=(count, seeds))
     for name, by_field in values.items():
@@ -129,7 +129,7 @@ def summary(part: Part, values: Values, count: int = REPLICATES) -> dict[str, An
 
 
 def values_of(cells: Sequence[Cell]) -> dict[str, dict[str, np.ndarray]]:
-    """The points of the cells of a part; see `Values`."""
+    """Collect the points of the cells of a part as `Values`."""
     values: dict[str, dict[str, list[np.ndarray]]] = {}
     for cell in cells:
         values.setdefault(cell.game, {}).setdefault(cell.field.name, []).append(cell.values)
@@ -137,14 +137,14 @@ def values_of(cells: Sequence[Cell]) -> dict[str, dict[str, np.ndarray]]:
 
 
 def cross_play(points: Iterable[tuple[str, int, int | None, float]], seeds: Sequence[int]) -> dict[str, Any]:
-    """Of each game the points of each seed (row) alone among each other (column), and the mean of all pairs, `gap`.
+    """Return for each game the `points` of each seed (row) alone among each other one (column), and their mean, the `gap`.
 
-    A seed among itself has 0 points above the others. Where seeds have found different conventions, a newcomer at their
-    tables loses more than a stronger one wins, and the gap is below 0.
+    The diagonal is 0. If the seeds have learnt different conventions, the gap is negative: newcomers lose more than stronger
+    seeds win.
 
     Args:
-        points: game, seed, seed of the field (None for another field, which does not count), and points a deal.
-        seeds: of the entry.
+        points: Tuples of game, seed, seed of the field, and points per deal. Tuples with None as seed of the field are ignored.
+        seeds: Seeds of the entry.
     """
     tables: dict[str, np.ndarray] = {}
     for name, seed, other, mean in points:
@@ -157,16 +157,16 @@ def cross_play(points: Iterable[tuple[str, int, int | None, float]], seeds: Sequ
 
 @cache
 def deals_sha256(part: Part, game: str) -> str:
-    """SHA-256 of the first deals of a game (`deal_sets.digest`), or of those hashes if it has several settings."""
+    """Return the SHA-256 of the first deals of a game (`deal_sets.digest`), or of the hashes of its several settings."""
     digests = [digest(rules, DEAL_SET) for rules in part.settings(game)]
     return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def scored(entry: Entry, cells: Sequence[Cell]) -> dict[str, Any]:
-    """All that `scores.json` says of complete cells.
+    """Return the document for `scores.json` from complete cells.
 
     Raises:
-        EntryError: one is not complete.
+        EntryError: A cell is not complete.
     """
     protocol = PROTOCOLS[entry.protocol]
     parts = [part for part in protocol.parts.values() if any(cell.part == part for cell in cells)]
@@ -186,25 +186,33 @@ def scored(entry: Entry, cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _of_part(part: Part, entry: Entry, cells: Sequence[Cell]) -> dict[str, Any] | None:
-    """What is said of a part besides its points; None where there is nothing, or no references so far."""
+    """Return the scores or the cross-play of a part; None if it has neither, or no references yet."""
     if part.kind == "cross":
         return cross_play(((cell.game, cell.seed, cell.field.seed, float(cell.values.mean())) for cell in cells), entry.seeds)
     return summary(part, values_of(cells)) if has_references(part, entry) else None
 
 
 def has_references(part: Part, entry: Entry) -> bool:
-    """Whether the games of an entry have scores in a part."""
+    """Return whether a part has references for all fields and for all games of an entry."""
     games = [name for name in entry.games if name in part.games]
     return part.kind == "score" and all(field.name in part.references.get(name, {}) for field in part.fields for name in games)
 
 
 def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
-    """Write the scores, with what played them; OSError if they cannot be written."""
+    """Write the scores, with the versions and the machine.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     write_json(folder / SCORES, {**document, "versions": versions(), "machine": machine()})
 
 
 def read_scores(folder: Path) -> dict[str, Any]:
-    """The scores of an entry; EntryError if there are none that can be used, or those of a trial only."""
+    """Read the scores of an entry.
+
+    Raises:
+        EntryError: The scores are missing or damaged, or there are only those of a trial.
+    """
     if not (folder / SCORES).exists() and (folder / TRIAL / SCORES).exists():
         only = "only a trial with fewer deals was; noms benchmark score without --deals plays them all"
         raise EntryError(f"{folder} is not scored: {only}")
@@ -222,7 +230,7 @@ def read_scores(folder: Path) -> dict[str, Any]:
 
 
 def _in_new_form(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of the format 1, which all are of protocol 1, as one of the present format."""
+    """Convert a document of format 1, always of protocol 1, to the current format."""
     parts, sha256 = [name for name in document["parts"] if name in PROTOCOLS[V1].parts], document["deals"]["sha256"]
     cells: dict[str, Any] = {}
     for game, seeds in document["cells"].items():
@@ -255,7 +263,7 @@ def _by_game(part: Part, pattern: Any) -> dict[str, Any]:
 
 
 def _pattern_of(part: Part) -> Any:
-    """What is said of a part besides its points."""
+    """Return the pattern of the scores or the cross-play of a part."""
     if part.kind == "cross":
         return _by_game(part, {"points": [[float]], "gap": float})
     fields = {field.name: float for field in part.fields}
@@ -264,7 +272,7 @@ def _pattern_of(part: Part) -> Any:
 
 
 def _pattern(protocol: str) -> dict[str, Any]:
-    """What `scores.json` is like."""
+    """Return the pattern of `scores.json`."""
     parts = PROTOCOLS[protocol].parts.values()
 
     def by_part(pattern: Callable[[Part], Any]) -> dict[str, Any]:
@@ -277,7 +285,7 @@ def _pattern(protocol: str) -> dict[str, Any]:
 
 
 def _pattern_1() -> dict[str, Any]:
-    """What it was like in the format 1."""
+    """Return the pattern of `scores.json` in format 1."""
     parts = PROTOCOLS[V1].parts
     sha256, cells = _by_game(parts["core"], str), _by_game(parts["core"], {str: {str: CELL}})
     keys = {"core?": "core", "search?": "search", "cross_play?": "cross"}
@@ -286,7 +294,7 @@ def _pattern_1() -> dict[str, Any]:
 
 
 def _is_consistent(document: Mapping[str, Any]) -> bool:
-    """Whether the lists of scores that fit the pattern are as long as there are seeds, and the parts are of the protocol."""
+    """Return whether all lists of scores have one value per seed, and the parts agree with the scores."""
     names, seeds, scores, lists = document["parts"], len(document["seeds"]), document["scores"], list[Any]()
     for part in PROTOCOLS[document["protocol"]].parts.values():
         said = scores.get(part.name) or {}
