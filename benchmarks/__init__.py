@@ -1,1 +1,1 @@
-"""Benchmarks, which are not part of the installed package."""
+"""Benchmarks; not part of the installed package."""

@@ -1,9 +1,9 @@
-"""The two references of each field of the benchmark, between which scores lie: `python -m benchmarks.benchmark_references OUT`.
+"""Measure the two references of each field of the benchmark: `python -m benchmarks.benchmark_references OUT`.
 
-Done once for a protocol. The player whose score is 0 plays all deals of every cell. How much better the player is whose score
-is the unit is the mean of the differences on the first deals, which both have played: so luck of the cards cancels out. Each
-cell that is done is written to `references.json` beside the protocol: the two scores in points, and on how many deals the
-difference rests. OUT has an entry of each player; what is played there is not played again.
+This runs once for a protocol. The player that scores 0 plays all deals of every cell. The player that scores the unit plays
+the first deals only: its advantage is the mean difference on these, so luck of the cards cancels out. After each cell,
+`references.json` of the benchmark gets both scores in points, and the number of deals of the difference. OUT has an entry of
+each player; its deals are not played again.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ FILE = Path(protocol.__file__).parent / "references.json"
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     out: Annotated[Path, tyro.conf.Positional]
     """folder of the two entries"""
     parts: tuple[str, ...] = field(
         default_factory=lambda: tuple(name for name, part in PROTOCOLS[V2].parts.items() if part.kind == "score")
     )
-    """parts that are played, in this order; what is left out keeps its references"""
+    """parts to play, in this order; other parts keep their references"""
     fields: tuple[str, ...] = ()
-    """fields that are played; all if there is none"""
+    """fields to play; all if empty"""
     games: tuple[str, ...] = PROTOCOLS[V2].games
-    """games that are played"""
+    """games to play"""
     deals: int = 256
-    """first deals of each cell, on which the two players are compared; those of a game are shared out among its settings"""
+    """first deals of each cell for the comparison of the two players; the settings of a game share them"""
     threads: int = os.cpu_count() or 1
-    """threads, which change no result"""
+    """number of threads; does not change results"""
     file: Path = FILE
-    """the file that is written"""
+    """output file"""
 
 
 def differences(one: Cell, zero: Cell) -> np.ndarray:
-    """The points of the first less those of the second on the deals that both have, float64: the first of each setting."""
+    """Return the differences in points on the common deals, the first of each setting: float64, shape (deals,)."""
     settings = len(one.part.settings(one.game))
     better = one.values.reshape(settings, -1)
     points: np.ndarray = (better - zero.values.reshape(settings, -1)[:, : better.shape[1]]).reshape(-1)
@@ -59,7 +59,7 @@ def differences(one: Cell, zero: Cell) -> np.ndarray:
 
 
 def pairs_of_cells(args: Args) -> Iterator[tuple[Playing, Playing]]:
-    """The cells of both references, in the order in which they are played."""
+    """Yield the cells of both references in the order of play."""
     by_name = PROTOCOLS[V2]
     for part in args.parts:
         sides = list[list[Playing]]()
@@ -73,7 +73,7 @@ def pairs_of_cells(args: Args) -> Iterator[tuple[Playing, Playing]]:
 
 
 def write_references(file: Path, cell: Cell, points: float, gain: Estimate) -> None:
-    """Put the references of a cell in place of those that the file has."""
+    """Replace the references of a cell in the file."""
     document = json.loads(file.read_text(encoding="utf-8"))
     by_game = document.setdefault(cell.part.protocol, {}).setdefault(cell.part.name, {})
     by_game.setdefault(cell.game, {})[cell.field.name] = [points, points + gain.mean, gain.deals]
@@ -81,13 +81,13 @@ def write_references(file: Path, cell: Cell, points: float, gain: Estimate) -> N
 
 
 def report(cell: Cell, points: float, gain: Estimate) -> None:
-    """Print the references of a cell, with the interval of their difference."""
+    """Print the references of a cell with the interval of their difference."""
     place = f"{cell.part.name}, {cell.game}, {cell.field.name}"
     print(f"{place}: {points:.3f}, and {gain.mean:.3f} more ({gain.low:.3f} to {gain.high:.3f})", flush=True)
 
 
 def main(args: Args) -> None:
-    """Play what is missing, and write the references."""
+    """Play the missing deals and write the references."""
     pairs = list(pairs_of_cells(args))
     with progress_bar("references", "deals", sum(of.cell.field.deals for pair in pairs for of in pair)) as tick:
 
@@ -95,7 +95,7 @@ def main(args: Args) -> None:
             if play_cells([playing], args.out / name, threads=args.threads, tick=tick)[0] != "all":
                 raise SystemExit("stopped by Ctrl-C; the same words go on")
 
-        for zero, _ in pairs:  # first, since they are quicker: so the time that is left is told well
+        for zero, _ in pairs:  # the faster ones first, for a good estimate of the remaining time
             play(zero, "zero")
         for zero, one in pairs:
             play(one, "one")

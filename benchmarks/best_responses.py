@@ -1,7 +1,6 @@
-"""What best responses gain on the full games: table and picture of the documentation. `python -m benchmarks.best_responses`.
+"""Write table and picture of best responses in the full games for the documentation: `python -m benchmarks.best_responses`.
 
-Both are made of what `noms exploit PLAYER --variant GAME --json` has written to `checkpoints/exploit`.
-Needs `pip install '.[plot]'`.
+The data are the files of `noms exploit PLAYER --variant GAME --json` in `checkpoints/exploit`. Needs `pip install '.[plot]'`.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ NAME = "best_responses"
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     checkpoints: Path = ROOT / "checkpoints"
-    """folder of the published policies and their results"""
+    """folder of published policies and their results"""
     out: Path = ROOT / "docs" / "exploitability"
-    """folder of the table and the picture"""
+    """output folder"""
 
 
 Found = Mapping[str, Mapping[str, BestResponse]]
-"""By game, then by player: one of PLAYERS, or ITSELF."""
+"""Best responses by game, then by player: one of PLAYERS, or ITSELF."""
 
 
 def found_in(checkpoints: Path) -> Found:
-    """The best responses at tables of the benchmark."""
+    """Read the best responses for tables of the benchmark."""
     responses: dict[str, dict[str, BestResponse]] = {name: {} for name in GAMES}
     results = read_results(checkpoints)
     for response in results.best_responses:
@@ -53,7 +52,7 @@ def found_in(checkpoints: Path) -> Found:
 
 
 def table(responses: Found) -> str:
-    """What the policy gains with which the learner began, and what the learner gains, as Markdown."""
+    """Return the gains of the initial policy and of the learner as Markdown."""
     rows = list[list[str | None]]()
     for name, by_player in responses.items():
         row: list[str | None] = [name]
@@ -69,7 +68,7 @@ def table(responses: Found) -> str:
 
 
 def draw(responses: Found) -> bytes:
-    """The learning curves: what the learner gained in the course of its budget, with intervals."""
+    """Draw the learning curves, gain over fraction of the budget with intervals, as PNG."""
     shown = {name: curves for name, players in responses.items() if (curves := {k: v for k, v in players.items() if v.curve})}
     picture, grid = panels(len(shown) + 1, "python -m benchmarks.best_responses")
     for axes, (name, curves) in zip(grid, shown.items(), strict=False):
@@ -89,7 +88,7 @@ def draw(responses: Found) -> bytes:
 
 
 def main(args: Args) -> None:
-    """Write both."""
+    """Write the table and the picture."""
     responses = found_in(args.checkpoints)
     (args.out / f"{NAME}.txt").write_text(table(responses) + "\n", encoding="utf-8")
     (args.out / f"{NAME}.png").write_bytes(draw(responses))

@@ -1,8 +1,7 @@
-"""Draw the settings of the benchmark's track `new_rules`, and write their file: `python -m benchmarks.draw_new_rules`.
+"""Draw the settings of the benchmark's track `new_rules` and write their file: `python -m benchmarks.draw_new_rules`.
 
-Done once for a protocol: a new draw would be another protocol. The settings are shared out evenly over the games that
-have held-out values, and in each game over these. All else is drawn as for training under any options
-(`noms train --drawn-rules`).
+This runs once for a protocol; new settings need a new protocol. Games with held-out values share the settings evenly, and in a
+game so do its held-out values. All other options are drawn as for training under any options (`noms train --drawn-rules`).
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from noms_training.learn.draw_rules import draw_mix
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     settings: int = 50
-    """settings of all games together"""
+    """number of settings over all games"""
     seed: int = 61
-    """of the draws"""
+    """seed of the draws"""
     file: Path = FILE
-    """the file that is written"""
+    """output file"""
 
 
 def draw(name: str, count: int, seed: int) -> list[Rules]:
-    """Settings of a game, none twice, in which each of its held-out values comes up equally often."""
+    """Draw distinct settings of a game with equally many for each of its held-out values."""
     rng, drawn = np.random.default_rng([seed, GAMES[name].number]), list[Rules]()
     for option, value in islice(cycle(held_out_in(name)), count):
         rules = None
@@ -44,7 +43,7 @@ def draw(name: str, count: int, seed: int) -> list[Rules]:
 
 
 def main(args: Args) -> None:
-    """Draw, and write the file."""
+    """Draw the settings and write the file."""
     names = sorted((name for name in GAMES if held_out_in(name)), key=lambda name: -len(held_out_in(name)))
     counts = {name: args.settings // len(names) + (place < args.settings % len(names)) for place, name in enumerate(names)}
     settings = {

@@ -1,10 +1,9 @@
-"""How near self-play comes to an equilibrium on the micro-games. `python -m benchmarks.micro_self_play OUT`.
+"""Measure the exploitability of self-play policies in the micro-games: `python -m benchmarks.micro_self_play OUT`.
 
-Each run is one recipe on one micro-game with one seed, on one thread. Its policy is measured as by `noms exploit`, with drawn
-and with its most probable actions. NashConv is a share of that of the uniform random policy in the same reward: in
-relative points, which the policy learns for (its points less the mean of the others'), and in points.
-OUT/GAME-RECIPE-DECISIONS-SEED.json has the figures of a run; a run that is there is not done again. OUT/self_play.csv and
-OUT/self_play.txt, the table of the first recipe, are written from these files.
+Each run trains one recipe on one micro-game with one seed, on one thread. Its policy is measured as by `noms exploit`, with
+sampled and with greedy actions. NashConv is a fraction of the uniform random policy's, in relative points (own points minus the
+mean of the others'), which the policy is trained for, and in points. OUT/GAME-RECIPE-DECISIONS-SEED.json has the figures of
+a run, which is then not repeated. OUT also gets self_play.csv, and self_play.txt with the table of the first recipe.
 """
 
 from __future__ import annotations
@@ -50,31 +49,31 @@ RECIPES = {
     "usual": PPOConfig(),
     "low-entropy": PPOConfig(coefs_left=0.02),
 }
-"""Settings of the update."""
+"""Settings of the PPO update by recipe."""
 PLAY = {"": 1.0, "_greedy": 0.0}
-"""How a policy is played: what is added to the names of its figures, and its temperature."""
+"""Temperature of a policy, by the suffix of its figures."""
 
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     out: Annotated[Path, tyro.conf.Positional]
-    """folder of the results"""
+    """output folder"""
     games: tuple[str, ...] = tuple(game.name for game in SUITE)
     """micro-games"""
     recipes: tuple[str, ...] = ("all-actions",)
-    """all-actions, usual or low-entropy"""
+    """recipes: all-actions, usual or low-entropy"""
     decisions: int = 4_000_000
     """decisions of a run"""
     batch: int | None = None
-    """decisions of an iteration; the trainer's default when None"""
+    """decisions of an iteration; the trainer's default if None"""
     seeds: tuple[int, ...] = (0,)
-    """a run for each"""
+    """seeds, one run for each"""
 
 
 def config_of(game: MicroGame, recipe: str, args: Args, seed: int) -> TrainConfig:
-    """A run at the table of a micro-game; in the exact-bid games it learns hands of every size."""
+    """Return the configuration of a run in a micro-game; exact-bid games are trained on hands of every size."""
     values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in game.options.items()}
     return TrainConfig(
         (game.variant,),
@@ -90,7 +89,7 @@ def config_of(game: MicroGame, recipe: str, args: Args, seed: int) -> TrainConfi
 
 
 def train(config: TrainConfig, policy: Path) -> dict[str, Any]:
-    """Train, and write the policy; what it took."""
+    """Train and write the policy; return decisions and processor seconds."""
     run, began = Trainer(config), time.process_time()
     while run.decisions < config.decisions:
         run.iterate()
@@ -101,7 +100,7 @@ def train(config: TrainConfig, policy: Path) -> dict[str, Any]:
 
 
 def measure(policy: Path, tree: Tree) -> dict[str, float]:
-    """NashConv of a policy in each reward, as a share of that of uniform random play."""
+    """Return NashConv of a policy in each reward, as a fraction of uniform random play's."""
     figures = {}
     for reward in REWARDS:
         passes = Passes(tree, rewards_of(tree, reward), ONE_THREAD)
@@ -113,7 +112,7 @@ def measure(policy: Path, tree: Tree) -> dict[str, float]:
 
 
 def table(results: list[dict[str, Any]], recipe: str) -> str:
-    """The means over the seeds of a recipe, as Markdown."""
+    """Return the means over the seeds of a recipe as Markdown."""
     names, lines = [reward + ending for reward in ("relative", "points") for ending in PLAY], list[list[str | None]]()
     for game in SUITE:
         runs = [result for result in results if (result["game"], result["recipe"]) == (game.name, recipe)]
@@ -134,7 +133,7 @@ def table(results: list[dict[str, Any]], recipe: str) -> str:
 
 
 def main(args: Args) -> None:
-    """Do the runs that are missing, and write the table."""
+    """Do the missing runs and write the table."""
     torch.set_num_threads(1)
     args.out.mkdir(parents=True, exist_ok=True)
     for name in args.games:

@@ -1,9 +1,9 @@
-"""What is normal: learning curves in points, and how large rewards are. `python -m benchmarks.normal` writes docs/normal.md.
+"""Write docs/normal.md on normal learning curves and the size of rewards: `python -m benchmarks.normal`.
 
-The curves are those of the published entries of the benchmark: docs/normal.csv has their points, and `benchmarks.publish` draws
-them. With `--measure` the rewards are measured again, which takes a minute or two: docs/rewards.csv has the lowest, the highest
-and the root mean square reward of deals that four `random` (score 0) or four `thumb:1` (score 1) play, the decisions of a deal
-and the legal actions of a decision.
+The curves are those of the benchmark's published entries; docs/normal.csv has their points, `benchmarks.publish` draws them.
+`--measure` measures the rewards again, in a minute or two. docs/rewards.csv has the lowest, highest and root mean square
+reward of deals among four `random` (score 0) or four `thumb:1` (score 1), the decisions per deal and the legal actions per
+decision.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ ZERO, CURVE_FIELD = PROTOCOLS[V1].zero, PROTOCOLS[V1].players["thumb"]
 PAGE, CSV, REWARDS = "docs/normal.md", "docs/normal.csv", "docs/rewards.csv"
 COMMAND = "python -m benchmarks.normal"
 AT = 500_000
-"""Decisions at which the curves are read."""
+"""Decisions at which the page reads the curves."""
 DEALS, TABLES = 20_000, 1000
-"""Of a measurement of rewards."""
+"""Deals and tables of a measurement of rewards."""
 COLUMNS = (
     *("game", "score", "deals", "lowest_points", "highest_points", "lowest", "highest", "root_mean_square"),
     *("fewest_decisions", "decisions", "most_decisions", "legal", "most_legal", "forced"),
@@ -41,28 +41,28 @@ COLUMNS = (
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     measure: bool = False
     """measure the rewards again"""
     root: Path = ROOT
-    """the checkout"""
+    """folder of the checkout"""
 
 
 @dataclass(frozen=True)
 class Deals:
-    """What was counted in some deals."""
+    """Counts from some deals."""
 
     points: np.ndarray
-    """of each seat, float64, shape (deals, seats)"""
+    """points of each seat, float64, shape (deals, seats)"""
     decisions: np.ndarray
-    """of all seats, int64, shape (deals,)"""
+    """decisions of all seats, int64, shape (deals,)"""
     legal: np.ndarray
-    """decisions with 0, 1, ... legal actions, int64, shape (n,)"""
+    """number of decisions with 0, 1, ... legal actions, int64, shape (n,)"""
 
 
 def play_deals(game: str, name: str) -> Deals:
-    """Play deals (`DEALS`) by copies of a player."""
+    """Play `DEALS` deals with a player on all seats."""
     batch, rng = noms_env.make_batch(game, TABLES, seats=GAMES[game], seed=1, episode="deal"), np.random.default_rng(1)
     player, points, decisions = noms_env.load_player(name), list[np.ndarray](), np.zeros((DEALS // TABLES, TABLES), np.int64)
     legal = np.zeros(noms_env.NUM_ACTIONS + 1, np.int64)
@@ -81,7 +81,7 @@ def play_deals(game: str, name: str) -> Deals:
 
 
 def measured() -> Iterator[tuple[object, ...]]:
-    """The rows of docs/rewards.csv."""
+    """Yield the rows of docs/rewards.csv."""
     for game in GAMES:
         for score, name in enumerate((ZERO, CURVE_FIELD)):
             deals = play_deals(game, name)
@@ -95,7 +95,7 @@ def measured() -> Iterator[tuple[object, ...]]:
 
 
 def read_rewards(root: Path) -> dict[str, list[dict[str, str]]]:
-    """The rows of docs/rewards.csv by game, that of score 0 first."""
+    """Read the rows of docs/rewards.csv by game, score 0 first."""
     by_game: dict[str, list[dict[str, str]]] = {}
     with (root / REWARDS).open(newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
@@ -104,12 +104,12 @@ def read_rewards(root: Path) -> dict[str, list[dict[str, str]]]:
 
 
 def divisor(rows: Sequence[Mapping[str, str]]) -> int:
-    """What rewards are to be divided by: their root mean square over both references, as a whole number."""
+    """Return the divisor of rewards: their root mean square over both references, as an integer."""
     return max(1, round(float(np.sqrt(np.mean([float(row["root_mean_square"]) ** 2 for row in rows])))))
 
 
 def reward_row(game: str, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """A game in the table of rewards."""
+    """Return the row of a game in the table of rewards."""
     points, relative = (
         f"{min(float(row[low]) for row in rows):g} to {max(float(row[high]) for row in rows):g}"
         for low, high in (("lowest_points", "highest_points"), ("lowest", "highest"))
@@ -118,7 +118,7 @@ def reward_row(game: str, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
 
 
 def learners(root: Path) -> tuple[str, dict[str, dict[str, list[Curve]]]]:
-    """The newest protocol in which published entries have learnt, and their curves by name, run and seed."""
+    """Return the newest protocol with published learning curves, and the curves by entry and game."""
     for protocol, entries in published(root).items():
         if curves := {one.name: of_entry for one in entries if (of_entry := curves_of(one.entry, one.folder))}:
             return protocol, curves
@@ -126,7 +126,7 @@ def learners(root: Path) -> tuple[str, dict[str, dict[str, list[Curve]]]]:
 
 
 def points_text(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> str:
-    """The curves as CSV, a row for each point of each run."""
+    """Return the curves as CSV, one row per point and run."""
     rows = (
         f"{name},{game},{number},{point[0]:.0f},{','.join(f'{value:.4f}' for value in point[POINTS : POINTS + 3])}"
         for name, of_games in curves.items()
@@ -138,7 +138,7 @@ def points_text(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> str:
 
 
 def points_row(name: str, curves: Mapping[str, Sequence[Curve]]) -> tuple[str, ...]:
-    """The mean points of an algorithm by game after so many decisions (`AT`); nothing where its runs had ended before."""
+    """Return the mean points of an algorithm by game after `AT` decisions; "" for shorter runs."""
     cells = list[str]()
     for game in GAMES:
         at, points = mean_curve(curves[game]) if game in curves else (np.zeros(1), np.zeros((1, 1)))
@@ -147,7 +147,7 @@ def points_row(name: str, curves: Mapping[str, Sequence[Curve]]) -> tuple[str, .
 
 
 def page(root: Path) -> str:
-    """The page."""
+    """Return the page."""
     rewards, (protocol, curves) = read_rewards(root), learners(root)
     games = [game for game in (*GAMES, GENERALIST) if any(game in of_games for of_games in curves.values())]
     sizes = (f"root mean square, `{name}`" for name in (ZERO, CURVE_FIELD))
@@ -206,11 +206,11 @@ measured everywhere.
 Divide rewards by the last column, and they have a size of about 1. It is the root mean square over the deals of both.
 Rewards are 0 until the last card of a deal, and then come to all seats.
 """
-"""The page, but for its figures."""
+"""Template of the page."""
 
 
 def main(args: Args) -> None:
-    """Write the page and the points of the curves."""
+    """Write the page and the points of the curves, and measure rewards if asked."""
     if args.measure:
         lines = [",".join(map(str, row)) for row in (COLUMNS, *measured())]
         write_atomically(args.root / REWARDS, ("\n".join(lines) + "\n").encode())

@@ -1,11 +1,11 @@
-"""What a plain network learns from which observation: `python -m benchmarks.observations OUT`.
+"""Compare the observations as inputs of a plain network: `python -m benchmarks.observations OUT`.
 
-Baselines of the benchmark learn by self-play from `bytes` (each divided by the largest that it is in random play), from
-`features`, and from features with `canonical` suits, as they do in the benchmark. All else is the same. They are measured as
-learning curves are: alone among `thumb:1`, on deals of the set dev.
+Baselines of the benchmark train by self-play on `bytes` (each divided by its maximum in random play), on `features`, and on
+features with `canonical` suits, as in the benchmark. Everything else is equal. The learning curves are those of the benchmark:
+points alone among `thumb`, on deals of the set dev.
 
-OUT/ALGORITHM/OBSERVATION/SEED has the policy and the curve of a run; a run whose policy is there is not done again.
-OUT/observations.csv, OUT/observations.png and OUT/observations.md are written from them. Needs `pip install '.[plot,train]'`.
+OUT/ALGORITHM/OBSERVATION/SEED has the policy and the curve of a run; a run with a policy is not repeated. OUT also gets
+observations.csv, observations.png and observations.md. Needs `pip install '.[plot,train]'`.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ OBSERVATIONS = ("bytes", "features", "canonical")
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     out: Annotated[Path, tyro.conf.Positional]
-    """folder of the results"""
+    """output folder"""
     algorithms: tuple[str, ...] = ("ppo", "dqn")
     """baselines"""
     game: str = "down_up"
     """game"""
     decisions: int = 300_000
-    """decisions that a run learns from"""
+    """training decisions of a run"""
     seeds: int = 3
     """runs of each algorithm with each observation"""
 
 
 class Bytes:
-    """The observation of bytes as a layout of features: its size and scale, and how a player scales it."""
+    """Byte observations with the interface of a feature layout: size, scale and `encode`."""
 
     n_features = noms_env.OBSERVATION_SIZE
 
     def __init__(self, game: str) -> None:
-        """Scale by what the bytes are in random play."""
+        """Set the scale from the maximum of each byte in random play."""
         batch, rng = noms_env.make_batch(game, 64, seats=GAMES[game], seed=0, episode="deal"), np.random.default_rng(0)
         largest = np.ones(self.n_features, np.uint8)
         for _ in range(300):
@@ -70,24 +70,24 @@ class Bytes:
         self.scale = (1 / largest).astype(np.float32)
 
     def encode(self, observation: np.ndarray) -> np.ndarray:
-        """Scaled bytes, float32, as `observation`."""
+        """Scale observations: float32, with the shape of `observation`."""
         return np.asarray(observation * self.scale)
 
 
 class NoSuits:
-    """Leaves the suits as they are, where `noms_env.CanonicalSuits` renames them."""
+    """Identity with the interface of `noms_env.CanonicalSuits`."""
 
     def rename(self, seen: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The same, and a number for each row."""
+        """Return `seen` unchanged, with a dummy order for each row."""
         return seen, np.zeros(len(seen["observation"]), np.int64)
 
     def meant(self, actions: Any, orders: np.ndarray) -> Any:
-        """The same actions."""
+        """Return the actions unchanged."""
         return actions
 
 
 class ObservedTask(Task):
-    """A task whose learner is shown one of `OBSERVATIONS`."""
+    """Task with one of `OBSERVATIONS`."""
 
     observation = "canonical"
 
@@ -107,7 +107,7 @@ class ObservedTask(Task):
         return super().suits if self.observation == "canonical" else NoSuits()
 
     def log(self, decisions: int, player: Callable[[], Player]) -> float:
-        """See `Task.log`; the player is shown what the learner is."""
+        """See `Task.log`; the player gets the same observation as the learner."""
 
         def make() -> Player:
             made = player()
@@ -119,7 +119,7 @@ class ObservedTask(Task):
 
 
 def report(args: Args) -> None:
-    """Write all measurements, the picture and the table of the runs that are there."""
+    """Write measurements, picture and table of all finished runs."""
     text, table = io.StringIO(), list[tuple[str, ...]]()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["algorithm", "observation", "seed", *COLUMNS])
@@ -148,7 +148,7 @@ def report(args: Args) -> None:
 
 
 def main(args: Args) -> None:
-    """Do the runs that are missing, and report."""
+    """Do the missing runs and write the report."""
     for seed, name, observation in product(range(1, args.seeds + 1), args.algorithms, OBSERVATIONS):
         folder = args.out / name / observation / str(seed)
         if (folder / POLICY).exists():

@@ -1,10 +1,8 @@
-"""A policy for any options beside a player, under rules drawn at random.
+"""Compare a policy for any options with another player under random rules: `python -m benchmarks.options`.
 
-`python -m benchmarks.options` writes docs/options.csv, and prints a summary.
-
-Each row is a setting: the points per deal that the policy is better on duplicate deals, as `noms evaluate` measures them. The
-seed of the draws is not that of the training, so most mixes of options are new to the policy. `unknown` names values of options
-that its training did not contain at all.
+This writes docs/options.csv and prints a summary. Each row is a setting with the policy's advantage in points per deal on
+duplicate deals, as `noms evaluate` measures it. The settings are drawn with another seed than in training, so most combinations
+of options are new to the policy. `unknown` lists option values that its training did not contain at all.
 """
 
 from __future__ import annotations
@@ -33,30 +31,30 @@ COLUMNS = ("variant", "seats", "options", "unknown", "points", "low", "high")
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     policy: str = "generalist@0"
     """the policy"""
     against: str = "thumb"
     """the other player"""
     settings: int = 200
-    """how many settings, about as many of each game"""
+    """number of settings, about equally many for each game"""
     deals: int = 100
     """duplicate deals for each setting"""
     seed: int = 20261128
-    """of the draws"""
+    """seed of the draws"""
     out: Path = ROOT / "docs/options.csv"
-    """the file"""
+    """output file"""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A setting, and what the policy is better there.
+    """A setting with the policy's advantage.
 
     Attributes:
-        rules: the setting.
-        unknown: options with values that its training did not contain, as NAME=VALUE.
-        estimate: of the points per deal.
+        rules: Rules of the setting.
+        unknown: Option values that the policy's training did not contain, as NAME=VALUE.
+        estimate: Advantage in points per deal.
     """
 
     rules: Rules
@@ -65,7 +63,7 @@ class Row:
 
 
 def measure(args: Args) -> list[Row]:
-    """Draw the settings and play on each."""
+    """Draw the settings and play each of them."""
     policy, other = agent_specs([args.policy, args.against])
     if not isinstance(policy.rule_sets, AnyOptions):
         raise SystemExit(f"{args.policy} is a policy for some options only; name one that was trained with drawn rules")
@@ -94,7 +92,7 @@ def write(rows: Sequence[Row], path: Path) -> None:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """How many settings are above 0, clearly above and clearly below; the mean of all, of each game, and of unknown options."""
+    """Summarise the settings: counts above and below 0, and means, over all, by game, and by known or unknown options."""
     parts = {"all": rows}
     parts |= {variant: [row for row in rows if row.rules.variant.name == variant] for variant in VARIANTS}
     parts["known options"] = [row for row in rows if not row.unknown]

@@ -1,10 +1,10 @@
-"""The results of the benchmark that the repository shows. `python -m benchmarks.publish [DIR ...]`.
+"""Publish scored entries of the benchmark in the repository: `python -m benchmarks.publish [DIR ...]`.
 
-Each DIR is an entry that is scored. If nothing is wrong with it (`noms benchmark check DIR --cells 0`), it is copied to
-benchmarks/entries/PROTOCOL/NAME, such as 2/thumb, without deals, whose hashes it has, and without the file of a baseline,
-whose revision it names. Of the policies it keeps those of the first seed, so that anybody can play its cells again. Then the
-pages of results of both protocols and the learning curves are written from all entries there; without DIR only that is done.
-Needs `pip install '.[plot]'`.
+Each DIR is a scored entry. If `noms benchmark check DIR --cells 0` has no complaint, it is copied to
+benchmarks/entries/PROTOCOL/NAME, such as 2/thumb. The copy has hashes instead of deals, the revision of a baseline instead of
+its file, and only the policies of the first seed, so that anyone can play their cells again. Then the pages of results of both
+protocols and the learning curves are written from all published entries; without DIR this is all. Needs
+`pip install '.[plot]'`.
 """
 
 from __future__ import annotations
@@ -50,28 +50,28 @@ ROOT = Path(__file__).resolve().parent.parent
 ENTRIES, ALGORITHMS, CURVES = "benchmarks/entries", "benchmarks/algorithms", "docs/curves"
 PAGES = {name: f"docs/benchmark_results{'' if name == V2 else '_' + name[-1]}.md" for name in PROTOCOLS}
 MOST_BYTES = 30_000_000
-"""Of all policies of the published entries together."""
+"""Limit on the size of all published policies together."""
 
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
-    """entries that are added, or put in place of those of the same name"""
+    """entries to add, or to replace those of the same name"""
     root: Path = ROOT
-    """the checkout"""
+    """folder of the checkout"""
 
 
 def publish(folder: Path, entries: Path) -> Path:
-    """Copy what is published of an entry.
+    """Copy the public files of an entry to the folder `entries`.
 
     Returns:
-        Its folder there.
+        Folder of the copy.
 
     Raises:
-        EntryError: there is no entry, or it is not scored.
-        SystemExit: something is wrong with it, or the policies of all entries are too large; the message says what.
+        EntryError: The entry or its scores are missing or damaged.
+        SystemExit: The entry has faults, or the policies of all entries are too large; the message says why.
     """
     if faults := complaints(folder):
         raise SystemExit("\n".join([*faults, f"{folder} is not published"]))
@@ -102,12 +102,12 @@ def publish(folder: Path, entries: Path) -> Path:
 
 
 def policy_bytes(entry: Path) -> int:
-    """The size of the policies in the folder of an entry."""
+    """Return the size of an entry's policies in bytes."""
     return sum((run / name).stat().st_size for run in entry.glob(f"{RUNS}/*/*/") for name in run_files(run))
 
 
 def name_source(folder: Path) -> None:
-    """Where the algorithm of an entry is a committed baseline, name its file and revision in place of the copy."""
+    """If the algorithm of an entry is a committed baseline, replace the copy by its path and revision."""
     entry = read_entry(folder)
     for file in (ROOT / ALGORITHMS).glob("*.py"):
         if entry.algorithm == sha256_of(file):
@@ -122,12 +122,12 @@ def name_source(folder: Path) -> None:
 
 
 def published(root: Path) -> dict[str, list[Scored]]:
-    """The entries of a checkout by protocol, the best first."""
+    """Read the published entries of a checkout by protocol, best first."""
     return by_protocol(read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"*/[!.]*/{ENTRY}"))))
 
 
 def pages(root: Path) -> tuple[dict[str, str], dict[str, bytes]]:
-    """The pages of results by their paths, and pictures by name; learning curves are of the newest protocol that has some."""
+    """Return the pages of results by path, and pictures by name; the newest protocol with learning curves provides them."""
     text, curves, pictures, entries = dict[str, str](), dict[str, bytes](), dict[str, bytes](), published(root)
     for name in reversed(PROTOCOLS):
         blocks = [f"# Results of {name}"]
@@ -146,7 +146,7 @@ def pages(root: Path) -> tuple[dict[str, str], dict[str, bytes]]:
 
 
 def write_pages(root: Path) -> None:
-    """Write the pages of results and the pictures of learning curves from the entries of a checkout."""
+    """Write the pages of results and their pictures from the published entries of a checkout."""
     text, curves = pages(root)
     shutil.rmtree(root / CURVES, ignore_errors=True)
     for name, png in curves.items():
@@ -157,7 +157,7 @@ def write_pages(root: Path) -> None:
 
 
 def main(args: Args) -> None:
-    """Publish the entries, and write the pages."""
+    """Publish the entries and write the pages."""
     for folder in args.folders:
         print(publish(folder, args.root / ENTRIES))
     write_pages(args.root)

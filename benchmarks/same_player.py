@@ -1,8 +1,8 @@
-"""Two entries of the same player: do they differ by no more than the intervals say? `python -m benchmarks.same_player`.
+"""Measure the coverage of the benchmark's intervals with pairs of equal entries: `python -m benchmarks.same_player`.
 
-A player is entered twice in a track, on deals and with random numbers that the two do not share, and scored as `noms benchmark
-score` does but for the number of deals. This is done in many pairs. The two scores of a pair are independent, so the interval
-of their difference has as its half width the root of the sum of the squares of theirs. It should hold 0 in 95 % of the pairs.
+Each pair is two entries of one player in a track, with different deals and random numbers. They are scored as by
+`noms benchmark score`, but on fewer deals. The two scores are independent, so the half width of the interval of their
+difference is the root of the sum of the squares of theirs. This interval should contain 0 in 95 % of the pairs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from noms_training.progress_bar import progress_bar
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     player: str = "greedy"
-    """who plays, by name"""
+    """name of the player"""
     tracks: tuple[str, ...] = PROTOCOLS[V2].tracks
     """tracks of the entries"""
     games: tuple[str, ...] = PROTOCOLS[V2].games
@@ -38,17 +38,17 @@ class Args:
     pairs: int = 100
     """pairs of entries"""
     first: int = 0
-    """number of the first pair; equal numbers have equal deals"""
+    """number of the first pair; the number determines the deals"""
     deals: int = 128
     """duplicate deals in each field"""
     searched_deals: int = 16
-    """duplicate deals in each field with players that search"""
+    """duplicate deals in each field with a search"""
     threads: int = os.cpu_count() or 1
-    """threads, which change no result"""
+    """number of threads; does not change results"""
 
 
 def cells_of(args: Args, track: str) -> list[Playing]:
-    """The cells of an entry in a track, with fewer deals where somebody searches."""
+    """Return the cells of an entry in a track, with fewer deals if a player searches."""
     entry = Entry(args.player, "fixed", args.player, args.games, protocol=V2)
     most = {False: args.deals, True: args.searched_deals}
     cells = {slow: cells_of_entry(entry, Path(), [track], most=deals) for slow, deals in most.items()}
@@ -56,14 +56,14 @@ def cells_of(args: Args, track: str) -> list[Playing]:
 
 
 def apart(of: Playing, number: int) -> Playing:
-    """The same cell, not yet played, with the deals and the random numbers of an entry."""
+    """Return an unplayed copy of a cell with the deals and random numbers of entry `number`."""
     deal_set = SaltedSet(DEAL_SET, f"same player, {number}".encode())
     pairings = tuple(replace(pairing, deal_set=deal_set, seed=number) for pairing in of.pairings)
     return replace(of, cell=replace(of.cell, blocks={}, lost={}), pairings=pairings)
 
 
 def figures(cells: list[Playing], number: int, threads: int) -> dict[str, dict[str, float]]:
-    """The figures of an entry that have an interval."""
+    """Play an entry and return its figures with intervals."""
     playing = [apart(of, number) for of in cells]
     if play_cells(playing, None, threads=threads)[0] != "all":
         raise SystemExit("stopped by Ctrl-C")
@@ -73,12 +73,12 @@ def figures(cells: list[Playing], number: int, threads: int) -> dict[str, dict[s
 
 
 def agree(one: dict[str, float], two: dict[str, float]) -> bool:
-    """Whether two figures, with their intervals, differ by no more than these say."""
+    """Return whether the interval of the difference of two figures contains 0."""
     return abs(one["value"] - two["value"]) <= math.hypot(*((side["high"] - side["low"]) / 2 for side in (one, two)))
 
 
 def measure(args: Args, track: str) -> Counter[str]:
-    """In how many pairs the two agree, for each figure."""
+    """Count for each figure the pairs that agree."""
     cells, held = cells_of(args, track), Counter[str]()
     with progress_bar(track, "pairs", args.pairs) as tick:
         for pair in range(args.first, args.first + args.pairs):
@@ -89,7 +89,7 @@ def measure(args: Args, track: str) -> Counter[str]:
 
 
 def main(args: Args) -> None:
-    """Print the counts."""
+    """Print the counts of all tracks."""
     for track in args.tracks:
         for name, count in measure(args, track).items():
             print(f"{track}, {name}: {count} of {args.pairs} pairs of {args.player} differ by no more than the intervals say")

@@ -1,12 +1,11 @@
-"""Strength of search over time: points per deal against time for a decision. `python -m benchmarks.search_strength OUT`.
+"""Measure the strength of search over thinking time: `python -m benchmarks.search_strength OUT`.
 
-A hero sits alone among equal players (the *field*) on duplicate deals of the set `test`, with rotated seats. Its points are
-those above what the field itself makes there. Heroes are the published policy, `pimc` and `search` on the policy, with more
-and more worlds; fields are the policy, `thumb`, `pimc:100` and `pimc:400`.
+A hero plays alone among equal players (the *field*) on duplicate deals of the set `test`, with rotated seats. Its points are
+relative to the field's own points. Heroes are the published policy, and `pimc` and `search` with increasing numbers of worlds.
+Fields are the policy, `thumb`, `pimc:100` and `pimc:400`.
 
-OUT/GAME-FIELD.json has, for each hero, the value of every deal and the time. A hero whose deals are there is not played
-again, so a measure that was stopped goes on. OUT/search.csv, OUT/search.md and OUT/search.png are written from these files.
-Needs `pip install '.[plot]'`.
+OUT/GAME-FIELD.json has the value of every deal and the time for each hero; an interrupted measurement resumes from these files.
+OUT also gets search.csv, search.md and search.png. Needs `pip install '.[plot]'`.
 """
 
 from __future__ import annotations
@@ -35,44 +34,44 @@ from noms_training.pictures import COLOURS, GREY, panels, plain, png
 from noms_training.text import markdown_table
 
 POLICIES = {"big_ships": "exact_bid", "down_up": "exact_bid", "up_down": "exact_bid"}
-"""The published policy of a game, where its name is another."""
+"""Published policies whose name is not that of the game."""
 FIELDS = ("policy", "thumb", "pimc:100", "pimc:400")
 EQUAL = 0.25
-"""A search is compared with a `pimc` that takes at most so much more time than it does."""
+"""Tolerance of time: a search is compared with a `pimc` that takes at most this fraction more."""
 
 
 SHA256 = "policy_sha256"
-"""Of the file of the policy, among the results by hero."""
+"""Key of the hash of the policy's file, in a results file."""
 
 
 def policy_of(name: str) -> str:
-    """The published policy of a game, as it plays in matches: the most probable action."""
+    """Return the name of a game's published policy with greedy actions."""
     return f"{POLICIES.get(name, name)}@0"
 
 
 @dataclass
 class Args:
-    """The settings; `--help` prints them."""
+    """Command-line arguments."""
 
     out: Annotated[Path, tyro.conf.Positional]
-    """folder of the results"""
+    """output folder"""
     games: tuple[str, ...] = tuple(VARIANTS)
-    """games that are played"""
+    """games to play"""
     fields: tuple[str, ...] = FIELDS
     """players on the other seats: policy, thumb, pimc:100, pimc:400"""
     worlds: tuple[int, ...] = (8, 24, 80, 240, 800)
-    """worlds of the searches, and of pimc"""
+    """numbers of worlds of search and pimc"""
     heroes: tuple[str, ...] = ("{policy}", "pimc:{worlds}", "search:{policy},worlds={worlds}")
-    """players that are measured; {policy} is the published policy of the game, {worlds} each number of worlds"""
+    """players to measure; {policy} is the published policy of the game, {worlds} each number of worlds"""
     deals: int = 96
-    """duplicate deals, each played with the hero on every seat"""
+    """duplicate deals, each with the hero on every seat"""
     minutes: float = 600.0
-    """no further hero is begun after so long"""
+    """time limit in minutes, after which no hero starts"""
 
 
 @dataclass
 class Timed:
-    """A player whose time for decisions with a choice is kept: processor seconds of the thread that asks it."""
+    """Wrapper that records a player's processor time in the calling thread, and its decisions without forced moves."""
 
     player: Player
     seconds: list[float] = field(default_factory=list)
@@ -92,7 +91,7 @@ class Timed:
 
 
 def timed(spec: AgentSpec) -> tuple[AgentSpec, list[Timed]]:
-    """A player whose time is kept, and where."""
+    """Return the spec of a timed player, and the list to which it adds each player that it makes."""
     made, lock = list[Timed](), threading.Lock()
 
     def make() -> Player:
@@ -105,7 +104,7 @@ def timed(spec: AgentSpec) -> tuple[AgentSpec, list[Timed]]:
 
 
 def heroes(args: Args, policy: str) -> Iterator[str]:
-    """The names of the players that are measured, those of few worlds first."""
+    """Yield the names of the players to measure, fewest worlds first."""
     for worlds in args.worlds:
         for hero in args.heroes:
             if "{worlds}" in hero or worlds == args.worlds[0]:
@@ -113,13 +112,13 @@ def heroes(args: Args, policy: str) -> Iterator[str]:
 
 
 def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
-    """What a hero makes above its field: values of deals, and milliseconds for a decision.
+    """Measure a hero: points above the field in each deal, and milliseconds per decision.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C came before all deals were played.
+        KeyboardInterrupt: Ctrl-C before all deals were played.
     """
     try:
-        compare(rules, agent_spec(hero), agent_spec(among), 2, names=("alone",))  # compiles what it needs
+        compare(rules, agent_spec(hero), agent_spec(among), 2, names=("alone",))  # compile first
         spec, made = timed(agent_spec(hero))
         played = compare(rules, spec, agent_spec(among), deals, deal_set="test", names=("alone",))
     except NothingPlayedError as nothing:
@@ -135,7 +134,7 @@ def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Results:
-    """The heroes of a game in a field."""
+    """Results of the heroes of a game in a field."""
 
     game: str
     among: str
@@ -143,11 +142,11 @@ class Results:
     heroes: dict[str, dict[str, Any]]
 
     def values(self, hero: str) -> np.ndarray:
-        """Points above the field of each deal."""
+        """Return the points above the field in each deal."""
         return np.array(self.heroes[hero]["values"])
 
     def above(self, hero: str, other: str) -> Estimate | None:
-        """Points of one hero above another on the deals that both have played; the policy among itself is the field."""
+        """Return the advantage of a hero over another on their common deals. The policy among itself is the field."""
         if self.among == "policy" and other == self.policy:
             return estimate(self.values(hero))
         if other not in self.heroes:
@@ -156,17 +155,17 @@ class Results:
         return estimate(self.values(hero)[:n] - self.values(other)[:n])
 
     def pimc_in_time(self, hero: str) -> str | None:
-        """The slowest `pimc` that takes no more time than a hero, but for `EQUAL`."""
+        """Return the slowest `pimc` that is as fast as a hero, with the tolerance `EQUAL`."""
         limit = self.heroes[hero]["ms"] * (1 + EQUAL)
         fast = [name for name in self.heroes if name.startswith("pimc:") and self.heroes[name]["ms"] <= limit]
         return max(fast, key=lambda name: float(self.heroes[name]["ms"]), default=None)
 
 
 def read(out: Path, game_name: str, among: str) -> Results:
-    """What has been measured so far.
+    """Read the results so far.
 
     Raises:
-        ValueError: it is of another policy than the present one of that name.
+        ValueError: The results are of another version of the policy.
     """
     path, policy = out / f"{game_name}-{among.replace(':', '')}.json", policy_of(game_name)
     document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -176,7 +175,7 @@ def read(out: Path, game_name: str, among: str) -> Results:
 
 
 def write(out: Path, results: Results) -> None:
-    """Keep what has been measured."""
+    """Write the results."""
     path = out / f"{results.game}-{results.among.replace(':', '')}.json"
     kept = {SHA256: agent_spec(results.policy).sha256, **results.heroes}
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in kept.items()]
@@ -185,7 +184,7 @@ def write(out: Path, results: Results) -> None:
 
 
 def rows(all_results: Sequence[Results]) -> Iterator[dict[str, Any]]:
-    """A row for each hero in each field: its points above the field, above the policy, and above the `pimc` in its time."""
+    """Yield a row for each hero in each field: its advantage over the field, the policy, and the `pimc` of equal time."""
     for results in all_results:
         for name, hero in sorted(results.heroes.items(), key=lambda item: item[1]["ms"]):
             own = estimate(results.values(name))
@@ -203,12 +202,12 @@ def rows(all_results: Sequence[Results]) -> Iterator[dict[str, Any]]:
 
 
 def shown(value: Estimate | None) -> str:
-    """`+0.31 ±0.12`."""
+    """Format an estimate such as `+0.31 ±0.12`."""
     return f"{value.mean:+.2f} ±{(value.high - value.low) / 2:.2f}" if value else ""
 
 
 def tables(all_results: Sequence[Results]) -> str:
-    """As Markdown: points above the fields that do not search, and above those that do; milliseconds of a decision."""
+    """Return Markdown tables: points above fields without search, points above fields with search, and milliseconds."""
     searching = [
         [results for results in all_results if results.among.startswith("pimc:") is wanted] for wanted in (False, True)
     ]
@@ -216,7 +215,7 @@ def tables(all_results: Sequence[Results]) -> str:
 
 
 def _points_table(all_results: Sequence[Results]) -> str:
-    """A row for each game and field."""
+    """Return the points as a table with a row for each game and field."""
     columns = _columns(all_results)
     points = list[list[str | None]]()
     for results in all_results:
@@ -227,7 +226,7 @@ def _points_table(all_results: Sequence[Results]) -> str:
 
 
 def _times_table(all_results: Sequence[Results]) -> str:
-    """A row for each game."""
+    """Return the median milliseconds per decision as a table with a row for each game."""
     times = dict[str, dict[tuple[str, int], list[float]]]()
     for results in all_results:
         for name, hero in results.heroes.items():
@@ -242,7 +241,7 @@ def _columns(all_results: Sequence[Results]) -> list[tuple[str, int]]:
 
 
 def _column(hero: str, results: Results) -> tuple[str, int]:
-    """The kind of a hero, with its model of the others if one is named, and its number of worlds, 0 for the policy."""
+    """Return the kind of a hero with its opponent model, if any, and its number of worlds, 0 for the policy."""
     worlds, model = re.search(r"(?:^pimc:|worlds=)(\d+)", hero), re.search(r"opponents=(\w+)", hero)
     kind = "policy" if hero == results.policy else hero.split(":", 1)[0]
     return f"{kind} {model[1]}" if model else kind, int(worlds[1]) if worlds else 0
@@ -258,7 +257,7 @@ def _median(values: Sequence[float] | None) -> str | None:
 
 
 def draw(all_results: Sequence[Results]) -> bytes:
-    """Points above the field over milliseconds, a panel for each game and field."""
+    """Draw points above the field over milliseconds, a panel for each game and field, as PNG."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     games = list(dict.fromkeys(item.game for item in all_results))
@@ -277,7 +276,7 @@ def draw(all_results: Sequence[Results]) -> bytes:
             level = 0.0 if results.among == "policy" else results.values(results.policy).mean()
             axes.axhline(level, color=GREY, linestyle="--", linewidth=1, label="the policy")
         axes.axhline(0, color=GREY, linewidth=0.8, label="the field")
-        if axes.containers:  # a logarithmic axis needs something to show
+        if axes.containers:  # a logarithmic axis needs data
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -290,7 +289,7 @@ def draw(all_results: Sequence[Results]) -> bytes:
 
 
 def main(args: Args) -> None:
-    """Measure what is missing, and write the pages."""
+    """Measure the missing heroes and write the results."""
     args.out.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + 60 * args.minutes
     for among in args.fields:

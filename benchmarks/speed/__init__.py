@@ -1,5 +1,5 @@
-"""Measured speed: of the engine, the environments and the trainer, beside what other packages offer for the same work.
+"""Speed benchmark of the engine, the environments and the trainer against other packages.
 
-`clock` measures cases by turns, `ours` and `peers` say what is measured, `start` measures imports and compilation, `train`
-and `train_peers` measure trainers; `report` writes tables and JSON, `plot` a picture.
+`clock` measures cases in turns, `ours` and `peers` define the cases, `start` measures imports and compilation, `train` and
+`train_peers` measure trainers, `report` writes tables and JSON, `plot` draws a picture.
 """

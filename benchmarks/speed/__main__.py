@@ -1,4 +1,4 @@
-"""`python -m benchmarks.speed`: the speed of this package, beside its peers."""
+"""`python -m benchmarks.speed`: the speed of this package and its peers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from benchmarks.speed.report import Results
 
 FILE_WIDTH = 150
-"""Columns of the tables where they do not go to a terminal."""
+"""Width of tables that do not go to a terminal, in columns."""
 SECONDS_OF_TRAINING = 2.0
-"""For each case of the trainer at each turn: some iterations."""
+"""Seconds for each case of the trainer at each turn, enough for some iterations."""
 
 Part = Literal["ours", "peers", "growth"]
 File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
@@ -35,18 +35,18 @@ File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured."""
+    """Sizes of the measurement."""
 
     repetitions: int
-    seconds: float = 0.4  # for each case at each turn
+    seconds: float = 0.4  # of each case at each turn
     tables: int = 2048
-    many_tables: int = 16_384  # where one thread is measured against two
+    many_tables: int = 16_384  # for the comparison of one thread with two
     growth: tuple[int, ...] = (1024, 4096, 16_384, 65_536, 262_144)
-    cold: bool = True  # a start with nothing compiled too
+    cold: bool = True  # whether to measure a start without compiled code
 
 
 def quick_settings(repetitions: int) -> Settings:
-    """Tiny sizes, which show that everything runs, and no speed."""
+    """Return tiny sizes, which show only that everything runs."""
     return Settings(repetitions, seconds=0.001, tables=8, many_tables=8, growth=(8, 16), cold=False)
 
 
@@ -58,11 +58,11 @@ def bench(
     train: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> int:
-    """Measure the speed of the engine and the environments, beside other packages that do the same work.
+    """Measure the speed of the engine and the environments against other packages for the same work.
 
-    All cases take turns. A fixed loop is timed before each, which tells how quiet the machine was. Medians are printed.
-    Packages that are not installed are named and left out: `pip install '.[bench]'` brings them. It takes some minutes,
-    two cores and 2 GB of memory, and wants a machine with nothing else to do.
+    All cases take turns, and medians are printed. Before each case a fixed loop is timed, to detect a busy machine.
+    Packages that are not installed are listed and left out; `pip install '.[bench]'` installs them. The benchmark needs some
+    minutes, two cores, 2 GB of memory and an idle machine.
 
     For example:
       python -m benchmarks.speed
@@ -74,10 +74,10 @@ def bench(
         json: Write all figures, the machine and the versions to this file.
         plot: Draw a PNG of the figures (needs Matplotlib).
         repetitions: Turns of all cases.
-        only: Only the engine and the environments, only the peers (with what is compared with them), or only the growth with
-            the number of tables.
-        train: Measure the trainer instead, beside MaskablePPO of sb3-contrib (needs the extra `train`).
-        quick: Tiny sizes, to see that everything runs: the figures mean nothing.
+        only: Measure only the engine and environments (`ours`), only the peers and our cases that they compare with
+            (`peers`), or only the time per decision by number of tables (`growth`).
+        train: Measure the trainer instead, and MaskablePPO of sb3-contrib (needs the extra `train`).
+        quick: Use tiny sizes, only to test that everything runs.
     """
     if repetitions < 1:
         raise CommandError(f"--repetitions must be 1 or more, not {repetitions}")
@@ -109,12 +109,12 @@ def bench(
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command with these words, those of the process when None, and return the exit status."""
+    """Run the command with `args`, by default those of the process, and return the exit status."""
     return exit_status("benchmarks.speed", lambda: tyro.cli(bench, prog="python -m benchmarks.speed", args=args))
 
 
 def measure(settings: Settings, only: Part | None) -> Results:
-    """Set up the cases of the environments, and measure them."""
+    """Set up and measure the cases of the environments."""
     from benchmarks.speed.clock import Control
     from benchmarks.speed.ours import bytes_per_table
     from benchmarks.speed.report import Results
@@ -129,7 +129,11 @@ def measure(settings: Settings, only: Part | None) -> Results:
 
 
 def measure_training(repetitions: int, quick: bool = False) -> Results:
-    """Set up the trainers, and measure them; a MissingExtraError where torch is not installed."""
+    """Set up and measure the trainers.
+
+    Raises:
+        MissingExtraError: Torch is not installed.
+    """
     require("torch", "train", "--train")
     from benchmarks.speed.clock import Control
     from benchmarks.speed.peers import collected
@@ -140,7 +144,7 @@ def measure_training(repetitions: int, quick: bool = False) -> Results:
     seconds = 0.001 if quick else SECONDS_OF_TRAINING
     peers, missing = collected({name: partial(build, quick) for name, build in TRAINERS.items()})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the peers' libraries have to say of one another
+        warnings.simplefilter("ignore")  # the peers' libraries warn about one another
         measured, failed = in_turns([*train_cases(quick), *peers], repetitions, seconds, Control().run)
     return Results(measured, {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}, missing | failed)
 
@@ -156,7 +160,7 @@ def in_turns(
 
 
 def all_cases(settings: Settings, only: Part | None, cache: Path | None) -> tuple[list[Case], dict[str, str]]:
-    """The cases that are wanted, and the peers that are missing, with the reason."""
+    """Return the selected cases, and the missing peers with the reason."""
     from benchmarks.speed.ours import growth_cases, our_cases
     from benchmarks.speed.peers import peer_cases
     from benchmarks.speed.start import start_cases
@@ -172,7 +176,7 @@ def all_cases(settings: Settings, only: Part | None, cache: Path | None) -> tupl
 
 
 def cold_start(folder: Path, control: Callable[[], float]) -> dict[str, Measured]:
-    """One start with nothing compiled: it takes too long for the turns. It fills the folder for the others."""
+    """Measure one start without compiled code, too slow for the turns. It fills the cache folder for the other starts."""
     from benchmarks.speed.clock import SECONDS, Case, Measured
     from benchmarks.speed.start import PARTS, measure
 

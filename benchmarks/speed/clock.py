@@ -1,4 +1,4 @@
-"""Measurements by turns: A B C ... A B C ..., so that a busy spell of the machine falls upon all alike."""
+"""Measurement in turns, A B C ... A B C ..., so that a busy spell of the machine affects all cases alike."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from time import perf_counter
 import numpy as np
 
 RATE, NANOSECONDS, MICROSECONDS, SECONDS, PERCENT = "decisions/s", "ns", "µs", "s", "%"
-"""Units. Of a rate more is better, of a time less."""
+"""Units of figures. Higher rates and lower times are better."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure."""
+    """A case to measure."""
 
     key: str  # unique, such as `engine/mask`; the part before the first slash is its group
     text: str
-    run: Callable[[float], float]  # measures for about so many seconds, at least one piece of work: the figure in `unit`
+    run: Callable[[float], float]  # measures for about this many seconds, at least once; returns the figure in `unit`
     unit: str = RATE
     compared_with: tuple[str, ...] = ()  # keys of our cases that do the same work
-    of_a_peer: bool = False  # it runs in another package, whose failure ends this case only
+    of_a_peer: bool = False  # a failure in another package ends only this case
 
 
 @dataclass
 class Measured:
-    """The figures of a case: one for each repetition, and the seconds of the control loop before each of them."""
+    """Figures of a case, one per repetition, and the seconds of the control loop before each."""
 
     case: Case
     values: list[float] = field(default_factory=list)
@@ -35,17 +35,17 @@ class Measured:
 
     @property
     def median(self) -> float:
-        """The middle figure."""
+        """Median figure."""
         return median(self.values)
 
     def times_slower_than(self, other: Measured) -> float:
-        """How many times as fast the other one is, by the medians; both have the same unit."""
+        """Return the speed of `other` relative to this case, by medians; both have the same unit."""
         ratio = other.median / self.median
         return ratio if self.case.unit == RATE else 1 / ratio
 
 
 def rate(work: Callable[[], int]) -> Callable[[float], float]:
-    """A measurement of pieces of work that say how many decisions they were: decisions per second of wall time."""
+    """Return a measurement of decisions per second of wall time; `work` returns its number of decisions."""
 
     def run(seconds: float) -> float:
         done, start = 0, perf_counter()
@@ -59,18 +59,18 @@ def rate(work: Callable[[], int]) -> Callable[[float], float]:
 
 
 def rated(key: str, text: str, work: Callable[[], int], *compared_with: str, of_a_peer: bool = False) -> Case:
-    """A case whose figure is the rate of its work."""
+    """Return a case that measures the rate of its work."""
     return Case(key, text, rate(work), compared_with=compared_with, of_a_peer=of_a_peer)
 
 
 def time_of_each(work: Callable[[], int], unit: float) -> Callable[[float], float]:
-    """The same as the time that each takes, in units of so many seconds (1e-9 for nanoseconds)."""
+    """Return a measurement of the time per decision, in units of `unit` seconds (1e-9 for nanoseconds)."""
     per_second = rate(work)
     return lambda seconds: 1 / (unit * per_second(seconds))
 
 
 class Control:
-    """A fixed loop of compiled arithmetic and copying, whose time tells how busy the machine was."""
+    """Fixed loop of compiled arithmetic and copying, whose time shows how busy the machine is."""
 
     ROUNDS = 1000
     COPIES = 4
@@ -82,7 +82,7 @@ class Control:
         self.run()
 
     def run(self) -> float:
-        """Seconds that the loop takes now, about 0.01."""
+        """Run the loop and return its seconds, about 0.01."""
         start = perf_counter()
         for _ in range(self.ROUNDS):
             np.multiply(self._numbers, 1103515245, out=self._numbers)
@@ -99,17 +99,17 @@ def by_turns(
     control: Callable[[], float],
     advance: Callable[[int], None] = lambda number: None,
 ) -> tuple[dict[str, Measured], dict[str, str]]:
-    """Measure all cases once, then all of them again, and so on.
+    """Measure all cases in turns.
 
     Args:
-        cases: what to measure; each runs once before the first turn, so that nothing is compiled or loaded in it.
-        repetitions: turns.
-        seconds: time for each case at each turn.
-        control: runs the control loop and returns its time.
-        advance: is told of each measurement that is done, the first runs included.
+        cases: The cases; each runs once before the first turn, for compilation and loading.
+        repetitions: Number of turns.
+        seconds: Time for each case at each turn.
+        control: Runs the control loop and returns its time.
+        advance: Progress callback for each measurement, including the first runs.
 
     Returns:
-        the figures by key, and what failed: why, by key.
+        Figures by key, and errors of failed peers by key.
     """
     measured = {case.key: Measured(case) for case in cases}
     failed: dict[str, str] = {}

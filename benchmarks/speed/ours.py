@@ -1,4 +1,4 @@
-"""What is measured of this package."""
+"""Speed cases of this package."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
 
 GAME = "small_ships"
-"""The game where one stands for all: four seats, a round of calls, trump, a nomination, thirteen tricks."""
+"""Representative game: four seats, a round of calls, trump, a nomination, thirteen tricks."""
 LIKE_OH_HELL: dict[str, Any] = {"variant": "down_up", "seats": 4, "episode": "deal"}
 OH_HELL_CARDS = 10
-"""Four seats, a round of calls, ten tricks: as OpenSpiel's `oh_hell(players=4,num_tricks_fixed=10)`."""
+"""Four seats, a round of calls, ten tricks: like OpenSpiel's `oh_hell(players=4,num_tricks_fixed=10)`."""
 
 SEAT_GAME = "down_up"
-"""The game of `SeatVectorEnv`."""
+"""Game of `SeatVectorEnv`."""
 
 ALONE, MASK = 0, batch_kernels.WRITE_MASK
 VIEW = batch_kernels.WRITE_MASK | batch_kernels.WRITE_OBSERVATION
@@ -38,9 +38,9 @@ WRITTEN = {
     "state": (ALL, "mask, observation and hidden state written"),
 }
 DECISIONS_A_CALL = 1 << 16
-"""About so many in one call of a compiled loop: some milliseconds."""
+"""Approximate decisions in one call of a compiled loop, for some milliseconds."""
 OUT_OF_STEP = 61
-"""The tables begin up to so many decisions apart, so that neighbours are not in the same phase."""
+"""Table `n` starts `n % OUT_OF_STEP` decisions into a match, so that neighbours differ in phase."""
 CLONES = 1000
 REDEAL_AFTER = 30
 """Decisions before a redeal."""
@@ -48,10 +48,10 @@ EPISODES = 2
 
 
 class Playground:
-    """A batch of tables in the middle of their matches, and what random play at them needs."""
+    """A batch of tables within their matches, with the buffers for random play."""
 
     def __init__(self, tables: int, variant: str = GAME, cards: int | None = None, **arguments: Any) -> None:
-        """Start the tables and play some decisions at each; with `episode="deal"` only deals of so many cards, if given."""
+        """Start the tables and play some decisions at each; `cards` fixes the deal size with `episode="deal"`."""
         self.batch: BatchEnv = make_batch(variant, tables, seed=1, **arguments)
         if cards is not None:
             self.batch.tables.wanted_deal_size = cards
@@ -63,20 +63,20 @@ class Playground:
             self.play(row, row + 1, row % OUT_OF_STEP, ALONE)
 
     def play(self, first: int, last: int, steps: int, wanted: int) -> None:
-        """Random play at the tables from first to last, compiled."""
+        """Play `steps` random decisions at the tables `first` to `last - 1` in compiled code."""
         rows, tables = self.batch._rows, kernel_view(self.batch.tables)
         (observation, _, hidden), features = rows.seen, rows.features
         seen = (observation, self._mask, hidden, wanted, features)
         batch_kernels.play_random(tables, first, last, steps, self.streams, *seen)
 
     def compiled(self, wanted: int) -> int:
-        """One decision at each table, then the next at each."""
+        """Play random decisions at all tables in one compiled call; return their number."""
         steps = max(1, DECISIONS_A_CALL // len(self.batch))
         self.play(0, len(self.batch), steps, wanted)
         return steps * len(self.batch)
 
     def on_two_cores(self, wanted: int, pool: ThreadPoolExecutor) -> int:
-        """The compiled loop over one half of the tables in each of two threads."""
+        """Run the compiled loop in two threads, each for half of the tables."""
         steps, half = max(1, 2 * DECISIONS_A_CALL // len(self.batch)), len(self.batch) // 2
         other = pool.submit(self.play, half, len(self.batch), steps, wanted)
         self.play(0, half, steps, wanted)
@@ -84,7 +84,7 @@ class Playground:
         return steps * len(self.batch)
 
     def public(self, observe: bool = True, check: bool = True) -> int:
-        """A decision at each table by the calls of `BatchEnv`; matches that are over are followed by the next."""
+        """Play one decision at each table through `BatchEnv`; finished matches restart."""
         self.batch.check_actions = check
         self.batch.random_actions(self.streams, self.actions)
         self.batch.step(self.actions, observe=observe)
@@ -92,7 +92,7 @@ class Playground:
         return len(self.batch)
 
     def in_two_calls(self) -> int:
-        """The same with an `observe` of its own, checked."""
+        """Play one checked decision at each table with a separate call of `observe`."""
         self.batch.check_actions = True
         self.batch.observe()
         self.batch.random_actions(self.streams, self.actions)
@@ -108,21 +108,21 @@ class Playground:
                 self.batch.observe(ended)
 
     def observing(self) -> int:
-        """`BatchEnv.observe`."""
+        """Call `BatchEnv.observe`."""
         self.batch.observe()
         return len(self.batch)
 
 
 def choose(random: Random, legal: Sequence[int] | np.ndarray) -> int:
-    """One of the legal actions."""
+    """Draw a legal action."""
     return int(legal[int(random.random() * len(legal))])
 
 
 def aec_episode(env: Any, random: Random, **reset: Any) -> Iterator[int]:
-    """An episode of any AEC environment whose observations hold a mask: `last`, a random legal action, `step`.
+    """Play an episode of any AEC environment with masks: `last`, a random legal action, `step`.
 
     Yields:
-        the actions, after they were taken.
+        Each action after its step.
     """
     env.reset(**reset)
     while env.agents:
@@ -136,12 +136,12 @@ def aec_episode(env: Any, random: Random, **reset: Any) -> Iterator[int]:
 
 
 def random_aec(env: Any, random: Random) -> int:
-    """An episode; the choice of the action is part of the measurement."""
+    """Play an episode; the measurement includes the choice of actions."""
     return sum(1 for _ in aec_episode(env, random))
 
 
 def prepared_aec(env: Any, scripts: Sequence[Sequence[int]]) -> int:
-    """Episodes with actions chosen beforehand, from seed 0 on: `last` and `step` alone."""
+    """Play episodes with prepared actions, seeds from 0: only `last` and `step`."""
     for seed, script in enumerate(scripts):
         env.reset(seed=seed)
         for action in script:
@@ -151,12 +151,12 @@ def prepared_aec(env: Any, scripts: Sequence[Sequence[int]]) -> int:
 
 
 def scripts_of(env: Any) -> list[list[int]]:
-    """Actions of some episodes, from seed 0 on."""
+    """Return random actions of some episodes, seeds from 0."""
     return [list(aec_episode(env, Random(0), seed=seed)) for seed in range(EPISODES)]
 
 
 def table_alone(table: Table, look: bool, random: Random) -> int:
-    """A match at a `Table`: the list of the legal actions, the view of the seat to act where wanted, and the action."""
+    """Play a match at a `Table`: the legal actions, the view of the seat to act if `look`, and the action."""
     table.start()
     status, decisions = int(table.row.seat), 0
     while not (status & IS_SCORED):
@@ -170,7 +170,7 @@ def table_alone(table: Table, look: bool, random: Random) -> int:
 
 
 def our_cases(tables: int, many_tables: int) -> list[Case]:
-    """All cases of this package but the growth and the starts; one thread is measured against two with many tables."""
+    """Return all cases except growth and starts; the thread cases use `many_tables`."""
     main = Playground(tables, hidden_state=True)
     cases = [*engine_cases(main), *game_cases(tables), *batch_cases(tables), *thread_cases(many_tables)]
     cases += [*seat_cases(2 * tables), *policy_cases(tables), *single_cases(), *oh_hell_cases(tables)]
@@ -178,7 +178,7 @@ def our_cases(tables: int, many_tables: int) -> list[Case]:
 
 
 def engine_cases(ground: Playground) -> Iterator[Case]:
-    """Compiled random play."""
+    """Yield compiled random play."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="noms-bench")
     for name, (wanted, text) in WRITTEN.items():
         yield rated(f"engine/{name}", text, partial(ground.compiled, wanted), f"engine/{name}/two")
@@ -186,7 +186,7 @@ def engine_cases(ground: Playground) -> Iterator[Case]:
 
 
 def game_cases(tables: int) -> Iterator[Case]:
-    """Compiled random play of each game."""
+    """Yield compiled random play of each game."""
     for variant in VARIANTS:
         for key, written in (("", "bytes"), ("/features", "features")):
             work = partial(Playground(tables, variant, observation=written).compiled, VIEW)
@@ -194,7 +194,7 @@ def game_cases(tables: int) -> Iterator[Case]:
 
 
 def batch_cases(tables: int) -> Iterator[Case]:
-    """The calls of `BatchEnv`."""
+    """Yield the calls of `BatchEnv`."""
     ground = Playground(tables)
     text = "random_actions, step and observe"
     yield rated("batch/observe", "observe alone", ground.observing)
@@ -205,7 +205,7 @@ def batch_cases(tables: int) -> Iterator[Case]:
 
 
 def thread_cases(tables: int) -> Iterator[Case]:
-    """One thread of `BatchEnv` against two."""
+    """Yield `BatchEnv` with one thread and with two."""
     for threads in (1, 2):
         text = f"{tables:,} tables, check_actions=False, threads={threads}"
         work = partial(Playground(tables, threads=threads).public, check=False)
@@ -213,7 +213,7 @@ def thread_cases(tables: int) -> Iterator[Case]:
 
 
 def seat_cases(tables: int) -> Iterator[Case]:
-    """Steps of `SeatVectorEnv`, in the autoreset mode that is the default."""
+    """Yield steps of `SeatVectorEnv` in its default autoreset mode."""
     for key, opponents, observation, threads, compared in (
         ("random", "random", "bytes", 1, ("seats/random/two", "seats/random/features")),
         ("random/two", "random", "bytes", 2, ()),
@@ -226,7 +226,7 @@ def seat_cases(tables: int) -> Iterator[Case]:
 
 
 def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:
-    """Steps of `SeatVectorEnv`. The decisions of the learners count, not those of the others."""
+    """Return the work of a step of `SeatVectorEnv`. Only the learners' decisions count."""
     envs = SeatVectorEnv(tables, SEAT_GAME, **arguments)
     envs.reset(seed=1)
     masks = envs.action_masks()
@@ -242,7 +242,7 @@ def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:
 
 
 def policy_cases(tables: int) -> Iterator[Case]:
-    """Decisions with an alternative of the policy that comes with the package for the game, on one thread."""
+    """Yield unforced decisions of the published policy on one thread."""
     policy, batch, random = load_player(GAME), Playground(tables).batch, np.random.default_rng(0)
     batch.observe()
     free = np.flatnonzero(batch.mask.sum(axis=1, dtype=np.int64) > 1)
@@ -264,7 +264,7 @@ def policy_cases(tables: int) -> Iterator[Case]:
 
 
 def single_cases() -> Iterator[Case]:
-    """One table, driven from Python."""
+    """Yield one table, driven from Python."""
     module = getattr(noms_env, f"{GAME}_v{noms_env.ENV_VERSION}")
     for maker in ("raw_env", "env"):
         env, other = (getattr(module, maker)() for _ in range(2))
@@ -276,14 +276,14 @@ def single_cases() -> Iterator[Case]:
 
 
 def table_cases(group: str, make: Callable[[], Table]) -> Iterator[Case]:
-    """A `Table` without and with views."""
+    """Yield a `Table` without and with views."""
     for name, look in (("legal", False), ("view", True)):
         text = f"Table: legal_actions, {'view, ' if look else ''}step"
         yield rated(f"{group}/{name}", text, partial(table_alone, make(), look, Random(0)))
 
 
 def oh_hell_cases(tables: int) -> Iterator[Case]:
-    """What is compared with OpenSpiel's `oh_hell`."""
+    """Yield the cases for comparison with OpenSpiel's `oh_hell`."""
     ground = Playground(tables, cards=OH_HELL_CARDS, **LIKE_OH_HELL)
     yield rated("oh_hell/compiled", "compiled, nothing written", partial(ground.compiled, ALONE))
     yield rated("oh_hell/check", "BatchEnv: random_actions, step and observe", ground.public)
@@ -292,7 +292,7 @@ def oh_hell_cases(tables: int) -> Iterator[Case]:
 
 
 def copy_cases(tables: int) -> Iterator[Case]:
-    """Copies of one table into a thousand others, true ones and ones that a seat cannot tell from it."""
+    """Yield copies of one table into a thousand others: exact ones, and ones with resampled hidden cards."""
     batch = Playground(tables).batch
     rows = np.arange(1, CLONES + 1)
     words = batch.tables.view(np.ndarray).view(np.int64).reshape(tables, -1)
@@ -304,19 +304,19 @@ def copy_cases(tables: int) -> Iterator[Case]:
     yield case("clone/compiled", "the same, its compiled loop alone", batch_kernels.clone_row, words, 0, rows)
     for variant in VARIANTS:
         ground = Playground(CLONES + 1, variant)
-        ground.play(0, 1, REDEAL_AFTER, ALONE)  # to the middle of a deal
+        ground.play(0, 1, REDEAL_AFTER, ALONE)  # into the middle of a deal
         call = (ground.batch.sample_hidden, 0, int(ground.batch.tables.seat[0]), np.random.default_rng(0), rows)
         yield case(f"redeal/{variant}", f"BatchEnv.redeal of a table of {variant} into {CLONES:,} rows", *call)
 
 
 def one_call(function: Callable[..., object], *arguments: Any) -> int:
-    """A call as a piece of work."""
+    """Call a function as one unit of work."""
     function(*arguments)
     return 1
 
 
 def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
-    """Time of a decision with mask and observation, with more and more tables."""
+    """Yield the time per decision with mask and observation, for growing numbers of tables."""
     for tables in sizes:
         ground = Playground(tables)
         compiled, public = partial(ground.compiled, VIEW), partial(ground.public, check=False)
@@ -325,7 +325,7 @@ def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
 
 
 def bytes_per_table() -> dict[str, float]:
-    """Memory that a table takes in a batch, in bytes."""
+    """Return the memory of a table in a batch, in bytes by part."""
     rows = 1024
     batch = make_batch(GAME, rows, hidden_state=True)
     assert batch.hidden_state is not None

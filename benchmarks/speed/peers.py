@@ -1,8 +1,7 @@
-"""What other packages offer for the same work, each on the game nearest to ours.
+"""Speed cases of other packages, each with its game closest to ours.
 
-They are imported by name and at need: one that is not installed is left out and named. All of them are asked for the
-legal actions at every decision, and decisions of players are counted, not calls: deals, and the steps of finished agents,
-are played and not counted.
+Packages are imported lazily; missing ones are listed and left out. Every decision includes the legal actions. Only decisions
+of players count, not deals or the steps of finished agents.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from noms_env.version import install_command
 
 OH_HELL = ("oh_hell/compiled", "oh_hell/blind", "oh_hell/check", "oh_hell/legal", "oh_hell/view")
 THIRTEEN_TRICKS = ("engine/alone", "batch/blind", "batch/check", "single/legal", "single/view")
-"""Ours to compare: compiled, batch without and with observation, one table without and with observation."""
+"""Our cases for comparison: compiled, batch without and with observation, one table without and with observation."""
 OPEN_SPIEL_GAMES = {
     "oh_hell(players=4,num_tricks_fixed=10)": OH_HELL,
     "spades": THIRTEEN_TRICKS,
@@ -40,12 +39,12 @@ PGX_DEALS = 20_000
 
 
 def peer_cases(tables: int) -> tuple[list[Case], dict[str, str]]:
-    """The cases of all peers that are installed, and the others with the reason; peers with batches have so many tables."""
+    """Return the cases of installed peers, and missing peers with the reason; `tables` is the size of batches."""
     return collected({name: partial(build, tables) for name, build in PEERS.items()})
 
 
 def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[Case], dict[str, str]]:
-    """The cases of peers by name, and those that cannot be set up, with the reason."""
+    """Build the cases of peers by name; return them, and peers that fail with the reason."""
     cases: list[Case] = []
     missing: dict[str, str] = {}
     for name, build in builds.items():
@@ -55,7 +54,7 @@ def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[
                 cases += build()
         except ModuleNotFoundError as error:
             missing[name] = f"not installed ({error.name or error}): {install_command('bench')}"
-        except Exception as error:  # whatever happens inside another package, the others are measured
+        except Exception as error:  # errors of one package must not stop the others
             missing[name] = f"{type(error).__name__}: {error}"
     return cases, missing
 
@@ -65,14 +64,14 @@ peer_case = partial(rated, of_a_peer=True)
 
 
 def open_spiel_cases(_tables: int) -> list[Case]:
-    """OpenSpiel's states driven from Python, without and with observation, and its own loop in C++."""
+    """Return OpenSpiel's states driven from Python, without and with observation, and its own C++ loop."""
     spiel = import_module("pyspiel")
     import_module("open_spiel.python.observation")
     return [case for name, ours in OPEN_SPIEL_GAMES.items() for case in open_spiel_game(spiel, name, ours)]
 
 
 def open_spiel_game(spiel: Any, name: str, ours: tuple[str, ...]) -> Iterator[Case]:
-    """The cases of one game."""
+    """Yield the cases of one OpenSpiel game."""
     compiled, blind, check, legal, view = ours
     game = spiel.load_game(name)
     observer = open_spiel_observer(spiel, game)
@@ -90,7 +89,7 @@ def open_spiel_game(spiel: Any, name: str, ours: tuple[str, ...]) -> Iterator[Ca
 
 
 def open_spiel_observer(spiel: Any, game: Any) -> Any:
-    """The observer that fills a numpy array: of the present observation, or else of all that a player knows."""
+    """Return the observer of a game: its observation tensor, or else all information of a player (perfect recall)."""
     make = import_module("open_spiel.python.observation").make_observation
     if game.get_type().provides_observation_tensor:
         return make(game)
@@ -98,7 +97,7 @@ def open_spiel_observer(spiel: Any, game: Any) -> Any:
 
 
 def spiel_play(game: Any, look: Callable[[Any], None] | None = None, *, random: Random) -> int:
-    """One game of random play; the deals of all these games are uniform."""
+    """Play one random game; deals are uniform in all these games."""
     state, decisions = game.new_initial_state(), 0
     while not state.is_terminal():
         legal = state.legal_actions()
@@ -111,7 +110,7 @@ def spiel_play(game: Any, look: Callable[[Any], None] | None = None, *, random: 
 
 
 def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
-    """A thousand decisions or so of uniform random bots, counted by the mean length of a game."""
+    """Return the work of about 1000 decisions of uniform random bots, estimated from the mean length of a game."""
     random = Random(0)
     length = sum(spiel_play(game, random=random) for _ in range(LENGTH_SAMPLE)) / LENGTH_SAMPLE
     games = round(1000 / length)
@@ -129,7 +128,7 @@ def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
 
 
 def rlcard_cases(_tables: int) -> list[Case]:
-    """RLCard's bridge, with its observation and without."""
+    """Return RLCard's bridge, with and without observation."""
     env = import_module("rlcard").make("bridge", config={"seed": 1})
     with_observation, without = partial(rlcard_env, env, Random(0)), partial(rlcard_game, env.game, Random(0))
     return [
@@ -139,7 +138,7 @@ def rlcard_cases(_tables: int) -> list[Case]:
 
 
 def rlcard_env(env: Any, random: Random) -> int:
-    """One deal by the environment, whose `step` returns the observation."""
+    """Play one deal in the environment, whose `step` returns the observation."""
     state, _ = env.reset()
     decisions = 0
     while not env.is_over():
@@ -149,7 +148,7 @@ def rlcard_env(env: Any, random: Random) -> int:
 
 
 def rlcard_game(game: Any, random: Random) -> int:
-    """One deal by the game below the environment."""
+    """Play one deal in the game below the environment."""
     game.init_game()
     decisions = 0
     while not game.is_over():
@@ -160,7 +159,7 @@ def rlcard_game(game: Any, random: Random) -> int:
 
 
 def pettingzoo_cases(_tables: int) -> list[Case]:
-    """PettingZoo's limit hold'em: it has no trick-taking game."""
+    """Return PettingZoo's limit hold'em, as PettingZoo has no trick-taking game."""
     game = import_module("pettingzoo.classic.texas_holdem_v4")
     return [
         peer_case(
@@ -174,7 +173,7 @@ def pettingzoo_cases(_tables: int) -> list[Case]:
 
 
 def pgx_cases(tables: int) -> list[Case]:
-    """Pgx's batches on the processor; it has the auction of bridge, and no game with tricks."""
+    """Return pgx's batches on the CPU: the auction of bridge, as pgx has no game with tricks, and Kuhn poker."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     pgx = import_module("pgx")
     cases = []
@@ -188,7 +187,7 @@ def pgx_cases(tables: int) -> list[Case]:
 
 
 def bridge_bidding() -> Any:
-    """The auction of bridge; with made-up deals in place of the table of results, which is a download of some hundred MB."""
+    """Return the auction of bridge with random deals instead of pgx's table of results, a download of some hundred MB."""
     owners = np.random.default_rng(0).permuted(np.tile(np.repeat(np.arange(4), 13), (PGX_DEALS, 1)), axis=1)
     keys = owners.reshape(PGX_DEALS, 4, 13) @ 4 ** np.arange(12, -1, -1)
     with tempfile.TemporaryDirectory() as folder:
@@ -198,7 +197,7 @@ def bridge_bidding() -> Any:
 
 
 def pgx_programs(env: Any, tables: int) -> tuple[Callable[[], int], Callable[[], int]]:
-    """Random play of a batch: some steps in one compiled call, and one step a call."""
+    """Return random play of a batch: several steps per compiled call, and one step per call."""
     jax, numbers = import_module("jax"), import_module("jax.numpy")
     once = import_module("pgx.experimental").auto_reset(env.step, env.init)
 
@@ -210,7 +209,7 @@ def pgx_programs(env: Any, tables: int) -> tuple[Callable[[], int], Callable[[],
 
     def acted(state: Any, key: Any) -> tuple[Any, Any]:
         after = act(state, key)
-        return after, after.observation.sum()  # used, or it would not be computed
+        return after, after.observation.sum()  # otherwise the compiler removes the observation
 
     step = jax.jit(act)
     scan = jax.jit(lambda state, key: jax.lax.scan(acted, state, jax.random.split(key, PGX_SCAN)))
@@ -220,7 +219,7 @@ def pgx_programs(env: Any, tables: int) -> tuple[Callable[[], int], Callable[[],
 
 
 def pgx_work(jax: Any, play: Callable[[Any, Any], Any], state: Any, decisions: int) -> Callable[[], int]:
-    """Calls of one program, each going on from the state that the one before left."""
+    """Return the work of one call of a program, from the state that the previous call returned."""
     key = jax.random.PRNGKey(1)
 
     def work() -> int:
@@ -238,4 +237,4 @@ PEERS: dict[str, Callable[[int], list[Case]]] = {
     "pettingzoo classic": pettingzoo_cases,
     "pgx": pgx_cases,
 }
-"""The peers by name."""
+"""Peers by name."""

@@ -1,4 +1,4 @@
-"""The figures as a picture: decisions per second beside the peers, and the growth with the number of tables."""
+"""Picture of the results: decisions per second with peers, and time per decision by number of tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def draw(results: Results, path: str | Path) -> None:
     """Write a PNG.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: The file cannot be written.
+        MissingExtraError: Matplotlib is not installed.
     """
     figures = require("matplotlib.figure", "plot", "--plot")
     bars = sorted(bars_of(results), key=lambda result: result.median)
@@ -37,7 +38,7 @@ def draw(results: Results, path: str | Path) -> None:
 
 
 def bars_of(results: Results) -> list[Measured]:
-    """The peers and what they are compared with; without peers, the rates of ours."""
+    """Return the rates of peers and our cases that they compare with; without peers, all our rates."""
     rates = [result for result in results.measured.values() if result.case.unit == RATE]
     peers = [result for result in rates if result.case.of_a_peer]
     compared = {key for result in peers for key in result.case.compared_with}
@@ -50,7 +51,7 @@ def _curve(results: Results, name: str) -> list[tuple[int, Measured]]:
 
 
 def draw_bars(axes: Any, bars: Sequence[Measured]) -> None:
-    """Decisions per second, the fastest on top, with a line from the lowest to the highest repetition."""
+    """Draw decisions per second, fastest on top, with error bars from the lowest to the highest repetition."""
     places = range(len(bars))
     medians = [result.median for result in bars]
     spread = [[result.median - min(result.values) for result in bars], [max(result.values) - result.median for result in bars]]
@@ -75,7 +76,7 @@ def _label(result: Measured) -> str:
 
 
 def draw_growth(axes: Any, curves: dict[str, list[tuple[int, Measured]]]) -> None:
-    """Nanoseconds of a decision against the number of tables."""
+    """Draw nanoseconds per decision over the number of tables."""
     for name, points in curves.items():
         if points:
             sizes = [size for size, _ in points]

@@ -1,4 +1,4 @@
-"""The figures as tables for people and as JSON for programs."""
+"""Results as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ TITLES = {
     "growth": "small_ships: time of a decision, mask and observation written",
     "train": "The trainer on small_ships: decisions learnt from",
 }
-"""Groups of cases of ours; the groups of the peers are named after them."""
+"""Titles of the groups of our cases; groups of peers have the peer's name."""
 BUSY = 1.2
-"""If the slowest run of the control loop took so many times as long as the median, the machine was not quiet."""
+"""Ratio of the slowest control loop to the median above which the machine was busy."""
 
 
 @dataclass
 class Results:
-    """What a run has measured: figures by key, settings, peers that are not there or failed, memory of a table, UTC date."""
+    """Results of a run: figures by key, settings, missing or failed peers with the reason, bytes per table, UTC date."""
 
     measured: Mapping[str, Measured]
     settings: Mapping[str, Any]
@@ -57,16 +57,16 @@ class Results:
 
     @property
     def control(self) -> list[float]:
-        """All times of the control loop, in seconds."""
+        """Times of the control loop in seconds."""
         return [seconds for result in self.measured.values() for seconds in result.control]
 
     def ratios(self, result: Measured) -> dict[str, float]:
-        """How many times as fast as this case those are that it is compared with."""
+        """Return the speed of our compared cases relative to this case, by key."""
         known = (key for key in result.case.compared_with if key in self.measured)
         return {key: result.times_slower_than(self.measured[key]) for key in known}
 
     def groups(self) -> dict[str, list[Measured]]:
-        """The figures by group, in the order of measurement."""
+        """Return the figures by group, in order of measurement."""
         groups: dict[str, list[Measured]] = {}
         for key, result in self.measured.items():
             groups.setdefault(key.partition("/")[0], []).append(result)
@@ -74,9 +74,9 @@ class Results:
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """Everything, with every repetition: JSON values only.
+    """Return all results with every repetition as JSON values.
 
-    The entry `faster` of a case says of each case that does the same work how many times as fast that one is.
+    `faster` of a case has the relative speed of each of our cases that does the same work.
     """
     return {
         "form": FORM,
@@ -103,7 +103,7 @@ def _summary(values: list[float]) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """Return the properties of this machine."""
     info = Path("/proc/cpuinfo")
     names = re.findall(r"(?m)^model name\s*: (.*)$", info.read_text()) if info.exists() else []
     return {
@@ -116,7 +116,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the packages that are installed."""
+    """Return the versions of installed packages."""
     versions_by_package = {}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
@@ -125,7 +125,7 @@ def versions() -> dict[str, str]:
 
 
 def as_tables(results: Results) -> Iterator[Table | str]:
-    """What to print: a table for each group, and some lines."""
+    """Yield a table for each group, and further lines to print."""
     from rich.markup import escape
 
     for name, group in results.groups().items():
@@ -138,7 +138,7 @@ def as_tables(results: Results) -> Iterator[Table | str]:
 
 
 def group_table(name: str, group: list[Measured], results: Results) -> Table:
-    """The figures of one group."""
+    """Return the table of one group."""
     from rich.markup import escape
 
     table = new_table("case", "median", "lowest to highest", "times as fast, for the same work", "what")
@@ -155,7 +155,7 @@ def group_table(name: str, group: list[Measured], results: Results) -> Table:
 
 
 def figure(value: float, unit: str) -> str:
-    """A figure with three digits that count."""
+    """Format a figure with about three significant digits."""
     if unit != RATE:
         return f"{value:,.1f}" if value >= 10 else f"{value:.2f}"
     if value >= 1e6:
@@ -164,12 +164,12 @@ def figure(value: float, unit: str) -> str:
 
 
 def times(ratio: float) -> str:
-    """How many times as fast."""
+    """Format a relative speed."""
     return f"{ratio:,.0f} ×" if ratio >= 100 else f"{ratio:.3g} ×"
 
 
 def control_line(control: list[float]) -> str:
-    """How steady the machine was."""
+    """Return a line on the control loop, with a notice if the machine was busy."""
     low, middle, high = min(control), median(control), max(control)
     line = f"Control loop: {1e3 * low:.1f} ms at least, {1e3 * middle:.1f} median, {1e3 * high:.1f} at most"
     return f"{line}: [yellow]the machine was not quiet[/yellow]" if high > BUSY * middle else line

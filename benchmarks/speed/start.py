@@ -1,4 +1,4 @@
-"""How long the package takes to be ready, in processes of their own: with everything compiled, and with nothing."""
+"""Startup time of the package in a new process, with and without compiled code in the cache."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PARTS = {
 
 
 def measure(cache: Path | None) -> dict[str, float]:
-    """Wall seconds of the parts in a new process, with a folder for compiled code, or the usual one."""
+    """Return the wall seconds of `PARTS` in a new process; `cache` is the folder of compiled code, None for the default."""
     place = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, env=os.environ | place, check=True, capture_output=True, text=True)
@@ -53,7 +53,7 @@ def measure(cache: Path | None) -> dict[str, float]:
 
 
 def start_cases(cache: Path | None) -> Iterator[Case]:
-    """The starts with everything compiled (once the folder has been filled)."""
+    """Yield the starts with compiled code; the first run fills the cache."""
     for part, text in PARTS.items():
         yield Case(f"start/{part}", text, partial(_seconds_of, part, cache), SECONDS)
 

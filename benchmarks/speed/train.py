@@ -1,6 +1,6 @@
-"""How fast the trainer learns: whole iterations of `noms train`, without evaluations.
+"""Speed of the trainer: whole iterations of `noms train` without evaluations.
 
-A decision is one that had an alternative, of a seat that learns.
+Only unforced decisions of learning seats count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from noms_training.learn.config import PRESETS, ActorConfig, NetworkConfig, PPOC
 from noms_training.learn.train import Trainer as Run
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1])
-"""The preset: self-play alone, 128 x 3, a privileged critic, one epoch."""
+"""The preset `fast`: only self-play, 128 x 3, a privileged critic, one epoch."""
 SMALL = TrainConfig(
     (GAME,),
     batch_size=65_536,
@@ -27,27 +27,27 @@ SMALL = TrainConfig(
     critic=NetworkConfig(16, 1, 16),
     ppo=PPOConfig(minibatch_size=8192, target_kl=0.0),
 )
-"""As PufferLib 3.0's trainer at its fastest: 1,024 seats x 64 decisions, minibatches of 8,192, one epoch, no LSTM."""
+"""Like PufferLib 3.0's trainer at its fastest: 1,024 seats x 64 decisions, minibatches of 8,192, one epoch, no LSTM."""
 TINY: dict[str, Any] = {"network": ActorConfig(16, 1, 8, scorer_width=8), "critic": NetworkConfig(16, 1, 8), "batch_size": 400}
-"""Sizes that show that everything runs."""
+"""Tiny sizes, which show only that everything runs."""
 PARTS = {"play": "play, but for the network", "network": "the policy's passes in play", "learn": "learning"}
 
 
 class Trainer:
-    """A run, at its start."""
+    """A training run for measurement."""
 
     def __init__(self, config: TrainConfig) -> None:
         self.run = Run(config)
         self.percent: dict[str, float] = {}
-        """Of the wall time of the last measurement, by part."""
+        """Percentage of the wall time of the last measurement, by part."""
 
     @property
     def parameters(self) -> int:
-        """Of both networks."""
+        """Number of parameters of actor and critic."""
         return sum(part.numel() for network in (self.run.actor, self.run.critic) for part in network.parameters())
 
     def rate(self, seconds: float) -> float:
-        """Decisions per second of wall time, in whole iterations."""
+        """Measure decisions per second of wall time, in whole iterations."""
         done, taken, parts = 0, 0.0, dict.fromkeys(PARTS, 0.0)
         while taken < seconds or done == 0:
             self.run.decisions = 0
@@ -60,12 +60,12 @@ class Trainer:
         return done / taken
 
     def percent_of(self, part: str, _seconds: float) -> float:
-        """The share of a part in the last measurement."""
+        """Return the percentage of a part in the last measurement."""
         return self.percent[part]
 
 
 def train_cases(quick: bool = False) -> Iterator[Case]:
-    """All cases of our trainer, if quick with tiny networks; shares come after what they are shares of."""
+    """Yield the cases of our trainer, with tiny networks if `quick`; each rate precedes its percentages."""
     for name, config in {"fast": FAST, "small": SMALL}.items():
         trainer = Trainer(replace(config, **TINY) if quick else config)
         size = f"{trainer.parameters:,} parameters, {config.ppo.update_epochs} epoch(s)"

@@ -1,7 +1,7 @@
-"""The trainer that others would use for such a game: MaskablePPO of sb3-contrib, on the same game.
+"""Speed of the usual alternative trainer on the same game: MaskablePPO of sb3-contrib.
 
-Self-play as PettingZoo's tutorial arranges it: one policy takes the decisions of all seats, in one environment of a single
-agent. Moves without alternative are taken by the environment and not counted, as in our trainer.
+Self-play follows PettingZoo's tutorial: one policy plays all seats in a single-agent environment. The environment plays forced
+moves, which do not count, as in our trainer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.observation.layout import OBSERVATION_SIZE
 
 MANY = 64
-"""Environments at once: as many as paid off."""
+"""Number of environments; more gave no higher speed."""
 TUNED = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4}
 THREE_EPOCHS = {"n_steps": 64, "batch_size": 2048, "n_epochs": 3}
 WIDE = TUNED | {"policy_kwargs": {"net_arch": [256, 256]}}
@@ -34,15 +34,15 @@ SETTINGS: dict[str, tuple[int, dict[str, Any], str]] = {
     "three_epochs": (MANY, THREE_EPOCHS, f"{MANY} environments, 64 x 2, 3 epochs, minibatches of 2,048"),
     "wide": (MANY, WIDE, f"{MANY} environments, 256 x 2, 4 epochs, minibatches of 1,024"),
 }
-"""Environments, arguments, and what they are, by name."""
+"""Number of environments, arguments and description, by name."""
 QUICK = {"n_steps": 4, "batch_size": 4, "n_epochs": 1}
 QUICK_NUMBER = 2
 
 
 class SelfPlayEnv(gymnasium.Env[np.ndarray, int]):
-    """Deals at one table, where one agent decides for all seats: observations float32, shape (OBSERVATION_SIZE,).
+    """Deals at one table with one agent on all seats; observations are float32, shape (OBSERVATION_SIZE,).
 
-    The reward comes with the end of the deal: the points of the seat that took the last decision less the others' mean.
+    The reward at the end of the deal is the points of the seat that decided last, minus the mean of the others'.
     """
 
     observation_space = gymnasium.spaces.Box(0, 255, (OBSERVATION_SIZE,), np.float32)
@@ -54,7 +54,7 @@ class SelfPlayEnv(gymnasium.Env[np.ndarray, int]):
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         self.table.start()
         status = self._go_on(int(self.table.row.seat))
-        if status & IS_SCORED:  # nobody had a choice in the whole deal
+        if status & IS_SCORED:  # the deal had only forced moves
             return self.reset()
         return self._look(status), {}
 
@@ -79,17 +79,17 @@ class SelfPlayEnv(gymnasium.Env[np.ndarray, int]):
         return observation.astype(np.float32)
 
     def action_masks(self) -> np.ndarray:
-        """Which actions are legal, bool, shape (NUM_ACTIONS,)."""
+        """Return the legal-action mask, bool, shape (NUM_ACTIONS,)."""
         mask = np.zeros(NUM_ACTIONS, bool)
         mask[self.legal] = True
         return mask
 
 
 def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
-    """MaskablePPO at its defaults and at settings that are faster, with one thread of torch and with all that we use.
+    """Yield MaskablePPO at its defaults and at faster settings, with one torch thread and with one for each core.
 
     Raises:
-        ModuleNotFoundError: it is not installed.
+        ModuleNotFoundError: sb3-contrib is not installed.
     """
     model = import_module("sb3_contrib").MaskablePPO
     vector = import_module("stable_baselines3.common.vec_env").DummyVecEnv
@@ -103,7 +103,7 @@ def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
 
 
 def learning(learner: Any, threads: int) -> int:
-    """One iteration: as many steps as it collects, and what it learns from them."""
+    """Run one iteration of collection and learning; return its number of steps."""
     steps = int(learner.n_steps * learner.n_envs)
     import_module("torch").set_num_threads(threads)
     learner.learn(steps, reset_num_timesteps=False)
@@ -111,4 +111,4 @@ def learning(learner: Any, threads: int) -> int:
 
 
 TRAINERS: dict[str, Callable[[bool], Iterator[Case]]] = {"sb3-contrib": maskable_ppo_cases}
-"""The peers by name."""
+"""Peers by name."""
