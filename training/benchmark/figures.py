@@ -36,11 +36,12 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
     Raises:
         EntryError: A file is not a learning curve.
     """
-    files = dict[str, list[Path]]()
+    curves = dict[str, list[Curve]]()
     for name, seed in entry.runs:
-        files.setdefault(name, []).append(folder / RUNS / name / str(seed) / CURVE)
-    curves = {name: [read_curve(path) for path in paths if path.is_file()] for name, paths in files.items()}
-    return {name: kept for name, runs in curves.items() if (kept := [run for run in runs if len(run)])}
+        path = folder / RUNS / name / str(seed) / CURVE
+        if path.is_file() and len(curve := read_curve(path)):
+            curves.setdefault(name, []).append(curve)
+    return curves
 
 
 def read_curve(path: Path) -> Curve:
@@ -60,7 +61,7 @@ def read_curve(path: Path) -> Curve:
     return curve
 
 
-def draw_runs(game: str, runs: Mapping[str, Sequence[Curve]], field: str, command: str = COMMAND) -> bytes:
+def draw_runs(game: str, runs: Mapping[str, Sequence[Curve]], field: str) -> bytes:
     """Draw the learning curves of entries in a game, or of `GENERALIST`: the mean of the seeds, and their range as a band.
 
     Points far below random play are cut off, since untrained policies may be there.
@@ -69,12 +70,11 @@ def draw_runs(game: str, runs: Mapping[str, Sequence[Curve]], field: str, comman
         game: Name of the game.
         runs: Curves of the seeds, by entry.
         field: Player on the other seats.
-        command: Command to name in messages.
 
     Returns:
         The picture as PNG.
     """
-    picture, (axes,) = panels(1, command, SIZE)
+    picture, (axes,) = panels(1, COMMAND, SIZE)
     for number, (entry, of_seeds) in enumerate(runs.items()):
         at, points = mean_curve(of_seeds)
         late = at > 0

@@ -25,14 +25,14 @@ USUAL = 0.5
 """Probability that a rule set has the usual options."""
 
 
-def drawn_groups(tables: int, rng: np.random.Generator) -> list[TableGroup]:
+def draw_groups(tables: int, rng: np.random.Generator) -> list[TableGroup]:
     """Draw the rules of the tables, with equal shares for all games."""
     names = rng.permutation([*GAMES]).tolist()
-    rule_sets = [_drawn_rules(names[number % len(names)], rng) for number in range(min(tables, OF_A_GAME * len(names)))]
+    rule_sets = [_draw_rules(names[number % len(names)], rng) for number in range(min(tables, OF_A_GAME * len(names)))]
     return [TableGroup(rules.variant.name, rules.seats, given_options(rules)) for rules in rule_sets]
 
 
-def _drawn_rules(name: str, rng: np.random.Generator) -> Rules:
+def _draw_rules(name: str, rng: np.random.Generator) -> Rules:
     variant = VARIANTS[name]
     if rng.random() < USUAL:
         low, high = variant.seats

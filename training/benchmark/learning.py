@@ -24,7 +24,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from noms_env import NUM_ACTIONS, BatchEnv, FeatureLayout
+from noms_env import NUM_ACTIONS, BatchEnv, CanonicalSuits, FeatureLayout
 from noms_env._files import write_atomically
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import unit_draws
@@ -113,10 +113,7 @@ class SelfPlay:
         def decide(batch: BatchEnv, table: np.ndarray) -> np.ndarray:
             nonlocal done
             seat = batch.seat[table].astype(np.int64)
-            seen = {"observation": batch.observation[table], "action_mask": batch.mask[table]}
-            renamed, orders = self._suits.rename(seen)
-            features = torch.from_numpy(renamed["observation"])
-            legal = torch.from_numpy(renamed["action_mask"]) != 0
+            features, legal, orders = rename_suits(self._suits, batch.observation[table], batch.mask[table])
             action = np.asarray(choose(Seen(features * self.scale, legal, table, seat, batch, orders)), np.int64)
             parts.append((features, legal, *map(torch.from_numpy, (action, table, seat))))
             steps.append(slice(done, done + len(table)))
@@ -129,9 +126,15 @@ class SelfPlay:
             batch.step(actions)
         self.decisions += done
         features, legal, action_of, table_of, seat_of = (torch.cat(column) for column in zip(*parts, strict=True))
-        paid = torch.from_numpy(relative_points(batch.tables.points, batch.tables.n_seats.astype(np.int64)))
+        rewards = torch.from_numpy(relative_points(batch.tables.points, batch.tables.n_seats.astype(np.int64)))
         following = torch.from_numpy(next_of_same(table_of.numpy() * MAX_SEATS + seat_of.numpy()))
-        return Decisions(features, legal, action_of, table_of, seat_of, paid[table_of, seat_of], following, steps)
+        return Decisions(features, legal, action_of, table_of, seat_of, rewards[table_of, seat_of], following, steps)
+
+
+def rename_suits(suits: CanonicalSuits, observation: np.ndarray, mask: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
+    """Return features and legal-action mask (bool) with canonical suits, and the order of the suits in each row."""
+    renamed, orders = suits.rename({"observation": observation, "action_mask": mask})
+    return torch.from_numpy(renamed["observation"]), torch.from_numpy(renamed["action_mask"]) != 0, orders
 
 
 def advantages(value: Tensor, decisions: Decisions, reward: Tensor, gae_lambda: float) -> Tensor:
@@ -185,7 +188,7 @@ def drawn(logits: Tensor, legal: Tensor, chance: np.ndarray) -> np.ndarray:
     """Sample actions by logits, from one uniform number in [0, 1) per row: int64, shape (n,)."""
     sums = masked(logits, legal).double().softmax(dim=1).cumsum(dim=1)
     action = torch.searchsorted(sums, torch.from_numpy(chance)[:, None] * sums[:, -1:])[:, 0]
-    last = legal.shape[1] - 1 - legal.int().flip(1).argmax(dim=1)  # where rounding leads behind the last that is legal
+    last = legal.shape[1] - 1 - legal.int().flip(1).argmax(dim=1)  # rounding may lead past the last legal action
     return np.asarray(torch.minimum(action, last).numpy())
 
 
@@ -240,13 +243,7 @@ class NetworkPlayer:
     def act(
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None
     ) -> np.ndarray:
-        """See `noms_env.players.Player.act`."""
-        seen = {"observation": self.layout.encode(observation), "action_mask": mask}
-        renamed, orders = self.suits.rename(seen)
-        legal = torch.from_numpy(renamed["action_mask"]) != 0
-        scores = self._network(torch.from_numpy(renamed["observation"]))
-        if self._draws:
-            actions = drawn(scores, legal, unit_draws(seeds))
-        else:
-            actions = masked(scores, legal).argmax(dim=1).numpy()
+        features, legal, orders = rename_suits(self.suits, self.layout.encode(observation), mask)
+        scores = self._network(features)
+        actions = drawn(scores, legal, unit_draws(seeds)) if self._draws else masked(scores, legal).argmax(dim=1).numpy()
         return np.asarray(self.suits.meant(actions, orders))

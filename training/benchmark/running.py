@@ -31,7 +31,7 @@ from .entry import (
     write_entry,
 )
 from .protocol import PROTOCOLS, V2, Budget, budget_of
-from .task import decisions_told, division_of, load_algorithm, told_by_file, train_run
+from .task import division_of, load_algorithm, progress_writer, read_progress, train_run
 
 LOOK = 1.0
 """Seconds between two checks on runs in other processes."""
@@ -55,7 +55,7 @@ def algorithm_file(name: str) -> Path:
     if path.is_file() and not name.startswith("_"):
         return path
     known = baselines()
-    where = f"the baselines are {', '.join(known)}" if known else "the baselines are in a clone of the repository only"
+    where = f"the baselines are {', '.join(known)}" if known else "the baselines are only in a clone of the repository"
     raise EntryError(f"there is no algorithm {name!r}: name a Python file, or a baseline; {where}")
 
 
@@ -77,17 +77,17 @@ def begin(
     """
     module, text = load_algorithm(algorithm), str(budget_of(budget))
     sha256 = sha256_of(algorithm)
-    about = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+    description = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
     other_player = OF_A_RUN.replace(f"{PLAYER}:player", f"{PLAYER}:other_player") if hasattr(module, "other_player") else ""
-    about_it = algorithm.stem, division_of(module), OF_A_RUN, games, seeds, text, sha256, about
     plays = getattr(module, "PLAYS", "greedy" if other_player else "")
-    entry = Entry(*about_it, protocol=V2, tracks=tracks, other_player=other_player, plays=plays)
+    values = algorithm.stem, division_of(module), OF_A_RUN, games, seeds, text, sha256, description
+    entry = Entry(*values, protocol=V2, tracks=tracks, other_player=other_player, plays=plays)
     if (folder / ENTRY).exists():
         before = read_entry(folder)
         fixed = ("algorithm", before.algorithm, sha256), ("budget", before.budget, text), ("protocol", before.protocol, V2)
         for what, was, now in fixed:
             if was != now:
-                raise EntryError(f"the entry in {folder} was begun with another {what}: {was}, not {now}; take another --out")
+                raise EntryError(f"the entry in {folder} was made with another {what}: {was}, not {now}; choose another --out")
         games = tuple(name for name in PROTOCOLS[V2].games if name in (*before.games, *games))
         tracks = tuple(track for track in PROTOCOLS[V2].tracks if track in (*before.tracks, *entry.tracks))
         seeds = tuple(sorted({*before.seeds, *seeds}))
@@ -99,7 +99,7 @@ def begin(
     if not copy.exists():
         write_atomically(copy, algorithm.read_bytes())
     elif sha256_of(copy) != sha256:
-        raise EntryError(f"{copy} is another algorithm than {algorithm}: take another --out, or remove that file")
+        raise EntryError(f"{copy} is another algorithm than {algorithm}: choose another --out, or remove that file")
     write_entry(folder, entry)
     return entry
 
@@ -150,9 +150,8 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
                     child.terminate()
                 raise
             except BrokenProcessPool as error:
-                raise EntryError(
-                    "a process that trained has ended itself or was killed; the same words do the runs left"
-                ) from error
+                text = "a process that trained has ended itself or was killed; run the same command to continue"
+                raise EntryError(text) from error
 
 
 def _train_in(
@@ -160,7 +159,7 @@ def _train_in(
 ) -> None:
     """Train runs in other processes and report progress. After a failure no run starts, and the current ones finish."""
     algorithm, waiting, running = folder / ALGORITHM, deque(left), dict[Future[int], tuple[str, int]]()
-    told, failed = Counter[Future[int]](), list[Future[int]]()
+    reported, failed = Counter[Future[int]](), list[Future[int]]()
     while running or (waiting and not failed):
         while waiting and not failed and len(running) < workers:
             run = waiting.popleft()
@@ -168,22 +167,22 @@ def _train_in(
         ended = [(future, running.pop(future)) for future in wait(running, LOOK, FIRST_COMPLETED).done]
         for future, (game, seed) in ended:
             if future.exception() is None:
-                tick(future.result() - told[future])
+                tick(future.result() - reported[future])
                 continue
             failed.append(future)
             if running:
-                at_work = count(len(running), "other run")
-                print(f"the run of {game} with seed {seed} failed; {at_work} at work will be done", file=sys.stderr, flush=True)
+                others = count(len(running), "other run")
+                print(f"the run of {game} with seed {seed} failed; {others} at work will be done", file=sys.stderr, flush=True)
         for future, run in running.items():
-            now = decisions_told(run_folder(folder, *run))
-            if now > told[future]:
-                tick(now - told[future])
-                told[future] = now
+            now = read_progress(run_folder(folder, *run))
+            if now > reported[future]:
+                tick(now - reported[future])
+                reported[future] = now
     for future in failed:
         future.result()
 
 
 def _in_worker(algorithm: Path, game: str, seed: int, budget: Budget, folder: Path) -> int:
     """Train a run in a worker process, and return its number of decisions."""
-    train_run(algorithm, game, seed, budget, folder, told_by_file(folder))
+    train_run(algorithm, game, seed, budget, folder, progress_writer(folder))
     return int(parse_json(read_file(folder / RUN))["decisions"])

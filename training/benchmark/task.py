@@ -51,7 +51,7 @@ from .entry import (
     versions,
     write_json,
 )
-from .generalist import drawn_groups, layout_of, suits_of
+from .generalist import draw_groups, layout_of, suits_of
 from .protocol import (
     CURVE_AT,
     CURVE_DEALS,
@@ -69,7 +69,7 @@ CURVE_FIELD = PROTOCOLS[V2].players["thumb"]
 """The player on the other seats of a learning curve."""
 COLUMNS = ("decisions", "wall_seconds", "cpu_seconds", "points", "low", "high")
 """Columns of a learning curve."""
-TOLD_EVERY = 0.5
+WRITE_EVERY = 0.5
 """Seconds between two writes of the progress file."""
 PROGRESS = "progress.json"
 PLAYER_FILE = '''"""The policy of this folder, for `noms evaluate`: player.py:player."""
@@ -98,15 +98,15 @@ def load_algorithm(file: Path) -> ModuleType:
     """
     spec = util.spec_from_file_location(f"noms_algorithm_{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise EntryError(f"there is no algorithm in {file}: a Python file with train(task) and player(folder)")
+        raise EntryError(f"there is no algorithm in {file}: it must be a Python file with train(task) and player(folder)")
     module = sys.modules[spec.name] = util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         raise EntryError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error
-    lacks = [name for name in ("train", "player") if not callable(getattr(module, name, None))]
-    if lacks:
-        raise EntryError(f"{file} lacks {' and '.join(f'the function {name}' for name in lacks)}")
+    missing = [name for name in ("train", "player") if not callable(getattr(module, name, None))]
+    if missing:
+        raise EntryError(f"{file} lacks {' and '.join(f'the function {name}' for name in missing)}")
     if division_of(module) not in DIVISIONS:
         raise EntryError(f"DIVISION in {file} must be one of {', '.join(DIVISIONS)}, not {division_of(module)!r}")
     return module
@@ -120,17 +120,16 @@ def division_of(module: ModuleType) -> str:
 def player_of_run(run: Path, function: str = "player") -> Player:
     """Return the player of a run in the folder of an entry, made by `function` of the entry's algorithm."""
     file = algorithm_of(run.resolve().parents[2])
-    made: Player = getattr(_loaded_once(file, file.stat().st_mtime_ns if file.exists() else 0), function)(run)
-    return made
+    player: Player = getattr(_load_cached(file, file.stat().st_mtime_ns if file.exists() else 0), function)(run)
+    return player
 
 
 @cache
-def _loaded_once(file: Path, changed: int) -> ModuleType:
-    """Load an algorithm once for each modification time of its file."""
+def _load_cached(file: Path, changed: int) -> ModuleType:
     return load_algorithm(file)
 
 
-def clocks() -> tuple[float, float]:
+def read_clocks() -> tuple[float, float]:
     """Return wall seconds and processor seconds; the latter include child processes that have ended."""
     used = os.times()
     return time.perf_counter(), used.user + used.system + used.children_user + used.children_system
@@ -158,7 +157,7 @@ class Task:
     _decisions: int = 0
     _batches: int = 0
     _paused: tuple[float, float] = (0.0, 0.0)
-    _began: tuple[float, float] = field(default_factory=clocks)
+    _began: tuple[float, float] = field(default_factory=read_clocks)
 
     def make_batch(self, tables: int, **arguments: Any) -> noms_env.BatchEnv:
         """Return a batch of tables of the game, with the features of `layout` by default.
@@ -166,24 +165,19 @@ class Task:
         An episode is one deal, and forced moves are skipped. A generalist draws new rules in each call.
         `arguments` override those of `noms_env.make_batch`.
         """
-        usual: dict[str, Any] = {
-            "episode": "deal",
-            "observation": "features",
-            "skip_forced": True,
-            "seed": self.seed,
-        } | arguments
-        if usual["observation"] == "features":
-            usual["observation"] = self.layout
+        options = {"episode": "deal", "observation": "features", "skip_forced": True, "seed": self.seed} | arguments
+        if options["observation"] == "features":
+            options["observation"] = self.layout
         if self.draws_rules:
-            usual["seed"] = int(np.random.default_rng([usual["seed"], self._batches]).integers(2**63))
-        return noms_env.make_batch(self.groups(tables), tables, **usual)
+            options["seed"] = int(np.random.default_rng([options["seed"], self._batches]).integers(2**63))
+        return noms_env.make_batch(self.groups(tables), tables, **options)
 
     def groups(self, tables: int) -> list[noms_env.TableGroup]:
         """Return the rules of the tables: the game's, or for a generalist new random ones in each call."""
         if not self.draws_rules:
             return [noms_env.TableGroup(self.game, self.seats)]
         self._batches += 1
-        return drawn_groups(tables, np.random.default_rng([self.seed, self._batches]))
+        return draw_groups(tables, np.random.default_rng([self.seed, self._batches]))
 
     @property
     def draws_rules(self) -> bool:
@@ -208,8 +202,8 @@ class Task:
     @property
     def seconds(self) -> tuple[float, float]:
         """Wall and processor seconds of the run so far, without the evaluations of its learning curve."""
-        now = clocks()
-        return now[0] - self._began[0] - self._paused[0], now[1] - self._began[1] - self._paused[1]
+        wall, cpu = (now - began - paused for now, began, paused in zip(read_clocks(), self._began, self._paused, strict=True))
+        return wall, cpu
 
     def log(self, decisions: int, player: Callable[[], Player]) -> float:
         """Report progress. Evaluates the policy on `dev` deals whenever the next point of the learning curve is due.
@@ -223,13 +217,13 @@ class Task:
         """
         share = self.count(decisions)
         if any(self._last_share() < at <= share for at in CURVE_AT):
-            seconds, before = self.seconds, clocks()
-            self._add(decisions, seconds, self._measured(player))
-            after = clocks()
+            before = self.seconds
+            self._add(decisions, before, self._evaluate(player))
+            after = self.seconds
             self._paused = (self._paused[0] + after[0] - before[0], self._paused[1] + after[1] - before[1])
         return share
 
-    def _measured(self, player: Callable[[], Player]) -> tuple[float, float, float]:
+    def _evaluate(self, player: Callable[[], Player]) -> tuple[float, float, float]:
         """Return points per deal alone among `CURVE_FIELD` and the 95 % interval; a generalist's mean over all games."""
         specs = AgentSpec("learner", player), agent_spec(CURVE_FIELD)
         games = [*GAMES] if self.draws_rules else [self.game]
@@ -257,12 +251,10 @@ class Task:
         return self.budget.share(int(self.rows[-1][0]), self.rows[-1][2]) if self.rows else -1.0
 
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
-        """Add a point to the learning curve and write its file."""
         row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in points))
         self.rows.append(row)
         with (self.folder / CURVE).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerows([COLUMNS, *self.rows])
+            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *self.rows])
 
 
 def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Path, tell: Callable[[int], None]) -> None:
@@ -292,23 +284,23 @@ def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Pat
     write_json(folder / RUN, document)
 
 
-def told_by_file(folder: Path) -> Callable[[int], None]:
-    """Return a progress callback that writes the number of decisions to a file, for `decisions_told` in another process."""
+def progress_writer(folder: Path) -> Callable[[int], None]:
+    """Return a progress callback that writes the number of decisions to a file, for `read_progress` in another process."""
     done, due = 0, 0.0
 
-    def tell(decisions: int) -> None:
+    def write(decisions: int) -> None:
         nonlocal done, due
         done += decisions
         if time.monotonic() >= due:
-            due = time.monotonic() + TOLD_EVERY
+            due = time.monotonic() + WRITE_EVERY
             part = folder / f"{PROGRESS}.part"
             part.write_text(json.dumps(done), encoding="utf-8")
             part.replace(folder / PROGRESS)
 
-    return tell
+    return write
 
 
-def decisions_told(folder: Path) -> int:
+def read_progress(folder: Path) -> int:
     """Return the decisions that a run in another process has reported; 0 if none."""
     try:
         return int(parse_json(read_file(folder / PROGRESS)))
