@@ -38,13 +38,12 @@ from noms_training.benchmark.report import (
     Scored,
     by_protocol,
     curve_pictures,
-    file_name,
     markdown_section,
     read_scored,
     sections,
 )
 from noms_training.benchmark.timing import TIMES
-from noms_training.text import count
+from noms_training.text import as_file_name, count
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRIES, ALGORITHMS, CURVES = "benchmarks/entries", "benchmarks/algorithms", "docs/curves"
@@ -76,7 +75,7 @@ def publish(folder: Path, entries: Path) -> Path:
     if faults := complaints(folder):
         raise SystemExit("\n".join([*faults, f"{folder} is not published"]))
     entry = read_entry(folder)
-    to = entries / entry.protocol[-1] / file_name(entry.name)
+    to = entries / entry.protocol[-1] / as_file_name(entry.name)
     part = to.with_name(f".{to.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     files = [
@@ -90,7 +89,7 @@ def publish(folder: Path, entries: Path) -> Path:
         copy = part / file.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    size = sum(policy_bytes(kept) for kept in (part, *entries.glob("*/[!.]*")) if kept != to)
+    size = sum(policy_bytes(entry_folder) for entry_folder in (part, *entries.glob("*/[!.]*")) if entry_folder != to)
     if size > MOST_BYTES:
         shutil.rmtree(part)
         raise SystemExit(
@@ -145,23 +144,18 @@ def pages(root: Path) -> tuple[dict[str, str], dict[str, bytes]]:
     return text, curves | pictures
 
 
-def write_pages(root: Path) -> None:
-    """Write the pages of results and their pictures from the published entries of a checkout."""
-    text, curves = pages(root)
-    shutil.rmtree(root / CURVES, ignore_errors=True)
-    for name, png in curves.items():
-        (root / CURVES).mkdir(exist_ok=True)
-        write_atomically(root / CURVES / f"{name}.png", png)
-    for path, page in text.items():
-        write_atomically(root / path, page.encode())
-
-
 def main(args: Args) -> None:
-    """Publish the entries and write the pages."""
+    """Publish the entries, and write the pages of results with their pictures."""
     for folder in args.folders:
         print(publish(folder, args.root / ENTRIES))
-    write_pages(args.root)
+    text, pictures = pages(args.root)
+    shutil.rmtree(args.root / CURVES, ignore_errors=True)
+    for name, png in pictures.items():
+        (args.root / CURVES).mkdir(exist_ok=True)
+        write_atomically(args.root / CURVES / f"{name}.png", png)
+    for path, page in text.items():
+        write_atomically(args.root / path, page.encode())
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    main(tyro.cli(Args, description=__doc__))

@@ -12,9 +12,9 @@ import hashlib
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -75,13 +75,11 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Name in messages."""
         part = "" if self.part.protocol == V1 else f"{self.part.name}, "
         return f"{part}{self.game}, seed {self.seed}, field {self.field.name}"
 
     @property
     def place(self) -> Place:
-        """Identity of the cell."""
         return Place(self.part, self.game, self.seed, self.field)
 
     @property
@@ -118,12 +116,8 @@ class Cell:
         """Return the figures of the cell in `scores.json`."""
         values, lost = self.values, sum(forfeits.tables for forfeits in self.lost.values())
         return {
-            "points": float(values.mean()),
-            "error": float(values.std(ddof=1) / len(values) ** 0.5),
-            "deals": self.deals,
-            "sha256": self.sha256,
-            "player_sha256": self.player_sha256,
-            "field_sha256": self.field_sha256,
+            **{"points": float(values.mean()), "error": float(values.std(ddof=1) / len(values) ** 0.5), "deals": self.deals},
+            **{"sha256": self.sha256, "player_sha256": self.player_sha256, "field_sha256": self.field_sha256},
             **({"lost": lost} if lost else {}),
         }
 
@@ -164,9 +158,9 @@ class Cell:
 
     def load(self, folder: Path) -> None:
         """Load the blocks of the cell's file if it has the same key; ignores a damaged file with a warning."""
-        kept = read_results(self.path(folder), read_cell)
-        if kept is not None and kept.deals <= self.field.deals and kept.key == self.key:
-            self.blocks, self.lost = kept.blocks, kept.lost
+        stored = read_results(self.path(folder), read_cell)
+        if stored is not None and stored.deals <= self.field.deals and stored.key == self.key:
+            self.blocks, self.lost = stored.blocks, stored.lost
 
 
 def read_cell(document: Any) -> Cell:
@@ -177,7 +171,7 @@ def read_cell(document: Any) -> Cell:
         LookupError: The protocol has no such part.
     """
     if not fits(document, PATTERN):
-        raise ValueError("it is no cell")
+        raise ValueError("not a cell")
     blocks = {int(first): points for first, points in document["points"].items()}
     lost = {int(first): Lost(of["tables"], [*map(printable, of["why"])]) for first, of in document["lost"].items()}
     protocol, name = document.get("protocol", V1), document["field"]
@@ -185,6 +179,13 @@ def read_cell(document: Any) -> Cell:
     part = parts[document["part"]] if "part" in document else part_of_field(name)
     place = (part, document["game"], document["seed"], Field(name, document["deals"]))
     return Cell(*place, document["player_sha256"], document["field_sha256"], blocks, lost, document.get("first", 0))
+
+
+def stored_cell(place: Place, figures: Mapping[str, Any], folder: Path) -> Cell:
+    """Return a cell with the deals in the folder of an entry, if they are of the players in its published figures."""
+    cell = Cell(*place, figures["player_sha256"], figures["field_sha256"])
+    cell.load(folder)
+    return cell
 
 
 def part_of_field(name: str) -> Part:
@@ -266,9 +267,9 @@ def cells_of_entry(
         settings = place.part.settings(place.game)
         each = place.field.deals // len(settings)
         played = each if most is None else min(each, max(1, most // len(settings)))
-        field, first = replace(place.field, deals=played * len(settings)), each if second else 0
-        field_sha256 = one_sha256([seat.sha256 for seat in seats[1:]])
-        cell = Cell(place.part, place.game, place.seed, field, seats[0].sha256, field_sha256, first=first)
+        field = replace(place.field, deals=played * len(settings))
+        hashes = seats[0].sha256, joint_sha256([seat.sha256 for seat in seats[1:]])
+        cell = Cell(place.part, place.game, place.seed, field, *hashes, first=each if second else 0)
         if kept is not None:
             cell.load(kept)
         try:
@@ -283,32 +284,21 @@ class Players:
     """Cache of the players of an entry and of its fields; see `cells_of_entry`."""
 
     def __init__(self, entry: Entry, folder: Path, without: Collection[Run]) -> None:
-        self._entry, self._folder, self._without = entry, folder, without
-        self._protocol = PROTOCOLS[entry.protocol]
-        self._of_runs, self._of_fields = dict[tuple[str, int, bool], Seat](), dict[str, Seat]()
+        self._protocol, self._without = PROTOCOLS[entry.protocol], {*without}
+        self._run_seat, self._field_seat = cache(partial(entry.seat, folder)), cache(partial(field_seat, self._protocol))
 
     def of(self, place: Place) -> list[Seat] | None:
         """Return the player of a cell, then those of its field; None if the policy of one is missing."""
         run, other = place.part.run_of(place.game), place.field.seed
-        if {(run, place.seed), (run, place.seed if other is None else other)} & {*self._without}:
+        if {(run, place.seed), (run, place.seed if other is None else other)} & self._without:
             return None
-        player = self._of_run(run, place.seed, place.part.kind == "other")
+        player = self._run_seat(run, place.seed, place.part.kind == "other")
         if other is not None:
-            return [player, self._of_run(run, other, False)]
-        return [player, *map(self._of_field, self._protocol.players_of(place))]
-
-    def _of_run(self, *run: Any) -> Seat:
-        if run not in self._of_runs:
-            self._of_runs[run] = self._entry.seat(self._folder, *run)
-        return self._of_runs[run]
-
-    def _of_field(self, name: str) -> Seat:
-        if name not in self._of_fields:
-            self._of_fields[name] = field_seat(self._protocol, name)
-        return self._of_fields[name]
+            return [player, self._run_seat(run, other, False)]
+        return [player, *map(self._field_seat, self._protocol.players_of(place))]
 
 
-def one_sha256(hashes: Sequence[str | None]) -> str | None:
+def joint_sha256(hashes: Sequence[str | None]) -> str | None:
     """Combine the hashes of a field's players into one; None if no player has a hash."""
     known = [sha256 for sha256 in hashes if sha256 is not None]
     return known[0] if len(hashes) == 1 and known else hashlib.sha256(" ".join(known).encode()).hexdigest() if known else None
@@ -335,10 +325,8 @@ def field_seat(protocol: Protocol, name: str) -> Seat:
     """
     spec, sha256 = agent_spec(name), protocol.sha256_of(name)
     if sha256 is not None and spec.sha256 != sha256:
-        raise ValueError(
-            f"the policy {name} is not the one of the protocol (SHA-256 {sha256}); a checkout of the version that "
-            "the protocol was frozen with has it"
-        )
+        version = "a checkout of the version with which the protocol was frozen has it"
+        raise ValueError(f"the policy {name} is not the one of the protocol (SHA-256 {sha256}); {version}")
     return Seat(spec, name, spec.sha256)
 
 
@@ -370,7 +358,7 @@ def play_cells(
     """
     seconds = 0.0
 
-    def keep(number: int, first: int, played: Played) -> None:
+    def add(number: int, first: int, played: Played) -> None:
         nonlocal seconds
         cell = playing[number].cell
         points, lost, used = played
@@ -390,15 +378,14 @@ def play_cells(
         tick(sum(part.cell.deals for part in playing))
         try:
             for (number, first, count), played in zip(left, in_ray(play_by_name, jobs) if left else (), strict=True):
-                keep(number, first, played)
+                add(number, first, played)
                 tick(count)
         except KeyboardInterrupt:
             return "ctrl-c", seconds
         return "all", seconds
     one_thread_of_torch()
     before = time.process_time()
-    series = [(part.blocks, part.play) for part in playing]
-    ending = play_left(series, threads, keep=keep, tick=tick)
+    ending = play_left([(part.blocks, part.play) for part in playing], threads, keep=add, tick=tick)
     return ending, time.process_time() - before
 
 
@@ -431,7 +418,7 @@ def play_by_name(
 @cache
 def _pairings_by_name(protocol: str, part: str, game: str, names: tuple[str, ...], sha256: Hashes) -> tuple[Pairing, ...]:
     seats = [seat_of(name) for name in names]
-    if (seats[0].sha256, one_sha256([seat.sha256 for seat in seats[1:]])) != sha256:
+    if (seats[0].sha256, joint_sha256([seat.sha256 for seat in seats[1:]])) != sha256:
         raise EntryError(f"one of {', '.join(names)} is another player on a machine of the cluster than here")
     return pairings_of(PROTOCOLS[protocol].parts[part].settings(game), [seat.spec for seat in seats])
 

@@ -17,7 +17,7 @@ from noms_env.core.actions import brief
 
 from ..agents.registry import agent_spec, file_sha256, is_program
 from ..text import count
-from .cells import CELLS, Cell, Playing, Run, cells_of_entry, one_sha256, play_cells
+from .cells import CELLS, Cell, Playing, Run, cells_of_entry, joint_sha256, play_cells, stored_cell
 from .entry import (
     ALGORITHM,
     CURVE,
@@ -61,19 +61,11 @@ def complaints(folder: Path) -> list[str]:
     """
     entry, document = read_entry(folder), read_scores(folder)
     faults = [*_of_entry(entry, folder), *_of_scores(entry, document)]
-    return faults or [
-        *_of_policies(entry, folder, document),
-        *_of_sums(entry, document),
-        *_of_cells(entry, folder, document),
-    ]
+    return faults or [*_of_policies(entry, folder, document), *_of_sums(entry, document), *_of_cells(entry, folder, document)]
 
 
 def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
-    """Return what the files of an entry do not let anyone check, as sentences; an entry may lack policies and deals.
-
-    Args:
-        folder: Folder of the entry.
-        played: Cells that were played again.
+    """Return the gaps of a check that has `played` cells again, as sentences; an entry may lack policies and deals.
 
     Raises:
         EntryError: The entry or its scores are missing or damaged.
@@ -87,11 +79,11 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     if entry.source and not algorithm_of(folder).is_file():
         gaps.append(f"{ALGORITHM} is not here: it is {entry.source} in the repository of noms-env, SHA-256 {entry.algorithm}")
     if not (folder / CELLS).is_dir() and (others or len(played) < cells):
-        gaps.append("the points of the deals are not here: the intervals cannot be worked out again")
+        gaps.append("the points of the deals are not here: the intervals cannot be recomputed")
     if others:
         gaps.append(
-            f"{others} of {count(len(played), 'cell')} came to other points here, within the interval of what was played: "
-            "another processor or version may decide a few deals otherwise, and whether it did cannot be told"
+            f"{others} of {count(len(played), 'cell')} came to other points here, within their intervals: another processor "
+            "or version may change a few deals, and it cannot be verified that this is the reason"
         )
     if not played and not gaps:
         gaps.append("no cell was played again: the points are those that the files say")
@@ -233,25 +225,24 @@ def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
         points = [(place, _published(document, place)["points"]) for place in places]
         if part.kind == "cross":
             means = ((place.game, place.seed, place.field.seed, mean) for place, mean in points)
-            said, sums = {"games": document["scores"][part.name]}, {"games": cross_play(means, entry.seeds)}
+            scores, sums = {"games": document["scores"][part.name]}, {"games": cross_play(means, entry.seeds)}
         elif has_references(part, entry):
             values: dict[str, dict[str, np.ndarray]] = {}
             for place, mean in points:
                 of_game = values.setdefault(place.game, {})
                 of_game[place.field.name] = np.append(of_game.get(place.field.name, np.empty((0, 1))), [[mean]], axis=0)
-            said, sums = document["scores"][part.name] or {}, summary(part, values, 1)
+            scores, sums = document["scores"][part.name] or {}, summary(part, values, 1)
         else:
             continue
-        of_games = said.get("games") or {}
+        of_games = scores.get("games") or {}
         for name, game_sums in sums["games"].items():
             if not _agree(_without_intervals(of_games.get(name)), _without_intervals(game_sums)):
                 yield f"the figures of {name} ({part.name}) do not follow from their points"
-        if "all" in sums and not _agree(_without_intervals(said.get("all")), _without_intervals(sums["all"])):
+        if "all" in sums and not _agree(_without_intervals(scores.get("all")), _without_intervals(sums["all"])):
             yield f"the figures over all games ({part.name}) do not follow from their points"
 
 
 def _without_intervals(figures: Any) -> Any:
-    """Return a JSON value without the ends of its intervals."""
     if isinstance(figures, Mapping):
         return {name: _without_intervals(value) for name, value in figures.items() if name not in ("low", "high")}
     return figures
@@ -261,23 +252,23 @@ def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Ite
     """Check that each run was scored with its own single policy, and that the fields have the protocol's policies."""
     protocol, scored_sha256 = PROTOCOLS[entry.protocol], defaultdict[Run, set[str | None]](set)
     for place in _all_cells(entry, document):
-        said = _published(document, place)
-        scored_sha256[place.part.run_of(place.game), place.seed].add(said["player_sha256"])
+        figures = _published(document, place)
+        scored_sha256[place.part.run_of(place.game), place.seed].add(figures["player_sha256"])
         known = [protocol.sha256_of(name) for name in protocol.players_of(place)] if place.field.seed is None else []
-        if any(known) and said["field_sha256"] != one_sha256(known):
+        if any(known) and figures["field_sha256"] != joint_sha256(known):
             yield f"the scores of {place.game}, seed {place.seed}, are among another policy than that of the protocol"
-        if place.part.kind == "other" and said["player_sha256"] is None:
+        if place.part.kind == "other" and figures["player_sha256"] is None:
             yield f"the player of the other convention in {place.game}, seed {place.seed}, is no policy"
     learns, seeds = entry.division != "fixed", defaultdict[tuple[str, str | None], list[int]](list)
-    for (name, seed), found in scored_sha256.items():
+    for (name, seed), hashes in scored_sha256.items():
         if learns:
             run = folder / RUNS / name / str(seed) / RUN
-            made = {read_json(run, f"{run.parent} is not complete", RUN_PATTERN)["files_sha256"]}
-            if found != made:
+            trained = {read_json(run, f"{run.parent} is not complete", RUN_PATTERN)["files_sha256"]}
+            if hashes != trained:
                 yield f"the scores of {name}, seed {seed}, are of another policy than the run has made"
-        elif len(found) > 1:
-            yield f"the scores of {name}, seed {seed}, are of {len(found)} policies"
-        for sha256 in found:
+        elif len(hashes) > 1:
+            yield f"the scores of {name}, seed {seed}, are of {len(hashes)} policies"
+        for sha256 in hashes:
             seeds[name, sha256].append(seed)
     for (name, _), same in seeds.items():
         if learns and len(same) > 1:
@@ -288,11 +279,7 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
     """Check that the scores, with their intervals, follow from the points of the deals, if the entry has these."""
     if not (folder / CELLS).is_dir():
         return
-    cells = list[Cell]()
-    for place in _all_cells(entry, document):
-        said = _published(document, place)
-        cells.append(Cell(*place, said["player_sha256"], said["field_sha256"]))
-        cells[-1].load(folder)
+    cells = [stored_cell(place, _published(document, place), folder) for place in _all_cells(entry, document)]
     try:
         figures = scored(entry, cells)
     except EntryError as error:
@@ -303,15 +290,15 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
             yield f"{key} in the scores is not what the deals in {folder / CELLS} say"
 
 
-def _agree(said: Any, measured: Any) -> bool:
+def _agree(published: Any, measured: Any) -> bool:
     """Return whether two JSON values are equal up to rounding, which depends on the linear algebra library."""
-    if isinstance(measured, float) and isinstance(said, (int, float)):
-        return abs(said - measured) <= DIGITS
-    if isinstance(measured, Mapping) and isinstance(said, Mapping):
-        return said.keys() == measured.keys() and all(_agree(said[name], value) for name, value in measured.items())
-    if isinstance(measured, (list, tuple)) and isinstance(said, (list, tuple)):
-        return len(said) == len(measured) and all(map(_agree, said, measured))
-    return bool(said == measured)
+    if isinstance(measured, float) and isinstance(published, (int, float)):
+        return abs(published - measured) <= DIGITS
+    if isinstance(measured, Mapping) and isinstance(published, Mapping):
+        return published.keys() == measured.keys() and all(_agree(published[name], value) for name, value in measured.items())
+    if isinstance(measured, (list, tuple)) and isinstance(published, (list, tuple)):
+        return len(published) == len(measured) and all(map(_agree, published, measured))
+    return bool(published == measured)
 
 
 def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
@@ -327,10 +314,10 @@ def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
     if number is None:
         return playing
     drawn = [playing[place] for place in np.random.default_rng(seed).permutation(len(playing))]
-    ranks, seen = list[int](), Counter[str]()
-    for published_cell in drawn:
-        seen[published_cell.cell.game] += 1
-        ranks.append(seen[published_cell.cell.game])
+    ranks, counts = list[int](), Counter[str]()
+    for candidate in drawn:
+        counts[candidate.cell.game] += 1
+        ranks.append(counts[candidate.cell.game])
     return [drawn[place] for place in np.argsort(ranks, kind="stable")[:number]]
 
 
@@ -353,7 +340,7 @@ def replayed(
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
     cells = [in_play.cell for in_play in playing]
-    again = [Again(cell, _published(document, cell.place), _kept(folder, document, cell)) for cell in cells]
+    again = [Again(cell, _published(document, cell.place), _published_points(folder, document, cell)) for cell in cells]
     exact = (here or not any(map(_is_network, in_play.names)) for in_play in playing)
     differences = [*filter(None, map(_difference, again, exact))]
     if differences or _count_others(document, playing) or len(playing) < len(_all_cells(entry, document)):
@@ -367,7 +354,7 @@ class Again(NamedTuple):
 
     cell: Cell
     published: Mapping[str, Any]
-    kept: np.ndarray | None
+    points: np.ndarray | None
 
 
 def _is_network(name: str) -> bool:
@@ -375,11 +362,11 @@ def _is_network(name: str) -> bool:
     return is_program(name) or file_sha256(name) is not None
 
 
-def _kept(folder: Path, document: Mapping[str, Any], cell: Cell) -> np.ndarray | None:
+def _published_points(folder: Path, document: Mapping[str, Any], cell: Cell) -> np.ndarray | None:
     """Return the published points of the deals, float64, shape (deals,); None if the entry lacks them."""
-    kept, published = replace(cell, blocks={}, lost={}), _published(document, cell.place)
-    kept.load(folder)
-    return kept.values if kept.deals == cell.deals and kept.sha256 == published["sha256"] else None
+    stored, published = replace(cell, blocks={}, lost={}), _published(document, cell.place)
+    stored.load(folder)
+    return stored.values if (stored.deals, stored.sha256) == (cell.deals, published["sha256"]) else None
 
 
 def _difference(again: Again, exact: bool) -> str:
@@ -392,7 +379,7 @@ def _difference(again: Again, exact: bool) -> str:
         return ""
     width, same = 1.96 * here["error"], cell.sha256 == published["sha256"]
     if not exact and not same and all(abs(here[figure] - published[figure]) <= width for figure in ("points", "error")):
-        others = 0 if again.kept is None else int((again.kept != cell.values).sum())
+        others = 0 if again.points is None else int((again.points != cell.values).sum())
         if others <= MOST_OTHER * cell.deals:
             return ""
         share = f"{others:,} of {cell.deals:,} deals"
@@ -412,23 +399,25 @@ def _shift(again: Sequence[Again]) -> list[str]:
             here = replay.cell.figures()
             shift += replay.published["points"] - here["points"]
             errors[replay.cell.game, replay.cell.seed] += here["error"]
-    if abs(shift) <= 1.96 * math.hypot(*errors.values()):
-        return []
-    better = "better" if shift > 0 else "worse"
-    return [f"the published points are {better} than those played again, over all cells by more than chance allows"]
+    limit = 1.96 * math.hypot(*errors.values())
+    return _bias(shift, limit, ", over all cells by more than chance allows")
 
 
 def _one_sided(again: Sequence[Again]) -> list[str]:
     """Check that the differences are balanced between the sides; of deals where published, otherwise of cells."""
     parts = [
         [replay.published["points"] - replay.cell.values.mean()]
-        if replay.kept is None
-        else (replay.kept - replay.cell.values) / replay.cell.deals
+        if replay.points is None
+        else (replay.points - replay.cell.values) / replay.cell.deals
         for replay in again
     ]
-    differences = np.concatenate(parts) if parts else np.zeros(0)
-    if abs(differences.sum()) <= ONE_SIDED * math.hypot(*differences) + DIGITS:
-        return []
-    better = "better" if differences.sum() > 0 else "worse"
-    what = "deals" if all(replay.kept is not None for replay in again) else "cells"
-    return [f"the published points are {better} than those played again in more {what} than chance allows"]
+    differences = np.concatenate([*parts, []])
+    unit = "deals" if all(replay.points is not None for replay in again) else "cells"
+    limit = ONE_SIDED * math.hypot(*differences) + DIGITS
+    return _bias(differences.sum(), limit, f" in more {unit} than chance allows")
+
+
+def _bias(shift: float, limit: float, ending: str) -> list[str]:
+    """Return a complaint if the published points lie beyond a limit on one side."""
+    better = "better" if shift > 0 else "worse"
+    return [f"the published points are {better} than those played again{ending}"] if abs(shift) > limit else []

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .cells import Cell
+from .cells import stored_cell
 from .entry import EntryError
-from .protocol import PROTOCOLS, REPLICATES, Part
+from .protocol import PROTOCOLS, REPLICATES, Part, Place
 from .report import Scored
 from .scores import deals_drawn, interquartile_mean, interval, means_drawn
 
@@ -52,15 +52,15 @@ def compare(mine: Scored, theirs: Scored, count: int = REPLICATES) -> dict[str, 
     """
     if mine.entry.protocol != theirs.entry.protocol:
         raise EntryError(f"{mine.name} is of {mine.entry.protocol}, {theirs.name} of {theirs.entry.protocol}")
-    rng, parts, notes = np.random.default_rng(0), dict[str, Any](), [*_unlike(mine, theirs)]
+    rng, parts, notes = np.random.default_rng(0), dict[str, Any](), [*_differences(mine, theirs)]
     for part in PROTOCOLS[mine.entry.protocol].parts.values():
         games = [name for name in part.games if part.kind == "score" and name in mine.games(part.name)]
         if games := [name for name in games if name in theirs.games(part.name)]:
-            parts[part.name], unpaired = _of_part(part, games, (mine, theirs), count, rng)
+            parts[part.name], unpaired = _compare_part(part, games, (mine, theirs), count, rng)
             if unpaired:
                 notes.append(
                     f"{part.name}: the points of the deals of {', '.join(unpaired)} are not kept by both entries, so their "
-                    "errors are used as if the cards were not the same: the intervals are wider than they had to be"
+                    "errors are used as if the cards differed: the intervals are wider than necessary"
                 )
     if not parts:
         raise EntryError(f"{mine.name} and {theirs.name} have no game in common in which both are scored")
@@ -68,22 +68,20 @@ def compare(mine: Scored, theirs: Scored, count: int = REPLICATES) -> dict[str, 
     return {**about, "parts": parts, "notes": notes}
 
 
-def _unlike(mine: Scored, theirs: Scored) -> Iterator[str]:
+def _differences(mine: Scored, theirs: Scored) -> Iterator[str]:
     """Yield sentences on differences in division, budget, games and parts."""
     for what in ("division", "budget"):
-        one, other = (getattr(entry.entry, what) or "none" for entry in (mine, theirs))
-        if one != other:
-            yield f"the {what} of {mine.name} is {one}, that of {theirs.name} is {other}"
-    for entry, other in ((mine, theirs), (theirs, mine)):
-        for what, has, lacks in (
-            ("games", entry.entry.games, other.entry.games),
-            ("parts", entry.scores["parts"], other.scores["parts"]),
-        ):
-            if only := [name for name in has if name not in lacks]:
+        own, other = (getattr(entry.entry, what) or "none" for entry in (mine, theirs))
+        if own != other:
+            yield f"the {what} of {mine.name} is {own}, that of {theirs.name} is {other}"
+    for entry, rival in ((mine, theirs), (theirs, mine)):
+        games, parts = (entry.entry.games, rival.entry.games), (entry.scores["parts"], rival.scores["parts"])
+        for what, (names, others) in (("games", games), ("parts", parts)):
+            if only := [name for name in names if name not in others]:
                 yield f"only {entry.name} has the {what} {', '.join(only)}"
 
 
-def _of_part(
+def _compare_part(
     part: Part, games: Sequence[str], entries: Sequence[Scored], count: int, rng: np.random.Generator
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the figures of a part, and the games without paired deals."""
@@ -91,7 +89,7 @@ def _of_part(
     for name in games:
         if not seeds or part.run == "game":  # otherwise each seed is one policy for all games
             seeds = [seeds_drawn(len(entry.entry.seeds), count, rng) for entry in entries]
-        points, is_paired = drawn_points(part, name, entries, seeds, rng)
+        points, is_paired = resample_points(part, name, entries, seeds, rng)
         unpaired += [] if is_paired else [name]
         anchors = part.references[name]
         scores.append([np.mean([anchors[field].score(of_side[field]) for field in of_side], axis=0) for of_side in points])
@@ -105,27 +103,19 @@ def seeds_drawn(seeds: int, count: int, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([[np.arange(seeds)], rng.integers(seeds, size=(count, seeds))])
 
 
-def drawn_points(
+def resample_points(
     part: Part, game: str, entries: Sequence[Scored], seeds: Sequence[np.ndarray], rng: np.random.Generator
 ) -> tuple[list[dict[str, Drawn]], bool]:
-    """Return the mean points of the resampled seeds of both entries by field, and whether their deals are paired.
-
-    Args:
-        part: Part of the protocol.
-        game: Game of the part.
-        entries: The two entries.
-        seeds: Resampled seeds of each entry (`seeds_drawn`).
-        rng: Random generator for the deals.
-    """
+    """Return the mean points of the resampled `seeds` of both entries by field, and whether their deals are paired."""
     count = len(seeds[0]) - 1
-    kept = [points_kept(part, game, entry) for entry in entries]
-    deals = [{field: points.shape[1] for field, points in of_side.items()} for of_side in kept]
+    stored = [read_points(part, game, entry) for entry in entries]
+    deals = [{field: points.shape[1] for field, points in of_side.items()} for of_side in stored]
     is_paired = deals[0] == deals[1] and bool(deals[0])
     if is_paired:
         most = max(deals[0].values())
         times = np.concatenate([np.ones((1, most)), deals_drawn(most, len(part.settings(game)), count, rng)])
     drawn = list[dict[str, Drawn]]()
-    for entry, of_side, who in zip(entries, kept, seeds, strict=True):
+    for entry, of_side, who in zip(entries, stored, seeds, strict=True):
         shift = np.concatenate([[0], rng.normal(size=count)])[:, None]
         means = dict[str, Drawn]()
         for field in part.fields:
@@ -139,15 +129,14 @@ def drawn_points(
     return drawn, is_paired
 
 
-def points_kept(part: Part, game: str, entry: Scored) -> dict[str, np.ndarray]:
+def read_points(part: Part, game: str, entry: Scored) -> dict[str, np.ndarray]:
     """Return the points of the deals by field, float64, shape (seeds, deals); empty if any of the scored deals are missing."""
     points = dict[str, np.ndarray]()
     for field in part.fields:
         rows = list[np.ndarray]()
-        for seed, said in zip(entry.entry.seeds, entry.cells(part.name, game, field.name), strict=True):
-            cell = Cell(part, game, seed, field, said["player_sha256"], said["field_sha256"])
-            cell.load(entry.folder)
-            if (cell.deals, cell.sha256) != (said["deals"], said["sha256"]):
+        for seed, figures in zip(entry.entry.seeds, entry.cells(part.name, game, field.name), strict=True):
+            cell = stored_cell(Place(part, game, seed, field), figures, entry.folder)
+            if (cell.deals, cell.sha256) != (figures["deals"], figures["sha256"]):
                 return {}
             rows.append(cell.values)
         points[field.name] = np.array(rows)
@@ -155,18 +144,15 @@ def points_kept(part: Part, game: str, entry: Scored) -> dict[str, np.ndarray]:
 
 
 def _figures(scores: Sequence[Sequence[Drawn]], over: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
-    """Return the difference of the scores and the probability of improvement.
+    """Return the difference of the scores and the probability of improvement, from the scores of both entries in each game.
 
-    Args:
-        scores: Scores of both entries for each game.
-        over: Averages over games and seeds, from shape (1 + count, games, seeds) to shape (1 + count,).
+    `over` averages over games and seeds, from shape (1 + count, games, seeds) to shape (1 + count,).
     """
     mine, theirs = (np.stack(of_side, axis=1) for of_side in zip(*scores, strict=True))
     return {"score": _ends(over(mine) - over(theirs)), "improvement": _ends(improvement(mine, theirs))}
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:
-    """Average over games and seeds, from shape (1 + count, games, seeds) to shape (1 + count,)."""
     return np.asarray(scores.mean(axis=(1, 2)))
 
 

@@ -12,11 +12,13 @@ Published entries may lack policies and cells: `run.json` and `scores.json` have
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -113,9 +115,9 @@ class Entry:
         """
         texts = [value for name, value in vars(self).items() if name not in ("games", "seeds", "tracks")]
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
-            raise EntryError("all of an entry must be text, but its seeds, which must be whole numbers")
+            raise EntryError("all values of an entry must be text, except its seeds, which must be whole numbers")
         if not all(text.isprintable() for text in texts):
-            raise EntryError("the texts of an entry must be of one line, without signs that a terminal acts on")
+            raise EntryError("the texts of an entry must have one line, without signs that a terminal acts on")
         if self.protocol not in PROTOCOLS:
             known = " and ".join(map(repr, PROTOCOLS))
             raise EntryError(f"the entry is of the protocol {self.protocol!r}; this version of noms-env has {known}")
@@ -128,11 +130,11 @@ class Entry:
             if unknown or not values:
                 raise EntryError(f"the {what} must be of {', '.join(allowed)}, not {brief(unknown[0]) if unknown else 'none'}")
             if len(set(values)) < len(values):
-                raise EntryError(f"an entry has each of its {what} once")
+                raise EntryError(f"an entry must name each of its {what} once")
         if not 0 < len(self.seeds) <= MOST_SEEDS or len(set(self.seeds)) < len(self.seeds):
-            raise EntryError(f"an entry needs one seed or more, {MOST_SEEDS} at most, each once")
+            raise EntryError(f"an entry needs one seed or more, {MOST_SEEDS} at most, all different")
         if not self.name.strip() or not self.player.strip() or len(self.name) > MOST_LETTERS:
-            raise EntryError(f"an entry needs a name, of {MOST_LETTERS} letters at most, and a player")
+            raise EntryError(f"an entry needs a player, and a name, of {MOST_LETTERS} letters at most")
         if self.plays not in ("", *CONVENTIONS):
             raise EntryError(f"an entry plays {' or '.join(CONVENTIONS)}, not {brief(self.plays)}")
         if self.budget:
@@ -161,13 +163,9 @@ class Entry:
         return [(name, seed) for name in names for seed in self.seeds]
 
     def player_name(self, folder: Path, run: str, seed: int, is_other: bool = False) -> str:
-        """Return the `noms evaluate` name of a player of the entry (`Protocol.player_name`).
+        """Return the `noms evaluate` name of a run's player, or of its player by the other convention.
 
-        Args:
-            folder: Folder of the entry.
-            run: Game of the run, or `GENERALIST`.
-            seed: Seed of the run.
-            is_other: Whether to name the player of the other convention.
+        `folder` is that of the entry, `run` a game or `GENERALIST`.
         """
         name = self.other_player if is_other else self.player
         name = PROTOCOLS[self.protocol].player_name(name, run)
@@ -188,9 +186,7 @@ class Entry:
 def other_convention(player: str, name: str) -> str:
     """Return the player of an entry by the other convention; "" if it is not a policy with temperature 0 or 1.
 
-    Args:
-        player: Player of the entry (`Entry.player`).
-        name: Its name for one game and seed.
+    `player` is `Entry.player`, and `name` its name for one game and seed.
 
     Raises:
         ValueError: No player has the name.
@@ -220,10 +216,10 @@ def read_entry(folder: Path) -> Entry:
         EntryError: The entry is missing or damaged.
     """
     document = read_json(folder / ENTRY, f"there is no entry in {folder}")
-    said = document.pop("format", None)
-    if said == FORMAT_1 and "track" in document:
+    file_format = document.pop("format", None)
+    if file_format == FORMAT_1 and "track" in document:
         document["division"] = document.pop("track")
-    elif said != FORMAT:
+    elif file_format != FORMAT:
         raise EntryError(f"{folder / ENTRY} is not of the format {FORMAT!r} or {FORMAT_1!r}")
     try:
         values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
@@ -255,10 +251,8 @@ def write_entry(folder: Path, entry: Entry) -> None:
         OSError: The file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    document = {
-        name: value for name, value in asdict(entry).items() if value or name not in ("source", "other_player", "plays")
-    }
-    write_json(folder / ENTRY, {"format": FORMAT, **document})
+    values = {name: value for name, value in asdict(entry).items() if value or name not in ("source", "other_player", "plays")}
+    write_json(folder / ENTRY, {"format": FORMAT, **values})
 
 
 def read_json(path: Path, otherwise: str, pattern: Any = dict) -> dict[str, Any]:
@@ -271,10 +265,10 @@ def read_json(path: Path, otherwise: str, pattern: Any = dict) -> dict[str, Any]
         raise EntryError(f"{otherwise}: {path.name} is not there")
     try:
         document: dict[str, Any] = parse_json(read_file(path), bits=64)
+        if not fits(document, pattern):
+            raise ValueError(f"the values of {path.name} do not fit their pattern")
     except (OSError, ValueError) as error:
         raise EntryError(f"{otherwise}: {path.name} is damaged") from error
-    if not fits(document, pattern):
-        raise EntryError(f"{otherwise}: {path.name} is damaged")
     return document
 
 
@@ -309,6 +303,17 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
+def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> None:
+    """Write CSV atomically.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_atomically(path, text.getvalue().encode())
+
+
 def player_sha256(spec: AgentSpec, name: str) -> str | None:
     """Return the SHA-256 of a player's files: the file of a policy, the files of a run, or the module of a function.
 
@@ -331,8 +336,8 @@ def player_sha256(spec: AgentSpec, name: str) -> str | None:
 
 def run_files(run: Path) -> list[str]:
     """Return the files of a run's policy by relative path: all but the record of the training and `player.py`."""
-    kept = (path for path in run.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return sorted(str(path.relative_to(run)) for path in kept if path.name not in (CURVE, RUN, PLAYER))
+    files = (path for path in run.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return sorted(str(path.relative_to(run)) for path in files if path.name not in (CURVE, RUN, PLAYER))
 
 
 def files_sha256(folder: Path, names: Sequence[str]) -> str:

@@ -62,17 +62,9 @@ def read_curve(path: Path) -> Curve:
 
 
 def draw_runs(game: str, runs: Mapping[str, Sequence[Curve]], field: str) -> bytes:
-    """Draw the learning curves of entries in a game, or of `GENERALIST`: the mean of the seeds, and their range as a band.
+    """Draw the curves of entries in a game, or of `GENERALIST`, as PNG: the mean of the seeds, and their range as a band.
 
-    Points far below random play are cut off, since untrained policies may be there.
-
-    Args:
-        game: Name of the game.
-        runs: Curves of the seeds, by entry.
-        field: Player on the other seats.
-
-    Returns:
-        The picture as PNG.
+    Points far below random play are cut off, since untrained policies may be there. `field` is the player on the other seats.
     """
     picture, (axes,) = panels(1, COMMAND, SIZE)
     for number, (entry, of_seeds) in enumerate(runs.items()):
@@ -108,11 +100,7 @@ def random_points(game: str) -> float:
 def late_gain(curves: Mapping[str, Sequence[Curve]]) -> dict[str, float] | None:
     """Return the gain over the last third of the decisions, as a fraction of the distance from random play to the field.
 
-    Args:
-        curves: Learning curves of an entry by game, one for each seed.
-
-    Returns:
-        The mean over runs with the 95 % interval (Student's t); None for fewer than two runs.
+    It is the mean over runs with the 95 % interval (Student's t); None for fewer than two runs.
     """
     gains = list[float]()
     for game, runs in curves.items():

@@ -193,12 +193,9 @@ def drawn(logits: Tensor, legal: Tensor, chance: np.ndarray) -> np.ndarray:
 
 
 def save_network(task: Task, network: nn.Module, options: Sequence[str] | None = None) -> None:
-    """Write the weights of a network to the folder of a task as float16, with the game and the options it observes.
+    """Write the weights of a network to the folder of a task as float16, with the game and the options among its features.
 
-    Args:
-        task: The task.
-        network: The network.
-        options: Options among its features; None for those of `task.layout`.
+    `options` are those of `task.layout` by default.
     """
     options = layout_of(task.game).options if options is None else options
     state = {name: tensor.detach().half().contiguous() for name, tensor in network.state_dict().items()}

@@ -22,15 +22,7 @@ from noms_env.variants import Rules, game, make_rules
 from .new_rules import new_rules
 
 V1, V2 = "noms-benchmark/1", "noms-benchmark/2"
-GAMES = {
-    "sniped_whist": 4,
-    "big_ships": 4,
-    "small_ships": 4,
-    "noms": 4,
-    "nonesuch": 4,
-    "down_up": 4,
-    "up_down": 4,
-}
+GAMES = {"sniped_whist": 4, "big_ships": 4, "small_ships": 4, "noms": 4, "nonesuch": 4, "down_up": 4, "up_down": 4}
 """The games, each with its default number of seats."""
 GENERALIST = "generalist"
 """Name of the run that learns all games with one policy; other runs have the name of their game."""
@@ -266,9 +258,9 @@ class Protocol:
 
     def _field_player(self, name: str, run: str) -> str:
         """Return the `noms evaluate` name of a player of a field, at the tables of a run's game."""
-        kept = {PUBLISHED: (self, run), OLDER: (PROTOCOLS[V1], run), GENERALIST: (self, GENERALIST)}
-        protocol, of_run = kept.get(name, (self, run))
-        return protocol.policies[of_run][0] if name in kept else self.player_name(name, run)
+        published = {PUBLISHED: (self, run), OLDER: (PROTOCOLS[V1], run), GENERALIST: (self, GENERALIST)}
+        protocol, of_run = published.get(name, (self, run))
+        return protocol.policies[of_run][0] if name in published else self.player_name(name, run)
 
     def players_of(self, place: Place) -> tuple[str, ...]:
         """Return the `noms evaluate` names of a field's players: one, or the distinct names of its pool."""
@@ -288,14 +280,10 @@ class Protocol:
                         yield Place(part, name, seed, field)
 
     def field_of(self, rules: Rules, name: str, sha256: str | None) -> tuple[Part, Field] | None:
-        """Return the part and field that match one player on all other seats of a table, or None.
+        """Return the part and field of a table with one player on all other seats, or None.
 
-        Parts with several settings for a game never match, since their score covers all settings.
-
-        Args:
-            rules: Rules of the table.
-            name: Name of the player.
-            sha256: Hash of the policy's file; None for other players.
+        Parts with several settings for a game never match, since their score covers all settings. `sha256` is the hash of the
+        policy's file; None for other players.
         """
         variant = rules.variant.name
         for part in self.parts.values():
@@ -340,17 +328,17 @@ def _of_fields(protocol: Protocol, measured: Mapping[str, Sequence[float]]) -> d
     return {field: References(points[0], points[0] + gains[field], protocol.unit) for field, points in measured.items()}
 
 
-def _kept(name: str) -> str:
+def _frozen_policy(name: str) -> str:
     """Return the frozen copy of a policy whose name now stands for a stronger one."""
     return f"{Path(__file__).parent / 'policies' / name}.safetensors@0"
 
 
 POLICIES_1 = {
-    "sniped_whist": (_kept("sniped_whist"), "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
+    "sniped_whist": (_frozen_policy("sniped_whist"), "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
     "big_ships": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
-    "small_ships": (_kept("small_ships"), "b37570b89e8d1ade572eeb3ab350aef38edb411642ea48f63bf06d452b323a1f"),
+    "small_ships": (_frozen_policy("small_ships"), "b37570b89e8d1ade572eeb3ab350aef38edb411642ea48f63bf06d452b323a1f"),
     "noms": ("noms@0", "a0d60f87d819cddfd0cca64055480e98cd06548bb55a36dd8a30c09c547b7b54"),
-    "nonesuch": (_kept("nonesuch"), "89fd1ac341e7ff8d7f786378926ed4c40cc620cc021ce63a915bb1b4d7bd0c18"),
+    "nonesuch": (_frozen_policy("nonesuch"), "89fd1ac341e7ff8d7f786378926ed4c40cc620cc021ce63a915bb1b4d7bd0c18"),
     "down_up": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
     "up_down": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ import numpy as np
 
 from noms_env._files import write_atomically
 
-from ..text import count, duration, markdown_table, markdown_text, short_number
+from ..text import as_file_name, count, duration, markdown_table, markdown_text, short_number
 from .entry import CONVENTIONS, RUN, RUN_PATTERN, RUNS, Entry, EntryError, read_entry, read_json
 from .protocol import GENERALIST, PROTOCOLS, Part, Protocol
 from .scores import read_scores
@@ -49,31 +48,31 @@ Table = tuple[Row, list[Row]]
 
 SCORES_SAY = (
     "{scale}. A score over all games is the interquartile mean over games and seeds, with the 95 % interval of a stratified "
-    "bootstrap over seeds and deals. The points a deal follow, the mean over games and fields. Scores of different divisions "
-    "or budgets do not compare."
+    "bootstrap over seeds and deals. Below it are the points a deal, averaged over games and fields. Scores of different "
+    "divisions or budgets are not comparable."
 )
 GAMES_SAY = (
-    "The score, and the points a deal, the mean of the fields. Least field: the mean over the games of the score in the field "
-    "that suits the entry least."
+    "The score and the points a deal, averaged over fields. Least field: the mean over games of the score in the entry's "
+    "weakest field."
 )
 LEVEL = 0.05
 """Largest gain of a converged curve."""
 LEARNING_SAYS = (
-    "Decisions and processor time are those of a run, the mean of all. With the curve stands what a run gained over its last "
-    "third, the mean of all with its 95 % interval; 1 is the way from random to thumb. A curve is still rising where the "
-    f"interval is above 0, and falling where it is below. It has converged where the interval holds 0 and ends below {LEVEL}."
+    "Decisions and processor time are means over runs. The column of the curve has the gain over the last third of a run, the "
+    "mean over runs with its 95 % interval. A gain of 1 is the distance from random to thumb. A curve is still rising if the "
+    f"interval is above 0, and falling if it is below. It has converged if the interval contains 0 and ends below {LEVEL}."
 )
 CONVENTION_SAYS = (
-    " An entry plays greedy, the most probable action, or a sampled one; the points of both are those in the field thumb, the "
-    "mean over games."
+    " An entry plays greedy (the most probable action) or sampled actions; the points of both are means over games in the "
+    "field thumb."
 )
 CURVES_SAY = (
-    "Points a deal above three {field} on deals of the set dev, by decisions: the mean of the seeds, and from the lowest to "
-    "the highest. The lines are thumb and random."
+    "Points a deal above three {field} on deals of the set dev, by decisions: the mean of the seeds, and their range. The "
+    "lines are thumb and random."
 )
-PROFILES_SAY = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
+PROFILES_SAY = "The share of games and seeds in which an entry exceeds a score: the higher line is the better entry."
 CROSS_PLAY_SAYS = (
-    "Points a deal of a seed alone among another; the mean is below 0 where seeds have found different conventions."
+    "Points a deal of a seed alone among another; the mean is negative if seeds have learnt different conventions."
 )
 
 
@@ -146,10 +145,6 @@ class Scored:
             for place in self.protocol.places(self.entry.games, self.entry.seeds, self.scores["parts"])
         )
 
-    def scores_of_runs(self, part: str) -> list[float]:
-        """Return the scores of all games and seeds."""
-        return [score for game in self.games(part).values() for score in game["seeds"]]
-
     def cells(self, part: str, game: str, field: str) -> list[Mapping[str, Any]]:
         """Return the figures of the cells of a field, in the order of the seeds."""
         of_seeds = self.scores["cells"][part][game]
@@ -205,8 +200,8 @@ def stacked(figure: Mapping[str, float], unit: float, sign: str = "") -> str:
 
 def score_rows(document: Mapping[str, Any], part: str, show: Callable[[Mapping[str, float], float], str] = interval) -> Table:
     """Return the scores and points of one entry: a row for each game, and one over all. `show` formats an interval."""
-    protocol, said = PROTOCOLS[document["protocol"]], document["scores"][part]
-    games, unit, cells = said["games"], protocol.unit, document["cells"][part]
+    protocol, scores = PROTOCOLS[document["protocol"]], document["scores"][part]
+    games, unit, cells = scores["games"], protocol.unit, document["cells"][part]
     fields = list(next(iter(games.values()))["fields"])
 
     def field_cell(name: str, field: str) -> str:
@@ -214,16 +209,11 @@ def score_rows(document: Mapping[str, Any], part: str, show: Callable[[Mapping[s
         return f"{number(games[name]['fields'][field], unit)}\n{points:+z.2f}"
 
     rows = [
-        (
-            name,
-            show(game["score"], unit),
-            *(field_cell(name, field) for field in fields),
-            show(game["robustness"], unit),
-        )
+        (name, show(game["score"], unit), *(field_cell(name, field) for field in fields), show(game["robustness"], unit))
         for name, game in games.items()
     ]
     title = "all games" if tuple(games) == protocol.parts[part].games else "these games"
-    last = (title, show(said["all"]["score"], unit), *("" for _ in fields), show(said["all"]["robustness"], unit))
+    last = (title, show(scores["all"]["score"], unit), *("" for _ in fields), show(scores["all"]["robustness"], unit))
     return (f"score ({part})", "all fields", *fields, "least"), [*rows, last]
 
 
@@ -259,16 +249,14 @@ def game_table(entries: Sequence[Scored], part: Part) -> Table:
     games = [name for name in part.games if any(name in result.games(part.name) for result in entries)]
     rows = list[Row]()
     for result in entries:
-        scores, unit = result.games(part.name), result.protocol.unit
-        if scores:
-            each = [
-                f"{number(scores[name]['score']['value'], unit)}\n{result.points(part.name, name):+z.2f}"
-                if name in scores
-                else ""
-                for name in games
-            ]
-            least = number(result.over_games(part.name, "robustness")["value"], unit) if result.has_all_games(part.name) else ""
-            rows.append((result.name, *each, least))
+        unit = result.protocol.unit
+        cells = {
+            name: f"{number(game['score']['value'], unit)}\n{result.points(part.name, name):+z.2f}"
+            for name, game in result.games(part.name).items()
+        }
+        least = number(result.over_games(part.name, "robustness")["value"], unit) if result.has_all_games(part.name) else ""
+        if cells:
+            rows.append((result.name, *(cells.get(name, "") for name in games), least))
     return ("entry", *games, "least field"), rows
 
 
@@ -335,7 +323,7 @@ def curve_pictures(entries: Sequence[Scored]) -> dict[str, bytes]:
     """Draw the learning curves of entries of one protocol: a picture for each game with a curve."""
     from .figures import curves_of, draw_runs
 
-    curves, protocol = {one.name: curves_of(one.entry, one.folder) for one in entries}, entries[0].protocol
+    curves, protocol = {result.name: curves_of(result.entry, result.folder) for result in entries}, entries[0].protocol
     runs = {
         game: {name: of_games[game] for name, of_games in curves.items() if game in of_games}
         for game in (*protocol.games, GENERALIST)
@@ -348,12 +336,8 @@ def sections(entries: Sequence[Scored], is_short: bool = False) -> Iterator[Sect
     from .figures import draw_profiles, scale_text
 
     protocol = entries[0].protocol
-    parts = [part for part in protocol.parts.values() if part.kind == "score" and any(one.games(part.name) for one in entries)]
-    yield Section(
-        "Scores",
-        SCORES_SAY.format(scale=scale_text(protocol)),
-        (score_table(entries, parts),),
-    )
+    parts = [part for part in protocol.parts.values() if any(part in result.scored_parts for result in entries)]
+    yield Section("Scores", SCORES_SAY.format(scale=scale_text(protocol)), (score_table(entries, parts),))
     if (learning := learning_table(entries))[1]:
         says = LEARNING_SAYS + (CONVENTION_SAYS if len(learning[0]) > 3 else "")
         yield Section("How they learnt and play", says, (learning,))
@@ -363,25 +347,23 @@ def sections(entries: Sequence[Scored], is_short: bool = False) -> Iterator[Sect
         yield Section(f"{title_of(part)}, by game".capitalize(), GAMES_SAY, (game_table(entries, part),), is_folded=True)
     if (cross := cross_table(entries))[1]:
         yield Section("Cross-play", CROSS_PLAY_SAYS, (cross,), is_folded=True)
-    by_run = {one.name: one.scores_of_runs(parts[0].name) for one in entries if len(one.games(parts[0].name)) > 1}
-    if by_run and not is_short:
+    if is_short:
+        return
+    games = {result.name: result.games(parts[0].name) for result in entries}
+    by_run = {name: [score for game in of.values() for score in game["seeds"]] for name, of in games.items() if len(of) > 1}
+    if by_run:
         profiles = {"profiles": draw_profiles(by_run, protocol)}
         yield Section(f"{title_of(parts[0])}, performance profiles".capitalize(), PROFILES_SAY, (), profiles, is_folded=True)
-    for one in [] if is_short else entries:
-        tables = [score_rows(one.scores, part.name, stacked) for part in parts if one.games(part.name)]
-        tables += [table for table in [points_table(one)] if table[1]]
-        yield Section(f"{one.name}: games and fields", one.entry.description, tables, is_folded=True)
-
-
-def file_name(name: str) -> str:
-    """Turn a name into a file name."""
-    return re.sub(r"[^\w.-]+", "_", name)
+    for result in entries:
+        tables = [score_rows(result.scores, part.name, stacked) for part in result.scored_parts]
+        tables += [table for table in [points_table(result)] if table[1]]
+        yield Section(f"{result.name}: games and fields", result.entry.description, tables, is_folded=True)
 
 
 def by_protocol(entries: Sequence[Scored]) -> dict[str, list[Scored]]:
     """Group entries by protocol, the newest first."""
-    names = [name for name in reversed(PROTOCOLS) if any(one.entry.protocol == name for one in entries)]
-    return {name: [one for one in entries if one.entry.protocol == name] for name in names}
+    groups = {name: [result for result in entries if result.entry.protocol == name] for name in reversed(PROTOCOLS)}
+    return {name: group for name, group in groups.items() if group}
 
 
 def write_report(folders: Sequence[Path], out: Path) -> Path:
@@ -401,9 +383,9 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     page, text = [f"<!DOCTYPE html><html lang='en'>{head}<title>Noms benchmark</title><style>{STYLE}</style>"], list[str]()
     for name, parts in of_protocols.items():
         page += [f"<h1>{name}</h1>", *map(html_section, parts)]
-        text += [f"# {name}", *(markdown_section(part, f"{file_name(name)}-") for part in parts)]
+        text += [f"# {name}", *(markdown_section(part, f"{as_file_name(name)}-") for part in parts)]
         for picture, png in ((picture, png) for part in parts for picture, png in part.pictures.items()):
-            write_atomically(out / f"{file_name(name)}-{picture}.png", png)
+            write_atomically(out / f"{as_file_name(name)}-{picture}.png", png)
     write_atomically(out / TABLES, "\n\n".join(text).encode() + b"\n")
     write_atomically(out / PAGE, "\n".join(page).encode() + b"\n</html>\n")
     return out / PAGE
@@ -423,8 +405,8 @@ def table_text(table: Table) -> str:
     """Return a table in Markdown."""
 
     def text(cell: str) -> str:
-        first, *more = map(markdown_text, cell.split("\n"))
-        return first + "".join(f"<br><small>{line}</small>" for line in more)
+        first, *lines = map(markdown_text, cell.split("\n"))
+        return first + "".join(f"<br><small>{line}</small>" for line in lines)
 
     return markdown_table([[*map(text, row)] for row in table[1]], *map(markdown_text, table[0]))
 
@@ -434,12 +416,8 @@ def html_section(section: Section) -> str:
     title = html.escape(section.title)
     sources = ((name, b64encode(png).decode()) for name, png in section.pictures.items())
     pictures = "".join(f"<img alt='{name}' src='data:image/png;base64,{source}'>" for name, source in sources)
-    blocks = [
-        f"<p>{html.escape(section.says)}</p>",
-        *map(html_table, section.tables),
-        f"<div class='pictures'>{pictures}</div>",
-    ]
-    body = "\n".join(blocks)
+    says = f"<p>{html.escape(section.says)}</p>"
+    body = "\n".join([says, *map(html_table, section.tables), f"<div class='pictures'>{pictures}</div>"])
     return f"<details><summary>{title}</summary>{body}</details>" if section.is_folded else f"<h2>{title}</h2>{body}"
 
 

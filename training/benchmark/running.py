@@ -46,14 +46,12 @@ def algorithm_file(name: str) -> Path:
     Raises:
         EntryError: The file does not exist.
     """
-    if name.endswith(".py"):
-        path = Path(name)
-        if not path.is_file():
-            raise EntryError(f"there is no file {name}")
+    is_file = name.endswith(".py")
+    path = Path(name) if is_file else BASELINES / f"{name}.py"
+    if path.is_file() and (is_file or not name.startswith("_")):
         return path
-    path = BASELINES / f"{name}.py"
-    if path.is_file() and not name.startswith("_"):
-        return path
+    if is_file:
+        raise EntryError(f"there is no file {name}")
     known = baselines()
     where = f"the baselines are {', '.join(known)}" if known else "the baselines are only in a clone of the repository"
     raise EntryError(f"there is no algorithm {name!r}: name a Python file, or a baseline; {where}")

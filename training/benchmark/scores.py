@@ -214,8 +214,8 @@ def read_scores(folder: Path) -> dict[str, Any]:
         EntryError: The scores are missing or damaged, or there are only those of a trial.
     """
     if not (folder / SCORES).exists() and (folder / TRIAL / SCORES).exists():
-        only = "only a trial with fewer deals was; noms benchmark score without --deals plays them all"
-        raise EntryError(f"{folder} is not scored: {only}")
+        hint = "only a trial with fewer deals was; noms benchmark score without --deals plays them all"
+        raise EntryError(f"{folder} is not scored: {hint}")
     document, damaged = read_json(folder / SCORES, f"{folder} is not scored"), f"{folder} is not scored: {SCORES} is damaged"
     if (document.get("format"), document.get("protocol")) == (FORMAT_1, V1):
         if not fits(document, _pattern_1()):
@@ -239,10 +239,10 @@ def _in_new_form(document: Mapping[str, Any]) -> dict[str, Any]:
                 part = "cross" if field.startswith("seed-") else "search" if field.startswith("pimc:") else "core"
                 cells.setdefault(part, {}).setdefault(game, {}).setdefault(seed, {})[field] = cell
     scores = {"core": document.get("core"), "cross": document.get("cross_play"), "search": document.get("search")}
-    kept = {name: value for name, value in document.items() if name not in ("track", "core", "cross_play", "search")}
+    unchanged = {name: value for name, value in document.items() if name not in ("track", "core", "cross_play", "search")}
     deals = {"set": document["deals"]["set"], "sha256": dict.fromkeys(parts, sha256)}
     new = {"format": FORMAT, "division": document["track"], "deals": deals, "cells": cells}
-    return {**kept, **new, "scores": {name: scores[name] for name in document["parts"] if name in scores}}
+    return {**unchanged, **new, "scores": {name: scores[name] for name in document["parts"] if name in scores}}
 
 
 FIGURE = {"value": float, "low": float, "high": float}
@@ -297,9 +297,9 @@ def _is_consistent(document: Mapping[str, Any]) -> bool:
     """Return whether all lists of scores have one value per seed, and the parts agree with the scores."""
     names, seeds, scores, lists = document["parts"], len(document["seeds"]), document["scores"], list[Any]()
     for part in PROTOCOLS[document["protocol"]].parts.values():
-        said = scores.get(part.name) or {}
+        of_part = scores.get(part.name) or {}
         if part.kind == "cross":
-            lists += [each for table in said.values() for each in (table["points"], *table["points"])]
+            lists += [each for table in of_part.values() for each in (table["points"], *table["points"])]
         else:
-            lists += [game["seeds"] for game in said.get("games", {}).values()]
+            lists += [game["seeds"] for game in of_part.get("games", {}).values()]
     return {*names} == {*scores} and len({*names}) == len(names) and all(len(each) == seeds for each in lists)

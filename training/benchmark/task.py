@@ -12,7 +12,6 @@ It may define `other_player(folder)`: the same policy with sampled actions if `p
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
@@ -30,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import noms_env
-from noms_env._files import read_file
+from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import Player
@@ -49,21 +48,11 @@ from .entry import (
     run_files,
     sha256_of,
     versions,
+    write_csv,
     write_json,
 )
 from .generalist import draw_groups, layout_of, suits_of
-from .protocol import (
-    CURVE_AT,
-    CURVE_DEALS,
-    DIVISIONS,
-    GAMES,
-    GENERALIST,
-    PLAYER_SEED,
-    PROTOCOLS,
-    V2,
-    Budget,
-    rules_of_game,
-)
+from .protocol import CURVE_AT, CURVE_DEALS, DIVISIONS, GAMES, GENERALIST, PLAYER_SEED, PROTOCOLS, V2, Budget, rules_of_game
 
 CURVE_FIELD = PROTOCOLS[V2].players["thumb"]
 """The player on the other seats of a learning curve."""
@@ -165,7 +154,8 @@ class Task:
         An episode is one deal, and forced moves are skipped. A generalist draws new rules in each call.
         `arguments` override those of `noms_env.make_batch`.
         """
-        options = {"episode": "deal", "observation": "features", "skip_forced": True, "seed": self.seed} | arguments
+        options: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "seed": self.seed}
+        options |= arguments
         if options["observation"] == "features":
             options["observation"] = self.layout
         if self.draws_rules:
@@ -202,8 +192,8 @@ class Task:
     @property
     def seconds(self) -> tuple[float, float]:
         """Wall and processor seconds of the run so far, without the evaluations of its learning curve."""
-        wall, cpu = (now - began - paused for now, began, paused in zip(read_clocks(), self._began, self._paused, strict=True))
-        return wall, cpu
+        now = read_clocks()
+        return now[0] - self._began[0] - self._paused[0], now[1] - self._began[1] - self._paused[1]
 
     def log(self, decisions: int, player: Callable[[], Player]) -> float:
         """Report progress. Evaluates the policy on `dev` deals whenever the next point of the learning curve is due.
@@ -253,8 +243,7 @@ class Task:
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
         row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in points))
         self.rows.append(row)
-        with (self.folder / CURVE).open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *self.rows])
+        write_csv(self.folder / CURVE, [COLUMNS, *self.rows])
 
 
 def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Path, tell: Callable[[int], None]) -> None:
@@ -293,9 +282,7 @@ def progress_writer(folder: Path) -> Callable[[int], None]:
         done += decisions
         if time.monotonic() >= due:
             due = time.monotonic() + WRITE_EVERY
-            part = folder / f"{PROGRESS}.part"
-            part.write_text(json.dumps(done), encoding="utf-8")
-            part.replace(folder / PROGRESS)
+            write_atomically(folder / PROGRESS, json.dumps(done).encode(), sync=False)
 
     return write
 

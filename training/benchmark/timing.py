@@ -18,7 +18,7 @@ PATTERN = {f"{part}?": OF_PART for protocol in PROTOCOLS.values() for part in pr
 def read_times(folder: Path) -> dict[str, Any]:
     """Return the times of each part so far; empty if the file is missing or damaged."""
     try:
-        return read_json(folder / TIMES, "no times are kept", PATTERN)
+        return read_json(folder / TIMES, "there are no times", PATTERN)
     except EntryError:
         return {}
 
