@@ -68,7 +68,7 @@ def pairs_of_cells(args: Args) -> Iterator[tuple[Playing, Playing]]:
             entry = Entry(player, "fixed", player, args.games, protocol=V2)
             write_entry(folder, entry)
             cells = cells_of_entry(entry, folder, [part], kept=folder, most=most)
-            sides.append([of for of in cells if of.cell.field.name in (args.fields or [of.cell.field.name])])
+            sides.append([part for part in cells if part.cell.field.name in (args.fields or [part.cell.field.name])])
         yield from zip(*sides, strict=True)
 
 
@@ -80,20 +80,14 @@ def write_references(file: Path, cell: Cell, points: float, gain: Estimate) -> N
     write_json(file, document)
 
 
-def report(cell: Cell, points: float, gain: Estimate) -> None:
-    """Print the references of a cell with the interval of their difference."""
-    place = f"{cell.part.name}, {cell.game}, {cell.field.name}"
-    print(f"{place}: {points:.3f}, and {gain.mean:.3f} more ({gain.low:.3f} to {gain.high:.3f})", flush=True)
-
-
 def main(args: Args) -> None:
     """Play the missing deals and write the references."""
     pairs = list(pairs_of_cells(args))
-    with progress_bar("references", "deals", sum(of.cell.field.deals for pair in pairs for of in pair)) as tick:
+    with progress_bar("references", "deals", sum(side.cell.field.deals for pair in pairs for side in pair)) as tick:
 
         def play(playing: Playing, name: str) -> None:
             if play_cells([playing], args.out / name, threads=args.threads, tick=tick)[0] != "all":
-                raise SystemExit("stopped by Ctrl-C; the same words go on")
+                raise SystemExit("stopped by Ctrl-C; run the same command to continue")
 
         for zero, _ in pairs:  # the faster ones first, for a good estimate of the remaining time
             play(zero, "zero")
@@ -101,8 +95,9 @@ def main(args: Args) -> None:
             play(one, "one")
             points, gain = float(zero.cell.values.mean()), estimate(differences(one.cell, zero.cell))
             write_references(args.file, zero.cell, points, gain)
-            report(zero.cell, points, gain)
+            name = f"{zero.cell.part.name}, {zero.cell.game}, {zero.cell.field.name}"
+            print(f"{name}: {points:.3f}, and {gain.mean:.3f} more ({gain.low:.3f} to {gain.high:.3f})", flush=True)
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    main(tyro.cli(Args, description=__doc__))

@@ -34,11 +34,11 @@ class Args:
     """output folder"""
 
 
-Found = Mapping[str, Mapping[str, BestResponse]]
+Responses = Mapping[str, Mapping[str, BestResponse]]
 """Best responses by game, then by player: one of PLAYERS, or ITSELF."""
 
 
-def found_in(checkpoints: Path) -> Found:
+def found_in(checkpoints: Path) -> Responses:
     """Read the best responses for tables of the benchmark."""
     responses: dict[str, dict[str, BestResponse]] = {name: {} for name in GAMES}
     results = read_results(checkpoints)
@@ -51,23 +51,21 @@ def found_in(checkpoints: Path) -> Found:
     return responses
 
 
-def table(responses: Found) -> str:
+def table(responses: Responses) -> str:
     """Return the gains of the initial policy and of the learner as Markdown."""
     rows = list[list[str | None]]()
     for name, by_player in responses.items():
         row: list[str | None] = [name]
         for player in PLAYERS:
             response = by_player.get(player)
-            row += [
-                plus_minus(response.initial_gain) if response and response.initial_gain else None,
-                plus_minus(response.gain) if response else None,
-            ]
+            gains = (response.initial_gain, response.gain) if response else (None, None)
+            row += [plus_minus(gain) if gain else None for gain in gains]
         rows.append([*row, plus_minus(by_player[ITSELF].gain) if ITSELF in by_player else None])
     heads = [head for player in PLAYERS for head in (f"`{player}`: before", "learnt")]
     return markdown_table(rows, "game", *heads, f"{ITSELF}: learnt")
 
 
-def draw(responses: Found) -> bytes:
+def draw(responses: Responses) -> bytes:
     """Draw the learning curves, gain over fraction of the budget with intervals, as PNG."""
     shown = {name: curves for name, players in responses.items() if (curves := {k: v for k, v in players.items() if v.curve})}
     picture, grid = panels(len(shown) + 1, "python -m benchmarks.best_responses")

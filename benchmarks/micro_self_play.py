@@ -8,7 +8,6 @@ a run, which is then not repeated. OUT also gets self_play.csv, and self_play.tx
 
 from __future__ import annotations
 
-import csv
 import json
 import time
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from noms_env.micro.measures import exploitability, strategy_of
 from noms_env.micro.settings import SUITE, MicroGame, micro_game
 from noms_env.micro.tree import Tree, build_tree
 from noms_env.policy.player import load_policy
+from noms_training.benchmark.entry import write_csv
 from noms_training.learn.checkpoint import write_policy
 from noms_training.learn.config import PPOConfig, TrainConfig
 from noms_training.learn.train import Trainer
@@ -120,16 +120,10 @@ def table(results: list[dict[str, Any]], recipe: str) -> str:
             means = {name: fmean(run[name] for run in runs) for name in (*names, "decisions", "seconds")}
             counts = [f"{means['decisions']:,.0f}", f"{means['seconds']:.0f}", str(len(runs))]
             lines.append([game.name, *counts, *(f"{means[name]:.2%}" for name in names)])
-    heads = (
-        "decisions",
-        "processor seconds",
-        "seeds",
-        "NashConv",
-        "most probable actions",
-        "in points",
-        "most probable actions",
+    greedy = "most probable actions"
+    return markdown_table(
+        lines, "micro-game", "decisions", "processor seconds", "seeds", "NashConv", greedy, "in points", greedy
     )
-    return markdown_table(lines, "micro-game", *heads)
 
 
 def main(args: Args) -> None:
@@ -151,12 +145,10 @@ def main(args: Args) -> None:
             write_atomically(path, json.dumps(result).encode() + b"\n")
             print(path.stem, f"{figures['relative']:.2%}, {figures['seconds']:.0f} s", flush=True)
     results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(args.out.glob("*.json"))]
-    with (args.out / "self_play.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(results[0]) if results else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(results)
+    heads = list(results[0]) if results else []
+    write_csv(args.out / "self_play.csv", [heads, *([result.get(head, "") for head in heads] for result in results)])
     (args.out / "self_play.txt").write_text(table(results, args.recipes[0]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    main(tyro.cli(Args, description=__doc__))

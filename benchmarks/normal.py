@@ -80,7 +80,7 @@ def play_deals(game: str, name: str) -> Deals:
     return Deals(np.concatenate(points), decisions.ravel(), legal)
 
 
-def measured() -> Iterator[tuple[object, ...]]:
+def measure_rewards() -> Iterator[tuple[object, ...]]:
     """Yield the rows of docs/rewards.csv."""
     for game in GAMES:
         for score, name in enumerate((ZERO, CURVE_FIELD)):
@@ -120,7 +120,8 @@ def reward_row(game: str, rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
 def learners(root: Path) -> tuple[str, dict[str, dict[str, list[Curve]]]]:
     """Return the newest protocol with published learning curves, and the curves by entry and game."""
     for protocol, entries in published(root).items():
-        if curves := {one.name: of_entry for one in entries if (of_entry := curves_of(one.entry, one.folder))}:
+        curves = {result.name: curves_of(result.entry, result.folder) for result in entries}
+        if curves := {name: of_entry for name, of_entry in curves.items() if of_entry}:
             return protocol, curves
     return V1, {}
 
@@ -170,41 +171,39 @@ TEXT = """\
 # What is normal
 
 Is your run normal? Find its decisions and its points a deal in the picture of the game. The curves are those of the published
-algorithms of `{protocol}`; [the results]({results}) say how they ended.
+algorithms of `{protocol}`; [the results]({results}) have their final scores.
 
 {pictures}
 
-Points a deal of the learner alone above the mean of three `{field}`, on {curve_deals} duplicate deals: the mean of the seeds,
-and from the lowest to the highest. The lines are `{field}` (0) and `{zero}`. [normal.csv](normal.csv) has every point of every
-run, with its 95 % interval over deals. After {at} decisions the means were:
+The curves show points a deal of the learner alone above the mean of three `{field}`, on {curve_deals} duplicate deals: the mean
+of the seeds, and their range. The lines are `{field}` (0) and `{zero}`. [normal.csv](normal.csv) has every point of every run,
+with its 95 % interval over deals. After {at} decisions the means were:
 
 {points}
 
-Decisions are choices; forced moves are none. Measure a policy in the same way with
+Forced moves do not count as decisions. Measure a policy in the same way with
 
 ```sh
 noms evaluate runs/first {field} --variant down_up --line-ups alone --details
 ```
 
-An untrained network that always takes its most probable action may be far below `{zero}`. That is normal, and over soon. A
-policy that is behind all of these after as many decisions is held up by something. What to look at first:
+An untrained network with greedy actions may be far below `{zero}`. That is normal, and soon over. If a policy is below all of
+these curves after as many decisions, something is wrong. Check first:
 
-- **The mask.** Illegal actions have probability 0 in learning as in playing, and no part in a maximum over the next actions.
-- **The reward.** `reward="relative"`, divided as below. It comes once, at the end of a deal, so take no discount (a factor of
-  1).
-- **The observation.** [Features](environments/features.md) are scaled, bytes are not. That page shows what they are worth.
-- **Forced moves.** `skip_forced=True` leaves them out, and with them decisions from which nothing is learnt.
+- **The mask.** Illegal actions must have probability 0 in training and in play. A maximum over next actions must ignore them.
+- **The reward.** Use `reward="relative"`, divided as below. It comes only at the end of a deal, so use the discount factor 1.
+- **The observation.** [Features](environments/features.md) are scaled, bytes are not. That page compares them.
+- **Forced moves.** `skip_forced=True` leaves them out. Nothing is learnt from them.
 
 ## How large a reward is
 
-The points of a deal differ from game to game, and so do the rewards. {deals} deals of four `{zero}` and {deals} of four
-`{reference}` had these. `reward="relative"` is the own points less the mean of the others', and the means of it are what is
-measured everywhere.
+The points of a deal differ between games, and so do the rewards. The table shows {deals} deals of four `{zero}` and {deals} of
+four `{reference}`. `reward="relative"` is the seat's own points minus the mean of the others'. All measurements use its mean.
 
 {rewards}
 
-Divide rewards by the last column, and they have a size of about 1. It is the root mean square over the deals of both.
-Rewards are 0 until the last card of a deal, and then come to all seats.
+Divide rewards by the last column, and they have a size of about 1. It is the root mean square over the deals of both players.
+Rewards are 0 until the last card of a deal, when all seats get theirs.
 """
 """Template of the page."""
 
@@ -212,11 +211,11 @@ Rewards are 0 until the last card of a deal, and then come to all seats.
 def main(args: Args) -> None:
     """Write the page and the points of the curves, and measure rewards if asked."""
     if args.measure:
-        lines = [",".join(map(str, row)) for row in (COLUMNS, *measured())]
+        lines = [",".join(map(str, row)) for row in (COLUMNS, *measure_rewards())]
         write_atomically(args.root / REWARDS, ("\n".join(lines) + "\n").encode())
     write_atomically(args.root / CSV, points_text(learners(args.root)[1]).encode())
     write_atomically(args.root / PAGE, page(args.root).encode())
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    main(tyro.cli(Args, description=__doc__))

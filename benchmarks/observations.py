@@ -10,8 +10,6 @@ observations.csv, observations.png and observations.md. Needs `pip install '.[pl
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -24,8 +22,8 @@ import tyro
 import noms_env
 from noms_env._files import write_atomically
 from noms_env.players import Player
-from noms_training.benchmark.entry import CURVE
-from noms_training.benchmark.figures import read_curve
+from noms_training.benchmark.entry import CURVE, write_csv
+from noms_training.benchmark.figures import POINTS, read_curve
 from noms_training.benchmark.learning import POLICY, NetworkPlayer
 from noms_training.benchmark.protocol import GAMES, Budget
 from noms_training.benchmark.running import algorithm_file
@@ -78,11 +76,9 @@ class NoSuits:
     """Identity with the interface of `noms_env.CanonicalSuits`."""
 
     def rename(self, seen: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Return `seen` unchanged, with a dummy order for each row."""
         return seen, np.zeros(len(seen["observation"]), np.int64)
 
     def meant(self, actions: Any, orders: np.ndarray) -> Any:
-        """Return the actions unchanged."""
         return actions
 
 
@@ -92,37 +88,32 @@ class ObservedTask(Task):
     observation = "canonical"
 
     def make_batch(self, tables: int, **arguments: Any) -> noms_env.BatchEnv:
-        """See `Task.make_batch`."""
         kind = "bytes" if self.observation == "bytes" else "features"
         return super().make_batch(tables, observation=kind, **arguments)
 
     @property
     def layout(self) -> Any:
-        """See `Task.layout`."""
         return Bytes(self.game) if self.observation == "bytes" else super().layout
 
     @property
     def suits(self) -> Any:
-        """See `Task.suits`."""
         return super().suits if self.observation == "canonical" else NoSuits()
 
     def log(self, decisions: int, player: Callable[[], Player]) -> float:
         """See `Task.log`; the player gets the same observation as the learner."""
 
         def make() -> Player:
-            made = player()
-            assert isinstance(made, NetworkPlayer)
-            made.layout, made.suits = self.layout, self.suits
-            return made
+            network = player()
+            assert isinstance(network, NetworkPlayer)
+            network.layout, network.suits = self.layout, self.suits
+            return network
 
         return super().log(decisions, make)
 
 
 def report(args: Args) -> None:
     """Write measurements, picture and table of all finished runs."""
-    text, table = io.StringIO(), list[tuple[str, ...]]()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["algorithm", "observation", "seed", *COLUMNS])
+    points, table = [["algorithm", "observation", "seed", *COLUMNS]], list[tuple[str, ...]]()
     picture, grid = panels(len(args.algorithms), "python -m benchmarks.observations")
     for axes, algorithm in zip(grid, args.algorithms, strict=False):
         axes.axhline(0, color=GREY, linewidth=0.8)
@@ -131,17 +122,16 @@ def report(args: Args) -> None:
             ends = list[float]()
             for path in sorted((args.out / algorithm / observation).glob(f"*/{POLICY}")):
                 curve = read_curve(path.with_name(CURVE))
-                writer.writerows([algorithm, observation, path.parent.name, *row] for row in curve.tolist())
+                points += ([algorithm, observation, path.parent.name, *row] for row in curve.tolist())
                 label = None if ends else observation
-                points = curve[:, COLUMNS.index("points")]
-                axes.plot(curve[:, 0] / 1000, points, color=colour, linewidth=1.2, alpha=0.8, label=label)
-                ends.append(float(points[-1]))
+                axes.plot(curve[:, 0] / 1000, curve[:, POINTS], color=colour, linewidth=1.2, alpha=0.8, label=label)
+                ends.append(float(curve[-1, POINTS]))
             each = ", ".join(f"{end:+.2f}" for end in ends)
             table.append((algorithm, observation, f"{np.mean(ends):+.2f}" if ends else "", each))
     grid[0].legend(fontsize=8, frameon=False)
     picture.supxlabel("thousand decisions", fontsize=9)
     picture.supylabel(f"points a deal against {CURVE_FIELD}", fontsize=9)
-    write_atomically(args.out / "observations.csv", text.getvalue().encode())
+    write_csv(args.out / "observations.csv", points)
     write_atomically(args.out / "observations.png", png(picture))
     markdown = markdown_table(table, "Algorithm", "Observation", "Mean", "Each seed")
     write_atomically(args.out / "observations.md", markdown.encode() + b"\n")

@@ -7,8 +7,6 @@ of options are new to the policy. `unknown` lists option values that its trainin
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +16,10 @@ import numpy as np
 import tyro
 
 from benchmarks.publish import ROOT
-from noms_env._files import write_atomically
 from noms_env.players.registry import AnyOptions
 from noms_env.variants import VARIANTS, Rules
 from noms_training.agents.registry import agent_specs
+from noms_training.benchmark.entry import write_csv
 from noms_training.evaluation.comparison import compare
 from noms_training.evaluation.statistics import Estimate, estimate, plus_minus
 from noms_training.learn.draw_rules import draw_rules
@@ -81,14 +79,12 @@ def measure(args: Args) -> list[Row]:
 
 def write(rows: Sequence[Row], path: Path) -> None:
     """Write the rows as CSV."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
+    table: list[Sequence[str]] = [COLUMNS]
     for row in rows:
         seats, _, options = row.rules.summary.partition(", ")
         figures = (f"{number:.3f}" for number in (row.estimate.mean, row.estimate.low, row.estimate.high))
-        table.writerow((row.rules.variant.name, seats.split()[0], options, " ".join(row.unknown), *figures))
-    write_atomically(path, text.getvalue().encode())
+        table.append((row.rules.variant.name, seats.split()[0], options, " ".join(row.unknown), *figures))
+    write_csv(path, table)
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -109,7 +105,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 if __name__ == "__main__":
-    arguments = tyro.cli(Args)
+    arguments = tyro.cli(Args, description=__doc__)
     measured = measure(arguments)
     write(measured, arguments.out)
     print(summary(measured))

@@ -52,22 +52,22 @@ def cells_of(args: Args, track: str) -> list[Playing]:
     entry = Entry(args.player, "fixed", args.player, args.games, protocol=V2)
     most = {False: args.deals, True: args.searched_deals}
     cells = {slow: cells_of_entry(entry, Path(), [track], most=deals) for slow, deals in most.items()}
-    return [of for slow in most for of in cells[slow] if (of.pairings[0].block < BLOCK) == slow]
+    return [playing for slow in most for playing in cells[slow] if (playing.pairings[0].block < BLOCK) == slow]
 
 
-def apart(of: Playing, number: int) -> Playing:
+def apart(playing: Playing, number: int) -> Playing:
     """Return an unplayed copy of a cell with the deals and random numbers of entry `number`."""
     deal_set = SaltedSet(DEAL_SET, f"same player, {number}".encode())
-    pairings = tuple(replace(pairing, deal_set=deal_set, seed=number) for pairing in of.pairings)
-    return replace(of, cell=replace(of.cell, blocks={}, lost={}), pairings=pairings)
+    pairings = tuple(replace(pairing, deal_set=deal_set, seed=number) for pairing in playing.pairings)
+    return replace(playing, cell=replace(playing.cell, blocks={}, lost={}), pairings=pairings)
 
 
 def figures(cells: list[Playing], number: int, threads: int) -> dict[str, dict[str, float]]:
     """Play an entry and return its figures with intervals."""
-    playing = [apart(of, number) for of in cells]
+    playing = [apart(part, number) for part in cells]
     if play_cells(playing, None, threads=threads)[0] != "all":
         raise SystemExit("stopped by Ctrl-C")
-    document: dict[str, Any] = summary(playing[0].cell.part, values_of([of.cell for of in playing]))
+    document: dict[str, Any] = summary(playing[0].cell.part, values_of([part.cell for part in playing]))
     games = {name: game["score"] for name, game in document["games"].items()}
     return {**{f"all games, {name}": figure for name, figure in document["all"].items()}, **games}
 
@@ -96,4 +96,4 @@ def main(args: Args) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    main(tyro.cli(Args, description=__doc__))

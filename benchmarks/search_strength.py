@@ -10,12 +10,11 @@ OUT also gets search.csv, search.md and search.png. Needs `pip install '.[plot]'
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +26,7 @@ from noms_env.players import Player
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.spec import AgentSpec
+from noms_training.benchmark.entry import write_csv
 from noms_training.evaluation.block_store import NothingPlayedError
 from noms_training.evaluation.comparison import compare
 from noms_training.evaluation.statistics import Estimate, estimate
@@ -38,10 +38,10 @@ POLICIES = {"big_ships": "exact_bid", "down_up": "exact_bid", "up_down": "exact_
 FIELDS = ("policy", "thumb", "pimc:100", "pimc:400")
 EQUAL = 0.25
 """Tolerance of time: a search is compared with a `pimc` that takes at most this fraction more."""
-
-
 SHA256 = "policy_sha256"
 """Key of the hash of the policy's file, in a results file."""
+ENDS = ("mean", "low", "high")
+"""Values of an estimate in search.csv."""
 
 
 def policy_of(name: str) -> str:
@@ -82,7 +82,6 @@ class Timed:
         return self.player.wants_tables
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
-        """See `noms_env.players.Player.act`."""
         began = time.thread_time()
         actions = self.player.act(observation, mask, seeds, tables=tables)
         self.seconds.append(time.thread_time() - began)
@@ -90,17 +89,17 @@ class Timed:
         return actions
 
 
-def timed(spec: AgentSpec) -> tuple[AgentSpec, list[Timed]]:
+def with_timer(spec: AgentSpec) -> tuple[AgentSpec, list[Timed]]:
     """Return the spec of a timed player, and the list to which it adds each player that it makes."""
-    made, lock = list[Timed](), threading.Lock()
+    players, lock = list[Timed](), threading.Lock()
 
     def make() -> Player:
         player = Timed(spec.make())
         with lock:
-            made.append(player)
+            players.append(player)
         return player
 
-    return replace(spec, make=make), made
+    return replace(spec, make=make), players
 
 
 def heroes(args: Args, policy: str) -> Iterator[str]:
@@ -119,17 +118,15 @@ def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
     """
     try:
         compare(rules, agent_spec(hero), agent_spec(among), 2, names=("alone",))  # compile first
-        spec, made = timed(agent_spec(hero))
+        spec, players = with_timer(agent_spec(hero))
         played = compare(rules, spec, agent_spec(among), deals, deal_set="test", names=("alone",))
     except NothingPlayedError as nothing:
         raise KeyboardInterrupt from nothing
     if played.ending != "all":
         raise KeyboardInterrupt
-    seconds, decisions = (sum(sum(getattr(player, name)) for player in made) for name in ("seconds", "decisions"))
-    return {
-        "ms": round(1000 * seconds / decisions, 4),
-        "values": [round(float(value), 4) for value in played.per_deal("alone")],
-    }
+    seconds, decisions = (sum(sum(getattr(player, name)) for player in players) for name in ("seconds", "decisions"))
+    values = [round(float(value), 4) for value in played.per_deal("alone")]
+    return {"ms": round(1000 * seconds / decisions, 4), "values": values}
 
 
 @dataclass(frozen=True)
@@ -177,67 +174,48 @@ def read(out: Path, game_name: str, among: str) -> Results:
 def write(out: Path, results: Results) -> None:
     """Write the results."""
     path = out / f"{results.game}-{results.among.replace(':', '')}.json"
-    kept = {SHA256: agent_spec(results.policy).sha256, **results.heroes}
-    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in kept.items()]
+    document = {SHA256: agent_spec(results.policy).sha256, **results.heroes}
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in document.items()]
     path.with_suffix(".tmp").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     path.with_suffix(".tmp").replace(path)
 
 
-def rows(all_results: Sequence[Results]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each hero in each field: its advantage over the field, the policy, and the `pimc` of equal time."""
+def csv_rows(all_results: Sequence[Results]) -> Iterator[list[Any]]:
+    """Yield search.csv: for each hero in each field its advantage over the field, the policy, and the `pimc` of equal time."""
+    yield ["game", "field", "player", "ms", "deals", *(f"{of} {end}" for of in ("points", "policy", "pimc") for end in ENDS)]
     for results in all_results:
         for name, hero in sorted(results.heroes.items(), key=lambda item: item[1]["ms"]):
-            own = estimate(results.values(name))
+            points = estimate(results.values(name))
+            over_policy = results.above(name, results.policy) if name != results.policy else None
             rival = results.pimc_in_time(name) if name.startswith("search:") else None
-            yield {
-                "game": results.game,
-                "field": results.among,
-                "player": name,
-                "ms": hero["ms"],
-                "deals": own.deals,
-                "points": own,
-                "policy": results.above(name, results.policy) if name != results.policy else None,
-                "pimc": results.above(name, rival) if rival else None,
-            }
+            estimates = points, over_policy, results.above(name, rival) if rival else None
+            figures = [round(getattr(item, end), 4) if item else "" for item in estimates for end in ENDS]
+            yield [results.game, results.among, name, hero["ms"], points.deals, *figures]
 
 
-def shown(value: Estimate | None) -> str:
-    """Format an estimate such as `+0.31 ±0.12`."""
-    return f"{value.mean:+.2f} ±{(value.high - value.low) / 2:.2f}" if value else ""
+def points_text(hero: dict[str, Any]) -> str:
+    """Return a hero's points above the field such as `+0.31 ±0.12`."""
+    points = estimate(np.array(hero["values"]))
+    return f"{points.mean:+.2f} ±{(points.high - points.low) / 2:.2f}"
 
 
 def tables(all_results: Sequence[Results]) -> str:
     """Return Markdown tables: points above fields without search, points above fields with search, and milliseconds."""
-    searching = [
-        [results for results in all_results if results.among.startswith("pimc:") is wanted] for wanted in (False, True)
-    ]
-    return "\n\n".join([*map(_points_table, filter(None, searching)), _times_table(all_results)])
+    by_search = [[item for item in all_results if item.among.startswith("pimc:") is searches] for searches in (False, True)]
+    points = [_table(group, ("game", "field"), lambda heroes: points_text(heroes[-1])) for group in by_search if group]
+    return "\n\n".join([*points, _table(all_results, ("game",), lambda heroes: f"{np.median([h['ms'] for h in heroes]):.3g}")])
 
 
-def _points_table(all_results: Sequence[Results]) -> str:
-    """Return the points as a table with a row for each game and field."""
-    columns = _columns(all_results)
-    points = list[list[str | None]]()
+def _table(all_results: Sequence[Results], heads: Sequence[str], text: Callable[[list[dict[str, Any]]], str]) -> str:
+    """Return a table with a column for each kind of hero, from the text of the heroes in a cell; `heads` label the rows."""
+    cells = dict[tuple[str, ...], dict[tuple[str, int], list[dict[str, Any]]]]()
     for results in all_results:
-        by_column = {_column(name, results): hero for name, hero in results.heroes.items()}
-        cells = [shown(estimate(np.array(by_column[column]["values"]))) if column in by_column else None for column in columns]
-        points.append([results.game, results.among, *cells])
-    return markdown_table(points, "game", "field", *map(_head, columns))
-
-
-def _times_table(all_results: Sequence[Results]) -> str:
-    """Return the median milliseconds per decision as a table with a row for each game."""
-    times = dict[str, dict[tuple[str, int], list[float]]]()
-    for results in all_results:
+        row = cells.setdefault((results.game, results.among)[: len(heads)], {})
         for name, hero in results.heroes.items():
-            times.setdefault(results.game, {}).setdefault(_column(name, results), []).append(hero["ms"])
-    columns = _columns(all_results)
-    medians = [[game, *(_median(by_column.get(column)) for column in columns)] for game, by_column in times.items()]
-    return markdown_table(medians, "game", *map(_head, columns))
-
-
-def _columns(all_results: Sequence[Results]) -> list[tuple[str, int]]:
-    return sorted({_column(name, results) for results in all_results for name in results.heroes})
+            row.setdefault(_column(name, results), []).append(hero)
+    columns = sorted({column for row in cells.values() for column in row})
+    rows = [[*labels, *(text(row[column]) if column in row else None for column in columns)] for labels, row in cells.items()]
+    return markdown_table(rows, *heads, *(f"{kind} {worlds}" if worlds else kind for kind, worlds in columns))
 
 
 def _column(hero: str, results: Results) -> tuple[str, int]:
@@ -245,15 +223,6 @@ def _column(hero: str, results: Results) -> tuple[str, int]:
     worlds, model = re.search(r"(?:^pimc:|worlds=)(\d+)", hero), re.search(r"opponents=(\w+)", hero)
     kind = "policy" if hero == results.policy else hero.split(":", 1)[0]
     return f"{kind} {model[1]}" if model else kind, int(worlds[1]) if worlds else 0
-
-
-def _head(column: tuple[str, int]) -> str:
-    kind, worlds = column
-    return f"{kind} {worlds}" if worlds else kind
-
-
-def _median(values: Sequence[float] | None) -> str | None:
-    return f"{np.median(values):.3g}" if values else None
 
 
 def draw(all_results: Sequence[Results]) -> bytes:
@@ -305,27 +274,13 @@ def main(args: Args) -> None:
                 done = read(args.out, name, among)
                 done.heroes[hero] = run
                 write(args.out, done)
-                print(
-                    name,
-                    among,
-                    hero,
-                    f"{run['ms']:.2f} ms",
-                    shown(estimate(np.array(run["values"]))),
-                    flush=True,
-                )
+                print(name, among, hero, f"{run['ms']:.2f} ms", points_text(run), flush=True)
     all_results = [item for name in VARIANTS for among in FIELDS if (item := read(args.out, name, among)).heroes]
-    with (args.out / "search.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        ends, plain = ("mean", "low", "high"), ("game", "field", "player", "ms", "deals")
-        writer.writerow([*plain, *(f"{of} {end}" for of in ("points", "policy", "pimc") for end in ends)])
-        for row in rows(all_results):
-            above = [row["points"], row["policy"], row["pimc"]]
-            figures = [round(getattr(item, end), 4) if item else "" for item in above for end in ends]
-            writer.writerow([*(row[name] for name in plain), *figures])
+    write_csv(args.out / "search.csv", csv_rows(all_results))
     (args.out / "search.md").write_text(f"{tables(all_results)}\n", encoding="utf-8")
     if all_results:
         (args.out / "search.png").write_bytes(draw(all_results))
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args))
+    main(tyro.cli(Args, description=__doc__))
