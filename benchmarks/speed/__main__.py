@@ -7,22 +7,23 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 
+from benchmarks.speed.clock import SECONDS, Case, Control, Measured, by_turns
+from benchmarks.speed.ours import bytes_per_table, growth_cases, our_cases
+from benchmarks.speed.peers import build_cases, peer_cases
+from benchmarks.speed.plot import draw
+from benchmarks.speed.report import Results, as_json, as_tables
+from benchmarks.speed.start import PARTS, measure_start, start_cases
 from noms_training.cli import exit_status
 from noms_training.commands.common import OK, CommandError, file_errors
 from noms_training.commands.files import check_folder_of, write_json
 from noms_training.console import terminal
 from noms_training.extras import require
 from noms_training.progress_bar import progress_bar
-
-if TYPE_CHECKING:
-    from benchmarks.speed.clock import Case, Measured
-    from benchmarks.speed.report import Results
 
 FILE_WIDTH = 150
 """Width of tables that do not go to a terminal, in columns."""
@@ -92,17 +93,12 @@ def bench(
     else:
         results = measure(quick_settings(repetitions) if quick else Settings(repetitions), only)
     if not results.measured:
-        raise CommandError(
-            "; ".join(["nothing could be measured", *(f"{name}: {why}" for name, why in results.missing.items())])
-        )
+        reasons = (f"; {name}: {reason}" for name, reason in results.missing.items())
+        raise CommandError(f"nothing could be measured{''.join(reasons)}")
     show(results)
     if json:
-        from benchmarks.speed.report import as_json
-
         write_json(json, as_json(results))
     if plot:
-        from benchmarks.speed.plot import draw
-
         with file_errors(f"cannot write {plot}"):
             draw(results, plot)
     return OK
@@ -115,10 +111,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def measure(settings: Settings, only: Part | None) -> Results:
     """Set up and measure the cases of the environments."""
-    from benchmarks.speed.clock import Control
-    from benchmarks.speed.ours import bytes_per_table
-    from benchmarks.speed.report import Results
-
     with tempfile.TemporaryDirectory(prefix="noms-bench-") as folder:
         cases, missing = all_cases(settings, only, Path(folder) if settings.cold else None)
         control = Control().run
@@ -135,14 +127,11 @@ def measure_training(repetitions: int, quick: bool = False) -> Results:
         MissingExtraError: Torch is not installed.
     """
     require("torch", "train", "--train")
-    from benchmarks.speed.clock import Control
-    from benchmarks.speed.peers import collected
-    from benchmarks.speed.report import Results
     from benchmarks.speed.train import train_cases
     from benchmarks.speed.train_peers import TRAINERS
 
     seconds = 0.001 if quick else SECONDS_OF_TRAINING
-    peers, missing = collected({name: partial(build, quick) for name, build in TRAINERS.items()})
+    peers, missing = build_cases(TRAINERS, quick)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the peers' libraries warn about one another
         measured, failed = in_turns([*train_cases(quick), *peers], repetitions, seconds, Control().run)
@@ -153,18 +142,12 @@ def in_turns(
     cases: Sequence[Case], repetitions: int, seconds: float, control: Callable[[], float]
 ) -> tuple[dict[str, Measured], dict[str, str]]:
     """Measure the cases, with a progress bar; see `clock.by_turns`."""
-    from benchmarks.speed.clock import by_turns
-
     with progress_bar("measuring", "cases", len(cases) * (repetitions + 1)) as advance:
         return by_turns(cases, repetitions, seconds, control, advance)
 
 
 def all_cases(settings: Settings, only: Part | None, cache: Path | None) -> tuple[list[Case], dict[str, str]]:
     """Return the selected cases, and the missing peers with the reason."""
-    from benchmarks.speed.ours import growth_cases, our_cases
-    from benchmarks.speed.peers import peer_cases
-    from benchmarks.speed.start import start_cases
-
     ours = [] if only == "growth" else our_cases(settings.tables, settings.many_tables)
     peers, missing = peer_cases(settings.tables) if only in (None, "peers") else ([], {})
     if only == "peers":
@@ -177,19 +160,14 @@ def all_cases(settings: Settings, only: Part | None, cache: Path | None) -> tupl
 
 def cold_start(folder: Path, control: Callable[[], float]) -> dict[str, Measured]:
     """Measure one start without compiled code, too slow for the turns. It fills the cache folder for the other starts."""
-    from benchmarks.speed.clock import SECONDS, Case, Measured
-    from benchmarks.speed.start import PARTS, measure
-
     before = control()
-    seconds = measure(folder)
+    seconds = measure_start(folder)
     cases = {part: Case(f"cold/{part}", text, lambda _: 0.0, SECONDS) for part, text in PARTS.items()}
     return {case.key: Measured(case, [seconds[part]], [before]) for part, case in cases.items()}
 
 
 def show(results: Results) -> None:
     """Print the tables."""
-    from benchmarks.speed.report import as_tables
-
     console = terminal()
     if not console.is_terminal:
         console.width = FILE_WIDTH

@@ -35,7 +35,6 @@ class Measured:
 
     @property
     def median(self) -> float:
-        """Median figure."""
         return median(self.values)
 
     def times_slower_than(self, other: Measured) -> float:
@@ -58,7 +57,7 @@ def rate(work: Callable[[], int]) -> Callable[[float], float]:
     return run
 
 
-def rated(key: str, text: str, work: Callable[[], int], *compared_with: str, of_a_peer: bool = False) -> Case:
+def rate_case(key: str, text: str, work: Callable[[], int], *compared_with: str, of_a_peer: bool = False) -> Case:
     """Return a case that measures the rate of its work."""
     return Case(key, text, rate(work), compared_with=compared_with, of_a_peer=of_a_peer)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import cycle
 from random import Random
 from typing import Any
 
 import numpy as np
 
 import noms_env
-from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, Case, rated, time_of_each
+from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, Case, rate_case, time_of_each
 from noms_env import BatchEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED, kernel_view
@@ -88,27 +89,19 @@ class Playground:
         self.batch.check_actions = check
         self.batch.random_actions(self.streams, self.actions)
         self.batch.step(self.actions, observe=observe)
-        self._next_matches(observe)
-        return len(self.batch)
-
-    def in_two_calls(self) -> int:
-        """Play one checked decision at each table with a separate call of `observe`."""
-        self.batch.check_actions = True
-        self.batch.observe()
-        self.batch.random_actions(self.streams, self.actions)
-        self.batch.step(self.actions)
-        self._next_matches(observe=False)
-        return len(self.batch)
-
-    def _next_matches(self, observe: bool) -> None:
         ended = np.flatnonzero(self.batch.over)
         if len(ended) > 0:
             self.batch.reset(ended)
             if observe:
                 self.batch.observe(ended)
+        return len(self.batch)
+
+    def in_two_calls(self) -> int:
+        """Play one checked decision at each table with a separate call of `observe`."""
+        self.batch.observe()
+        return self.public(observe=False)
 
     def observing(self) -> int:
-        """Call `BatchEnv.observe`."""
         self.batch.observe()
         return len(self.batch)
 
@@ -181,8 +174,8 @@ def engine_cases(ground: Playground) -> Iterator[Case]:
     """Yield compiled random play."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="noms-bench")
     for name, (wanted, text) in WRITTEN.items():
-        yield rated(f"engine/{name}", text, partial(ground.compiled, wanted), f"engine/{name}/two")
-        yield rated(f"engine/{name}/two", f"{text}, two cores", partial(ground.on_two_cores, wanted, pool))
+        yield rate_case(f"engine/{name}", text, partial(ground.compiled, wanted), f"engine/{name}/two")
+        yield rate_case(f"engine/{name}/two", f"{text}, two cores", partial(ground.on_two_cores, wanted, pool))
 
 
 def game_cases(tables: int) -> Iterator[Case]:
@@ -190,18 +183,18 @@ def game_cases(tables: int) -> Iterator[Case]:
     for variant in VARIANTS:
         for key, written in (("", "bytes"), ("/features", "features")):
             work = partial(Playground(tables, variant, observation=written).compiled, VIEW)
-            yield rated(f"games/{variant}{key}", f"mask and {written} written", work)
+            yield rate_case(f"games/{variant}{key}", f"mask and {written} written", work)
 
 
 def batch_cases(tables: int) -> Iterator[Case]:
     """Yield the calls of `BatchEnv`."""
     ground = Playground(tables)
     text = "random_actions, step and observe"
-    yield rated("batch/observe", "observe alone", ground.observing)
-    yield rated("batch/check", text, ground.public, "batch/trusted", "batch/calls")
-    yield rated("batch/trusted", f"{text}; check_actions=False", partial(ground.public, check=False))
-    yield rated("batch/calls", "observe, random_actions, step", ground.in_two_calls)
-    yield rated("batch/blind", "random_actions, step", partial(ground.public, observe=False))
+    yield rate_case("batch/observe", "observe alone", ground.observing)
+    yield rate_case("batch/check", text, ground.public, "batch/trusted", "batch/calls")
+    yield rate_case("batch/trusted", f"{text}; check_actions=False", partial(ground.public, check=False))
+    yield rate_case("batch/calls", "observe, random_actions, step", ground.in_two_calls)
+    yield rate_case("batch/blind", "random_actions, step", partial(ground.public, observe=False))
 
 
 def thread_cases(tables: int) -> Iterator[Case]:
@@ -209,7 +202,7 @@ def thread_cases(tables: int) -> Iterator[Case]:
     for threads in (1, 2):
         text = f"{tables:,} tables, check_actions=False, threads={threads}"
         work = partial(Playground(tables, threads=threads).public, check=False)
-        yield rated(f"threads/{threads}", text, work, *["threads/2"] * (threads == 1))
+        yield rate_case(f"threads/{threads}", text, work, *["threads/2"] * (threads == 1))
 
 
 def seat_cases(tables: int) -> Iterator[Case]:
@@ -222,7 +215,7 @@ def seat_cases(tables: int) -> Iterator[Case]:
     ):
         text = f"first legal action, step; {tables:,} tables, opponents={opponents!r}, {observation}, threads={threads}"
         work = learner_steps(tables, opponents=opponents, observation=observation, threads=threads)
-        yield rated(f"seats/{key}", text, work, *compared)
+        yield rate_case(f"seats/{key}", text, work, *compared)
 
 
 def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:
@@ -247,11 +240,10 @@ def policy_cases(tables: int) -> Iterator[Case]:
     batch.observe()
     free = np.flatnonzero(batch.mask.sum(axis=1, dtype=np.int64) > 1)
     seen, legal = batch.observation[free], batch.mask[free]
-    number = 0
+    numbers = cycle(range(len(free)))
 
-    def one() -> int:
-        nonlocal number
-        number = (number + 1) % len(free)
+    def act_alone() -> int:
+        number = next(numbers)
         policy.act(seen[number], legal[number], random)
         return 1
 
@@ -259,8 +251,8 @@ def policy_cases(tables: int) -> Iterator[Case]:
         policy.act(seen, legal, random)
         return len(free)
 
-    yield Case("policies/one", "load_player: act, one observation", time_of_each(one, 1e-6), MICROSECONDS)
-    yield rated("policies/batch", f"load_player: act, {len(free):,} observations at once", all_at_once)
+    yield Case("policies/one", "load_player: act, one observation", time_of_each(act_alone, 1e-6), MICROSECONDS)
+    yield rate_case("policies/batch", f"load_player: act, {len(free):,} observations at once", all_at_once)
 
 
 def single_cases() -> Iterator[Case]:
@@ -269,9 +261,9 @@ def single_cases() -> Iterator[Case]:
     for maker in ("raw_env", "env"):
         env, other = (getattr(module, maker)() for _ in range(2))
         work = partial(prepared_aec, env, scripts_of(env))
-        yield rated(f"single/{maker}", f"{maker}: last, step; actions chosen beforehand", work)
+        yield rate_case(f"single/{maker}", f"{maker}: last, step; actions chosen beforehand", work)
         work = partial(random_aec, other, Random(0))
-        yield rated(f"single/{maker}/random", f"{maker}: last, choice from the mask, step", work)
+        yield rate_case(f"single/{maker}/random", f"{maker}: last, choice from the mask, step", work)
     yield from table_cases("single", lambda: Table(GAME))
 
 
@@ -279,15 +271,15 @@ def table_cases(group: str, make: Callable[[], Table]) -> Iterator[Case]:
     """Yield a `Table` without and with views."""
     for name, look in (("legal", False), ("view", True)):
         text = f"Table: legal_actions, {'view, ' if look else ''}step"
-        yield rated(f"{group}/{name}", text, partial(table_alone, make(), look, Random(0)))
+        yield rate_case(f"{group}/{name}", text, partial(table_alone, make(), look, Random(0)))
 
 
 def oh_hell_cases(tables: int) -> Iterator[Case]:
     """Yield the cases for comparison with OpenSpiel's `oh_hell`."""
     ground = Playground(tables, cards=OH_HELL_CARDS, **LIKE_OH_HELL)
-    yield rated("oh_hell/compiled", "compiled, nothing written", partial(ground.compiled, ALONE))
-    yield rated("oh_hell/check", "BatchEnv: random_actions, step and observe", ground.public)
-    yield rated("oh_hell/blind", "BatchEnv: random_actions, step", partial(ground.public, observe=False))
+    yield rate_case("oh_hell/compiled", "compiled, nothing written", partial(ground.compiled, ALONE))
+    yield rate_case("oh_hell/check", "BatchEnv: random_actions, step and observe", ground.public)
+    yield rate_case("oh_hell/blind", "BatchEnv: random_actions, step", partial(ground.public, observe=False))
     yield from table_cases("oh_hell", lambda: Table(**LIKE_OH_HELL, deal_size=OH_HELL_CARDS))
 
 
@@ -297,8 +289,12 @@ def copy_cases(tables: int) -> Iterator[Case]:
     rows = np.arange(1, CLONES + 1)
     words = batch.tables.view(np.ndarray).view(np.int64).reshape(tables, -1)
 
-    def case(key: str, text: str, *call: Any) -> Case:
-        return Case(f"copies/{key}", text, time_of_each(partial(one_call, *call), 1e-6), MICROSECONDS)
+    def case(key: str, text: str, function: Callable[..., object], *arguments: Any) -> Case:
+        def work() -> int:
+            function(*arguments)
+            return 1
+
+        return Case(f"copies/{key}", text, time_of_each(work, 1e-6), MICROSECONDS)
 
     yield case("clone", f"BatchEnv.clone of a table into {CLONES:,} rows", batch.clone, 0, rows)
     yield case("clone/compiled", "the same, its compiled loop alone", batch_kernels.clone_row, words, 0, rows)
@@ -307,12 +303,6 @@ def copy_cases(tables: int) -> Iterator[Case]:
         ground.play(0, 1, REDEAL_AFTER, ALONE)  # into the middle of a deal
         call = (ground.batch.sample_hidden, 0, int(ground.batch.tables.seat[0]), np.random.default_rng(0), rows)
         yield case(f"redeal/{variant}", f"BatchEnv.redeal of a table of {variant} into {CLONES:,} rows", *call)
-
-
-def one_call(function: Callable[..., object], *arguments: Any) -> int:
-    """Call a function as one unit of work."""
-    function(*arguments)
-    return 1
 
 
 def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
@@ -330,11 +320,7 @@ def bytes_per_table() -> dict[str, float]:
     batch = make_batch(GAME, rows, hidden_state=True)
     assert batch.hidden_state is not None
     rest = (batch.seat, batch.over, batch.scored, batch.points)
-    sizes: dict[str, float] = {
-        "record": TABLE.itemsize,
-        "observation": batch.observation.nbytes / rows,
-        "mask": PADDED_MASK_SIZE,
-        "state": batch.hidden_state.nbytes / rows,
-        "other": sum(array.nbytes for array in rest) / rows,
-    }
+    arrays = {"observation": (batch.observation,), "state": (batch.hidden_state,), "other": rest}
+    sizes: dict[str, float] = {"record": TABLE.itemsize, "mask": PADDED_MASK_SIZE}
+    sizes |= {name: sum(array.nbytes for array in group) / rows for name, group in arrays.items()}
     return sizes | {"all": sum(sizes.values())}

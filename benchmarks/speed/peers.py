@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed.clock import Case, rated
+from benchmarks.speed.clock import Case, rate_case
 from benchmarks.speed.ours import choose, random_aec
 from noms_env.version import install_command
 
@@ -40,18 +40,17 @@ PGX_DEALS = 20_000
 
 def peer_cases(tables: int) -> tuple[list[Case], dict[str, str]]:
     """Return the cases of installed peers, and missing peers with the reason; `tables` is the size of batches."""
-    return collected({name: partial(build, tables) for name, build in PEERS.items()})
+    return build_cases(PEERS, tables)
 
 
-def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[Case], dict[str, str]]:
-    """Build the cases of peers by name; return them, and peers that fail with the reason."""
-    cases: list[Case] = []
-    missing: dict[str, str] = {}
+def build_cases(builds: Mapping[str, Callable[[Any], Iterable[Case]]], size: Any) -> tuple[list[Case], dict[str, str]]:
+    """Build the cases of peers by name with a size; return them, and peers that fail with the reason."""
+    cases, missing = list[Case](), dict[str, str]()
     for name, build in builds.items():
         try:
             with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
                 warnings.simplefilter("ignore")
-                cases += build()
+                cases += build(size)
         except ModuleNotFoundError as error:
             missing[name] = f"not installed ({error.name or error}): {install_command('bench')}"
         except Exception as error:  # errors of one package must not stop the others
@@ -59,7 +58,7 @@ def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[
     return cases, missing
 
 
-peer_case = partial(rated, of_a_peer=True)
+peer_case = partial(rate_case, of_a_peer=True)
 """A case of a peer."""
 
 
@@ -207,12 +206,12 @@ def pgx_programs(env: Any, tables: int) -> tuple[Callable[[], int], Callable[[],
         actions = jax.random.categorical(for_choice, weights, axis=-1)
         return jax.vmap(once)(state, actions, jax.random.split(for_chance, tables))
 
-    def acted(state: Any, key: Any) -> tuple[Any, Any]:
+    def observe(state: Any, key: Any) -> tuple[Any, Any]:
         after = act(state, key)
         return after, after.observation.sum()  # otherwise the compiler removes the observation
 
     step = jax.jit(act)
-    scan = jax.jit(lambda state, key: jax.lax.scan(acted, state, jax.random.split(key, PGX_SCAN)))
+    scan = jax.jit(lambda state, key: jax.lax.scan(observe, state, jax.random.split(key, PGX_SCAN)))
     key = jax.random.PRNGKey(0)
     first = jax.jit(jax.vmap(env.init))(jax.random.split(key, tables))
     return pgx_work(jax, lambda state, key: scan(state, key)[0], first, tables * PGX_SCAN), pgx_work(jax, step, first, tables)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
 
 from benchmarks.speed.clock import RATE, Measured
+from noms_training.benchmark import entry
 from noms_training.console import new_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 FORM = "noms-bench/1"
 PACKAGES = (
@@ -92,10 +91,8 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def _case(result: Measured, results: Results) -> dict[str, Any]:
-    case = result.case
-    head = {"text": case.text, "unit": case.unit, "peer": case.of_a_peer}
-    figures = {"values": result.values, "control": result.control} | _summary(result.values)
-    return head | figures | {"faster": results.ratios(result)}
+    case, figures = result.case, {"values": result.values, "control": result.control} | _summary(result.values)
+    return {"text": case.text, "unit": case.unit, "peer": case.of_a_peer} | figures | {"faster": results.ratios(result)}
 
 
 def _summary(values: list[float]) -> dict[str, Any]:
@@ -104,30 +101,21 @@ def _summary(values: list[float]) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """Return the properties of this machine."""
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"(?m)^model name\s*: (.*)$", info.read_text()) if info.exists() else []
-    return {
-        "processor": names[0] if names else platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
-    }
+    load = list(os.getloadavg()) if hasattr(os, "getloadavg") else None
+    return entry.machine() | {"system": platform.platform(), "python": platform.python_version(), "load": load}
 
 
 def versions() -> dict[str, str]:
     """Return the versions of installed packages."""
-    versions_by_package = {}
+    installed = {}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
-            versions_by_package[package] = metadata.version(package)
-    return versions_by_package
+            installed[package] = metadata.version(package)
+    return installed
 
 
 def as_tables(results: Results) -> Iterator[Table | str]:
     """Yield a table for each group, and further lines to print."""
-    from rich.markup import escape
-
     for name, group in results.groups().items():
         yield group_table(name, group, results)
     if results.bytes_per_table:
@@ -139,8 +127,6 @@ def as_tables(results: Results) -> Iterator[Table | str]:
 
 def group_table(name: str, group: list[Measured], results: Results) -> Table:
     """Return the table of one group."""
-    from rich.markup import escape
-
     table = new_table("case", "median", "lowest to highest", "times as fast, for the same work", "what")
     table.title, table.title_justify, table.title_style = TITLES.get(name, f"Peer: {name}"), "left", "bold"
     for column in table.columns[3:]:

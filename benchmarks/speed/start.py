@@ -43,7 +43,7 @@ PARTS = {
 }
 
 
-def measure(cache: Path | None) -> dict[str, float]:
+def measure_start(cache: Path | None) -> dict[str, float]:
     """Return the wall seconds of `PARTS` in a new process; `cache` is the folder of compiled code, None for the default."""
     place = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-c", SCRIPT]
@@ -54,9 +54,9 @@ def measure(cache: Path | None) -> dict[str, float]:
 
 def start_cases(cache: Path | None) -> Iterator[Case]:
     """Yield the starts with compiled code; the first run fills the cache."""
+
+    def seconds_of(part: str, _seconds: float) -> float:
+        return measure_start(cache)[part]
+
     for part, text in PARTS.items():
-        yield Case(f"start/{part}", text, partial(_seconds_of, part, cache), SECONDS)
-
-
-def _seconds_of(part: str, cache: Path | None, _seconds: float) -> float:
-    return measure(cache)[part]
+        yield Case(f"start/{part}", text, partial(seconds_of, part), SECONDS)

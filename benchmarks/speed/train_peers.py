@@ -53,20 +53,20 @@ class SelfPlayEnv(gymnasium.Env[np.ndarray, int]):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         self.table.start()
-        status = self._go_on(int(self.table.row.seat))
+        status = self._skip_forced(int(self.table.row.seat))
         if status & IS_SCORED:  # the deal had only forced moves
             return self.reset()
         return self._look(status), {}
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seat = int(self.table.row.seat)
-        status = self._go_on(self.table.step(int(action)))
+        status = self._skip_forced(self.table.step(int(action)))
         if not status & IS_SCORED:
             return self._look(status), 0.0, False, False, {}
         points = self.table.row.points[: self.table.seats]
         return self._look(seat), float(points[seat] - np.delete(points, seat).mean()), True, False, {}
 
-    def _go_on(self, status: int) -> int:
+    def _skip_forced(self, status: int) -> int:
         while not status & IS_SCORED:
             self.legal = self.table.legal_actions()
             if len(self.legal) > 1:
@@ -99,10 +99,10 @@ def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
         learner = model("MlpPolicy", tables, device="cpu", seed=0, **settings | (QUICK if quick else {}))
         for threads in sorted({1, os.cpu_count() or 1}):
             key, what = f"maskable_ppo/{name}/{threads}", f"{text}, {threads} thread(s)"
-            yield peer_case(key, what, partial(learning, learner, threads), "train/fast", "train/small")
+            yield peer_case(key, what, partial(learn, learner, threads), "train/fast", "train/small")
 
 
-def learning(learner: Any, threads: int) -> int:
+def learn(learner: Any, threads: int) -> int:
     """Run one iteration of collection and learning; return its number of steps."""
     steps = int(learner.n_steps * learner.n_envs)
     import_module("torch").set_num_threads(threads)
