@@ -1,7 +1,7 @@
-"""The seven variants: one file each, and what they share.
+"""The seven variants, one module each, and the modules they share.
 
-`rulebook` options and traits as data · `families` what several variants share · `trumps` where a trump comes from ·
-`noms_deck` the unshuffled deck · `match` the end of a match · `dispatch` which variant answers a hook ·
+`rulebook` options and traits as data · `families` rules of several variants · `trumps` how trump is chosen ·
+`noms_deck` the unshuffled deck · `match` the end of a match · `dispatch` calls the variant's rule for each hook ·
 `table_record` the record of a table.
 """
 
@@ -15,14 +15,14 @@ _FILES = (sniped_whist, big_ships, small_ships, noms, nonesuch, down_up, up_down
 GAMES: dict[str, Variant] = {file.GAME.name: file.GAME for file in _FILES}
 """The variants by name, in the order of their numbers."""
 VARIANTS = tuple(GAMES)
-"""Their names."""
+"""The names of the variants."""
 
 
 def game(name: str) -> Variant:
-    """The variant of that name.
+    """Return the variant of a name.
 
     Raises:
-        RulesError: there is none.
+        RulesError: no variant has this name.
     """
     if not isinstance(name, str) or name not in GAMES:
         raise RulesError(f"there is no variant {brief(name)}; {suggest_names(name, GAMES)} variants are {', '.join(GAMES)}")

@@ -12,9 +12,9 @@
 6. The highest total after the last deal wins.
 
 Deviations and decisions: the source text does not give the first hand's size; here it is min(13, 52 // seats).
-"Make your call" is read as exactly. "Any number of players can play", but "generally no more than six or seven": more than
-seven cannot here. Each further seat would make the observation of all games 88 bytes (8 %) longer, and no published policy
-could read it.
+"Make your call" is read as exactly. "Any number of players can play", but "generally no more than six or seven": here seven
+is the maximum. Each further seat would add 88 bytes (8 %) to the observations of all games, and the published policies could
+not read them.
 
 >>> from noms_env import Table
 >>> table = Table("big_ships", seats=7, seed=1)
@@ -45,7 +45,7 @@ DIRECTIONS = ("down_up", "down", "up_down")
 
 
 def complete(values: Values, seats: int) -> None:
-    """Work out the defaults that depend on the table."""
+    """Fill in the defaults that depend on the table."""
     most = largest_hand(values, seats, MAX_TRICKS)
     if values["start_cards"] is None:
         values["start_cards"] = min(13, most)
@@ -58,7 +58,7 @@ def complete(values: Values, seats: int) -> None:
 
 
 def schedule(values: Values, _seats: int) -> list[int]:
-    """1. The hand sizes of a match."""
+    """Return the hand sizes of a match (rule 1)."""
     start = values["start_cards"]
     if values["direction"] == "down":
         return down(start)

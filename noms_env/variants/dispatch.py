@@ -1,41 +1,41 @@
-"""The only place that asks which variant is played: each hook of the rules, and who answers it.
+"""The only module that branches on the variant: each hook of the rules, and the variants that implement it.
 
-A hook gets the table `t`. Its code names the variants, or the families of variants (`families`), that answer; the last column
-names the others, which have no such rule or are never asked.
+Each hook takes the table `t`. Its code names the variants, or the families of variants (`families`), that implement it. The
+last column lists the others: they use the default, or never call the hook.
 
-| hooks | what they do | no rule of |
+| hooks | effect | not implemented by |
 |---|---|---|
-| `gathers`, `gather` | is the next deck gathered from this deal's cards; gather it | plain, exact_bid, small_ships, shares |
-| `deck_is_shuffled` | the deck is shuffled; cut it where later ones are gathered | plain, exact_bid, small_ships, shares |
-| `deals_packets` | the cards are dealt in packets; elsewhere one by one | plain, exact_bid, small_ships, shares |
-| `open_deal` | the cards are dealt: trump if it is known, first phase, first seat | |
-| `close_deal` | another deal of the match follows | exact_bid, small_ships, shares |
-| `next_multiplier` | what the points of the next deal are multiplied by | plain, exact_bid, small_ships, shares |
-| `legal_calls`, `make_call` | the calls of the seat to act, as a set of calls; it calls | plain |
-| `legal_trumps`, `make_trump` | the trumps to name, as a set of words; the seat to act names one | exact_bid |
-| `legal_nominations`, `make_nomination` | the cards to nominate; the declarer nominates one | plain, exact_bid, shares |
+| `gathers`, `gather` | whether the deck is gathered from this deal's cards; gather it | plain, exact_bid, small_ships, shares |
+| `deck_is_shuffled` | after a shuffle: cut the deck if later decks are gathered | plain, exact_bid, small_ships, shares |
+| `deals_packets` | whether cards are dealt in packets, not one by one | plain, exact_bid, small_ships, shares |
+| `open_deal` | after the cards are dealt: set trump if it is known, the first phase and the first seat | |
+| `close_deal` | before the next deal of the match | exact_bid, small_ships, shares |
+| `next_multiplier` | the multiplier of the next deal's points | plain, exact_bid, small_ships, shares |
+| `legal_calls`, `make_call` | legal calls of the seat to act, as a set of calls; apply its call | plain |
+| `legal_trumps`, `make_trump` | legal trumps, as a set of words; apply the choice of the seat to act | exact_bid |
+| `legal_nominations`, `make_nomination` | the cards that may be nominated; apply a nomination | plain, exact_bid, shares |
 | `legal_ranks`, `make_rank_nomination` | the same for bare ranks, as a set of words | plain, exact_bid, small_ships, shares |
-| `may_lead` | the cards of a hand that its seat may lead | plain, exact_bid, noms |
-| `may_indicate`, `indicate` | the seat to act may show that it holds the nominated card | plain, exact_bid, noms, shares |
-| `card_played` | a seat has played a card, and `tricks` has done what all games have in common | plain, exact_bid, shares |
-| `trick_taken` | a trick is complete | plain, exact_bid, small_ships, shares |
+| `may_lead` | the cards of a hand that may be led | plain, exact_bid, noms |
+| `may_indicate`, `indicate` | whether the seat to act may show the nominated card; show it | plain, exact_bid, noms, shares |
+| `card_played` | after a card is played and `tricks` has applied the common rules | plain, exact_bid, shares |
+| `trick_taken` | after a trick is complete | plain, exact_bid, small_ships, shares |
 | `is_decided` | whether the deal ends before the hands are empty | plain, exact_bid, small_ships, shares |
-| `settle` | the points of the deal, into `points` | |
-| `has_ended` | whether the match ends with the deal that was scored; of fixed length elsewhere | plain, exact_bid |
+| `settle` | write the points of the deal into `points` | |
+| `has_ended` | whether the match ends with the scored deal; default: after a fixed number of deals | plain, exact_bid |
 | `has_run_out` | whether a match that has not ended is truncated | plain, exact_bid, small_ships |
-| `find_winners` | the winners of a match, as a bit set; elsewhere the highest totals | exact_bid, auction, shares |
-| `standing` | what an observation shows of a seat's match so far; elsewhere the total | exact_bid, auction, shares |
-| `excuse_is_shown` | whether all know who was dealt the Excuse | plain, exact_bid, auction |
-| `note_open_cards` | add the unplayed cards whose place the rules let a seat know, besides open hands, to `known` | |
-| `knows_stock` | whether a seat has found out which cards are undealt | plain, exact_bid, noms, shares |
-| `rule_out` | take cards that cannot lie at a place off `allowed`; the field `partner` is used as scratch | plain, exact_bid |
-| `out_of_play` | the cards of the deck that nobody can hold now | plain, exact_bid, auction |
-| `find_holders` | find anew who was dealt the cards that matter, once the hands have changed | plain, exact_bid |
-| `dealt_hand` | the hand that a seat was dealt; elsewhere what it holds and has played | plain, exact_bid, auction |
+| `find_winners` | the winners of a match, as a bit set; default: the highest totals | exact_bid, auction, shares |
+| `standing` | a seat's result so far, for observations; default: its total | exact_bid, auction, shares |
+| `excuse_is_shown` | whether all seats know who was dealt the Excuse | plain, exact_bid, auction |
+| `note_open_cards` | add to `known` the unplayed cards whose place a seat knows by the rules, except open hands | |
+| `knows_stock` | whether a seat knows which cards are undealt | plain, exact_bid, noms, shares |
+| `rule_out` | remove from `allowed` the cards that a place cannot hold; the field `partner` is scratch | plain, exact_bid |
+| `out_of_play` | the cards of the deck that no seat can hold now | plain, exact_bid, auction |
+| `find_holders` | after the hands have changed: find again who was dealt the cards that matter | plain, exact_bid |
+| `dealt_hand` | the hand that a seat was dealt; default: the cards that it holds or has played | plain, exact_bid, auction |
 | `misere_points` | the points of Misere made alone | plain, exact_bid, shares |
-| `misere_costs_tricks` | failed, it costs that and the tricks; if not, opponents get it | plain, exact_bid, shares |
-| `indication_price` | the points that it costs to indicate | plain, exact_bid, noms, shares |
-| `common_sides` | how far the members of a side share all points: 2 fully, 1 nearly, 0 not | plain, exact_bid, shares |
+| `misere_costs_tricks` | whether failed Misere costs points and tricks; else opponents score | plain, exact_bid, shares |
+| `indication_price` | the points that indicating costs | plain, exact_bid, noms, shares |
+| `common_sides` | whether the members of a side share all points: 2 fully, 1 nearly, 0 not | plain, exact_bid, shares |
 
 `known` and `allowed` are int64, shape (STOCK + 1,): sets of cards at each seat and in the stock.
 """
@@ -54,10 +54,10 @@ ANSWERED = (
     *(sniped_whist.NUMBER, big_ships.NUMBER, small_ships.NUMBER, noms.NUMBER),
     *(nonesuch.NUMBER, down_up.NUMBER, up_down.NUMBER),
 )
-"""Numbers of the variants that this module knows; no table is set up for another."""
+"""Numbers of the variants that this module implements; no table can be set up for another variant."""
 
 NOTHING = np.int64(0)
-"""The empty set; also what a hook returns for a variant that does not exist."""
+"""The empty set. Hooks also return it for an unknown variant."""
 
 
 @jit
@@ -83,7 +83,7 @@ def deals_packets(t):
 
 @jit
 def deck_place(packets, seats, turn, k):
-    """Place in the deck of the k-th card of a seat, `turn` from eldest; `packets` is what `deals_packets` says."""
+    """Return the place in the deck of the k-th card of the seat `turn` steps from eldest; `packets`: see `deals_packets`."""
     return noms_deck.PACKET_PLACES[turn, k] if packets else turn + seats * k
 
 

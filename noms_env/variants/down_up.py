@@ -10,7 +10,7 @@
    2 for 2.
 6. The highest total after the last deal wins.
 
-Deviations and decisions: none that the source text speaks of; the lead passes clockwise, the first one is drawn.
+Deviations and decisions: no deviations. The lead passes clockwise, and the first leader is drawn.
 
 >>> from noms_env import Table
 >>> table = Table("down_up", seats=3, seed=1)
@@ -28,18 +28,18 @@ from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Varia
 
 
 def complete(values: Values, seats: int) -> None:
-    """Work out the defaults that depend on the table."""
+    """Fill in the defaults that depend on the table."""
     top(values, seats)
     complete_rotation(values, ("S", "H", "C", "D", "NT"))
 
 
 def top(values: Values, seats: int) -> int:
-    """1. The largest hand."""
+    """Return the largest hand (rule 1)."""
     return largest_hand(values, seats, 8 if seats >= 6 else 10)
 
 
 def schedule(values: Values, seats: int) -> list[int]:
-    """1. The hand sizes of a match."""
+    """Return the hand sizes of a match (rule 1)."""
     return down(top(values, seats)) + up(top(values, seats))[1:]
 
 

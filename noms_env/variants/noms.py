@@ -1,8 +1,8 @@
 """Noms (rules 4; source text 001).
 
 1. Four players, 13 cards each, dealt in packets from a deck that is cut but not shuffled (`noms_deck`).
-2. The auction begins at the dealer's left. Pass, or bid above the high bid: 10, 11, 12, 13, Mis, Mis a Vis. Who has
-   passed may bid again. It ends when all others have passed in a row. If all four pass, nobody plays, and the next deal
+2. The auction begins at the dealer's left. Pass, or bid above the high bid: 10, 11, 12, 13, Mis, Mis a Vis. A player who
+   has passed may bid again. It ends when all others have passed in a row. If all four pass, nobody plays, and the next deal
    is a double hand, which counts double.
 3. The high bidder of a number names trump or none, then any card: whoever holds it is the partner, and nobody else knows.
    Mis and Mis a Vis are bids to win no trick, played alone and without trump. In Mis a Vis the bidder's hand lies open
@@ -16,10 +16,10 @@
    double hands are passed out again and again, the points may by option double each time; only `max_deals` bounds that.
 
 Deviations and decisions: how a pile is gathered and where the deck is cut (4.3). Ties are joint wins. Implicit
-announcements, part of the source text's base game, are an option, since they add nothing that cannot be reached without.
-Seats are given, not chosen in the order of a cut; the first dealer is drawn, each with the same chance. With Mis at 10 there
-is no Mis a Vis, as the source text has it "usually"; an option keeps it. With `double_repeat="quadruple"`, totals above 2**53
-are rounded to what a float64 holds, and decide who wins.
+announcements belong to the source text's base game. Here they are an option, since they make no new contract possible.
+Players do not choose their seats in the order of a cut; the first dealer is drawn uniformly. With Mis at 10 there is no
+Mis a Vis, which the source text says is usual; an option keeps it. With `double_repeat="quadruple"`, totals above 2**53 are
+rounded to float64 before they are compared.
 
 >>> from noms_env import Table
 >>> table = Table("noms", seed=1)
@@ -82,7 +82,7 @@ CHEAP_MIS = 10
 
 
 def complete(values: Values, seats: int) -> None:
-    """Work out the defaults that depend on the table, and refuse what cannot be dealt or bid."""
+    """Fill in the defaults that depend on the table, and refuse options that cannot be dealt or bid."""
     complete_hand_size(values, seats)
     hand_size = values["hand_size"]
     usual = 10 if hand_size == 13 else min(10, ceil(10 * hand_size / 13))
@@ -100,7 +100,7 @@ def complete(values: Values, seats: int) -> None:
 
 
 def _complete_mis_value(values: Values) -> None:
-    """4.4, value of Mis: the hand size, or 10, which usually removes Mis a Vis."""
+    """Fill in the value of Mis (rules 4.4): the hand size, or 10, which usually removes Mis a Vis."""
     hand_size = values["hand_size"]
     if values["mis_value"] is None:
         values["mis_value"] = hand_size
@@ -111,7 +111,7 @@ def _complete_mis_value(values: Values) -> None:
 
 
 def _complete_deal_mode(values: Values, seats: int) -> None:
-    """4.3: packets need the whole deck and four seats; a shortened game is shuffled and dealt singly."""
+    """Fill in `deal_mode` (rules 4.3): packets need the whole deck and four seats; a shortened game is dealt singly."""
     whole = deck_size(values) == 52 and seats == 4 and values["hand_size"] == 13
     if values["deal_mode"] is None:
         values["deal_mode"] = "packets" if whole else "single_shuffled"
@@ -122,12 +122,12 @@ def _complete_deal_mode(values: Values, seats: int) -> None:
 
 
 def point_range(values: Values, tricks: int) -> tuple[float, float]:
-    """5, 7. Bounds of a seat's points, not multiplied."""
+    """Return bounds of a seat's points before the multiplier (rules 5, 7)."""
     return (0.0 if values["mis_value"] == tricks else -(values["mis_value"] + tricks)), 2.0 * tricks
 
 
 def most_doublings(values: Values) -> int:
-    """2. What pass-outs can lead to: at most all deals of the match but the last."""
+    """Return how often pass-outs can double the points (rule 2): once, or with "quadruple" in every deal but the last."""
     return int(values["max_deals"] - 1) if values["double_repeat"] == "quadruple" else 1
 
 
@@ -214,13 +214,13 @@ GAME = Variant(
 
 @jit
 def has_cheap_mis(t):
-    """4.4, value of Mis: Mis counts 10 and stands between 10 and 11."""
+    """Return whether Mis counts 10 and stands between 10 and 11 (rules 4.4)."""
     return t.mis_value != t.deal_size
 
 
 @jit
 def open_deal(t):
-    """2. Eldest calls first; Mis above the top number, or above 10 if that is its value."""
+    """Open the auction (rule 2): eldest calls first, and Mis stands above its value."""
     t.misere_height = 2 * t.mis_value + 1
     t.open_misere = t.keep_mis_a_vis if has_cheap_mis(t) else 1
     t.phase = CALLING
@@ -229,7 +229,7 @@ def open_deal(t):
 
 @jit
 def legal_calls(t):
-    """2. Pass, or any bid above the high bid; a forced dealer may not pass."""
+    """Return the legal calls (rule 2): pass, or any bid above the high bid; a forced dealer may not pass."""
     if t.dealer_forced != 0 and is_forced_dealer(t):
         return higher_bids(t)
     return higher_bids(t) | bit(CALL_PASS)
@@ -237,7 +237,7 @@ def legal_calls(t):
 
 @jit
 def make_call(t, call):
-    """2, 3. A call; the last one makes the high bidder the declarer, or ends a deal that all have passed."""
+    """Record a call (rules 2, 3); the last one makes the high bidder the declarer, or ends a passed-out deal."""
     closes = t.forced_bid_closes != 0 and is_forced_dealer(t)
     record_auction_call(t, call)
     if not closes and not auction_is_over(t):
@@ -257,13 +257,13 @@ def make_call(t, call):
 
 @jit
 def first_leader(t):
-    """4. The bidder, or by option eldest."""
+    """Return the first leader (rule 4): the bidder, or by option eldest."""
     return t.declarer if t.first_lead == BIDDER_LEADS else eldest(t)
 
 
 @jit
 def legal_trumps(t):
-    """3, 4.2. A suit or no trump; a bidder who leads may leave it unsaid where the option allows."""
+    """Return the legal trumps: a suit or no trump (rule 3), and by option "unsaid" for a bidder who leads (rules 4.2)."""
     if t.implicit_announcements != 0 and t.first_lead == BIDDER_LEADS:
         return all_trumps(t) | bit(UNSAID_ACTION - INDICATE)
     return all_trumps(t)
@@ -271,7 +271,7 @@ def legal_trumps(t):
 
 @jit
 def make_trump(t, trump):
-    """3. The announcement of trump; then the nomination."""
+    """Announce trump (rule 3); the nomination follows."""
     if trump == UNSAID:
         t.trump = UNSAID
     else:
@@ -281,7 +281,7 @@ def make_trump(t, trump):
 
 @jit
 def legal_ranks(t):
-    """4.2. Bare ranks, of the trump suit; not with no trump."""
+    """Return the legal bare ranks (rules 4.2): those of the trump suit, none with no trump."""
     if t.implicit_announcements == 0 or t.trump == NO_TRUMP:
         return bit(0) - 1
     return ((bit(13) - 1) & ~(bit(13 - t.ranks) - 1)) << (RANK - INDICATE)
@@ -289,14 +289,14 @@ def legal_ranks(t):
 
 @jit
 def make_nomination(t, card):
-    """3, 4. A card is nominated; then the first lead."""
+    """Nominate a card (rules 3, 4); the first lead follows."""
     nominate(t, card)
     open_play(t, first_leader(t))
 
 
 @jit
 def make_rank_nomination(t, rank):
-    """4.2. A bare rank is nominated: of the trump suit, at once or when the lead names it."""
+    """Nominate a bare rank of the trump suit (rules 4.2), now or when the first lead fixes the suit."""
     if t.trump == UNSAID:
         t.nominated_rank = rank
         open_play(t, first_leader(t))
@@ -306,7 +306,7 @@ def make_rank_nomination(t, rank):
 
 @jit
 def card_played(t, seat, card):
-    """4.2. The first lead fixes a trump left unsaid, and the card of a bare rank. 3. The nominated card shows its holder."""
+    """Fix an unsaid trump and the card of a bare rank at the first lead (rules 4.2); reveal the partner (rule 3)."""
     if t.trump == UNSAID:
         name_trump(t, suit_of(card))
         if t.nominated_rank >= 0:
@@ -316,14 +316,14 @@ def card_played(t, seat, card):
 
 @jit
 def trick_taken(t):
-    """3. Mis a Vis: the bidder's hand lies open from the end of trick 1."""
+    """Open the bidder's hand at the end of trick 1 of Mis a Vis (rule 3)."""
     if t.contract == CALL_MIS_A_VIS and t.trick_number == 1:
         t.exposed = t.declarer
 
 
 @jit
 def is_decided(t):
-    """8b: no later trick can change the points."""
+    """Return whether no later trick can change the points (`early_stop`, rules 8b)."""
     side = side_tricks(t)
     if is_misere(t.contract):
         return side > 0 and not (t.contract == CALL_MIS and has_cheap_mis(t))
@@ -335,16 +335,16 @@ def is_decided(t):
 
 @jit
 def may_slam_lose(t):
-    """4.4, slam not bid: the option is on and the bid is below all tricks."""
+    """Return whether an unbid slam loses (rules 4.4): the option is on, and the bid is below the hand size."""
     return t.unbid_slam_loses != 0 and bid_number(t) < t.deal_size
 
 
 @jit
 def settle(t):
-    """5, 7."""
+    """Score the deal (rules 5, 7)."""
     if t.passed_out != 0:
         return
-    if t.contract == CALL_MIS and has_cheap_mis(t):  # 4.4: +10, or minus 10 and his tricks; nothing to the others
+    if t.contract == CALL_MIS and has_cheap_mis(t):  # rules 4.4: +10, or -(10 + own tricks); the others get nothing
         taken = int(t.tricks[t.declarer])
         t.points[t.declarer] = t.multiplier * (CHEAP_MIS if taken == 0 else -(CHEAP_MIS + taken))
         return
@@ -357,7 +357,7 @@ def settle(t):
 
 @jit
 def is_made(t):
-    """5. As many tricks as bid (but not all, if an unbid slam loses); none for Mis and Mis a Vis."""
+    """Return whether the contract is made (rule 5): enough tricks, but not an unbid slam that loses; for Mis no trick."""
     if is_misere(t.contract):
         return side_tricks(t) == 0
     if may_slam_lose(t) and side_tricks(t) == t.deal_size:
@@ -367,7 +367,7 @@ def is_made(t):
 
 @jit
 def made_value(t):
-    """5. The bid; the hand size (13) for Mis, twice that for Mis a Vis."""
+    """Return the value of a made contract (rule 5): the bid; the value of Mis; twice the hand size for Mis a Vis."""
     if t.contract == CALL_MIS_A_VIS:
         return 2 * int(t.deal_size)
     return int(t.mis_value) if is_misere(t.contract) else int(bid_number(t))
@@ -375,7 +375,7 @@ def made_value(t):
 
 @jit
 def failed_value(t):
-    """5, 7. The same for each opponent; 26 for a slam that was not bid."""
+    """Return the points of each opponent if the contract fails (rules 5, 7): its value, or 26 for an unbid slam."""
     if not is_misere(t.contract) and side_tricks(t) >= bid_number(t):
         return 2 * int(t.deal_size)
     return made_value(t)
@@ -383,7 +383,7 @@ def failed_value(t):
 
 @jit
 def next_multiplier(t):
-    """2, 8b `double_repeat`: twice the points after a pass-out; again at every one, with no limit but `max_deals`."""
+    """Return the multiplier of the next deal: 2 after a pass-out (rule 2); `double_repeat` rules the ones after it."""
     if t.passed_out == 0:
         return 1
     if t.multiplier == 1 or t.double_repeat == QUADRUPLE:
@@ -393,19 +393,19 @@ def next_multiplier(t):
 
 @jit
 def has_ended(t):
-    """6, `tie`."""
+    """Return whether the match has ended: a seat has reached the target, and `tie` does not play on (rule 6)."""
     return reaches_target(t) and not (t.tie == PLAY_ON and several(leaders(t, t.totals)))
 
 
 @jit
 def has_run_out(t):
-    """6, `max_deals`."""
+    """Return whether `max_deals` truncates the match."""
     return t.deal == t.max_deals - 1
 
 
 @jit
 def rule_out(t, allowed):
-    """8b, `early_stop`: nobody holds the nominated card with whom the deal would be over."""
+    """With `early_stop` (rules 8b), rule out each holder of the nominated card with whom the deal would be over."""
     if t.early_stop == 0 or t.nominated < 0:
         return
     for place in range(STOCK + 1):

@@ -1,8 +1,8 @@
-"""The deck of Noms on its way from deal to deal (rules 4.3).
+"""The deck of Noms from deal to deal (rules 4.3).
 
-A deck is a list of cards, place 0 on top. The cards of a played deal are gathered trick by trick and pile by pile, those
-of a passed-out deal sorted hand by hand. Then the deck is cut, and dealt in packets. It is never shuffled but for the
-first deal of a match (and in the two shuffled modes).
+A deck is a list of cards, place 0 on top. After a played deal it is gathered trick by trick and pile by pile; after a
+passed-out deal it is gathered hand by hand, each hand sorted. Then it is cut, and dealt in packets. It is shuffled only for
+the first deal of a match (and in the two shuffled modes).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DECK_OPTIONS = (
     Option("pile_order", "left_first", "how the new dealer stacks the piles", words=PILE_ORDERS, byte=40),
     Option("deal_mode", None, "packets from the unshuffled deck, or shuffled deals", words=DEAL_MODES, byte=41),
 )
-"""The options of Noms about the deck from deal to deal."""
+"""The options of the deck."""
 DECK_NEEDS = tuple(
     Need(
         option.name,
@@ -41,7 +41,7 @@ DECK_NEEDS = tuple(
     )
     for option in DECK_OPTIONS[:-1]
 )
-"""Where they have an effect."""
+"""The conditions under which the options of the deck have an effect."""
 DECK_DETAILS = {
     "trick_order": "`play`: as played, the card led on top; `reverse`: the card led at the bottom; `random`: shuffled",
     "trick_stack": "`on_top`: on top of the earlier tricks; `underneath`: under them",
@@ -51,22 +51,22 @@ DECK_DETAILS = {
     "`packets_shuffled`: every deal is shuffled, then dealt in packets; `single_shuffled`: every deal is "
     "shuffled and dealt one card at a time, the default with a shortened deck or hand",
 }
-"""More on them, for the page of the game."""
+"""Details of the options of the deck, for the page of the game."""
 
 SORTING_ORDER = np.array([2, 0, 1, 3])
-"""After four passes: hearts, clubs, diamonds, spades."""
+"""Order of the suits in a sorted hand, after four passes: hearts, clubs, diamonds, spades."""
 
-# Four rounds; in round r the r-th seat from eldest gets four cards, the others three.
+# There are four rounds. In round r the r-th seat from eldest gets four cards, and the others get three.
 PACKET_SEATS = np.array([seat for round_ in range(4) for seat in range(4) for _ in range(4 if seat == round_ else 3)], np.int64)
-"""Per place of the deck, the seat that is dealt the card, counted from eldest."""
+"""[place in the deck]: the seat that is dealt the card, counted from eldest."""
 
 PACKET_PLACES = np.array([np.flatnonzero(turn == PACKET_SEATS) for turn in range(4)])
-"""[seat from eldest, n]: place in the deck of the n-th card that the seat is dealt."""
+"""[seat from eldest, n]: place in the deck of the seat's n-th card."""
 
 
 @jit
 def gather(t):
-    """The deck of the next deal, cut."""
+    """Gather and cut the deck of the next deal."""
     if t.passed_out != 0:
         gather_passed(t)
     else:
@@ -76,9 +76,9 @@ def gather(t):
 
 @jit
 def remember(t):
-    """Keep who played which card when (or, after four passes, who was dealt it) for `observe_previous_hand`.
+    """Store who played each card in which trick, or was dealt it, for `observe_previous_hand`.
 
-    A card's byte is 1 + 4 * trick + seat if it was played, and `HELD` + seat if it was not; 0 for an undealt card.
+    The byte of a card is 1 + 4 * trick + seat if it was played, `HELD` + seat if it was only dealt, and 0 if it was not dealt.
     """
     if t.observe_previous_hand == 0:
         return
@@ -93,7 +93,7 @@ def remember(t):
 
 @jit
 def cut(t):
-    """Move the top cards under the rest; how many is fixed by option, or drawn."""
+    """Cut the deck: move the top cards under the rest. The option `cut` fixes their number; otherwise it is drawn."""
     where = int(t.cut)
     if where < 0:
         low = int(t.cut_min)
@@ -105,7 +105,7 @@ def cut(t):
 
 @jit
 def reverse(cards, start, end):
-    """Put `cards[start:end]` the other way round."""
+    """Reverse `cards[start:end]` in place."""
     for i in range((end - start) // 2):
         card = cards[start + i]
         cards[start + i] = cards[end - 1 - i]
@@ -114,7 +114,7 @@ def reverse(cards, start, end):
 
 @jit
 def gather_passed(t):
-    """After four passes: sorted hands, stacked from the left of the (old) dealer on."""
+    """Gather the deck after four passes: sorted hands, the one on the (old) dealer's left on top."""
     place = 0
     seat = left_of(t, t.dealer)
     for _ in range(t.n_seats):
@@ -130,7 +130,7 @@ def gather_passed(t):
 
 @jit
 def gather_played(t):
-    """After a played deal: the new dealer (left of the old one) stacks the four piles, his own last."""
+    """Gather the deck after a played deal: the new dealer (left of the old one) stacks the four piles, his own last."""
     for i in range(4):
         t.deck[i] = i
     if t.pile_order == RANDOM_PILES:
@@ -146,9 +146,9 @@ def gather_played(t):
 
 @jit
 def gather_pile(t, seat, place):
-    """Put the tricks of a seat into the deck from a place on; returns the place behind them.
+    """Write the tricks of a seat into the deck from `place` on; return the next free place.
 
-    The cards that a seat still holds (`early_stop`) count as the last trick that it took.
+    The cards that a seat still holds (`early_stop`) count as its last trick.
     """
     if t.trick_stack == ON_TOP:
         place = gather_held(t, seat, place)
@@ -163,7 +163,7 @@ def gather_pile(t, seat, place):
 
 @jit
 def gather_held(t, seat, place):
-    """The cards still held, clubs to spades and low to high, as one packet."""
+    """Write the cards that a seat still holds into the deck as one packet, clubs to spades and low to high."""
     end = place
     for card in range(52):
         if has(t.hands[seat], card):
@@ -174,7 +174,7 @@ def gather_held(t, seat, place):
 
 @jit
 def gather_packet(t, cards, number, place):
-    """One packet into the deck; `number` tells the packets' draws apart. Returns the place behind it."""
+    """Write one packet into the deck; return the next free place. `number` gives each packet its own random draws."""
     end = place + len(cards)
     for i in range(len(cards)):
         t.deck[place + i] = cards[i]
@@ -183,7 +183,7 @@ def gather_packet(t, cards, number, place):
 
 @jit
 def arrange(t, place, end, number):
-    """Bring a packet in the deck into the order of `trick_order`; returns the place behind it."""
+    """Arrange a packet in the deck by `trick_order`; return the next free place."""
     if t.trick_order == SHUFFLED_TRICK:
         shuffle(t, DRAW_TRICK_ORDER, t.deck[place:end], end - place, number)
     elif t.trick_order == REVERSED:

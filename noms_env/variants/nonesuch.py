@@ -44,15 +44,15 @@ NUMBER = 4
 
 
 def basic_cards(values: Values) -> int:
-    """Cards of the deck in use, the Excuse left out: so many are dealt."""
+    """Return the number of cards dealt: those of the deck in use without the Excuse."""
     return len(decktet_deck(values["ranks"], values["suits"])) - 1
 
 
 def refuse_uneven_deck(values: Values, seats: int) -> None:
-    """Refuse a short deck of which not every seat would be dealt the same number.
+    """Refuse a short deck that cannot be dealt evenly.
 
     Raises:
-        RulesError: the basic cards are not a multiple of the seats.
+        RulesError: the number of basic cards is not a multiple of the seats.
     """
     cards = basic_cards(values)
     if cards % seats:
@@ -104,7 +104,7 @@ GAME = Variant(
 
 @jit
 def open_deal(t):
-    """1, 2, 3. The last card is turned up; trump is known if it bears one suit, or is the Excuse."""
+    """Turn up the last card (rules 1 to 3); trump is known if it bears one suit, or is the Excuse."""
     t.turn_up = t.deck[t.n_seats * t.deal_size]
     t.stock = 0
     find_holders(t)
@@ -119,20 +119,20 @@ def open_deal(t):
 
 @jit
 def find_holders(t):
-    """4. Who was dealt the Excuse; -1 if it was turned up."""
+    """Find the seat that was dealt the Excuse (rule 4); -1 if it was turned up."""
     if not excuse_is_shown(t):
         t.excuse = holder_of(t, EXCUSE)
 
 
 @jit
 def legal_calls(t):
-    """3. Any of the three, whatever the others bid."""
+    """Return the legal calls (rule 3): any of the three, whatever the others bid."""
     return bit(CALL_NONE) | bit(CALL_SOME) | bit(CALL_MOST)
 
 
 @jit
 def make_call(t, call):
-    """3, 4, 5. One bid each; then the Excuse, and the choice of trump if there is one."""
+    """Record a bid (rules 3 to 5); after the last one, the holder of the Excuse names trump if it is open, or swaps."""
     record_call(t, call)
     if t.n_calls < t.n_seats:
         return
@@ -147,25 +147,25 @@ def make_call(t, call):
 
 @jit
 def excuse_is_shown(t):
-    """4. The holder of the Excuse has shown it, to name trump or to swap it."""
+    """Return whether the holder of the Excuse has shown it, to name trump or to swap it (rule 4)."""
     return t.excuse >= 0 and (t.phase == NAMING_TRUMP or t.leader >= 0)
 
 
 @jit
 def swap(t):
-    """4. The Excuse goes out of play, and its holder takes the up card."""
+    """Lay the Excuse aside, and give its holder the up card (rule 4)."""
     t.hands[t.excuse] = (t.hands[t.excuse] & ~bit(EXCUSE)) | bit(t.turn_up)
 
 
 @jit
 def legal_trumps(t):
-    """4. The suits of the up card."""
+    """Return the legal trumps: the suits of the up card (rule 4)."""
     return CARD_SUITS[t.deck_kind, t.turn_up] << (SUIT - INDICATE)
 
 
 @jit
 def make_trump(t, trump):
-    """4, 5. The holder of the Excuse names trump and swaps; eldest leads."""
+    """Name trump and swap the Excuse for its holder (rules 4, 5); eldest leads."""
     name_trump(t, trump)
     swap(t)
     open_play(t, eldest(t))
@@ -173,14 +173,14 @@ def make_trump(t, trump):
 
 @jit
 def may_lead(t, hand):
-    """5. No trump until one has been played, unless there is nothing else."""
+    """Return the cards that may be led (rule 5): no trump until one has been played, unless the hand has nothing else."""
     others = hand & ~t.trump_cards
     return hand if t.broken != 0 or others == 0 else others
 
 
 @jit
 def settle(t):
-    """7."""
+    """Score the deal (rule 7)."""
     for seat in range(t.n_seats):
         tricks = int(t.tricks[seat])
         if t.call[seat] == CALL_SOME:
@@ -193,7 +193,7 @@ def settle(t):
 
 @jit
 def most_points(t, tricks):
-    """7. Twice the tricks with at least half of them; else minus the tricks missing to half."""
+    """Return the points of Most (rule 7): twice the tricks with at least half of them, else minus the missing tricks."""
     if 2 * tricks >= t.deal_size:
         return 2.0 * tricks
     return tricks - half(t)
@@ -201,7 +201,7 @@ def most_points(t, tricks):
 
 @jit
 def half(t):
-    """7, `half`: half of the tricks as a shortfall is counted from."""
+    """Return half of the tricks, from which the option `half` counts a shortfall (rule 7)."""
     if t.half == EXACTLY:
         return t.deal_size / 2
     return float(t.deal_size // 2 if t.half == DOWN else half_up(t))
@@ -209,26 +209,26 @@ def half(t):
 
 @jit
 def has_run_out(t):
-    """8, `max_hands`."""
+    """Return whether `max_hands` truncates the match (rule 8)."""
     return t.deal == t.max_hands - 1
 
 
 @jit
 def dealt_hand(t, seat):
-    """4. The hand before the swap."""
+    """Return the hand that a seat was dealt, before the swap (rule 4)."""
     cards = t.hands[seat] | t.played[seat]
     return (cards & ~bit(t.turn_up)) | bit(EXCUSE) if seat == t.excuse and t.leader >= 0 else cards
 
 
 @jit
 def out_of_play(t):
-    """4. The up card before the swap, and the Excuse after it."""
+    """Return the card that is out of play (rule 4): the up card before the swap, the Excuse after it."""
     return bit(EXCUSE) if t.leader >= 0 else bit(t.turn_up)
 
 
 @jit
 def note_open_cards(t, known):
-    """4. The Excuse once it is shown, and after the swap the up card, are known to be in one hand."""
+    """Add to `known` the Excuse once it is shown, and after the swap the up card (rule 4)."""
     if t.excuse < 0:
         return
     if t.leader >= 0:
@@ -239,7 +239,7 @@ def note_open_cards(t, known):
 
 @jit
 def rule_out(t, allowed):
-    """5. A seat that led the first trump had nothing else."""
+    """Rule out all but trumps for a seat that led the first trump: it had nothing else (rule 5)."""
     if t.broken == 0:
         return
     place = 0

@@ -1,8 +1,8 @@
-"""Rules as data: the options of a variant, their checks, and the values in force at a table.
+"""Rules as data: the options of a variant, their checks, and their values at a table.
 
-A variant's file declares a `Variant`: its seats, its deck and its `Option`s. `make_rules` checks what a user gives and
-fills in the rest; the result, a `Rules`, is one small value that can be printed, compared, written into a record and
-copied into a table.
+The module of a variant declares a `Variant`: its seats, its deck and its `Option`s. `make_rules` checks the user's options and
+fills in the others. The result is a `Rules`: a small value that can be printed, compared, written into a record and copied
+into a table.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Values = dict[str, Any]
 
 
 class RulesError(ValueError):
-    """An option, a value or a combination that the rules do not allow; the message says what is allowed."""
+    """An option, value or combination that the rules do not allow; the message says what is allowed."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One choice of a variant: its name and default, what it may be, and a line that says what it does.
+    """One option of a variant: its name, default, allowed values and a one-line description (`doc`).
 
-    Exactly one of `flag`, `words`, `numbers`, `range` and `rotation` says what values it takes; `none` also allows None. A
-    default of None without `none` is worked out from the table.
+    Exactly one of `flag`, `words`, `numbers`, `range` and `rotation` defines the allowed values; `none` also allows None.
+    Without `none`, a default of None means that the default depends on the table.
     """
 
     name: str
@@ -43,19 +43,19 @@ class Option:
     rotation: bool = False
     none: bool = False
     range: str = ""
-    """What integers are allowed, where that depends on the table; the variant's `complete` checks it."""
+    """The allowed integers in words, if they depend on the table; the variant's `complete` checks them."""
     byte: int | None = field(kw_only=True)
-    """Its byte in the section `choices` of an observation, the first of `MAX_ROTATION` for a rotation; None for an option
-    that says what is shown, not how it is played, or that stands elsewhere in an observation. It is the same in every
-    variant that has the option, and never changes, since trained policies look for it there."""
+    """The option's byte in the section `choices` of an observation; for a rotation the first of `MAX_ROTATION` bytes. None if
+    the option only affects what is shown, or is elsewhere in an observation. The byte is the same in all variants with the
+    option and never changes, since trained policies read it there."""
     late: bool = False
-    """The variant got it after policies were published: its byte is 0 at the default, and so is its field in a table's record,
-    as they were before."""
+    """True if the variant got the option after policies were published. At the default, its byte and its field in a table's
+    record are then 0, as they were before."""
     record_field: str = ""
-    """The field of a table's record that holds it, where that is not the option's name."""
+    """The field of a table's record that holds the option, if it does not have the option's name."""
 
     def __post_init__(self) -> None:
-        """Refuse, with a ValueError, a byte that `choices` does not have, and values for which a record has no room."""
+        """Check that `choices` has the byte, and that a record can hold the values; raises ValueError."""
         if self.byte is not None and not 0 <= self.byte <= NUM_CHOICES - self.width:
             raise ValueError(
                 f"there is no room for the option {self.name} at byte {self.byte} of the section `choices` of an observation, "
@@ -69,11 +69,11 @@ class Option:
 
     @property
     def width(self) -> int:
-        """Bytes of `choices` that it takes."""
+        """Number of bytes in `choices`."""
         return MAX_ROTATION if self.rotation else 1
 
     def allowed(self) -> str:
-        """What the option may be, in words."""
+        """Return the allowed values in words."""
         if self.flag:
             text = "True or False"
         elif self.words:
@@ -88,7 +88,7 @@ class Option:
         return text + (" or None" if self.none else "")
 
     def checked(self, value: Any) -> Any:
-        """The value in its plain Python type.
+        """Check a value and return it as a plain Python type.
 
         Raises:
             RulesError: the value is not allowed.
@@ -108,27 +108,27 @@ class Option:
         raise RulesError(f"{self.name} must be {self.allowed()}, not {brief(value)}")
 
     def code(self, value: Any) -> int:
-        """The value as the table's field holds it."""
+        """Return the number that stands for a value in the table's field."""
         if value is None:
             return -1
         return self.words.index(value) if self.words else int(value)
 
     def is_as_before(self, value: Any) -> bool:
-        """Whether the value keeps the rules from before the option existed."""
+        """Return whether a value keeps the rules as they were before the option existed."""
         return self.late and bool(value == self.default)
 
 
 MAX_NUMBER = 2**15 - 1
-"""The largest value of an option that a field of a table's record holds."""
+"""The largest value of an option that a table's record can hold."""
 ROTATION_WORDS = (*SUIT_LETTERS[FRENCH], "NT")
 
 
 @dataclass(frozen=True)
 class Need:
-    """An option that has an effect only under a condition; elsewhere it may only have its default.
+    """A condition under which an option has an effect; otherwise the option must have its default.
 
     Attributes:
-        option: its name.
+        option: name of the option.
         where: the condition in words.
         holds: the condition.
     """
@@ -140,57 +140,59 @@ class Need:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One game of the family: who can play it, with which deck, and under which options."""
+    """One game of the family: its seats, deck, options and traits."""
 
     name: str
     number: int
-    """The variant's number in the table's record and in observations, which never changes."""
+    """Number of the variant in tables' records and in observations; it never changes."""
     title: str
     intro: str = field(repr=False)
-    """What the game is about, in two or three sentences."""
+    """The game in two or three sentences."""
     source: str = field(repr=False)
-    """Where the source text of the rules was published."""
+    """Where the source text of the rules is published."""
     family: int
-    """One of `families.FAMILIES`, by its place there."""
+    """Index into `families.FAMILIES`."""
     seats: tuple[int, int]
     default_seats: int = 4
     deck_kind: int = FRENCH
     options: tuple[Option, ...] = field(repr=False)
     complete: Callable[[Values, int], None] = field(default=lambda _values, _seats: None, repr=False)
-    """Fills in the defaults that depend on the table and refuses combinations that make no sense."""
+    """Called with the options and the seats. Fills in the defaults that depend on the table, in place, and refuses impossible
+    combinations with a RulesError."""
     point_range: Callable[[Values, int], tuple[float, float]] = field(repr=False)
-    """Bounds of a seat's points in a deal, given the options and the cards dealt to each seat."""
+    """Returns bounds of a seat's points in a deal, from the options and the cards dealt to each seat."""
     max_decisions: Callable[[Values, int, int, int], int] = field(repr=False)
-    """A bound of the decisions in a deal, given the options, the seats, the cards dealt to each seat and those undealt."""
+    """Returns an upper bound on the decisions in a deal, from the options, the seats, the cards dealt to each seat and the
+    undealt cards."""
     schedule: Callable[[Values, int], list[int]] | None = field(default=None, repr=False)
-    """Hand sizes of a match, deal by deal, where the rulebook lists them (the exact-bid games)."""
+    """Returns the hand size of each deal of a match (exact-bid games), from the options and the seats."""
     deal_size: Callable[[Values, int], int] = field(default=lambda values, _seats: values.get("hand_size", -1), repr=False)
-    """Cards dealt to each seat, where it is the same in every deal; -1 where there is a schedule."""
+    """Returns the cards dealt to each seat if all deals have the same number, else -1."""
     details: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
-    """By option, for the page of the game: what each of its words means, or how it works with other options."""
+    """Details of options by name, for the page of the game: the meaning of each word, or the interplay with other options."""
     needs: tuple[Need, ...] = field(default=(), repr=False)
-    """Options that have an effect only where others have certain values."""
+    """The options that have an effect only under a condition."""
     deals_depend: bool = False
-    """The cards of a deal may follow from the deal before."""
+    """The cards of a deal can depend on the previous deal."""
     passes_out: bool = False
-    """All seats may pass, and the deal is not played."""
+    """All seats can pass, and then the deal is not played."""
     opens_hand: bool = False
-    """There is a contract in which the declarer's hand lies open."""
+    """In some contract the declarer's hand lies open."""
     breaks_trumps: bool = False
     """No trump may be led until one has been played."""
     opponents_score_tricks: bool = False
-    """Of an auction game: opponents score their own tricks, whatever becomes of the contract."""
+    """Auction games: opponents score their own tricks, whether or not the contract is made."""
     misere: str = "Misere"
-    """What players of an auction game call the bid to take no trick."""
+    """Auction games: name of the bid to take no trick."""
     simple_rollout: bool = False
-    """Searches play deals out by the simple rules of `search.rollouts`."""
+    """Searches play deals out by the simple rules in `search.rollouts`."""
     total_scale: Callable[[Values], tuple[int, int]] = field(default=lambda _values: (1, 64), repr=False)
-    """Scale and offset of the byte in which an observation shows a total."""
+    """Returns scale and offset of the byte that shows a total in observations."""
     most_doublings: Callable[[Values], int] = field(default=lambda _values: 0, repr=False)
-    """How often the points of a deal can be doubled."""
+    """Returns how often the points of a deal can be doubled."""
 
     def __post_init__(self) -> None:
-        """Refuse, with a ValueError, a number for which an observation has no place."""
+        """Check that observations have room for the number; raises ValueError."""
         if not 0 <= self.number < MAX_VARIANTS:
             raise ValueError(
                 f"the variant {self.name} has the number {self.number}, but an observation has room for "
@@ -206,11 +208,11 @@ class Variant:
         return _find_variant, (self.name,)
 
     def option(self, name: str, arguments: Iterable[str] = ()) -> Option:
-        """The option of that name.
+        """Return the option of a name.
 
         Args:
-            name: of the option.
-            arguments: other names that may be meant, for the message.
+            name: name of the option.
+            arguments: other names that the message may suggest.
 
         Raises:
             RulesError: the variant has no such option.
@@ -230,7 +232,7 @@ def _find_variant(name: str) -> Variant:
 
 @dataclass(frozen=True, repr=False)
 class Rules:
-    """A variant with every choice made: the rules of one table."""
+    """The rules of one table: a variant, the number of seats, and a value for every option."""
 
     variant: Variant
     seats: int
@@ -241,13 +243,13 @@ class Rules:
 
     @property
     def summary(self) -> str:
-        """The seats, and the options that were chosen: `4 seats, target=50`."""
+        """The seats, and the options that differ from their defaults: `4 seats, target=50`."""
         chosen = (f"{name}={literal(value)}" for name, value in given_options(self).items())
         return ", ".join([f"{self.seats} seats", *chosen])
 
     @property
     def schedule(self) -> list[int]:
-        """Hand sizes of the match, deal by deal; empty where there is no such list."""
+        """Hand size of each deal of the match; empty if the variant has no schedule."""
         return self.variant.schedule(self.options, self.seats) if self.variant.schedule else []
 
     @property
@@ -258,15 +260,15 @@ class Rules:
 
 
 def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str, Any] | None = None) -> Rules:
-    """Check the seats and the options given, and complete them.
+    """Check seats and options, and fill in the defaults.
 
     Args:
         variant: the game.
-        seats: number of seats; the variant's default when None.
+        seats: number of seats; None for the variant's default.
         options: the options that differ from their defaults.
 
     Raises:
-        RulesError: unknown option, value out of range, or a combination that cannot be dealt, bid or ended.
+        RulesError: an unknown option, a value out of range, or a combination that cannot be dealt, bid or ended.
     """
     if options is not None and not isinstance(options, Mapping):
         raise RulesError(f"options must be a dictionary or None, not {brief(options)}")
@@ -282,7 +284,7 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
 
 
 def given_options(rules: Rules) -> Values:
-    """The fewest options that give these rules (`make_rules`)."""
+    """Return the fewest options with which `make_rules` returns these rules."""
     chosen = dict(rules.options)
     for name in rules.options:
         fewer = {other: value for other, value in chosen.items() if other != name}
@@ -299,14 +301,14 @@ def _fill_defaults(variant: Variant, chosen: Values) -> Values:
 
 
 def _complete_options(variant: Variant, seats: int, chosen: Values) -> Values:
-    """All options of a table, with the defaults that depend on it worked out."""
+    """Return all options of a table, including the defaults that depend on it."""
     values = _fill_defaults(variant, chosen)
     variant.complete(values, seats)
     return values
 
 
 def _check_seats(variant: Variant, seats: int | None, values: Values) -> int:
-    """The number of seats: the rulebook's range with the whole deck, from two up with a shortened one."""
+    """Check and return the number of seats: in the rulebook's range, or with a shortened deck from two up."""
     low, high = variant.seats
     if variant.deck_kind == FRENCH and deck_size(values) < 52:
         low = 2
@@ -319,7 +321,7 @@ def _check_seats(variant: Variant, seats: int | None, values: Values) -> int:
 
 
 def deck_size(values: Values) -> int:
-    """Cards of the French deck in use."""
+    """Return the number of cards of the French deck in use."""
     return int(values["ranks"] * values["suits"])
 
 
@@ -328,7 +330,7 @@ SHORT_DECK = (
     Option("suits", 4, "the first suits, of C D H S, that are in the deck (not in the source texts)", numbers=(1, 4), byte=1),
     Option("reveal_stock_at_end", False, "show the undealt cards in the result of a deal", flag=True, byte=None),
 )
-"""Options of every game with the French deck."""
+"""The options that all games with the French deck share."""
 
 HAND_SIZE = Option(
     "hand_size",
@@ -343,10 +345,10 @@ TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", 
 
 
 def complete_hand_size(values: Values, seats: int) -> None:
-    """Work out or check `hand_size` for games in which it is the same in every deal.
+    """Fill in or check `hand_size`, for games in which all deals have the same number of cards.
 
     Raises:
-        RulesError: the deck has not enough cards, or the hand would be larger than a table can hold.
+        RulesError: the deck has too few cards, or the hand is larger than a table can hold.
     """
     most = min(deck_size(values) // seats, MAX_TRICKS)
     refuse_too_small_deck(values, seats)
@@ -362,20 +364,20 @@ def complete_hand_size(values: Values, seats: int) -> None:
 
 
 def refuse_too_small_deck(values: Values, seats: int) -> None:
-    """Refuse a table at which not every seat would have a card.
+    """Check that the deck has a card for each seat.
 
     Raises:
-        RulesError: the deck has less than one card a seat.
+        RulesError: the deck has fewer cards than seats.
     """
     if deck_size(values) < seats:
         raise RulesError(f"a deck of {deck_size(values)} cards is too small for {seats} seats")
 
 
 def complete_rotation(values: Values, default: tuple[str, ...]) -> None:
-    """Work out or check `trump_rotation`: it may name only suits of the deck.
+    """Fill in or check `trump_rotation`.
 
     Raises:
-        RulesError: it names another suit.
+        RulesError: it names a suit that is not in the deck.
     """
     present = (*SUIT_LETTERS[FRENCH][: values["suits"]], "NT")
     if values["trump_rotation"] is None:

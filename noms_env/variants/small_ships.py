@@ -2,8 +2,8 @@
 
 1. Three to six players; four is usual. All cards are dealt, as far as they go round.
 2. The auction begins at the dealer's left. Pass, or bid above the high bid: 7, 8, 9, 10, Misere (no trick), 11, 12, 13 with
-   four players. Who has passed may bid again. It ends when all others have passed in a row. If everybody else passes, the
-   dealer must bid a number.
+   four players. A player who has passed may bid again. The auction ends when all others have passed in a row. If everybody
+   else passes, the dealer must bid a number.
 3. The high bidder is the declarer, and names trump or none, then any card. Whoever holds that card is the partner, and
    nobody else knows. A declarer who names a card of their own is alone.
 4. The player at the dealer's left leads. Follow suit if you can; otherwise play any card. The highest trump wins the trick,
@@ -16,11 +16,11 @@
 7. An option is indication: the partner may show who they are, for twice the bid off their points; in Misere for twice its
    value.
 
-Deviations and decisions: three, five and six seats, the ladder there and the value of Misere are decisions of this
-project (3.3). "Any number of players can play", which heads Big Ships and Small Ships together, is not taken for Small
-Ships, whose own rules name 3, 4, 5 and 6 players. "May not lead to the nominated card" is read as its suit. Indication
-costs "twice the contract bid": of Misere, a bid of no trick, that would be 0, and twice its value is taken (3.4). The
-source text also lets players agree to end a match after a time, say an hour, which is no end here.
+Deviations and decisions: the rules for three, five and six seats, with their bids and values of Misere, are decisions of
+this project (3.3). "Any number of players can play" heads Big Ships and Small Ships together, but the rules of Small Ships
+name 3, 4, 5 and 6 players, and these are the limits here. "May not lead to the nominated card" is read as its suit.
+Indication costs "twice the contract bid". Misere is a bid of no trick, which would make it free, so it costs twice the value
+of Misere (3.4). In the source text players may also agree to end a match after a time, say an hour; here they cannot.
 
 >>> from noms_env import Table
 >>> table = Table("small_ships", seed=2)
@@ -57,7 +57,7 @@ STOCK_ALONE, STOCK_ILLEGAL, STOCK_REDRAW = range(3)
 
 
 def complete(values: Values, seats: int) -> None:
-    """Work out the ladder (3.3) and refuse what cannot be bid or ended."""
+    """Fill in the bids (rules 3.3), and refuse options with which no bid or no end is possible."""
     complete_hand_size(values, seats)
     hand_size = values["hand_size"]
     if values["min_bid"] is None:
@@ -86,7 +86,7 @@ def complete(values: Values, seats: int) -> None:
 
 
 def point_range(values: Values, tricks: int) -> tuple[float, float]:
-    """5, 7. Bounds of a seat's points."""
+    """Return bounds of a seat's points (rules 5, 7)."""
     value = values["misere_value"]
     price = 2 * max(tricks, value) if values["indication"] else 0
     return -(value + tricks) - price, max(tricks, 2 * value)
@@ -168,7 +168,7 @@ GAME = Variant(
 
 @jit
 def open_deal(t):
-    """2. Eldest calls first."""
+    """Open the auction (rule 2): eldest calls first."""
     t.misere_height = 2 * t.misere_above + 1
     t.phase = CALLING
     t.seat = eldest(t)
@@ -176,7 +176,7 @@ def open_deal(t):
 
 @jit
 def legal_calls(t):
-    """2. Pass, or any bid above the high bid; a dealer behind passes only must bid."""
+    """Return the legal calls (rule 2): pass, or any bid above the high bid; a dealer after passes only must bid."""
     if not is_forced_dealer(t):
         return higher_bids(t) | bit(CALL_PASS)
     if t.forced_bid_numeric_only != 0:
@@ -186,7 +186,7 @@ def legal_calls(t):
 
 @jit
 def make_call(t, call):
-    """2, 3. A call; the last one makes the high bidder the declarer."""
+    """Record a call (rules 2, 3); the last one makes the high bidder the declarer."""
     closes = t.forced_bid_closes != 0 and is_forced_dealer(t)
     record_auction_call(t, call)
     if not closes and not auction_is_over(t):
@@ -203,14 +203,14 @@ def make_call(t, call):
 
 @jit
 def make_trump(t, trump):
-    """3. The declarer names trump."""
+    """Name the declarer's trump (rule 3)."""
     name_trump(t, trump)
     after_trump(t)
 
 
 @jit
 def after_trump(t):
-    """3. The nomination, where the contract has one."""
+    """Ask for the nomination (rule 3), or open the play if the contract has none."""
     if t.alone != 0:
         open_play(t, eldest(t))
     else:
@@ -219,14 +219,14 @@ def after_trump(t):
 
 @jit
 def legal_nominations(t):
-    """3, 3.3. Any card; by option not one of the stock, or not one that was refused."""
+    """Return the cards that may be nominated (rules 3.3): any card; by option none of the stock, or none refused before."""
     barred = t.stock if t.stock_nomination == STOCK_ILLEGAL else t.refused
     return t.cards & ~barred
 
 
 @jit
 def make_nomination(t, card):
-    """3, 4. The nomination, and eldest leads; under "redraw" a card of the stock is refused."""
+    """Nominate a card, and let eldest lead (rules 3, 4); with "redraw" a card in the stock is refused."""
     if t.stock_nomination == STOCK_REDRAW and (t.stock & bit(card)) != 0:
         t.refused |= bit(card)
         return
@@ -236,7 +236,10 @@ def make_nomination(t, card):
 
 @jit
 def may_lead(t, hand):
-    """4. The declarer on lead to trick 1 may not lead the suit (or by option the card) nominated, if he has another."""
+    """Return the cards that may be led (rule 4): a declarer leading to trick 1 must avoid the nominated suit if possible.
+
+    By option only the nominated card is barred, or nothing.
+    """
     if t.trick_number > 0 or t.seat != t.declarer or t.nominated < 0 or t.first_trick_restriction == BAN_OFF:
         return hand
     nominated = int(t.nominated)
@@ -246,40 +249,40 @@ def may_lead(t, hand):
 
 @jit
 def card_played(t, seat, card):
-    """3. The nominated card shows its holder."""
+    """Reveal the partner when the nominated card is played (rule 3)."""
     reveal(t, seat, card)
 
 
 @jit
 def may_indicate(t):
-    """7. The partner, once, while he holds the nominated card."""
+    """Return whether the seat to act may indicate (rule 7): the partner, once, while it holds the nominated card."""
     return t.indication != 0 and t.seat == t.partner and t.indicated < 0 and has(t.hands[t.seat], t.nominated)
 
 
 @jit
 def indicate(t):
-    """7. The partner shows himself; the same seat then plays."""
+    """Reveal the partner (rule 7); the same seat then plays."""
     t.indicated = t.seat
     t.revealed = t.seat
 
 
 @jit
 def settle(t):
-    """5, 7."""
+    """Score the deal (rules 5, 7)."""
     for seat in range(t.n_seats):
         if not is_on_side(t, seat):
             t.points[seat] = opponent_points(t, seat)
         elif is_misere(t.contract):
             t.points[seat] = misere_points(t, seat)
         else:
-            t.points[seat] = bid_number(t) if side_tricks(t) >= bid_number(t) else 0  # no credit for more
+            t.points[seat] = bid_number(t) if side_tricks(t) >= bid_number(t) else 0  # no credit for overtricks
     if t.indicated >= 0:
         t.points[t.indicated] -= 2 * contract_value(t)
 
 
 @jit
 def misere_points(t, seat):
-    """5. Misere made, once for a lone declarer and twice for each of a pair; or the penalty."""
+    """Return a seat's points for Misere (rule 5): its value, twice that for each of a pair, or the penalty if it failed."""
     value = int(t.misere_value)
     if side_tricks(t) == 0:
         return value if t.partner < 0 else 2 * value
@@ -288,7 +291,7 @@ def misere_points(t, seat):
 
 @jit
 def opponent_points(t, seat):
-    """5. One point for each own trick, whatever became of the contract."""
+    """Return an opponent's points (rule 5): one for each own trick, whether or not the contract was made."""
     if is_misere(t.contract) and t.misere_opponents_score == 0:
         return 0
     return int(t.tricks[seat])
@@ -296,31 +299,31 @@ def opponent_points(t, seat):
 
 @jit
 def contract_value(t):
-    """7. The bid; Misere counts as its value."""
+    """Return the number of the bid, or the value of Misere (rule 7)."""
     return int(t.misere_value) if is_misere(t.contract) else bid_number(t)
 
 
 @jit
 def has_ended(t):
-    """6."""
+    """Return whether the match has ended (rule 6)."""
     return t.deal == t.max_hands - 1 or reaches_target(t)
 
 
 @jit
 def has_common_sides(t):
-    """5. In a number bid a side wins and loses together, but for the price of indication; opponents nearly do."""
+    """Return whether the members of a side win and lose together (rule 5): in a number bid without indication."""
     return not is_misere(t.contract) and t.indication == 0
 
 
 @jit
 def knows_stock(t, seat):
-    """3.3, `stock_nomination="illegal"`: the declarer saw the stock missing among his nominations."""
+    """Return whether a seat knows the stock: with `stock_nomination="illegal"` (rules 3.3) the declarer cannot nominate it."""
     return t.stock_nomination == STOCK_ILLEGAL and t.declarer == seat and (t.phase == NOMINATING or t.nominated >= 0)
 
 
 @jit
 def note_open_cards(t, seat, known):
-    """3.3. The stock, to a declarer who knows it. 7. The nominated card, once its holder has shown himself."""
+    """Add to `known` the stock, if the seat knows it (rules 3.3), and the nominated card after an indication (rule 7)."""
     if knows_stock(t, seat):
         known[STOCK] = t.stock
     if t.indicated >= 0:
@@ -330,7 +333,7 @@ def note_open_cards(t, seat, known):
 
 @jit
 def rule_out(t, allowed):
-    """4. A declarer who led the banned suit had nothing else. 3.3. The card is not in the stock if that is refused."""
+    """Rule out other suits for a declarer who led the banned suit (rule 4), and the nominated card in the stock (rules 3.3)."""
     if t.nominated < 0:
         return
     suit = SUIT_CARDS[t.deck_kind, suit_of(int(t.nominated))]

@@ -8,9 +8,9 @@
 5. A match is one deal, unless the table agrees on more.
 
 Deviations and decisions: three seats, the spare cards out of play, the turning up of trump and the place scoring are
-decisions of this project. The source text speaks of four or more players and of the flicked nose only. More than
-seven cannot play here: each further seat would make the observation of all games 88 bytes (8 %) longer, and no published
-policy could read it.
+decisions of this project. The source text mentions four or more players, and only the flicked nose. Here seven players are
+the maximum. Each further seat would add 88 bytes (8 %) to the observations of all games, and the published policies could
+not read them.
 
 >>> from noms_env import Table
 >>> table = Table("sniped_whist", seats=7, seed=1)
@@ -50,20 +50,20 @@ SHARE, NOBODY, CUT = range(3)
 
 
 def complete(values: Values, seats: int) -> None:
-    """Work out the defaults that depend on the table."""
+    """Fill in the defaults that depend on the table."""
     complete_hand_size(values, seats)
     complete_rotation(values, ("H", "C", "D", "S", "NT"))
 
 
 def point_range(values: Values, tricks: int) -> tuple[float, float]:
-    """4. Bounds of a seat's points."""
+    """Return bounds of a seat's points (rule 4)."""
     if values["scoring"] == "place":
         return -1.0, 1.0
     return (0.0 if values["objective"] == "most" else -tricks) - values["snip_penalty"], tricks
 
 
 def total_scale(values: Values) -> tuple[int, int]:
-    """Points by place are fractions of 12 (or of 5 and 7, rounded)."""
+    """Return scale and offset of totals: points by place are multiples of 1/12 (or of 1/5 and 1/7, rounded)."""
     return (12, 128) if values["scoring"] == "place" and not values["accumulate"] else (1, 64)
 
 
@@ -116,7 +116,7 @@ GAME = Variant(
 
 @jit
 def open_deal(t):
-    """2, 3. The trump, and eldest on lead; with trump_mode="dealer" the dealer names it first."""
+    """Set the trump, and let eldest lead (rules 2, 3); with trump_mode="dealer" the dealer names trump first."""
     if t.trump_mode == DEALER_CHOOSES:
         t.phase = NAMING_TRUMP
         t.seat = t.dealer
@@ -127,14 +127,14 @@ def open_deal(t):
 
 @jit
 def make_trump(t, trump):
-    """2, 3. The dealer's choice; eldest leads."""
+    """Name the dealer's trump (rules 2, 3); eldest leads."""
     name_trump(t, trump)
     open_play(t, eldest(t))
 
 
 @jit
 def settle(t):
-    """4. Points of the deal; with `accumulate` only the last deal scores, on all tricks of the match."""
+    """Score the deal (rule 4); with `accumulate` only the last deal scores, for all tricks of the match."""
     if t.accumulate != 0 and t.deal < t.n_deals - 1:
         return
     winners, losers = find_first_and_last(t)
@@ -148,13 +148,13 @@ def settle(t):
 
 @jit
 def counted_tricks(t, seat):
-    """The tricks that are scored: of this deal, and of the earlier ones if they accumulate."""
+    """Return the tricks of a seat that count: in this deal, and with `accumulate` in the earlier ones."""
     return t.tricks[seat] + (t.carried_tricks[seat] if t.accumulate != 0 else 0)
 
 
 @jit
 def find_first_and_last(t):
-    """The seats that win and the seats that are liable to be sniped, as bit sets."""
+    """Return the seats that win and the seats that may be sniped, as bit sets."""
     least = most = counted_tricks(t, 0)
     for seat in range(1, t.n_seats):
         tricks = counted_tricks(t, seat)
@@ -167,7 +167,7 @@ def find_first_and_last(t):
 
 @jit
 def seats_with(t, tricks):
-    """The seats that have so many tricks."""
+    """Return the seats with a number of tricks, as a bit set."""
     seats = bit(0) - 1
     for seat in range(t.n_seats):
         if counted_tricks(t, seat) == tricks:
@@ -177,7 +177,7 @@ def seats_with(t, tricks):
 
 @jit
 def choose_sniped(t, losers):
-    """Rules 8b, `tie`: of several seats tied, all, none, or one drawn by lot."""
+    """Return the sniped among tied seats by the option `tie` (rules 8b): all, none, or one drawn by lot."""
     if size(losers) <= 1 or t.tie == SHARE:
         return losers
     if t.tie == NOBODY:
@@ -193,7 +193,7 @@ def choose_sniped(t, losers):
 
 @jit
 def place_points(t, seat, winners):
-    """+1 shared among the winners, -1 shared among the sniped."""
+    """Return a seat's points by place: the winners share +1, the sniped share -1."""
     points = 0.0
     if has(winners, seat):
         points += 1.0 / size(winners)
@@ -204,7 +204,7 @@ def place_points(t, seat, winners):
 
 @jit
 def trick_points(t, seat):
-    """One point off (or, where most win, on) for each trick, and the penalty of the sniped."""
+    """Return a seat's points by tricks: -1 each (+1 if the most tricks win), less the penalty of a sniped seat."""
     tricks = float(counted_tricks(t, seat))
     points = tricks if t.objective == MOST else 0.0 - tricks
     return points - t.snip_penalty if has(t.sniped, seat) else points
@@ -212,13 +212,13 @@ def trick_points(t, seat):
 
 @jit
 def find_winners(t):
-    """In a match of one deal the winners are those with the fewest (or the most) tricks; else the best totals win."""
+    """Return the winners: after a single deal the seats with the fewest (or most) tricks, else those with the best totals."""
     return find_first_and_last(t)[0] if t.n_deals == 1 or t.episode == SINGLE_DEAL else highest_totals(t)
 
 
 @jit
 def carry_tricks(t):
-    """`accumulate`: keep the tricks of the deal."""
+    """With `accumulate`, add the tricks of the deal to the carried ones."""
     if t.accumulate != 0:
         for seat in range(t.n_seats):
             t.carried_tricks[seat] += t.tricks[seat]
@@ -226,5 +226,5 @@ def carry_tricks(t):
 
 @jit
 def standing(t, seat):
-    """The total; with `accumulate` the tricks of the earlier deals."""
+    """Return a seat's total; with `accumulate` its tricks in the earlier deals."""
     return t.carried_tricks[seat] if t.accumulate != 0 else t.totals[seat]

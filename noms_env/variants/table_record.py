@@ -1,6 +1,6 @@
-"""The record of one table, and the rules in it: the fields of `core.state`, and one for each option that a variant declares.
+"""The record of one table: the fields of `core.state`, and a field for each option of a variant.
 
-A batch of tables is a record array of `TABLE`; a row copies, compares, hashes and saves in one call.
+A batch of tables is a record array of `TABLE`. A row can be copied, compared, hashed or saved in one call.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _STATE_FIELDS = [name for name, *_ in FIELDS]
 
 
 def collect_options(games: Iterable[Variant]) -> dict[str, Option]:
-    """The options of some variants, the first declaration of each name.
+    """Collect the options of variants by name.
 
     Raises:
-        ValueError: two options share a byte, one has two, or one has the name of another field of the record.
+        ValueError: two options share a byte, an option has two bytes, or it has the name of another field of the record.
     """
     options: dict[str, Option] = {}
     owner: dict[int, str] = {}
@@ -48,12 +48,12 @@ OPTIONS = collect_options(GAMES.values())
 """The options of all variants by name."""
 
 OPTION_FIELDS = tuple(name for name, option in OPTIONS.items() if not option.record_field and not option.rotation)
-"""The options that have a field of their own name: flags 0 and 1, words by their place among the words of the option, None
-as -1, and 0 where the variant has no such option, or has it as before (`Option.late`)."""
+"""The options with a field of their own name. It holds 0 or 1 for a flag, the index of a word, a number, or -1 for None. It is
+0 if the variant does not have the option, or has a late one (`Option.late`) at its default."""
 
 
 def _table_dtype() -> np.dtype[Any]:
-    """The type of a record. Bytes fill it up to words: none of it is padding, which copies may leave out."""
+    """Build the dtype of a record. Spare bytes fill its last word, since copies may skip padding."""
     at = _STATE_FIELDS.index("episode") + 1
     fields: list[Any] = [*FIELDS[:at], *((name, np.int16) for name in OPTION_FIELDS), *FIELDS[at:]]
     spare = -sum(np.dtype([field]).itemsize for field in fields) % 8
@@ -61,29 +61,29 @@ def _table_dtype() -> np.dtype[Any]:
 
 
 TABLE = _table_dtype()
-"""One table."""
+"""The dtype of a table's record."""
 
 RULE_FIELDS = (
     *("variant", *TRAIT_FIELDS, "deck_kind", "n_seats", "cards", "episode", "wanted_deal_size", "n_deals", "sizes"),
     *("usual_deal_size", "trump_rotation", "rotation_length", "choices", *OPTION_FIELDS),
 )
-"""The fields that do not change at a table: its rules, and what an episode is."""
+"""The fields that never change at a table: its rules, and its kind of episode."""
 
 RECORD = np.dtype((np.record, TABLE))
-"""The same as the type of a record array: one object for all arrays, since numba knows a type by the identity of its
-object at once, and otherwise takes 4 µs to look at all the fields."""
+"""`TABLE` as the dtype of record arrays. All arrays share this object: numba recognises it by its identity, and otherwise
+compares all fields, which takes 4 µs."""
 
 
 def new_tables(rows: int) -> np.recarray:
-    """Tables of zeros, shape (rows,)."""
+    """Return an array of zeroed tables, shape (rows,)."""
     return np.zeros(rows, RECORD).view(np.recarray)
 
 
 def write_rules(t: Any, rules: Rules) -> None:
-    """Copy the rules into a table (a row of `TABLE`): variant, traits, seats, deck and every option.
+    """Write rules into a table (a row of `TABLE`): variant, traits, seats, deck and every option.
 
     Raises:
-        RulesError: the dispatch does not know the variant.
+        RulesError: the dispatch does not implement the variant.
     """
     values, variant = rules.options, rules.variant
     if variant.number not in ANSWERED:
@@ -115,7 +115,7 @@ def write_rules(t: Any, rules: Rules) -> None:
 
 
 def choice_names() -> list[str]:
-    """What each byte of the section `choices` of an observation holds; "" for the bytes that are free."""
+    """Return the option in each byte of the section `choices` of an observation; "" for a free byte."""
     names = [""] * NUM_CHOICES
     for option in OPTIONS.values():
         if option.byte is not None:
@@ -125,9 +125,9 @@ def choice_names() -> list[str]:
 
 
 def choice_bytes(rules: Rules) -> np.ndarray:
-    """The section `choices`, uint8, shape (NUM_CHOICES,): 1 + code, at most 254; 255 for None; 0 for what the variant lacks.
+    """Return the section `choices` of observations, uint8, shape (NUM_CHOICES,).
 
-    A late option, too, is 0 at its default.
+    A byte is 1 + `Option.code`, at most 254; 255 for None; 0 if the variant lacks the option, or has a late one at its default.
     """
     section = np.zeros(NUM_CHOICES, np.uint8)
     for option in rules.variant.options:

@@ -1,4 +1,4 @@
-"""Trumps: in rotation, turned up, drawn, or chosen (rules 1, 2, 6, 7). Shared by several variants."""
+"""Trump in rotation, turned up, drawn, or chosen (rules 1, 2, 6, 7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROTATION, TURN_UP, RANDOM, NO_TRUMPS, DEALER_CHOOSES = range(len(TRUMP_MODES))
 
 @jit
 def turn_up(t, dealer_last):
-    """Turn a card for trump: the next undealt one; if none is left, the dealer's last card or, without it, no trump."""
+    """Turn up a card for trump: the next undealt one; if there is none, the dealer's last card or, by option, no trump."""
     dealt = t.n_seats * t.deal_size
     if t.stock != 0:
         t.turn_up = t.deck[dealt]
@@ -26,7 +26,7 @@ def turn_up(t, dealer_last):
 
 @jit
 def set_trump(t, dealer_last):
-    """Fix the trump of a deal by `trump_mode`, but for the mode in which the dealer chooses."""
+    """Set the trump of a deal by `trump_mode`, unless the dealer chooses it."""
     if t.trump_mode == ROTATION:
         name_trump(t, int(t.trump_rotation[t.deal % t.rotation_length]))
     elif t.trump_mode == TURN_UP:
@@ -39,12 +39,12 @@ def set_trump(t, dealer_last):
 
 @jit
 def note_turn_up(t, known):
-    """Add the card turned up to the cards whose place is known, unless it is played."""
+    """Add the unplayed card turned up to `known`."""
     if t.turn_up >= 0 and not has(t.cards_played, t.turn_up):
         known[STOCK if t.stock != 0 else t.dealer] |= bit(t.turn_up)
 
 
 @jit
 def all_trumps(t):
-    """The words for the suits of the French deck in use, and for no trump."""
+    """Return the words for the suits of the French deck in use, and for no trump."""
     return ((bit(t.suits) - 1) << (SUIT - INDICATE)) | bit(NO_TRUMP_ACTION - INDICATE)

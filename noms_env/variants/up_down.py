@@ -10,10 +10,10 @@
    5 for 5.
 6. The highest total after the last deal wins.
 
-Deviations and decisions: the source text says that a suit "may be designated" as trumps and leaves open how; here the suits
-take turns. "After thirteen, the cards dealt moves back to one" is read as counting down. Another reading, that the next hand
-has one card, is an option (`up_up`); its end after the second climb is this project's. The first dealer is drawn, which is
-what a cut for it comes to.
+Deviations and decisions: the source text says that a suit "may be designated" as trumps, but not how; here the suits take
+turns. "After thirteen, the cards dealt moves back to one" is read as counting down. An option (`up_up`) has the other
+reading, that the next hand has one card; its end after the second climb is a decision of this project. The first dealer is
+drawn at random, which is equivalent to cutting for it.
 
 >>> from noms_env import Table
 >>> table = Table("up_down", seed=1)
@@ -34,13 +34,13 @@ SCHEDULES = ("up_down", "up", "up_down_repeat_top", "up_up")
 
 
 def complete(values: Values, seats: int) -> None:
-    """Work out the defaults that depend on the table."""
+    """Fill in the defaults that depend on the table."""
     largest_hand(values, seats, 13)
     complete_rotation(values, ("S", "H", "D", "C", "NT"))
 
 
 def schedule(values: Values, seats: int) -> list[int]:
-    """1. The hand sizes of a match."""
+    """Return the hand sizes of a match (rule 1)."""
     top = largest_hand(values, seats, 13)
     if values["schedule"] == "up":
         return up(top)

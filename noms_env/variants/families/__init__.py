@@ -1,4 +1,4 @@
-"""The families of games, and what the variants of one family share."""
+"""The families of games, and the rules that the variants of a family share."""
 
 FAMILIES = ("plain", "exact_bid", "auction", "shares")
 """`plain`: nobody bids. `exact_bid`: each seat calls a number of tricks, once. `auction`: the high bidder plays with a hidden

@@ -1,4 +1,4 @@
-"""What the declarer of an auction game announces: trump, then a card (rules 3.1, 4.1, 4.2). Shared by two variants."""
+"""Rules of both auction games: the contract, and the nomination of a hidden partner (rules 3.1, 4.1, 4.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPEN_PARTNER = Option(
 
 
 def max_decisions(values: Values, seats: int, tricks: int, undealt: int, highest_bids: int) -> int:
-    """A bound of the decisions in a deal: calls (rules 0.3), trump, nomination, cards; `highest_bids` are not numbers."""
+    """Return an upper bound on the decisions in a deal (rules 0.3); `highest_bids` counts the bids that are not numbers."""
     bids = tricks - values["min_bid"] + 1 + highest_bids
     calls = min(max(bids * (seats - 1) + 1, seats), MAX_CALLS)
     refused = undealt if values.get("stock_nomination") == "redraw" else 0
@@ -30,7 +30,7 @@ def max_decisions(values: Values, seats: int, tricks: int, undealt: int, highest
 
 @jit
 def declare(t):
-    """The high bidder becomes declarer, and it is his turn."""
+    """Make the high bidder the declarer and the seat to act."""
     t.declarer = t.high_bidder
     t.contract = t.high_call
     t.seat = t.high_bidder
@@ -38,26 +38,26 @@ def declare(t):
 
 @jit
 def is_misere(call):
-    """True for Misere and Mis a Vis."""
+    """Return whether a call is Misere or Mis a Vis."""
     return call == CALL_MIS or call == CALL_MIS_A_VIS
 
 
 @jit
 def bid_number(t):
-    """The tricks that the contract names; 0 for Misere and Mis a Vis."""
+    """Return the number of tricks in the contract; 0 for Misere and Mis a Vis."""
     return 0 if is_misere(t.contract) else t.contract - CALL_ZERO
 
 
 @jit
 def find_holders(t):
-    """Find the hidden partner anew."""
+    """Find the hidden partner again."""
     if t.nominated >= 0:
         find_partner(t)
 
 
 @jit
 def note_open_partner(t, known):
-    """With `open_partner`: the nominated card, until it is played, at the seat that holds it or in the stock."""
+    """With `open_partner`, add the unplayed nominated card to `known`: at its holder, or in the stock."""
     if t.open_partner != 0 and t.nominated >= 0:
         place = STOCK if t.revealed < 0 else int(t.revealed)
         known[place] |= bit(int(t.nominated)) & ~t.cards_played

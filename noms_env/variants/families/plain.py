@@ -1,4 +1,4 @@
-"""What plain trick-taking games have, in which nobody bids: an objective (rules 1)."""
+"""The objective of plain trick-taking games, which have no bidding (rules 1)."""
 
 from __future__ import annotations
 
