@@ -1,4 +1,4 @@
-"""One numbering of actions for the whole package, and its words.
+"""The numbers and words of actions, the same in the whole package.
 
 | actions | meaning | words |
 |---|---|---|
@@ -14,8 +14,8 @@
 | 95..97 | None, Some, Most | `none`, `some`, `most` |
 | 98..149 | nominate the card of number `action - 98` | `QS` |
 
-Inside the engine a *call* is `action - PASS`: 0 is a pass, 1 + k a number k. The actions 52 to 97 are called *words*; a
-set of words is an int64 in which bit `action - 52` stands for the action.
+In the engine a *call* is `action - PASS`: 0 is a pass, 1 + k is the number k. The actions 52 to 97 are called *words*. A set
+of words is an int64 in which bit `action - 52` stands for the action.
 """
 
 from __future__ import annotations
@@ -44,57 +44,57 @@ NUM_ACTIONS = 150
 FIRST_WORD = INDICATE
 MAX_NUMBER = MIS - NUMBER - 1
 
-# Calls, as the engine counts them.
+# Calls, as the engine numbers them.
 CALL_PASS, CALL_ZERO = 0, 1
 CALL_MIS, CALL_MIS_A_VIS = MIS - PASS, MIS_A_VIS - PASS
 CALL_NONE, CALL_SOME, CALL_MOST = NONE - PASS, SOME - PASS, MOST - PASS
 NUM_CALLS = NOMINATE - PASS
 
-# Trump as the engine counts it: a suit, NO_TRUMP, or one of these.
+# Trump in the engine: a suit, NO_TRUMP, or this.
 UNSAID = UNSAID_ACTION - SUIT
 
 CALLING, NAMING_TRUMP, NOMINATING, PLAYING, NAMING_SUIT, SCORED = range(6)
 PHASES = ("call", "trump", "nominate", "play", "suit")
-"""Words of the phases, by number; `SCORED` is the moment after a deal's last action, in which nobody acts."""
+"""Words of the phases, by number. In `SCORED`, after the last action of a deal, no seat acts."""
 
 CALL_WORDS = ("pass", *(str(k) for k in range(MAX_NUMBER + 1)), "mis", "mis_a_vis", "none", "some", "most")
 
 
 def is_integer(number: Any) -> bool:
-    """True for integers of Python and numpy, arrays of shape () included; False for booleans and timedeltas."""
+    """Return whether a value is a Python or numpy integer, or an array of one with shape (); not a boolean or timedelta."""
     if isinstance(number, np.ndarray) and number.ndim == 0:
         number = number[()]
     return isinstance(number, int | np.integer) and not isinstance(number, bool | np.timedelta64)
 
 
 def plain_array(values: Any) -> np.ndarray:
-    """Convert values to an array; to one of objects, shape (0, 0), where that fails (ragged lists, masked elements)."""
+    """Convert values to an array; if that fails (ragged lists, masked elements), return an object array of shape (0, 0)."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         return np.empty((0, 0), object)
     try:
         return np.asarray(values)
-    except Exception:  # a user's object may raise anything; numpy warns of masked elements
+    except Exception:  # a user's object may raise anything
         return np.empty((0, 0), object)
 
 
 def brief(value: Any) -> str:
-    """A value for a message: its `repr` in one line of at most 120 characters."""
+    """Return the `repr` of a value for a message, on one line of at most 120 characters."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # integers of more than 4,300 digits, or whatever else has no `repr`
+    except Exception:  # for example an integer of more than 4,300 digits
         return f"something of the type {type(value).__name__}"
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def span(low: int, high: int) -> str:
-    """A range for a message: `3 to 7`, or `4` alone where both ends are 4."""
+    """Return a range for a message: `3 to 7`, or `4` if both ends are 4."""
     return str(low) if low == high else f"{low} to {high}"
 
 
 def suggest_names(name: Any, known: Iterable[str]) -> str:
-    """The start of a list of names in a message: `did you mean noms? The` if a known name is close, else `the`.
+    """Return the start of a list of names in a message: `did you mean noms? The` if a known name is close, else `the`.
 
-    It suggests at most two names.
+    At most two names are suggested.
     """
     names, close = list(known), list[str]()
     if isinstance(name, str):
@@ -103,10 +103,10 @@ def suggest_names(name: Any, known: Iterable[str]) -> str:
 
 
 def action_word(action: int, deck_kind: int = FRENCH) -> str:
-    """The word of an action as in the game record.
+    """Return the word of an action, as in game records.
 
     Raises:
-        ValueError: there is no action of that number in games with this deck.
+        ValueError: games with this deck have no such action.
     """
     if not is_integer(action) or not 0 <= action < NUM_ACTIONS:
         raise ValueError(f"{brief(action)} is not the number of an action; the numbers go from 0 to {NUM_ACTIONS - 1}")
@@ -117,10 +117,10 @@ def action_word(action: int, deck_kind: int = FRENCH) -> str:
 
 
 def action_number(word: str, phase: str, deck_kind: int = FRENCH) -> int:
-    """The number of the action that a word means in a phase (`call`, `trump`, `nominate`, `play`, `suit`).
+    """Return the action that a word means in a phase (`call`, `trump`, `nominate`, `play`, `suit`).
 
     Raises:
-        ValueError: unknown phase, or the word means nothing in it.
+        ValueError: the phase is unknown, or the word means nothing in it.
     """
     if not isinstance(phase, str) or phase not in PHASES:
         raise ValueError(f"{brief(phase)} is not a phase; the phases are {', '.join(PHASES)}")

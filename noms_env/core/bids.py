@@ -1,6 +1,6 @@
-"""One round of calls with its hook (rules 0.2), and the auction with re-entry (rules 0.3).
+"""The round of calls with its hook (rules 0.2), and the auction with re-entry (rules 0.3).
 
-Sets of calls are int64 in which bit `call` is 1; a call is `action - PASS` (`actions`).
+A set of calls is an int64 with bit `call` set for each member; a call is `action - PASS` (`actions`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from noms_env.core.state import left_of, put_byte
 
 @jit
 def numbers(low, high):
-    """The set of the calls that name a number from low to high (empty if low is above high)."""
+    """Return the set of calls of the numbers from low to high (empty if low is above high)."""
     if low > high:
         return np.int64(0)
     return ((np.int64(1) << np.int64(high - low + 1)) - 1) << np.int64(CALL_ZERO + low)
@@ -23,7 +23,7 @@ def numbers(low, high):
 
 @jit
 def record_call(t, call):
-    """Note a call of the seat to act, and pass the turn to the left."""
+    """Record a call of the seat to act, and pass the turn to the left."""
     put_byte(t.calls, t.n_calls, call + 1)
     t.n_calls += 1
     t.call[t.seat] = call
@@ -34,9 +34,9 @@ def record_call(t, call):
 
 @jit
 def forbidden_number(t):
-    """Rules 0.2: the number that the hook forbids to the seat to call, -1 if none.
+    """Return the number that the hook forbids the seat to act (rules 0.2), -1 for none.
 
-    It binds the last caller: the calls may not add up to the number of tricks.
+    The hook binds the last caller: the calls may not add up to the number of tricks.
     """
     if t.hook == 0 or t.deal_size < t.hook_min_cards or t.n_calls != t.n_seats - 1:
         return -1
@@ -46,7 +46,7 @@ def forbidden_number(t):
 
 @jit
 def exact_calls(t):
-    """Rules 0.2: the numbers 0 to the hand size, but for the one that the hook forbids."""
+    """Return the legal calls of an exact-bid game (rules 0.2): 0 to the hand size, except a number the hook forbids."""
     calls = numbers(0, t.deal_size)
     forbidden = forbidden_number(t)
     if forbidden >= 0:
@@ -56,13 +56,13 @@ def exact_calls(t):
 
 @jit
 def half_up(t):
-    """The fewest tricks that are at least half of all: what the bid Most needs."""
+    """Return half of the tricks, rounded up: the fewest that make the bid Most."""
     return (t.deal_size + 1) // 2
 
 
 @jit
 def height(t, call):
-    """Place of a bid on the ladder: even for a number, odd for Misere, which stands between two numbers."""
+    """Return the rank of a bid: even for a number, odd for Misere, which stands between two numbers."""
     if call == CALL_MIS:
         return int(t.misere_height)
     if call == CALL_MIS_A_VIS:
@@ -72,7 +72,7 @@ def height(t, call):
 
 @jit
 def higher_bids(t):
-    """Rules 0.3: the bids above the high bid; all bids while there is none."""
+    """Return the bids above the high bid (rules 0.3); all bids if there is no bid yet."""
     high = height(t, int(t.high_call)) if t.high_call >= 0 else -1
     bids = numbers(max(int(t.min_bid), high // 2 + 1), t.deal_size)
     if t.misere_height > high:
@@ -84,13 +84,13 @@ def higher_bids(t):
 
 @jit
 def is_forced_dealer(t):
-    """Rules 0.3: the dealer's turn after n-1 passes and no bid."""
+    """Return whether the dealer acts after n-1 passes and no bid (rules 0.3)."""
     return t.high_call < 0 and t.passes == t.n_seats - 1
 
 
 @jit
 def record_auction_call(t, call):
-    """Note a pass or a bid in the auction."""
+    """Record a pass or a bid in the auction."""
     if call == CALL_PASS:
         t.passes += 1
     else:
@@ -102,7 +102,7 @@ def record_auction_call(t, call):
 
 @jit
 def auction_is_over(t):
-    """Rules 0.3: n-1 passes behind a bid, no higher bid left, or all seats passed."""
+    """Return whether the auction is over (rules 0.3): n-1 passes after a bid, no higher bid left, or all seats passed."""
     if t.high_call < 0:
         return t.passes == t.n_seats
     return t.passes == t.n_seats - 1 or higher_bids(t) == 0

@@ -1,7 +1,7 @@
-"""Cards as numbers and sets of cards as 64-bit integers, for both decks.
+"""Cards as numbers, and sets of cards as 64-bit integers, for both decks.
 
-A set of cards is an int64 in which bit `card` is 1 for each member. In both decks a higher number is a higher rank within
-every suit, so the best card of a suit is the highest bit of the set.
+A set of cards is an int64 with bit `card` set for each member. In both decks the numbers ascend by rank within every suit, so
+the best card of a suit is the highest bit of the set.
 
 * French deck: `card = 13 * suit + rank`, suits C D H S = 0..3, ranks 2..A = 0..12.
 * Decktet (rules 5.1): 36 basic cards by rank, the aces 0..5, three cards each of the ranks 2 to 9, the crowns 30..35; the
@@ -21,7 +21,7 @@ SUIT_LETTERS = ("CDHS", "MSWLYK")
 RANK_LETTERS = ("23456789TJQKA", "A23456789C")
 MAX_SUITS = 6
 NO_TRUMP = 6
-"""The number of no-trump among the trumps: one above the last suit of either deck."""
+"""No trump, as a trump: one above the last suit of either deck."""
 
 EXCUSE = 36
 
@@ -42,10 +42,10 @@ _DECKTET_WORDS = (
 _FRENCH_WORDS = tuple(rank + suit for suit in SUIT_LETTERS[FRENCH] for rank in RANK_LETTERS[FRENCH])
 
 CARD_WORDS = (_FRENCH_WORDS, _DECKTET_WORDS)
-"""Per deck, the word of each card: rank, then suit or suits; the Excuse is EX."""
+"""[deck]: the word of each card, rank then suits; the Excuse is EX."""
 
 CARD_NUMBERS = tuple({word: card for card, word in enumerate(words)} for words in CARD_WORDS)
-"""Per deck, the number of each card's word."""
+"""[deck]: the number of the card of each word."""
 
 
 def _suits_of(deck_kind: int, word: str) -> int:
@@ -53,11 +53,11 @@ def _suits_of(deck_kind: int, word: str) -> int:
 
 
 CARD_SUITS = np.zeros((2, 64), np.int64)
-"""[deck, card]: bit set of the suits of the card; 0 for the Excuse."""
+"""[deck, card]: bit set of the card's suits; 0 for the Excuse."""
 CARD_RANK = np.full((2, 64), -1, np.int64)
-"""[deck, card]: place of the card's rank in `RANK_LETTERS`; -1 for the Excuse."""
+"""[deck, card]: index of the card's rank in `RANK_LETTERS`; -1 for the Excuse."""
 SUIT_CARDS = np.zeros((2, NO_TRUMP + 1), np.int64)
-"""[deck, suit]: set of the cards that bear the suit; the entry of `NO_TRUMP` is empty."""
+"""[deck, suit]: the cards that bear the suit; the entry of `NO_TRUMP` is empty."""
 
 for _deck_kind, _words in enumerate(CARD_WORDS):
     for _card, _word in enumerate(_words):
@@ -70,52 +70,52 @@ for _deck_kind, _words in enumerate(CARD_WORDS):
 
 @jit
 def bit(number):
-    """The set with one member."""
+    """Return the set with one member."""
     return np.int64(1) << np.int64(number)
 
 
 @jit
 def has(members, number):
-    """True if the number is a member of the set."""
+    """Return whether a number is a member of a set."""
     return (members >> np.int64(number)) & 1 != 0
 
 
 @jit
 def above(cards, card):
-    """The members of a set of cards of one suit that rank above a card of that suit."""
+    """Return the cards of a one-suit set that rank above a card of the suit."""
     return cards & ~((bit(card) << 1) - 1)
 
 
 @jit
 def below(cards, card):
-    """The members of a set of cards of one suit that rank below a card of that suit."""
+    """Return the cards of a one-suit set that rank below a card of the suit."""
     return cards & (bit(card) - 1)
 
 
 @jit
 def suit_of(card):
-    """Suit of a card of the French deck."""
+    """Return the suit of a card of the French deck."""
     return card // 13
 
 
 def cards_in(members: int) -> list[int]:
-    """Members of a set in ascending order."""
+    """Return the members of a set in ascending order."""
     number = int(members)
     return [card for card in range(number.bit_length()) if number >> card & 1]
 
 
 def set_of(cards: list[int]) -> int:
-    """The set with the given members."""
+    """Return the set of some cards."""
     return sum(1 << card for card in set(cards))
 
 
 def french_deck(ranks: int, suits: int) -> list[int]:
-    """The top `ranks` ranks of the first `suits` suits (C D H S), in ascending order of the card numbers."""
+    """Return the cards of the top `ranks` ranks in the first `suits` suits (C D H S), ascending."""
     return [13 * suit + rank for suit in range(suits) for rank in range(13 - ranks, 13)]
 
 
 def decktet_deck(ranks: int, suits: int) -> list[int]:
-    """The cards of the top `ranks` ranks that bear only the first `suits` suits (M S W L Y K), ascending, and the Excuse."""
+    """Return the cards of the top `ranks` ranks with only the first `suits` suits (M S W L Y K), ascending, and the Excuse."""
     basic = [
         card for card in range(EXCUSE) if CARD_RANK[DECKTET, card] >= 10 - ranks and CARD_SUITS[DECKTET, card] >> suits == 0
     ]

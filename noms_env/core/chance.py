@@ -1,8 +1,8 @@
 """Counter-based random numbers: Philox-4x32-10.
 
-Every draw is a pure function of (seed, table, match, deal, purpose, index): the seed is the 64-bit key, the rest is the
-128-bit counter. No draw depends on what was drawn or played before, on the batch, on threads or on the version of any
-library, so deal number d of match m at table t is the same for ever.
+Every draw is a pure function of (seed, table, match, deal, purpose, index). The seed is the 64-bit key, and the others are the
+128-bit counter. No draw depends on earlier draws or actions, the batch, threads or library versions, so deal d of match m at
+table t never changes.
 
 Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; the
 known-answer vectors of their Random123 library are in the tests.
@@ -17,7 +17,7 @@ import numpy as np
 from noms_env._jit import jit
 from noms_env.core.actions import brief
 
-# Purposes: which chance event a draw belongs to.
+# Purposes: the chance events that draws are for.
 DRAW_DEALER, DRAW_SHUFFLE, DRAW_CUT, DRAW_TRUMP, DRAW_PLACE, DRAW_SNIPED = range(6)
 DRAW_TRICK_ORDER, DRAW_PILE_ORDER, DRAW_REDEAL = range(6, 9)
 
@@ -32,9 +32,9 @@ _WEYL_0, _WEYL_1 = 0x9E3779B9, 0xBB67AE85
 
 @jit
 def philox(c0, c1, c2, c3, k0, k1):
-    """One block: four random 32-bit words from a counter of four words and a key of two, all held in int64.
+    """Return one block, four random 32-bit words, from a counter of four words and a key of two; all are held in int64.
 
-    The products wrap in 64 bits when compiled and are exact integers when not; the masks make both the same.
+    Compiled products wrap in 64 bits, and Python's are exact; the masks make both equal.
     """
     for _ in range(_ROUNDS):
         p0 = c0 * _MULTIPLIER_0
@@ -48,7 +48,7 @@ def philox(c0, c1, c2, c3, k0, k1):
 
 @jit
 def block(t, purpose, index):
-    """Block `index` of a purpose in the present deal of a table: four random 32-bit words."""
+    """Return block `index` of a purpose in the current deal: four random 32-bit words."""
     seed = int(t.seed)
     counter = int(index) | (purpose << 24)
     return philox(counter, int(t.deal), int(t.match) & _WORD, int(t.table) & _WORD, seed & _WORD, (seed >> 32) & _WORD)
@@ -56,17 +56,17 @@ def block(t, purpose, index):
 
 @jit
 def below(t, purpose, n):
-    """One uniform draw from 0..n-1 for a purpose of the present deal (n below 2**16; bias below n / 2**32)."""
+    """Draw a uniform number from 0..n-1 for a purpose of the current deal (n below 2**16; bias below n / 2**32)."""
     return (block(t, purpose, 0)[0] * n) >> 32
 
 
 @jit
 def shuffle(t, purpose, cards, count, start=0):
-    """Shuffle `cards[:count]` in place (Fisher and Yates, from the front), the draws two to a random word.
+    """Shuffle `cards[:count]` in place (Fisher-Yates, from the front), with two draws per random word.
 
-    `start` is the first block to draw from: one block serves nine cards.
+    `start` is the first block to draw from; one block is enough for nine cards.
 
-    With n values left, the word times n gives the draw in its upper half and a fresh word in its lower half; two draws a
+    With n values left, the word times n has the draw in its upper half and a fresh word in its lower half. Two draws per
     word leave a bias below n * (n - 1) / 2**32, less than one in a million.
     """
     words = block(t, purpose, start)
@@ -84,10 +84,10 @@ def shuffle(t, purpose, cards, count, start=0):
 
 
 def check_seed(seed: int) -> int:
-    """The seed as an int.
+    """Check a seed and return it as an int.
 
     Raises:
-        ValueError: not an integer from 0 to 2**63 - 1.
+        ValueError: it is not an integer from 0 to 2**63 - 1.
     """
     if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {brief(seed)}")
@@ -95,21 +95,21 @@ def check_seed(seed: int) -> int:
 
 
 Seeds = np.ndarray | Sequence[int] | int | np.random.Generator
-"""One number for each row, from which all that is random in it follows, or a generator that gives them (`draw_seeds`)."""
+"""The seed of each row's random draws, or a generator that draws the seeds (`draw_seeds`)."""
 
 
 def draw_seeds(source: Seeds, rows: int) -> np.ndarray:
-    """One seed for each row, drawn from a generator; or the seeds themselves, checked.
+    """Draw one seed per row from a generator, or check seeds.
 
     Args:
-        source: a generator, which gives one integer for each row; or integers from 0 to 2**63 - 1, one for each row.
-        rows: how many.
+        source: a generator, which draws one integer per row; or integers from 0 to 2**63 - 1, one per row.
+        rows: number of rows.
 
     Returns:
         int64, shape (rows,).
 
     Raises:
-        ValueError: other numbers, or not as many as rows.
+        ValueError: the seeds are not `rows` integers in this range.
     """
     if isinstance(source, np.random.Generator):
         return source.integers(MAX_SEED, endpoint=True, size=rows)
@@ -122,14 +122,14 @@ def draw_seeds(source: Seeds, rows: int) -> np.ndarray:
 def unit_draws(seeds: np.ndarray) -> np.ndarray:
     """Map seeds to uniform numbers in [0, 1): float64, shape (n,).
 
-    A generator's `random` returns these numbers where `draw_seeds` takes the seeds from it.
+    `Generator.random` returns the same numbers for the seeds that `draw_seeds` draws.
     """
     draws: np.ndarray = (seeds >> 10) / 2.0**53
     return draws
 
 
 def check_streams(streams: np.ndarray) -> None:
-    """Check the states of 32-bit generators (`batch_kernels.random_rows`).
+    """Check the states of 32-bit random generators (`batch_kernels.random_rows`).
 
     Raises:
         ValueError: a state is not from 1 to 2**32 - 1.

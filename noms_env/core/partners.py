@@ -1,4 +1,4 @@
-"""The hidden partner: who was dealt the nominated card, which role a seat has, what is public yet (rules 3.2, 4.5)."""
+"""The hidden partner: the holder of the nominated card, the roles of the seats, and what is public (rules 3.2, 4.5)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from noms_env.core.cards import has
 
 NO_ROLE, DECLARER, DECLARER_ALONE, PARTNER, OPPONENT = range(5)
 ROLES = ("none", "declarer", "declarer_alone", "partner", "opponent")
-"""Roles as a seat knows its own: a declarer is `declarer_alone` if he knows that he is."""
+"""Roles, as a seat knows its own: a declarer who knows that it plays alone is `declarer_alone`."""
 
 
 @jit
 def holder_of(t, card):
-    """The seat that was dealt a card of this deal, -1 if it lies in the stock."""
+    """Return the seat that was dealt a card, -1 if the card is in the stock."""
     for seat in range(t.n_seats):
         if has(t.hands[seat] | t.played[seat], card):
             return seat
@@ -21,10 +21,7 @@ def holder_of(t, card):
 
 @jit
 def nominate(t, card):
-    """Fix the nominated card and with it the partner; with `open_partner` all learn at once who was dealt the card.
-
-    If nobody was, they learn that the declarer is alone.
-    """
+    """Set the nominated card and the partner; with `open_partner` reveal the holder, or that the declarer is alone."""
     t.nominated = card
     find_partner(t)
     if t.open_partner != 0:
@@ -35,27 +32,27 @@ def nominate(t, card):
 
 @jit
 def find_partner(t):
-    """The holder of the nominated card, if another seat than the declarer, is the hidden partner."""
+    """Set the hidden partner: the holder of the nominated card, unless that is the declarer."""
     holder = holder_of(t, t.nominated)
     t.partner = -1 if holder == t.declarer else holder
 
 
 @jit
 def reveal(t, seat, card):
-    """The nominated card appears on the table: from now on everybody knows who held it."""
+    """Reveal the holder of the nominated card, if this is the card."""
     if card == t.nominated:
         t.revealed = seat
 
 
 @jit
 def is_on_side(t, seat):
-    """True for the declarer and the hidden partner."""
+    """Return whether a seat is the declarer or the hidden partner."""
     return seat == t.declarer or seat == t.partner
 
 
 @jit
 def side_tricks(t):
-    """Tricks of the declarer and the partner together."""
+    """Return the tricks of declarer and partner together."""
     taken = t.tricks[t.declarer]
     if t.partner >= 0:
         taken += t.tricks[t.partner]
@@ -64,7 +61,7 @@ def side_tricks(t):
 
 @jit
 def role_known_to(t, seat):
-    """A seat's role as far as the seat itself knows it."""
+    """Return the role of a seat, as far as the seat knows it."""
     if t.declarer < 0:
         return NO_ROLE
     named = t.nominated >= 0

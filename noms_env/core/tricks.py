@@ -1,6 +1,6 @@
-"""Following suit and winning tricks, once for both decks (rules 0 and 5.2).
+"""Following suit and winning tricks, for both decks (rules 0 and 5.2).
 
-A suit is the set of the cards that bear it; a two-suited card is in two of them, and nothing else differs.
+A suit is the set of cards that bear it. A two-suited card is in two such sets; otherwise both decks work alike.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from noms_env.core.state import put_byte
 
 @jit
 def follow(hand, led_cards):
-    """The cards of a hand that may be played to a trick: those of the led suit, or else all."""
+    """Return the cards of a hand that may be played to a trick: those of the led suit, or else all."""
     suited = hand & led_cards
     return suited if suited != 0 else hand
 
 
 @jit
 def beats(card, best, led_cards, trump_cards):
-    """True if a card that comes to a trick beats the best card so far (which bears the led suit or the trump)."""
+    """Return whether a card played to a trick beats the best card so far (which bears the led suit or the trump)."""
     if has(trump_cards, card):
         return not has(trump_cards, best) or card > best
     return not has(trump_cards, best) and has(led_cards, card) and card > best
@@ -28,7 +28,7 @@ def beats(card, best, led_cards, trump_cards):
 
 @jit
 def beaters(card, led_cards, trump_cards):
-    """The cards that beat a card which bears the led suit or the trump, wherever they lie."""
+    """Return all cards of the deck that beat a card of the led suit or the trump."""
     if has(trump_cards, card):
         return above(trump_cards, card)
     return above(led_cards, card) | trump_cards
@@ -36,21 +36,21 @@ def beaters(card, led_cards, trump_cards):
 
 @jit
 def name_trump(t, trump):
-    """Fix the trump of the deal: a suit, or NO_TRUMP."""
+    """Set the trump of the deal: a suit, or NO_TRUMP."""
     t.trump = trump
     t.trump_cards = SUIT_CARDS[t.deck_kind, trump] & t.cards if trump < NO_TRUMP else 0
 
 
 @jit
 def name_led_suit(t, suit):
-    """Fix the suit that this trick must follow."""
+    """Set the suit to follow in this trick."""
     t.led_suit = suit
     t.led_cards = SUIT_CARDS[t.deck_kind, suit] & t.cards
 
 
 @jit
 def lay(t, seat, card):
-    """Move a card from a hand to the table; keep the best card and the voids shown."""
+    """Move a card from a hand to the table; update the best card and the shown voids."""
     bit = 1 << int(card)
     t.hands[seat] &= ~bit
     t.played[seat] |= bit
@@ -72,7 +72,7 @@ def lay(t, seat, card):
 
 @jit
 def take(t):
-    """Give the complete trick to its winner, who leads to the next."""
+    """Give the complete trick to its winner, who leads the next trick."""
     winner = t.best_seat
     t.tricks[winner] += 1
     t.trick_winners[t.trick_number] = winner
@@ -82,7 +82,7 @@ def take(t):
 
 @jit
 def open_play(t, leader):
-    """Begin the play of the cards."""
+    """Start the play of the cards."""
     t.phase = PLAYING
     t.seat = leader
     open_trick(t, leader)
@@ -90,7 +90,7 @@ def open_play(t, leader):
 
 @jit
 def open_trick(t, leader):
-    """Clear the table for a trick that a seat leads to."""
+    """Clear the table for the next trick."""
     t.leader = leader
     t.n_table = 0
     t.led_suit = -1
