@@ -1,1 +1,1 @@
-"""The engine: deals, legal actions, steps and observations. It knows phases, not variants."""
+"""The engine: deals, legal actions and steps. It depends on phases, not on variants."""

@@ -1,23 +1,23 @@
-"""The only loops over tables: many tables started, observed and stepped at once.
+"""The only loops over tables: start, observe and step many tables at once.
 
-Every function works on some rows of an array of tables, and on arrays with a row for each table. Rows are independent: neither
-their number, their order nor threads change a result. Each loop calls a function for one row, which GPU kernels call too, one
-thread for each row (`cuda.kernels`). Shared arguments:
+Every function works on some rows of an array of tables, and on arrays with a row per table. Rows are independent: results do
+not depend on their number, their order or threads. Each loop calls a function for one row; GPU kernels call the same function
+with one thread per row (`cuda.kernels`). Shared arguments:
 
-| argument | what it is |
+| argument | meaning |
 |---|---|
 | `tables` | structured array, shape (tables,) |
-| `first`, `last` | the first row, and the row behind the last one |
-| `rows` | int64, shape (n,): which rows |
+| `first`, `last` | the first row, and the row after the last |
+| `rows` | int64, shape (n,): the rows |
 | `actions` | int64, shape (tables,): legal actions; ignored in rows that are over or wait |
 | `skip_forced` | take forced actions at once, up to the end of the deal |
-| `observation`, `mask` | int64, shapes (tables, OBSERVATION_SIZE // 8) and (tables, PADDED_MASK_SIZE // 8): are written |
-| `hidden` | int64, shape (tables, HIDDEN_SIZE // 8): the hidden state, relative to the seat to act; is written |
-| `wanted` | which of these three to write: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`; the others are ignored |
-| `features` | None; or, written instead of observations, int64, shape (tables, words), and with it `FeatureLayout.parts` |
-| `points`, `scored` | float32, shape (tables, seats), and bool, shape (tables,): of the deal that a step ended, else 0 |
-| `seat`, `over` | int16 and bool, shape (tables,): who is to act, and whether the match is over; are written |
-| `streams` | int64, shape (tables,): the state of a 32-bit xorshift generator for each row, not 0; is advanced |
+| `observation`, `mask` | output, int64, shapes (tables, OBSERVATION_SIZE // 8) and (tables, PADDED_MASK_SIZE // 8) |
+| `hidden` | output, int64, shape (tables, HIDDEN_SIZE // 8): the hidden state, relative to the seat to act |
+| `wanted` | the outputs to write: a sum of `WRITE_OBSERVATION`, `WRITE_MASK` and `WRITE_HIDDEN`; the others are ignored |
+| `features` | None, or output instead of observations: int64, shape (tables, words), followed by `FeatureLayout.parts` |
+| `points`, `scored` | output, float32 (tables, seats) and bool (tables,): points if the step ended a deal, else 0 |
+| `seat`, `over` | output, int16 and bool, shape (tables,): the seat to act, and whether the match is over |
+| `streams` | int64, shape (tables,): state of a 32-bit xorshift generator per row, not 0; advanced in place |
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from noms_env.observation.feature_layout import write_features
 from noms_env.observation.writer import write_hidden, write_mask, write_observation
 
 WRITE_MASK, WRITE_OBSERVATION, WRITE_HIDDEN = 1, 2, 4
-"""What is written for the seat to act; the sum for several."""
+"""Outputs for the seat to act; add them for several."""
 
 HOLD, ACT, NEXT_DEAL, NEW_MATCH, ASK, SCORE = range(6)
-"""What is next in a row of `play_on_rows`: nothing, since the learner is to decide or the episode is over; the action of a
-seat; the next deal of the match; the first deal of a match; the answer of a player; the result of a deal is to be noted."""
+"""The next step in a row of `play_on_rows`: none, since the learner must decide or the episode is over; take an action; deal
+the next hand; start a match; ask a player; record the result of a deal."""
 
 
 @jit
 def start_rows(tables, rows, dealers):
-    """Start the match given by each row's seed, table and match; dealers: int64, shape (n,), -1 to draw one."""
+    """Start the match of each row's seed, table and match. `dealers`: int64, shape (n,), -1 to draw the dealer."""
     for i in range(len(rows)):
         start(tables[rows[i]], dealers[i])
 
 
 @jit
 def start(t, dealer):
-    """Start a match with a dealer, -1 for a drawn one."""
+    """Start a match with a dealer, -1 to draw the dealer."""
     begin_match(t)
     if dealer >= 0:
         t.dealer = dealer
@@ -59,21 +59,21 @@ def start(t, dealer):
 
 @jit
 def observe_rows(tables, first, last, observation, mask, hidden, wanted, features=None):
-    """Write what the seat to act of each row sees and may do; the mask of a row that is over is all zeros."""
+    """Write observation and mask of the seat to act in each row; the mask of a row that is over is all zeros."""
     for row in range(first, last):
         write(tables[row], row, observation, mask, hidden, wanted, features, first)
 
 
 @jit
 def observe_some(tables, rows, observation, mask, hidden, wanted, features=None):
-    """The same for some rows only."""
+    """Write the same for `rows` only."""
     for row in rows:
         write(tables[row], row, observation, mask, hidden, wanted, features, row)
 
 
 @jit_inline
 def write(t, row, observation, mask, hidden, wanted, features, scratch):
-    """Write the `wanted` arrays of one table into a row; features are made from `scratch`, a row of observations."""
+    """Write the `wanted` outputs of one table into a row; features are built from the observation in row `scratch`."""
     if wanted & WRITE_OBSERVATION:
         write_observation(t, t.seat, observation[row if features is None else scratch])
     if wanted & WRITE_MASK:
@@ -81,13 +81,13 @@ def write(t, row, observation, mask, hidden, wanted, features, scratch):
     if wanted & WRITE_HIDDEN:
         write_hidden(t, t.seat, hidden[row])
     if features is not None and wanted & WRITE_OBSERVATION:
-        # Last, since bytes just written are slow to read.
+        # Features come last, since bytes just written are slow to read.
         write_features(observation[scratch], features[1], features[2], features[0][row])
 
 
 @jit
 def first_illegal(tables, actions):
-    """The first row whose deal goes on and whose action is not legal, -1 if there is none."""
+    """Return the first row with an unfinished deal and an illegal action, -1 if there is none."""
     for row in range(len(tables)):
         if is_refused(tables[row], actions[row]):
             return row
@@ -96,7 +96,7 @@ def first_illegal(tables, actions):
 
 @jit
 def is_refused(t, action):
-    """Whether a table whose deal goes on may not take an action."""
+    """Return whether the deal is unfinished and the action is illegal."""
     return t.over == 0 and t.phase != SCORED and not is_legal(t, action)
 
 
@@ -118,10 +118,10 @@ def step_rows(
     wanted,
     features=None,
 ):
-    """Take an action in each row that is not over; deal the next hand of its match where one is scored.
+    """Take an action in each row that is not over; after a scored deal, deal the next hand of the match.
 
-    With `pause` rows whose deal is scored stay as they are, until `next_deal_rows`. Observations are written after the step,
-    while the row is in the nearest cache.
+    With `pause`, a row with a scored deal stays unchanged until `next_deal_rows`. Outputs are written right after the step,
+    while the row is in the L1 cache.
     """
     for row in range(first, last):
         t = tables[row]
@@ -131,7 +131,7 @@ def step_rows(
 
 @jit_inline
 def decide(t, row, action, skip_forced, pause, points, scored, seat, over):
-    """What `step_rows` does in a row before it writes what is seen."""
+    """Step one row of `step_rows`, without writing observations."""
     if pause and scored[row]:
         return
     if scored[row]:
@@ -150,14 +150,14 @@ def decide(t, row, action, skip_forced, pause, points, scored, seat, over):
 
 @jit_inline
 def note(t, row, seat, over):
-    """Write who is to act at a table, and whether its match is over."""
+    """Write the seat to act, and whether the match is over."""
     seat[row] = t.seat
     over[row] = t.over != 0
 
 
 @jit
 def act(t, action, skip_forced):
-    """Take an action, and with `skip_forced` the forced ones after it."""
+    """Take an action, and with `skip_forced` the forced actions after it."""
     step(t, action)
     if skip_forced:
         while t.phase != SCORED and count_legal(t) == 1:
@@ -173,7 +173,7 @@ def next_deal_rows(tables, first, last, points, scored):
 
 @jit_inline
 def deal_next(t, row, points, scored):
-    """The same in one row."""
+    """Deal the next hand in one row, if it waits."""
     if scored[row]:
         points[row, :] = 0
         scored[row] = False
@@ -182,14 +182,14 @@ def deal_next(t, row, points, scored):
 
 @jit
 def settle_rows(tables, rows, pause, points, scored):
-    """Settle rows whose tables were replaced: with `pause` a scored deal waits with its points, else the next hand is dealt."""
+    """Update rows with replaced tables: after a scored deal, wait with its points (`pause`) or deal the next hand."""
     for row in rows:
         settle(tables[row], row, pause, points, scored)
 
 
 @jit_inline
 def settle(t, row, pause, points, scored):
-    """The same in one row."""
+    """Update one row with a replaced table."""
     points[row, :] = 0
     scored[row] = pause and t.phase == SCORED
     if scored[row]:
@@ -201,13 +201,13 @@ def settle(t, row, pause, points, scored):
 
 @jit
 def count_legal(t):
-    """Number of legal actions."""
+    """Return the number of legal actions."""
     return size(t.legal_cards) + size(t.legal_words)
 
 
 @jit
 def nth_legal(t, n):
-    """A legal action by its place: the cards first, then the words, each in ascending order."""
+    """Return the n-th legal action: cards first, then words, each in ascending order."""
     n_cards = size(t.legal_cards)
     if n < n_cards:
         card = nth_member(t.legal_cards, n)
@@ -217,9 +217,9 @@ def nth_legal(t, n):
 
 @jit
 def nth_member(members, n):
-    """The member of a set that has n smaller ones."""
+    """Return the member of a set with n smaller members."""
     while n > 0:
-        for _ in range(4):  # without a jump for each, since none could be foreseen
+        for _ in range(4):  # fewer branches, since they cannot be predicted
             members = members & (members - 1) if n > 0 else members
             n -= 1
     return lowest(members)
@@ -227,14 +227,14 @@ def nth_member(members, n):
 
 @jit
 def random_rows(tables, first, last, streams, actions):
-    """Write a random legal action for each row into `actions`, for tests and measurements."""
+    """Write a random legal action for each row into `actions`, for tests and benchmarks."""
     for row in range(first, last):
         actions[row] = random_legal(tables[row], streams, row)
 
 
 @jit_inline
 def random_legal(t, streams, row):
-    """A random legal action of a table; advances the generator of its row."""
+    """Draw a random legal action; advances the generator of the row."""
     state = streams[row]
     state ^= (state << 13) & 0xFFFFFFFF
     state ^= state >> 17
@@ -245,9 +245,9 @@ def random_legal(t, streams, row):
 
 @jit
 def play_random(tables, first, last, steps, streams, observation, mask, hidden, wanted, features=None):
-    """Random play in one call: the pace of the engine itself. A match that is over is followed by the next at once.
+    """Play `steps` random decisions in each row in one call, to measure the speed of the engine alone.
 
-    All tables are started. There are `steps` decisions in each row, and what is wanted is written before each.
+    All tables must be started. The wanted outputs are written before each decision. A finished match is followed by the next.
     """
     for _ in range(steps):
         for row in range(first, last):
@@ -258,7 +258,7 @@ def play_random(tables, first, last, steps, streams, observation, mask, hidden, 
 
 @jit_inline
 def step_randomly(t, row, streams):
-    """Take a random action; start the next deal or match where it ends one."""
+    """Take a random action; if it ends a deal or match, start the next one."""
     step(t, random_legal(t, streams, row))
     if t.phase == SCORED:
         go_on(t)
@@ -268,21 +268,21 @@ def step_randomly(t, row, streams):
 
 @jit
 def start_next(t):
-    """Start the next match of a table; after the last number comes 0."""
+    """Start the next match of a table; match numbers wrap around to 0."""
     t.match = 0 if t.match == MAX_TABLE else t.match + 1
     start_match(t)
 
 
 @jit
 def play_on_rows(tables, first, last, next_in, actions, learners, is_random, streams, skip_forced, observation, mask):
-    """Let random players play in each row, until another player is to decide or the deal is scored.
+    """Let random players play in each row until another player must decide or the deal is scored.
 
-    The learner's observation is written when it is to decide, and when the match is over.
+    The learner's observation is written when it must decide, and when the match is over.
 
-    * `next_in`: int8, shape (tables,). Rows of `ACT`, `NEXT_DEAL` and `NEW_MATCH` (that of the row's seed, table and match)
-      are played on, and `HOLD`, `ASK` or `SCORE` is written.
+    * `next_in`: int8, shape (tables,). Rows with `ACT`, `NEXT_DEAL` or `NEW_MATCH` (of the row's seed, table and match) are
+      played, and their entry becomes `HOLD`, `ASK` or `SCORE`.
     * `learners`: int64, shape (tables,): the learner's seat.
-    * `is_random`: bool, shape (seats,): whether a seat's player is random, by places clockwise from the learner.
+    * `is_random`: bool, shape (seats,): whether a player is random, clockwise from the learner.
     """
     for row in range(first, last):
         t = tables[row]
@@ -296,13 +296,13 @@ def play_on_rows(tables, first, last, next_in, actions, learners, is_random, str
             continue
         next_in[row] = play_to_decision(t, row, learners[row], is_random, streams, skip_forced)
         if next_in[row] == HOLD or t.over != 0:
-            t.seat = learners[row]  # where a match is over, nobody is to act
+            t.seat = learners[row]  # after a match, no seat is to act
             write(t, row, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK, None, row)
 
 
 @jit_inline
 def play_to_decision(t, row, learner, is_random, streams, skip_forced):
-    """Let random players play until another player is to decide or the deal is scored; returns what comes next."""
+    """Let random players play until another player must decide or the deal is scored; return the row's next step."""
     while t.phase != SCORED:
         place = steps_to(t, learner, t.seat)
         if not is_random[place]:
@@ -313,14 +313,14 @@ def play_to_decision(t, row, learner, is_random, streams, skip_forced):
 
 @jit
 def write_current(tables, first, last, seat, over):
-    """Write who is to act in each row, and whether its match is over."""
+    """Write the seat to act in each row, and whether its match is over."""
     for row in range(first, last):
         note(tables[row], row, seat, over)
 
 
 @jit
 def clone_row(words, source, rows):
-    """Copy a table into other rows; `words` are the tables as int64, shape (tables, words of a table)."""
+    """Copy a table into other rows. `words` are the tables as int64, shape (tables, words of a table)."""
     for i in range(len(rows)):
         row = rows[i]
         for k in range(words.shape[1]):

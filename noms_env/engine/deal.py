@@ -1,4 +1,4 @@
-"""Shuffling, dealing, and opening the next deal of a match."""
+"""Starting a match, and shuffling and dealing its hands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from noms_env.variants import dispatch
 
 @jit
 def start_match(t):
-    """Begin the match that (seed, table, match) stand for: first dealer, place in the schedule, first deal."""
+    """Start the match of (seed, table, match): first dealer, place in the schedule, first deal."""
     begin_match(t)
     shuffle_deck(t)
     hand_out(t)
@@ -22,7 +22,7 @@ def start_match(t):
 
 @jit
 def begin_match(t):
-    """All of `start_match` but the cards."""
+    """Reset the fields of the match, and draw the first dealer and the place in the schedule."""
     t.deal = t.over = t.truncated = t.winners = t.passed_out = 0
     t.multiplier = 1
     t.totals[:] = 0
@@ -35,7 +35,7 @@ def begin_match(t):
 
 @jit
 def draw_place(t):
-    """A place in the schedule, uniformly among those with the hand size asked for (all, if none was)."""
+    """Draw a place in the schedule, uniformly among those with the wanted hand size (all if none is wanted)."""
     fitting = 0
     for place in range(t.n_deals):
         if t.wanted_deal_size < 0 or t.sizes[place] == t.wanted_deal_size:
@@ -51,7 +51,7 @@ def draw_place(t):
 
 @jit
 def next_deal(t):
-    """Go on to the next deal of the match: its deck, dealer and multiplier come from the deal just scored."""
+    """Start the next deal of the match, with deck, dealer and multiplier from the scored deal."""
     dispatch.close_deal(t)
     t.deal += 1
     if dispatch.gathers(t):
@@ -66,7 +66,7 @@ def next_deal(t):
 
 @jit
 def shuffle_deck(t):
-    """A fresh uniform shuffle of the deck in use."""
+    """Shuffle the deck in use uniformly."""
     count = 0
     cards = t.cards
     while cards != 0:
@@ -80,7 +80,7 @@ def shuffle_deck(t):
 
 @jit
 def hand_out(t):
-    """Deal `deck` and open the deal."""
+    """Deal `deck`, and open the deal."""
     clear_deal(t)
     t.deal_size = t.sizes[t.deal] if t.sizes[0] > 0 else t.usual_deal_size
     seat, packets = eldest(t), dispatch.deals_packets(t)
@@ -96,9 +96,9 @@ def hand_out(t):
 
 @jit
 def note_standings(t):
-    """Keep what the seats have of the match as an observation shows it: two bytes, and 1 for a seat that is there.
+    """Store the results of the seats so far, as observations show them: two bytes, then 1 for a seat in use.
 
-    The first byte is the total at the variant's scale, the second a quarter of it, for totals beyond the first one's range.
+    The first byte is the total at the variant's scale. The second is a quarter of the total, for totals beyond that range.
     """
     for seat in range(t.n_seats):
         total = dispatch.standing(t, seat)
@@ -109,7 +109,7 @@ def note_standings(t):
 
 @jit
 def clear_deal(t):
-    """Forget the deal before."""
+    """Reset the fields of the deal."""
     for seat in range(MAX_SEATS):
         t.hands[seat] = 0
         t.played[seat] = 0

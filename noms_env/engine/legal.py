@@ -1,4 +1,4 @@
-"""The legal actions of the seat to act, as two sets: cards and words (`actions`)."""
+"""The legal actions of the seat to act, as two sets: cards, and words (`actions`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find_legal(t):
 
 @jit
 def is_legal(t, action):
-    """True if the seat to act may take the action (any integer)."""
+    """Return whether an action (any integer) is legal for the seat to act."""
     if action < 0 or action >= NUM_ACTIONS:
         return False
     if action < INDICATE:

@@ -1,8 +1,8 @@
-"""The engine for Python: functions on one row of an array of tables.
+"""The engine for callers in Python: functions on one row of an array of tables.
 
-A compiled function takes a plain structured array in 0.2 µs, but a record or a record array in 1.5 to 9 µs, so that
-these take the array and a row number. Without the compiler the same functions need a record array, whose rows have
-attributes: `kernel_view` gives the right one.
+Passing a plain structured array to a compiled function takes 0.2 µs, but a record or a record array takes 1.5 to 9 µs. So
+these functions take an array and a row number. Without the compiler they need a record array, whose rows have attributes;
+`kernel_view` returns the right kind.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from noms_env.engine.step import go_on, step
 from noms_env.observation.writer import write_hidden, write_mask, write_observation
 
 IS_SCORED = 1 << 8
-"""In the status of a table: a deal has been scored, and nobody is to act. The seat to act is `status & 255`."""
+"""Flag in the status of a table: the deal is scored, and no seat is to act. Otherwise `status & 255` is the seat to act."""
 ILLEGAL = -1
 
 
 def kernel_view(tables: np.recarray) -> np.ndarray:
-    """The same memory, as the functions of this module want it."""
+    """Return a view of tables for the functions of this module."""
     return tables.view(np.ndarray) if COMPILED else tables
 
 
 @jit
 def status_of(t):
-    """Seat to act, and `IS_SCORED`."""
+    """Return the status of a table: the seat to act, plus `IS_SCORED` if the deal is scored."""
     return np.int64(t.seat) | (IS_SCORED if t.phase == SCORED else 0)
 
 
 @jit
 def legal_row(tables, row, actions):
-    """Write the legal actions of the seat to act, ascending, int64, shape (NUM_ACTIONS,), and return their number."""
+    """Write the legal actions of the seat to act, ascending, into int64 (NUM_ACTIONS,); return their number."""
     t = tables[row]
     count = 0
     if t.phase != NOMINATING:
@@ -46,7 +46,7 @@ def legal_row(tables, row, actions):
 
 @jit_inline
 def write_members(members, first, actions, count):
-    """Append the members of a set, each plus `first`, to the `count` actions that are there; the new count."""
+    """Append the members of a set, each plus `first`, after the first `count` actions; return the new count."""
     while members != 0:
         actions[count] = first + lowest(members)
         count += 1
@@ -56,7 +56,7 @@ def write_members(members, first, actions, count):
 
 @jit
 def step_row(tables, row, action):
-    """Take an action if it is legal: the status after it, or ILLEGAL with the table unharmed."""
+    """Take an action if it is legal, and return the new status; else return ILLEGAL and leave the table unchanged."""
     t = tables[row]
     if not is_legal(t, action):
         return np.int64(ILLEGAL)
@@ -66,20 +66,20 @@ def step_row(tables, row, action):
 
 @jit
 def go_on_row(tables, row):
-    """Deal the next hand after a scored deal, unless the match is over: the status after it."""
+    """Deal the next hand after a scored deal, unless the match is over; return the new status."""
     go_on(tables[row])
     return status_of(tables[row])
 
 
 @jit
 def view_row(tables, row, seat, observation, mask):
-    """Write what a seat sees and what it may do (int64 arrays of eight bytes a word)."""
+    """Write a seat's observation and mask (int64 arrays, eight bytes per word)."""
     write_observation(tables[row], seat, observation)
     write_mask(tables[row], seat, mask)
 
 
 @jit
 def state_row(tables, row, seat, observation, hidden):
-    """Write what a seat sees and what is hidden (int64 arrays of eight bytes a word)."""
+    """Write a seat's observation and the hidden state (int64 arrays, eight bytes per word)."""
     write_observation(tables[row], seat, observation)
     write_hidden(tables[row], seat, hidden)

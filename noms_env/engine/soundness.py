@@ -1,8 +1,8 @@
 """Validation of table records from outside.
 
-The engine trusts the record of a table. Before a record from outside is used, these functions check it: numbers are in range,
-each card is in one place, calls and tricks agree with the fields derived from them, and the legal actions are those of the
-position. Fields that are only values, such as totals, are not checked.
+The engine trusts the record of a table, so a record from outside is checked first: numbers are in range, each card is in one
+place, calls and tricks agree with the fields derived from them, and the legal actions match the position. Independent values
+such as totals are only checked for their range.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_DEALS = 1 << 24
 
 
 def _mask(names: tuple[str, ...]) -> np.ndarray:
-    """A bit mask of a record: all bits of the given fields are set."""
+    """Return a bit mask of a record with all bits of some fields set."""
     mask = np.zeros(TABLE.itemsize, np.uint8)
     for name in names:
         dtype, start = TABLE.fields[name][:2]  # type: ignore[index]
@@ -35,15 +35,15 @@ def _mask(names: tuple[str, ...]) -> np.ndarray:
 
 _RULES = _mask(RULE_FIELDS)
 _DEAL = ~(_RULES | _mask(("seed", "table", "match", "over")))
-"""What is 0 until the first deal."""
+"""The fields that are 0 until the first deal."""
 
 
 def check_states(records: np.ndarray, rules: np.ndarray) -> None:
-    """Check that records are states of tables with given rules.
+    """Check that records are possible states of tables with some rules.
 
     Args:
         records: `table_record.TABLE`, shape (n,).
-        rules: records of tables with the rules that they must have, shape (n,) or (1,).
+        rules: records of tables with the expected rules, shape (n,) or (1,).
 
     Raises:
         ValueError: a record has other rules, or play cannot lead to it.
@@ -64,7 +64,7 @@ def _words(records: np.ndarray) -> np.ndarray:
 
 @jit
 def all_sound(tables):
-    """True if all tables are sound; finds their legal actions anew."""
+    """Return whether all tables are sound; recomputes their legal actions in place."""
     for row in range(len(tables)):
         t = tables[row]
         if not (numbers_are_sound(t) and cards_are_sound(t) and calls_are_sound(t)):
@@ -76,7 +76,7 @@ def all_sound(tables):
 
 @jit
 def numbers_are_sound(t):
-    """Seats, cards and small numbers are in range."""
+    """Return whether seats, cards and small numbers are in range."""
     n = t.n_seats
     for seat in (t.leader, t.declarer, t.partner, t.revealed, t.indicated, t.excuse, t.exposed, t.high_bidder, t.best_seat):
         if seat < -1 or seat >= n:
@@ -114,7 +114,7 @@ def numbers_are_sound(t):
 
 @jit
 def cards_are_sound(t):
-    """The deck has each card once, and each seat was dealt `deal_size` of them."""
+    """Return whether the deck has each card once, and each seat was dealt `deal_size` cards."""
     places = t.n_deals if t.sizes[0] > 0 else _MOST_DEALS
     if t.deal < 0 or t.deal >= places or t.deal_size != (t.sizes[t.deal] if t.sizes[0] > 0 else t.usual_deal_size):
         return False
@@ -143,7 +143,7 @@ def cards_are_sound(t):
 
 @jit
 def calls_are_sound(t):
-    """The latest calls, their sum and the high bid follow from the calls made."""
+    """Return whether the latest calls, their sum and the high bid follow from the recorded calls."""
     first, called, high_call, high_bidder, passes = eldest(t), 0, -1, -1, 0
     if t.n_calls < 0 or t.n_calls > MAX_CALLS:
         return False
@@ -175,7 +175,7 @@ def calls_are_sound(t):
 
 @jit
 def tricks_are_sound(t):
-    """The cards played, who played them and who took them agree."""
+    """Return whether the cards played, the seats that played them and the winners of the tricks agree."""
     n, done = t.n_seats, t.trick_number
     if done < 0 or t.n_table < 0 or t.n_table >= n or done * n + t.n_table > n * t.deal_size:
         return False
@@ -215,7 +215,7 @@ def tricks_are_sound(t):
 
 @jit
 def trick_is_sound(t):
-    """The trick on the table agrees with the cards played, and it is the turn of the seat to act."""
+    """Return whether the current trick agrees with the cards played, and the seat to act is next."""
     n, start = t.n_seats, t.trick_number * t.n_seats
     best_card, best_seat = -1, -1
     if t.led_suit < -1 or t.led_suit >= NO_TRUMP:
@@ -241,7 +241,7 @@ def trick_is_sound(t):
 
 @jit
 def legal_is_sound(t):
-    """The legal actions are those of the position, and there is one unless the deal is scored."""
+    """Return whether the legal actions match the position, and there is one unless the deal is scored."""
     cards, words = t.legal_cards, t.legal_words
     if t.phase == SCORED:
         return cards == 0 and words == 0

@@ -1,6 +1,6 @@
-"""One action of the seat to act: which phase asked for it, and what follows from it.
+"""One action of the seat to act, and its consequences.
 
-`step` trusts its caller: an action that is not legal leaves the table in an undefined state (`legal.is_legal` tells).
+`step` trusts its caller: an illegal action leaves the table in an undefined state (check with `legal.is_legal`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from noms_env.variants import dispatch
 
 @jit
 def step(t, action):
-    """Take an action; a deal that is over is scored, and its match judged, but the next one is not dealt (`go_on`)."""
+    """Take an action. After the last one, score the deal and judge the match; `go_on` deals the next hand."""
     if t.phase == PLAYING:
         if action == INDICATE:
             dispatch.indicate(t)
@@ -56,14 +56,14 @@ def step(t, action):
 
 @jit
 def go_on(t):
-    """Deal the next hand of a match whose deal is scored; a match that is over stays as it is."""
+    """Deal the next hand after a scored deal, unless the match is over."""
     if t.phase == SCORED and t.over == 0:
         next_deal(t)
 
 
 @jit
 def play(t, card):
-    """A card to the trick."""
+    """Play a card to the trick."""
     seat = t.seat
     lay(t, seat, card)
     if t.n_table == 1:
@@ -81,7 +81,7 @@ def play(t, card):
 
 @jit
 def after_card(t):
-    """The turn passes to the left; or the trick goes to its winner, and the deal may be over."""
+    """Pass the turn to the left, or give a complete trick to its winner, which may end the deal."""
     if t.n_table < t.n_seats:
         t.seat = left_of(t, t.seat)
         return
@@ -94,7 +94,7 @@ def after_card(t):
 
 @jit
 def score(t):
-    """Points of the deal, totals, and the end of the match."""
+    """Score the deal, add its points to the totals, and judge the match."""
     dispatch.settle(t)
     for seat in range(t.n_seats):
         t.totals[seat] += t.points[seat]
@@ -106,7 +106,7 @@ def score(t):
 
 @jit
 def judge(t):
-    """Decide whether the match is over, and find its winners; a single deal is over once one has been played."""
+    """Decide whether the match is over, and find its winners; an episode of a single deal ends with the first deal played."""
     ended = t.passed_out == 0 if t.episode == SINGLE_DEAL else dispatch.has_ended(t)
     truncated = not ended and dispatch.has_run_out(t)
     if ended or truncated:
