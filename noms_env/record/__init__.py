@@ -1,8 +1,7 @@
-"""Deals as text and back: the game record `noms-record/1`, one deal as one line of JSON.
+"""Game records `noms-record/1`: one deal as one line of JSON.
 
-A record is not trusted. Only chance is taken from it: the deck, the first dealer, a trump that was drawn
-(`trump_mode="random"`), which of the tied seats was sniped by lot (`tie="cut"`), and for the first deal of a match in the
-file its number, multiplier and totals.
+Records are not trusted. Only chance is taken from them: the deck, the first dealer, a drawn trump (`trump_mode="random"`), the
+seat sniped by lot (`tie="cut"`), and for the first deal of a match in the file its number, multiplier and totals.
 """
 
 from __future__ import annotations

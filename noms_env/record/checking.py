@@ -1,4 +1,4 @@
-"""Checks records against the rules."""
+"""Checks of records against the rules."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Disagreement:
 
     Attributes:
         line: number of the line, from 1.
-        match: number of the match; None, like the two below, for a damaged line.
-        deal: number of the deal.
-        step: number of the step, from 0; None for what concerns the deal.
-        what: the key that is wrong; `line` for a damaged line.
-        expected: what the rules say: a value, or words in `says`.
-        found: what the record says; for a damaged line the sentence that names the damage.
-        says: what is wrong, where a value to expect would not say it.
+        match: number of the match; None for a damaged line.
+        deal: index of the deal in the match; None for a damaged line.
+        step: index of the step, from 0; None if the whole deal is meant.
+        what: the wrong key; `line` for a damaged line.
+        expected: the value by the rules, if there is one.
+        found: the value in the record; for a damaged line a description of the damage.
+        says: an explanation, if an expected value is not enough.
     """
 
     line: int
@@ -51,14 +51,13 @@ class Disagreement:
 
 
 def check_records(lines: Iterable[tuple[int, Record | str]]) -> Iterator[Disagreement]:
-    """Play records again and yield every disagreement with the rules.
+    """Replay records, and yield every disagreement with the rules.
 
-    The records of different matches may be mixed; those of one match must be in order. A match that is
-    over after a single scored deal, although the rules do not end it, is an episode of one deal (`episode="deal"`). It may
-    begin from any totals.
+    Records of different matches may be mixed; those of one match must be in order. A match that is over after one scored deal,
+    although the rules do not end it, is an episode of one deal (`episode="deal"`). It may start from any totals.
 
     Args:
-        lines: what `read_records` yields; for records in memory, `enumerate(records, 1)`.
+        lines: numbered records as from `read_records`; for records in memory, `enumerate(records, 1)`.
     """
     matches: dict[int, _Standing] = {}
     damaged = 0
@@ -78,16 +77,16 @@ _KEPT = ("variant", "seats", "options", "deal", "dealer", "after")
 
 @dataclass
 class _Standing:
-    record: Record  # what is needed of the deal's record
-    damaged: int  # damaged lines so far: a deal of the match may be missing where there are more of them
+    record: Record  # the keys `_KEPT` of the deal's record
+    damaged: int  # damaged lines so far; each later one may be a missing deal of the match
     over: bool
-    idle: bool  # every deal so far was passed out
-    table: Table | None  # with the deal scored; None where the match is over, or the deal could not be played
-    piled_known: bool  # the tricks of the earlier deals are known (sniped whist, `accumulate`)
+    idle: bool  # True if every deal so far was passed out
+    table: Table | None  # with the deal scored; None if the match is over or the deal could not be played
+    piled_known: bool  # True if the tricks of earlier deals are known (sniped whist, `accumulate`)
 
 
 class _Stop(Exception):
-    """The rest of this deal cannot be checked; the reason is noted."""
+    """The rest of the deal cannot be checked; the reason is recorded."""
 
 
 class _DealCheck:
@@ -96,15 +95,15 @@ class _DealCheck:
     def __init__(self, line: int, record: Record, before: _Standing | None, damaged: int) -> None:
         self.line, self.record, self.damaged = line, record, damaged
         self.is_first = before is None
-        """No deal of the same match stands before it in the file."""
+        """True if the file has no earlier deal of the match."""
         self.before = before
-        """The deal before of the same match; None where this one is taken as it is given."""
+        """The previous deal of the match; None if this deal is taken as recorded."""
         self.disagreements: list[Disagreement] = []
         self.table: Table | None = None
         self.complete = False
 
     def run(self) -> list[Disagreement]:
-        """All disagreements of the deal."""
+        """Check the deal and return its disagreements."""
         try:
             self._check_keys()
             rules = self._check_rules()
@@ -120,7 +119,7 @@ class _DealCheck:
         return self.disagreements
 
     def standing(self) -> _Standing:
-        """The state of the match after this deal."""
+        """Return the state of the match after this deal."""
         table = self.table if self.complete else None
         over = bool(table.is_over) if table else self.record["over"]
         idle = self._may_be_single() and self.record["trump"] is None
@@ -151,7 +150,7 @@ class _DealCheck:
                     self._say(key, None, step[key], says="the format has no such key", step=place)
 
     def _check_rules(self) -> Rules:
-        """The rules of the table: every option must be there, with the value that is in force."""
+        """Check and return the rules: every option must be recorded, with the value in force."""
         variant, options = game(self.record["variant"]), self.record["options"]
         names = [option.name for option in variant.options]
         known = {name: value for name, value in options.items() if name in names}
@@ -171,7 +170,7 @@ class _DealCheck:
         return rules
 
     def _check_sequence(self) -> None:
-        """The deal must follow the previous one of its match; otherwise it is taken as recorded."""
+        """Check that the deal follows the previous one of its match; otherwise take it as recorded."""
         before = self.before
         if before is None:
             return
@@ -200,7 +199,7 @@ class _DealCheck:
             self._stop("trump", None, self.record["trump"], says=f"{brief(self.record['trump'])} cannot have been drawn")
 
     def _is_possible(self, table: Table, key: str, name: str) -> bool:
-        """Whether a deal can start with what the record says; if not, that is noted."""
+        """Return whether a deal can start with a recorded value; if not, add a disagreement."""
         try:
             table.start(0, **{name: self.record[key]})
         except PositionError as error:
@@ -209,7 +208,7 @@ class _DealCheck:
         return True
 
     def _follow(self, table: Table, previous: Table) -> None:
-        """Dealer, multiplier and totals must be what the deal before makes them, and the deck one that it can lead to."""
+        """Check that dealer, multiplier, totals and deck can follow from the previous deal."""
         after = previous.copy()
         after.next_deal()
         self._compare("dealer", int(after.row.dealer))
@@ -223,7 +222,7 @@ class _DealCheck:
         table.row.carried_tricks[:] = after.row.carried_tricks
 
     def _take_as_given(self, table: Table) -> None:
-        """Multiplier and totals as recorded, if they are possible; for a deal before that could not be played."""
+        """Take multiplier and totals as recorded, if they are possible."""
         record = self.record
         if self.before is not None:
             self._compare("dealer", (self.before.record["dealer"] + 1) % table.seats)
@@ -243,7 +242,7 @@ class _DealCheck:
             self._say("hands", expected["hands"], self.record["hands"])
 
     def _play(self, table: Table) -> None:
-        """Every step must be legal, and they must end with the deal."""
+        """Check that every step is legal, and that the last one ends the deal."""
         steps = self.record["steps"]
         for place, step in enumerate(steps):
             phase = table.phase
@@ -269,7 +268,7 @@ class _DealCheck:
 
     def _check_result(self, table: Table) -> None:
         if not self._piled_is_known() and self.record["deal"] == table.rules.options["n_hands"] - 1:
-            score_again(table, self.record["points"])  # the tricks of deals outside the file count
+            score_again(table, self.record["points"])  # tricks of deals outside the file count
         else:
             draw_sniped(table, self.record["points"])
         self._recognise_single_deal(table)
@@ -278,7 +277,7 @@ class _DealCheck:
                 self._compare(key, value)
 
     def _recognise_single_deal(self, table: Table) -> None:
-        """Accept an episode of a single deal, which is over although the rules would continue; its points decide who won."""
+        """Accept an episode of a single deal: it is over although the rules would continue, and its points decide."""
         row, recorded = table.row, {key: self.record[key] for key in ("over", "truncated", "winners")}
         if end_of(row) == recorded or not recorded["over"] or not self._may_be_single():
             return
@@ -289,18 +288,18 @@ class _DealCheck:
             row.over, row.truncated, row.winners = of_the_match
 
     def _may_be_single(self) -> bool:
-        """True if the file has no scored deal before this one: it can be the one deal of its match, whatever its totals."""
+        """Return whether the file has no earlier scored deal of the match, so that this can be its only one."""
         return self.is_first or (self.before is not None and self.before.idle)
 
     def _piled_is_known(self) -> bool:
-        """True unless tricks of earlier deals count that are not in the file."""
+        """Return whether all tricks that count are in the file."""
         if self.record["deal"] == 0 or not self.record["options"].get("accumulate"):
             return True
         return self.before is not None and self.before.piled_known and self.before.table is not None
 
 
 def _same(expected: Any, recorded: Any) -> bool:
-    """True for equal values of the same kind; numbers may differ by rounding errors, and 1 may be 1.0."""
+    """Return whether values of the same kind are equal; numbers may differ by rounding errors, and 1 equals 1.0."""
     if isinstance(expected, list) and isinstance(recorded, list):
         return len(expected) == len(recorded) and all(map(_same, expected, recorded))
     if isinstance(expected, dict) and isinstance(recorded, dict):

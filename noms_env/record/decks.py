@@ -1,4 +1,4 @@
-"""The unshuffled deck of noms between two records (rules 4.3)."""
+"""Check of the unshuffled deck of noms between two records (rules 4.3)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from noms_env.variants.noms_deck import AS_PLAYED, LEFT_FIRST, RANDOM_PILES, RIG
 
 
 def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
-    """Whether a deal can be dealt from this deck after another one (rules 4.3).
+    """Return whether a deck can follow the previous deal (rules 4.3).
 
-    A deck that was shuffled can be anything. One that was gathered must be a cut of it, in one of the possible orders of
-    the piles. Of a trick that was shuffled (`trick_order="random"`) all that can be said is that its cards lie together.
+    A shuffled deck can be any. A gathered deck must be a cut of the gathered cards, with the piles in a possible order. If
+    tricks are shuffled (`trick_order="random"`), only their cards must be together.
 
     Args:
-        previous: the table with the deal before, scored.
+        previous: the table with the previous deal, scored.
         deck: all cards in dealing order, after the cut.
     """
     row = previous.row
@@ -37,7 +37,7 @@ def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
 
 
 def _gather_deck(previous: Table) -> list[list[list[str]]]:
-    """The gathered deck before the cut: piles of packets, each in the order of play if chance would shuffle them."""
+    """Return the gathered deck before the cut: piles of packets, without the random orders of tricks and piles."""
     table = previous.copy()
     row = table.row
     row.cut = 0
@@ -61,14 +61,14 @@ def _gather_deck(previous: Table) -> list[list[list[str]]]:
 
 
 def _packet_sizes(previous: Table, seat: int) -> list[int]:
-    """Cards of each packet in a seat's pile from the top: its tricks, and what it still held after `early_stop`."""
+    """Return the size of each packet in a seat's pile from the top: its tricks, and the cards it held (`early_stop`)."""
     row = previous.row
     tricks, held = [4] * int(row.tricks[seat]), [len(cards_in(row.hands[seat]))]
     return [*tricks, *held] if row.trick_stack == UNDERNEATH else [*held, *tricks]
 
 
 def _contains_packets(packets: list[list[str]], cards: list[str], exact: bool) -> bool:
-    """True if the packets lie in the deck one after another, each as it is or (not `exact`) in any order of its cards."""
+    """Return whether the deck is these packets in order, each with its cards in the same order (`exact`) or in any."""
     place = 0
     for packet in packets:
         part = cards[place : place + len(packet)]

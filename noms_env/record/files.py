@@ -1,4 +1,4 @@
-"""Records in files, one to a line."""
+"""Files of records, one record per line."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from noms_env._json import parse_json
 from noms_env.record.form import Record, find_damage
 
 MOST_LINE = 1 << 20
-"""Bytes of a record."""
+"""Largest size of a record, in bytes."""
 
 
 def write_records(target: str | os.PathLike[str] | IO[str], records: Iterable[Record]) -> int:
-    """Write records, one to a line, and return their number.
+    """Write records, one per line, and return their number.
 
-    A file appears under its name only when it is complete: it is written beside its place and moved there at the end.
-    What is not a regular file (a pipe, a device) or is open already is written to line by line.
+    A path is written to a temporary file first, and appears only when it is complete. An open file, or a path that is no
+    regular file (a pipe, a device), is written line by line.
 
     Args:
-        target: where to, a path or a text file that is open.
+        target: a path, or an open text file.
         records: the records.
 
     Raises:
-        OSError: it cannot be written; nothing is left behind, and a file that was there stays.
+        OSError: the file cannot be written; an existing file stays unchanged, and no temporary file remains.
     """
     if not isinstance(target, str | os.PathLike):
         return _write_lines(target, records)
     with whole_file(Path(target)) as file:
         text = TextIOWrapper(file, encoding="utf-8", newline="\n")
         count = _write_lines(text, records)
-        text.detach()  # which flushes it, and leaves the file open
+        text.detach()  # flushes, and leaves the file open
     return count
 
 
@@ -48,10 +48,10 @@ def _write_lines(file: IO[str], records: Iterable[Record]) -> int:
 
 
 def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | str]]:
-    """The number of each line, from 1, with its record or with the reason why it is damaged.
+    """Yield the number of each line, from 1, with its record or with a description of its damage.
 
-    A record that comes from here has all its keys, with values of the right types (`find_damage`); whether they agree
-    with the rules is for `check_records` to say.
+    Records have all their keys, with values of the right types (`find_damage`). `check_records` checks them against the
+    rules.
 
     Raises:
         OSError: the file cannot be read.
@@ -61,7 +61,7 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
 
 
 def record_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, up to the first of more than `MOST_LINE` bytes, which is cut off: the file may have no end."""
+    """Yield the lines of a file. A line of more than `MOST_LINE` bytes is cut and is the last, since it may be endless."""
     while line := file.readline(MOST_LINE + 1):
         yield line
         if len(line) > MOST_LINE:
@@ -69,7 +69,7 @@ def record_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def parse_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]:
-    """The same of lines."""
+    """Do the same as `read_records` for lines."""
     for number, line in enumerate(lines, 1):
         yield number, _parse_record(line)
 

@@ -1,4 +1,4 @@
-"""The form of a record: its keys, their values, and what counts as damage."""
+"""The format of a record: its keys, their values, and the check for damage."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from noms_env.variants import VARIANTS
 FORMAT = "noms-record/1"
 
 MOST_WHOLE = 2**53
-"""The highest whole number of a record but for multipliers, up to which all readers of JSON agree on integers."""
+"""Largest integer in a record, except multipliers: beyond it, JSON readers disagree on integers."""
 
 SAME = 1e-9
-"""Points that differ by less are equal: fractions of a point add up with rounding errors."""
+"""Points that differ by less are equal, since fractions of a point add up with rounding errors."""
 
 Record = dict[str, Any]
 
 
 class RecordError(ValueError):
-    """A record that cannot be played again; the message is one sentence."""
+    """A record that cannot be replayed; the message is one sentence."""
 
 
 def is_whole(value: Any, low: int = 0, high: int = MOST_WHOLE) -> bool:
-    """Whether a JSON value is an integer within limits; booleans are not."""
+    """Return whether a JSON value is an integer within limits; booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def is_number(value: Any) -> bool:
-    """Whether a JSON value is a number that points can be."""
+    """Return whether a JSON value is a possible number of points."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_POINTS
 
 
@@ -93,13 +93,13 @@ SHAPES: dict[str, _Shape] = {
         lambda value, seats: isinstance(value, list) and all(is_whole(seat, 0, seats - 1) for seat in value),
     ),
 }
-"""The keys of a record in their order: what each must be, in words and as a test of (value, seats)."""
+"""The keys of a record in order, each with its allowed values in words and as a test of (value, seats)."""
 
 STEP_SHAPES: dict[str, _Shape] = {"seat": _SEAT, "phase": _NAME, "action": _NAME}
 
 
 def find_damage(record: Any) -> str | None:
-    """Why a JSON value does not have the form of a record; None if it has."""
+    """Return why a JSON value does not have the format of a record; None if it has."""
     if not isinstance(record, dict):
         return f"the line is not an object but {brief(record)}"
     damage = _find_misshapen_key(record, SHAPES, 0)
@@ -117,7 +117,7 @@ def find_damage(record: Any) -> str | None:
 
 
 def _find_misshapen_key(values: dict[str, Any], shapes: Mapping[str, _Shape], seats: int) -> str | None:
-    """The first key that is missing or has a value of the wrong kind; `seats` from the values, once it is known good."""
+    """Return an error for missing keys or the first misshapen value; `seats` is read from the values, if they have it."""
     missing = [key for key in shapes if key not in values]
     if missing:
         return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
@@ -130,7 +130,7 @@ def _find_misshapen_key(values: dict[str, Any], shapes: Mapping[str, _Shape], se
 
 
 def brief(value: Any) -> str:
-    """A value as JSON, cut short if it is long."""
+    """Return a value as JSON for a message, cut short if it is long."""
     try:
         text = json.dumps(value)
     except RecursionError:

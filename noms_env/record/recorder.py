@@ -1,4 +1,4 @@
-"""Makes records of deals while they are played."""
+"""Recording of deals while they are played."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from noms_env.table import Table
 
 
 class Recorder:
-    """Keeps the decisions of a deal and makes its record.
+    """Collects the decisions of a deal and builds its record.
 
-    A recorder serves one table, from the first decision of a deal on; after `finish` it is ready for the next deal.
+    A recorder serves one table, from the first decision of a deal. After `finish` it is ready for the next deal.
     """
 
     def __init__(self, *, legal: bool = False) -> None:
-        """Begin with no deal.
+        """Start without a deal.
 
         Args:
-            legal: store the legal actions with each decision.
+            legal: record the legal actions with each decision.
         """
         self._legal = legal
         self._head: Record | None = None
         self._steps: list[Record] = []
 
     def note(self, table: Table, action: int) -> None:
-        """Note a decision, just before `table.step(action)`.
+        """Record a decision, just before `table.step(action)`.
 
         Args:
             table: the table, before the step.
-            action: number of the legal action that the seat to act takes.
+            action: the legal action that the seat to act takes.
 
         Raises:
-            IllegalActionError: the action is not legal; nothing is noted.
+            IllegalActionError: the action is not legal; nothing is recorded.
         """
         action = table.check_action(action)
         if self._head is None:
@@ -51,10 +51,10 @@ class Recorder:
         self._steps.append(step)
 
     def finish(self, table: Table) -> Record:
-        """The record of the deal just scored; to be called before `table.next_deal()`.
+        """Return the record of the deal just scored. Call this before `table.next_deal()`.
 
         Raises:
-            ValueError: the deal is not scored yet, or none of its decisions was noted.
+            ValueError: the deal is not scored yet, or none of its decisions was recorded.
         """
         if not table.is_scored or self._head is None:
             raise ValueError("a record can be made of a deal that was noted from its first decision and is scored")
@@ -64,7 +64,7 @@ class Recorder:
 
 
 def head_of(table: Table) -> Record:
-    """The part of the record that is known before the first decision."""
+    """Return the part of the record that is known before the first decision."""
     row, seats = table.row, range(table.seats)
     deck = [CARD_WORDS[table.deck_kind][card] for card in row.deck[: len(table.rules.deck)]]
     return {
@@ -86,7 +86,7 @@ def head_of(table: Table) -> Record:
 
 
 def result_of(table: Table) -> Record:
-    """The part of the record that is known when the deal is scored."""
+    """Return the part of the record that is known when the deal is scored."""
     row, seats = table.row, range(table.seats)
     return {
         "trump": table.trump_word(),
@@ -101,12 +101,12 @@ def result_of(table: Table) -> Record:
 
 
 def end_of(row: np.record) -> Record:
-    """The part of the record on the end of the match: whether it is over, and who won."""
+    """Return the part of the record about the end of the match: whether it is over, and who won."""
     return {"over": bool(row.over), "truncated": bool(row.truncated), "winners": cards_in(row.winners)}
 
 
 def plain(points: float) -> int | float:
-    """A whole number of points as an int."""
+    """Return points as an int if they are a whole number, else as a float."""
     return int(points) if float(points).is_integer() else float(points)
 
 
@@ -121,21 +121,20 @@ def record_matches(
 ) -> Iterator[Record]:
     """Play matches lazily and yield the records of their deals.
 
-    Match m is match m of table 0 of the seed, so its cards do not depend on how many matches are played. Each seat's
-    player has a stream of random numbers of its own in every match:
-    `numpy.random.Philox(key=player_key(seed, match), counter=[0, 0, 0, seat])`.
+    Match m is match m of table 0 of the seed, so its cards do not depend on the number of matches. In every match, each seat's
+    player has its own random generator: `numpy.random.Philox(key=player_key(seed, match), counter=[0, 0, 0, seat])`.
 
     Args:
         variant: name of the game.
-        seats: number of seats, the variant's default when None.
-        matches: how many.
+        seats: number of seats; None for the variant's default.
+        matches: number of matches.
         seed: 0 to 2**63 - 1.
         options: options of the variant that differ from their defaults.
-        players: one for all seats or one for each: names (`noms_env.load_player`) or players.
-        legal: store the legal actions with each decision.
+        players: one for all seats, or one per seat: names (`noms_env.load_player`) or players.
+        legal: record the legal actions with each decision.
 
     Raises:
-        ValueError: one of these is not allowed.
+        ValueError: an argument is not allowed.
     """
     if not is_integer(matches) or matches < 1:
         raise ValueError(f"matches must be an integer from 1, not {brief(matches)}")
@@ -145,9 +144,9 @@ def record_matches(
 
 
 def player_key(seed: int, match: int) -> np.ndarray:
-    """The key of the players' random numbers in a match: uint64, shape (2,).
+    """Return the key of the players' random generators in a match: uint64, shape (2,).
 
-    It is a hash (BLAKE2b, RFC 7693), from which neither the seed nor the cards that follow from the seed can be worked out.
+    The key is a hash (BLAKE2b, RFC 7693), so that players cannot compute the seed or the cards from it.
     """
     numbers = np.array([seed, match], "<i8").tobytes()
     return np.frombuffer(blake2b(numbers, digest_size=16, person=b"a seat's player").digest(), "<u8")

@@ -1,4 +1,4 @@
-"""Replays records, with the outcomes of chance as recorded."""
+"""Replay of records, with the recorded outcomes of chance."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from noms_env.table import Table
 
 
 def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
-    """Replay a record: yield the table before each step, which is legal then, and once more when the deal is scored.
+    """Replay a record: yield the table before each step, and once more when the deal is scored.
 
-    It is the same table each time, and the next value changes it. A lot drawn after the last trick (`tie="cut"`) is as
-    recorded.
+    It is the same table each time; the iteration changes it. Each yielded step is legal. A lot drawn after the last trick
+    (`tie="cut"`) is as recorded.
 
     Args:
-        record: of the deal.
-        before: the table with the deal before in the same match, scored. Only what the seats remember of it is taken over:
-            without it `observe_previous_hand` shows nothing, and `accumulate` has nothing to add to.
+        record: the record of the deal.
+        before: the table with the previous deal of the match, scored. It supplies the previous hand for
+            `observe_previous_hand` and the earlier tricks for `accumulate`; without it there are none.
 
     Raises:
-        RecordError: the record cannot be played (any further): an action is not legal, or its seat or phase is another.
+        RecordError: the record cannot be replayed, or a step has an illegal action, or the wrong seat or phase.
     """
     damage = find_damage(record)
     if damage:
@@ -57,7 +57,7 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
 
 
 def _action(table: Table, place: int, step: Record) -> int:
-    """The number of the action of a step; RecordError unless it is that seat's turn, in that phase, and may take it."""
+    """Return the action of a step; raises RecordError if the action, its seat or its phase is wrong."""
     try:
         action = table.check_action(table.number(step["action"]))
     except ValueError as error:
@@ -70,10 +70,10 @@ def _action(table: Table, place: int, step: Record) -> int:
 
 
 def pair_with_previous(records: Iterable[Record]) -> Iterator[tuple[Record, Table | None]]:
-    """Yield records, each with the scored table of the record before it, if that is the previous deal of the match.
+    """Yield records, each with the scored table of the previous record, if that is the previous deal of the match.
 
     Raises:
-        RecordError: a record cannot be played; it is raised after that record.
+        RecordError: a record cannot be replayed; raised after that record is yielded.
     """
     before, last = None, None
     for record in records:
@@ -84,15 +84,15 @@ def pair_with_previous(records: Iterable[Record]) -> Iterator[tuple[Record, Tabl
 
 
 def _is_next(record: Record, last: Record) -> bool:
-    """Whether a record is of the deal after another one."""
+    """Return whether a record is of the next deal after another one."""
     is_next = (record["match"], record["deal"]) == (last["match"], last["deal"] + 1)
     return is_next and all(record[key] == last[key] for key in ("variant", "seats", "options"))
 
 
 def draw_trump(table: Table, trump: str | None) -> bool:
-    """Give a deal with `trump_mode="random"`, just dealt, the trump that was drawn; False if it cannot have been.
+    """Set the recorded trump in a new deal with `trump_mode="random"`; other deals stay unchanged.
 
-    Other deals are left alone.
+    Return False if this trump cannot be drawn.
     """
     if table.rules.options.get("trump_mode") != "random":
         return True
@@ -105,10 +105,10 @@ def draw_trump(table: Table, trump: str | None) -> bool:
 
 
 def draw_sniped(table: Table, points: Sequence[float]) -> None:
-    """Give a deal with `tie="cut"`, just scored, the lot that its recorded points imply.
+    """Set the lot that the recorded points imply in a scored deal with `tie="cut"`.
 
-    The seats among which the lot fell have the same number of tricks, so the one that was sniped and the one that the
-    engine's lot fell on change places. Points that speak of no possible lot leave the table alone.
+    The tied seats have the same number of tricks, so the recorded seat and the seat that the engine sniped exchange their
+    points. Points of no possible lot leave the table unchanged.
     """
     row = table.row
     drawn = cards_in(row.sniped)
@@ -127,7 +127,7 @@ def draw_sniped(table: Table, points: Sequence[float]) -> None:
 
 
 def score_again(table: Table, points: Sequence[float]) -> None:
-    """Replace the points of a scored deal, and decide again whether the match is over."""
+    """Replace the points of a scored deal, and judge the match again."""
     row, n = table.row, table.seats
     row.totals[:n] += np.asarray(points, float) - row.points[:n]
     row.points[:n] = points
@@ -135,11 +135,11 @@ def score_again(table: Table, points: Sequence[float]) -> None:
 
 
 def judge_again(row: np.record) -> None:
-    """Decide again whether the match is over."""
+    """Decide again whether the match is over, and who has won."""
     row.over, row.truncated, row.winners = 0, 0, 0
     judge(row)
 
 
 def same_points(points: Iterable[float], other: Iterable[float]) -> bool:
-    """Whether numbers are equal up to rounding errors."""
+    """Return whether points are equal up to rounding errors."""
     return all(abs(a - b) < SAME for a, b in zip(points, other, strict=True))

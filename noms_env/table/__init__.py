@@ -1,4 +1,4 @@
-"""One table in Python: a row of `table_record.TABLE` with rules, checks and words around the compiled engine."""
+"""One table in Python: the compiled engine with rules, checks and words."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from noms_env.variants import Rules, RulesError, game, make_rules
 from noms_env.variants.table_record import TABLE, new_tables, write_rules
 
 _WORD, _BYTE, _FLAG = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.int8)
-"""Made once: numpy takes longer to make an array when it is given the plain type."""
+"""Cached dtypes: numpy creates arrays faster from them than from plain types."""
 
 
 class IllegalActionError(ValueError):
-    """An action that is not legal; the message names the seat, the action, the reason and what is legal."""
+    """An illegal action; the message names the seat, the action, the reason and the legal actions."""
 
 
 class Table:
     """One table of any variant; one thread at a time may use it.
 
     Attributes:
-        rules: the variant with every choice made.
+        rules: the variant, the seats and the value of every option.
         row: the record of the table (`table_record.TABLE`), shape ().
     """
 
@@ -56,15 +56,15 @@ class Table:
 
         Args:
             variant: name of the game.
-            seats: number of seats, the variant's default when None.
+            seats: number of seats; None for the variant's default.
             options: options of the variant that differ from their defaults.
             seed: 0 to 2**63 - 1.
-            table: 0 to 2**32 - 1; tables of one seed have independent deals.
+            table: 0 to 2**32 - 1; tables with the same seed have independent deals.
             episode: `match`, or `deal` for one scored deal.
-            deal_size: episode `deal` of the exact-bid games: only deals of this hand size.
+            deal_size: exact-bid games with episode `deal`: only deals with this hand size.
 
         Raises:
-            ValueError: one of these is not allowed (`RulesError` for seats and options).
+            ValueError: an argument is not allowed (`RulesError` for seats and options).
         """
         self.rules: Rules = make_rules(game(variant), seats, options)
         self._take_rows(new_tables(1))
@@ -78,10 +78,10 @@ class Table:
         return f"<Table {self.rules.variant.name}: {self.rules.summary}; {about(self)}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """What a notebook shows: the table as a spectator sees it, as text and as a drawing."""
+        """Return the notebook display: the table from a spectator's view, as text and as a picture."""
         if self.row.match < 0:
             return {"text/plain": repr(self)}
-        shown: dict[str, Any] = import_module("noms_env.show").for_notebook(self)  # by its name, since it is a higher floor
+        shown: dict[str, Any] = import_module("noms_env.show").for_notebook(self)  # a higher layer, not imported at the top
         return shown
 
     def _take_rows(self, rows: np.recarray) -> None:
@@ -116,16 +116,16 @@ class Table:
         deal: int | None = None,
         multiplier: int | None = None,
     ) -> None:
-        """Begin a match, or set up a position at the start of one of its deals.
+        """Start a match, or set up a position at the start of one of its deals.
 
         Args:
-            match: which match of (seed, table); the next one when None, and the first one of a seed that is given.
-            seed: 0 to 2**63 - 1; the present one when None.
-            deck: words of all cards in dealing order, after the cut if there is one; drawn when None.
-            dealer: seat; drawn when None.
-            totals: points of the match before this deal, one for each seat; zeros when None.
-            deal: running number of the deal in the match, from 0.
-            multiplier: what the points of the deal count, a power of 2: 2 for a double hand; 1 when None.
+            match: number of the match; None for the next one, or for match 0 if `seed` is set.
+            seed: 0 to 2**63 - 1; None for the current seed.
+            deck: words of all cards in dealing order, after the cut if there is one; None to draw the deck.
+            dealer: seat; None to draw the dealer.
+            totals: points of each seat in the match before this deal; None for zeros.
+            deal: index of the deal in the match, from 0; None for the first, or a drawn one with episode `deal`.
+            multiplier: multiplier of the deal's points, a power of 2 (2 for a double hand); None for 1.
 
         Raises:
             PositionError: the position is impossible; the table is unchanged.
@@ -158,23 +158,23 @@ class Table:
         hand_out(row)
 
     def step(self, action: int) -> int:
-        """Take a legal action; after the last one of a deal the deal is scored, and `next_deal` deals the next.
+        """Take a legal action. The last action of a deal scores it; `next_deal` then deals the next hand.
 
         Returns:
-            The status: seat to act, and `row_kernels.IS_SCORED` if the deal is scored.
+            The status: the seat to act, plus `row_kernels.IS_SCORED` if the deal is scored.
 
         Raises:
             IllegalActionError: the action is not legal; the table is unchanged.
         """
         number = action if type(action) is int else int(action) if is_integer(action) else ILLEGAL
-        # The compiled function has no integers of more than 64 bits.
+        # The compiled function takes no integers of more than 64 bits.
         status: int = step_row(self._kernel_rows, 0, number) if 0 <= number < NUM_ACTIONS else ILLEGAL
         if status == ILLEGAL:
             raise IllegalActionError(why_illegal(self, action))
         return status
 
     def check_action(self, action: int) -> int:
-        """An action that `step` would take, as an int.
+        """Check that `step` would take an action, and return it as an int.
 
         Raises:
             IllegalActionError: the action is not legal.
@@ -184,7 +184,7 @@ class Table:
         return int(action)
 
     def act(self, word: str) -> None:
-        """Take the action that a word means in the present phase.
+        """Take the action that a word means in the current phase.
 
         Raises:
             ValueError: the word means nothing in this phase, or the action is not legal; the table is unchanged.
@@ -192,15 +192,15 @@ class Table:
         self.step(self.number(word))
 
     def next_deal(self) -> int:
-        """Deal the next hand after a scored deal, unless the match is over; the status after it."""
+        """Deal the next hand after a scored deal, unless the match is over; return the new status, see `step`."""
         status: int = go_on_row(self._kernel_rows, 0)
         return status
 
     def view(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
-        """What a seat sees and what it may do: uint8 (OBSERVATION_SIZE,) and int8 (NUM_ACTIONS,), in new arrays.
+        """Return a seat's observation, uint8 (OBSERVATION_SIZE,), and legal-action mask, int8 (NUM_ACTIONS,), as new arrays.
 
         Raises:
-            ValueError: no such seat.
+            ValueError: the table has no such seat.
         """
         seat = seat if type(seat) is int and 0 <= seat < self.rules.seats else _check_seat(seat, self.seats)
         observation = np.empty(OBSERVATION_WORDS, _WORD)
@@ -209,10 +209,10 @@ class Table:
         return observation.view(_BYTE), np.ndarray(NUM_ACTIONS, _FLAG, mask)
 
     def state(self, seat: int = 0) -> np.ndarray:
-        """Everything, seats relative to one seat: uint8 (STATE_SIZE,), in a new array.
+        """Return a seat's observation and the hidden state, uint8 (STATE_SIZE,), as a new array.
 
         Raises:
-            ValueError: no such seat.
+            ValueError: the table has no such seat.
         """
         seat = _check_seat(seat, self.seats)
         words = np.empty(STATE_SIZE // 8, np.int64)
@@ -231,8 +231,8 @@ class Table:
 
     @property
     def phase(self) -> str | None:
-        """`call`, `trump`, `nominate`, `play`, `suit`; None when a deal is scored and nobody is to act."""
-        return phase_word(self.row["phase"])  # a sixth of the time of `row.phase`
+        """`call`, `trump`, `nominate`, `play` or `suit`; None when the deal is scored and no seat is to act."""
+        return phase_word(self.row["phase"])  # six times as fast as `row.phase`
 
     @property
     def is_scored(self) -> bool:
@@ -241,29 +241,29 @@ class Table:
 
     @property
     def is_over(self) -> bool:
-        """True when the match is over."""
+        """True if the match is over."""
         return bool(self.row["over"])
 
     def legal_actions(self) -> list[int]:
-        """Numbers of the legal actions, ascending."""
+        """Return the legal actions, ascending."""
         actions = np.empty(NUM_ACTIONS, np.int64)
         count = legal_row(self._kernel_rows, 0, actions)
         legal: list[int] = actions[:count].tolist()
         return legal
 
     def legal_words(self) -> list[str]:
-        """Words of the legal actions."""
+        """Return the words of the legal actions."""
         return [self.word(action) for action in self.legal_actions()]
 
     def word(self, action: int) -> str:
-        """The word of an action."""
+        """Return the word of an action."""
         return action_word(action, self.deck_kind)
 
     def number(self, word: str, phase: str | None = None) -> int:
-        """The number of the action that a word means in a phase, the present one when None.
+        """Return the action that a word means in a phase; None for the current phase.
 
         Raises:
-            ValueError: the word means nothing in that phase, or nobody is to act.
+            ValueError: the word means nothing in the phase, or no seat is to act.
         """
         phase = self.phase if phase is None else phase
         if phase is None:
@@ -271,34 +271,34 @@ class Table:
         return action_number(word, phase, self.deck_kind)
 
     def card_words(self, cards: int) -> list[str]:
-        """Words of a set of cards, in the order of their numbers."""
+        """Return the words of a set of cards, ascending by card number."""
         return [CARD_WORDS[self.deck_kind][card] for card in cards_in(cards)]
 
     def trump_word(self) -> str | None:
-        """Letter of the trump suit, `NT`, or None while there is none."""
+        """Return the letter of the trump suit, `NT`, or None if trump is not fixed yet."""
         trump = int(self.row.trump)
         if not 0 <= trump <= NO_TRUMP:
             return None
         return "NT" if trump == NO_TRUMP else SUIT_LETTERS[self.deck_kind][trump]
 
     def copy(self) -> Table:
-        """An independent copy in the same state."""
+        """Return an independent copy in the same state."""
         twin = object.__new__(Table)
         twin.rules = self.rules
         twin._take_rows(self._rows.copy())
         return twin
 
     def sample_hidden(self, seat: int, rng: np.random.Generator) -> Table:
-        """A copy with the cards that a seat has not seen dealt anew, uniformly among the layouts that it cannot rule out.
+        """Return a copy in which the cards hidden from a seat are redealt, uniformly among the layouts it cannot rule out.
 
-        See `belief` for the seat's knowledge. Future chance of the copy differs, too.
+        See `belief` for the seat's knowledge. Later chance events of the copy differ, too.
 
         Args:
             seat: any seat, not only the seat to act.
-            rng: gives one integer.
+            rng: draws one integer.
 
         Raises:
-            ValueError: no such seat, no such generator, or the deal is over.
+            ValueError: the seat or the generator is invalid, or the deal is over.
         """
         seed = redeal_seed(self.row, seat, rng)
         twin = self.copy()
@@ -306,16 +306,16 @@ class Table:
         return twin
 
     def determinize(self, seed: int | np.random.Generator) -> np.recarray:
-        """A sample of the table's hidden cards from the view of the seat to act, for players that look at tables.
+        """Sample the cards hidden from the seat to act, for players that take tables.
 
         Args:
-            seed: an integer from 0 to 2**63 - 1, or a generator that gives it.
+            seed: an integer from 0 to 2**63 - 1, or a generator that draws it.
 
         Returns:
-            A record (`table_record.TABLE`) in an array of shape (1,): that of `sample_hidden(seat to act, ...)`.
+            The record (`table_record.TABLE`) of `sample_hidden(seat to act, ...)`, in an array of shape (1,).
 
         Raises:
-            ValueError: neither of them, or the deal is over.
+            ValueError: the seed is invalid, or the deal is over.
         """
         return sampled_tables(self._rows, None, seed)
 
@@ -336,18 +336,18 @@ class Table:
         self.set_state(saved["row"])
 
     def set_row(self, row: np.record) -> None:
-        """Take over the record of a table with the same rules."""
+        """Copy the record of a table with the same rules."""
         self._rows[0] = row
 
     def get_state(self) -> bytes:
-        """The whole table as bytes."""
+        """Return the whole state of the table as bytes."""
         return self._rows.tobytes()
 
     def set_state(self, state: bytes) -> None:
-        """Restore what `get_state` gave at a table with the same rules.
+        """Restore a state that `get_state` returned for a table with the same rules.
 
         Raises:
-            ValueError: these are not the bytes of such a table; the table is unchanged.
+            ValueError: the bytes are not the state of such a table; the table is unchanged.
         """
         if not isinstance(state, bytes | bytearray) or len(state) != TABLE.itemsize:
             raise ValueError(f"the state must be the {TABLE.itemsize} bytes that get_state returned")
@@ -357,10 +357,10 @@ class Table:
 
 
 def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
-    """The seed of a redeal of a table, once its arguments are checked.
+    """Check the arguments of `Table.sample_hidden`, and draw the seed of the redeal.
 
     Raises:
-        ValueError: no such seat, no such generator, or the deal is over.
+        ValueError: the seat or the generator is invalid, or the deal is over.
     """
     _check_seat(seat, int(row.n_seats))
     if not isinstance(rng, np.random.Generator):
@@ -379,7 +379,7 @@ def _check_seat(seat: Any, seats: int) -> int:
 
 
 def _check_counter(name: str, number: Any) -> int:
-    """A number of 32 bits, which counts tables or matches in the streams of chance."""
+    """Check and return the number of a table or match, at most 32 bits as in `chance`."""
     if not is_integer(number) or not 0 <= number <= MAX_TABLE:
         raise ValueError(f"{name} must be an integer from 0 to {MAX_TABLE}, not {brief(number)}")
     return int(number)

@@ -1,4 +1,4 @@
-"""Checks of a position that a user gives to `Table.start`."""
+"""Checks of a user's position for `Table.start`; each raises PositionError."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PositionError(ValueError):
 
 
 def check_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
-    """Card numbers of a deck in words."""
+    """Check a deck in words, and return its card numbers."""
     if isinstance(deck, str) or not isinstance(deck, Sequence):
         raise PositionError(f"deck must be a list of cards in dealing order, not {brief(deck)}")
     names = dict.fromkeys(CARD_WORDS[rules.variant.deck_kind][card] for card in rules.deck)
@@ -40,14 +40,14 @@ def check_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
 
 
 def check_dealer(rules: Rules, dealer: int) -> int:
-    """A seat number."""
+    """Check and return the dealer's seat."""
     if not is_integer(dealer) or not 0 <= dealer < rules.seats:
         raise PositionError(f"dealer must be a seat from 0 to {rules.seats - 1}, not {brief(dealer)}")
     return int(dealer)
 
 
 def check_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> list[float]:
-    """Points of the match so far, in an episode of a whole match under the target."""
+    """Check and return the totals before the deal; in a match (`in_match`) they must be below the target."""
     listed = totals.tolist() if isinstance(totals, np.ndarray) else totals
     entries = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else []
     numbers = [total for total in entries if is_integer(total) or isinstance(total, float | np.floating)]
@@ -66,7 +66,7 @@ def check_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> list[
 
 
 def check_deal(rules: Rules, deal: int, wanted_size: int) -> int:
-    """The running number of a deal that the match can have; `wanted_size` is the deal size of the episode, -1 for any."""
+    """Check and return the index of the deal in the match; `wanted_size` is the deal size of the episode, -1 for any."""
     options, schedule = rules.options, rules.schedule
     lengths = [options.get(name) for name in ("n_hands", "max_hands", "max_deals")]
     most = min([MAX_DEAL_NUMBER, *(n for n in lengths if n is not None), *([len(schedule)] if schedule else [])])
@@ -78,7 +78,7 @@ def check_deal(rules: Rules, deal: int, wanted_size: int) -> int:
 
 
 def check_multiplier(rules: Rules, multiplier: int) -> int:
-    """1, or what pass-outs can lead to."""
+    """Check and return the multiplier: 1, or a power of 2 that pass-outs allow."""
     most = rules.variant.most_doublings(rules.options)
     if not is_integer(multiplier) or int(multiplier) not in [2**doublings for doublings in range(most + 1)]:
         allowed = ("1", "1 or 2")[most] if most < 2 else f"a power of 2 from 1 to 2**{most}"

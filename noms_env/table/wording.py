@@ -1,4 +1,4 @@
-"""Descriptions of a table: the state of its match, and why an action is not legal."""
+"""Descriptions of a table: the state of its match, and why an action is illegal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def about(table: Table) -> str:
-    """The state of the match in words, as a spectator sees it."""
+    """Return the state of the match in words, as a spectator sees it."""
     row = table.row
     if row.match < 0:
         return f"{EPISODES[row.episode]}, not dealt yet"
@@ -27,7 +27,7 @@ NOTHING_DEALT = "nothing has been dealt yet: start a match first"
 
 
 def why_illegal(table: Table, action: Any) -> str:
-    """Why the seat to act may not take an action, and what it may do."""
+    """Return why the seat to act may not take an action, and which actions are legal."""
     phase = table.phase
     if phase is not None and table.is_over:
         return NOTHING_DEALT
