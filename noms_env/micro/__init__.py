@@ -1,1 +1,1 @@
-"""Micro-games: deals on short decks, small enough to be solved exactly; solutions, and how far a player is from one."""
+"""Micro-games: deals on short decks that can be solved exactly, their solutions, and the exploitability of players."""

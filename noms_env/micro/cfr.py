@@ -1,11 +1,11 @@
 """CFR+ on a game tree: O. Tammelin, arXiv 1407.5042, with alternating updates and linear averaging, for any number of seats.
 
     regret of a slot = max(0, regret + sum over the nodes of its set: others' reach * (value of the action - value of the node))
-    strategy         = regrets over their sum in the set; uniform where all regrets are 0
-    average strategy = sum over the iterations t: t * own reach * strategy, over its sum in the set
+    strategy         = regrets, normalised in each set; uniform if all regrets are 0
+    average strategy = sum over the iterations t: t * own reach * strategy, normalised in each set
 
 In a two-player zero-sum game the average strategy converges to an equilibrium. With more seats there is no such guarantee;
-`measures.exploitability` gives the distance from an equilibrium.
+`measures.exploitability` is the distance from an equilibrium.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.micro.tree import Tree
 
 REWARDS = ("points", "relative")
-"""What the seats can play for: points, or points less the mean of the others'."""
+"""The rewards of the seats: points, or points less the mean of the other seats' points."""
 PARTS = 8
-"""Ranges of layouts that are worked on by themselves: sums do not depend on the threads that share them."""
+"""Number of ranges of layouts, each summed separately, so that sums do not depend on the number of threads."""
 
 
 class Solver:
@@ -27,26 +27,26 @@ class Solver:
 
     Attributes:
         tree: the game.
-        iterations: done so far; each updates all seats.
-        regrets: float64, shape (slots,).
-        totals: of the average strategy, float64, shape (slots,).
-        strategy: of the next iteration, float64, shape (slots,).
+        iterations: number of iterations so far; each updates all seats.
+        regrets: cumulative regrets, float64, shape (slots,).
+        totals: weighted sum of the strategies, float64, shape (slots,).
+        strategy: strategy of the next iteration, float64, shape (slots,).
     """
 
     def __init__(self, tree: Tree, reward: str = "points", row_threads: RowThreads = ONE_THREAD) -> None:
-        """Begin with the uniform random policy.
+        """Start with the uniform random policy.
 
         Args:
             tree: the game.
-            reward: `points`, or `relative`: less the mean of the others' points.
-            row_threads: that share the layouts; the results do not depend on them.
+            reward: `points`, or `relative`: points less the mean of the other seats' points.
+            row_threads: threads to use; the results do not depend on them.
         """
         self.tree, self.iterations = tree, 0
         self.regrets, self.totals, self.strategy = np.zeros(len(tree.action)), np.zeros(len(tree.action)), tree.uniform()
         self.passes = Passes(tree, rewards_of(tree, reward), row_threads)
 
     def iterate(self) -> None:
-        """Update the seats, one after another."""
+        """Update each seat in turn."""
         tree, passes = self.tree, self.passes
         self.iterations += 1
         for seat in range(tree.seats):
@@ -57,15 +57,15 @@ class Solver:
             )  # fmt: skip
 
     def average(self) -> np.ndarray:
-        """The average strategy, float64, shape (slots,)."""
+        """Return the average strategy, float64, shape (slots,)."""
         return normalise(self.tree, self.totals)
 
 
 def rewards_of(tree: Tree, reward: str) -> np.ndarray:
-    """The reward of each seat at each end, float64, shape (ends, seats).
+    """Return the reward of each seat at each end, float64, shape (ends, seats).
 
     Raises:
-        ValueError: there is no such reward.
+        ValueError: the reward is not one of `REWARDS`.
     """
     if reward not in REWARDS:
         raise ValueError(f"reward must be points or relative, not {reward!r}")
@@ -73,7 +73,7 @@ def rewards_of(tree: Tree, reward: str) -> np.ndarray:
 
 
 def normalise(tree: Tree, weights: np.ndarray) -> np.ndarray:
-    """Normalise non-negative weights in each information set; uniform where all are 0."""
+    """Normalise non-negative weights in each information set; uniform if all are 0."""
     sums = np.add.reduceat(weights, tree.offset[:-1])
     counts = np.diff(tree.offset)
     shares = weights / np.repeat(np.where(sums > 0, sums, 1), counts)
@@ -81,7 +81,7 @@ def normalise(tree: Tree, weights: np.ndarray) -> np.ndarray:
 
 
 class Passes:
-    """Passes over a tree: reaches from the root down, values from the ends up."""
+    """Passes over a tree: reach probabilities from the root down, values from the ends up."""
 
     def __init__(self, tree: Tree, rewards: np.ndarray, row_threads: RowThreads = ONE_THREAD) -> None:
         self.tree, self.rewards, self.row_threads = tree, np.ascontiguousarray(rewards), row_threads
@@ -93,9 +93,9 @@ class Passes:
         self._cuts = [layouts * part // PARTS for part in range(PARTS + 1)]
 
     def gains(self, strategy: np.ndarray, seat: int) -> np.ndarray:
-        """Counterfactual gains of a seat's slots: the sum over nodes of others' reach * (action value - node value).
+        """Return the counterfactual gains of a seat's slots: sum over nodes of others' reach * (action value - node value).
 
-        Slots of other seats have 0. Sets `own_reach` of the seat's information sets.
+        Slots of other seats have 0. Also sets `own_reach` of the seat's information sets.
         """
         tree = self.tree
 
@@ -117,14 +117,14 @@ class Passes:
         return np.asarray(self._sums.sum(axis=0))
 
     def values(self, strategy: np.ndarray) -> np.ndarray:
-        """Expected reward of each seat if all play a strategy, float64, shape (seats,)."""
+        """Return the expected reward of each seat if all play a strategy, float64, shape (seats,)."""
         return np.array([self._expect(strategy, seat, None) for seat in range(self.tree.seats)])
 
     def best_response(self, strategy: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
-        """A best response of a seat to the others' strategy: its expected reward, and the slots that it takes.
+        """Compute a best response of a seat to the strategy of the others.
 
         Returns:
-            The value, and bool, shape (slots,): one slot in each of its information sets; none elsewhere.
+            Its expected reward, and its actions, bool, shape (slots,): one slot in each information set of the seat.
         """
         tree = self.tree
         taken = np.full(len(tree.owner), -1, np.int64)
@@ -148,7 +148,7 @@ class Passes:
         return self._expect(strategy, seat, taken), chosen
 
     def _expect(self, strategy: np.ndarray, seat: int, taken: np.ndarray | None) -> float:
-        """Expected reward of a seat if all play a strategy, except that it takes the action `taken` where that is not -1."""
+        """Return a seat's expected reward if all play a strategy, but the seat plays the actions in `taken` that are not -1."""
         tree = self.tree
         choices = np.full(len(tree.owner), -1, np.int64) if taken is None else taken
 
@@ -166,7 +166,7 @@ class Passes:
 
 @jit
 def reach_down(starts, low, high, chance, seat, first, infoset, offset, strategy, me, own, others, own_reach):
-    """Write the reach probabilities of the nodes of some layouts: by the seat's own choices, and by the others and chance."""
+    """Write the reach probabilities of nodes: by the seat's own actions (`own`), and by all others and chance (`others`)."""
     for row in range(low, high):
         own[starts[row]], others[starts[row]] = 1.0, chance[row]
         for x in range(starts[row], starts[row + 1]):
@@ -185,7 +185,7 @@ def reach_down(starts, low, high, chance, seat, first, infoset, offset, strategy
 
 @jit
 def gains_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, value, sums):
-    """Write a seat's values of the nodes of some layouts, and add its counterfactual gains to `sums`."""
+    """Write a seat's values of nodes, and add its counterfactual gains to `sums`."""
     for x in range(starts[high] - 1, starts[low] - 1, -1):
         if seat[x] < 0:
             value[x] = rewards[first[x], me]
@@ -201,7 +201,7 @@ def gains_up(starts, low, high, seat, first, infoset, offset, strategy, me, othe
 
 @jit
 def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, taken, value, sums):
-    """Write values for a seat that takes what is in `taken`, and add to `sums` what its slots are worth where that is open."""
+    """Write values of a seat that plays the actions in `taken`; where there is none (-1), add its slot values to `sums`."""
     for x in range(starts[high] - 1, starts[low] - 1, -1):
         if seat[x] < 0:
             value[x] = rewards[first[x], me]
@@ -220,7 +220,7 @@ def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, 
 
 @jit
 def values_up(starts, low, high, seat, first, infoset, offset, strategy, me, taken, rewards, value):
-    """Write values for a seat: by a strategy, or by what is in `taken`."""
+    """Write values of a seat that plays a strategy, or the actions in `taken` that are not -1."""
     for x in range(starts[high] - 1, starts[low] - 1, -1):
         if seat[x] < 0:
             value[x] = rewards[first[x], me]
@@ -236,7 +236,7 @@ def values_up(starts, low, high, seat, first, infoset, offset, strategy, me, tak
 
 @jit
 def choose_best(offset, infosets, worth, taken):
-    """Write into `taken` the best action of some information sets, the first of equals."""
+    """Write the best action of some information sets into `taken`; the first one wins ties."""
     for i in infosets:
         best = 0
         for a in range(1, offset[i + 1] - offset[i]):
@@ -247,7 +247,7 @@ def choose_best(offset, infosets, worth, taken):
 
 @jit
 def update(offset, owner, me, gains, own_reach, weight, regrets, totals, strategy):
-    """Add to a seat's regrets and to its average, and write its next strategy."""
+    """Update a seat's regrets and average, and write its next strategy."""
     for i in range(len(owner)):
         if owner[i] != me:
             continue

@@ -1,4 +1,4 @@
-"""The setup shared by all deals of an OpenSpiel game, and the layout of the cards of one deal."""
+"""The setup of a game with explicit chance, which all its deals share, and the layout of the cards of one deal."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from noms_env.variants.dispatch import dealt_hand
 
 
 class DealSetup:
-    """Everything that is the same in all deals of a game.
+    """The properties that all deals of a game share.
 
     Attributes:
         rules: the variant with every option set.
         dealer: seat.
-        table: a table with a deal of this setup; deals are dealt into copies of it.
+        table: a table with a deal of this setup; deals are made in copies of it.
         deck: card numbers, ascending.
-        capacities: cards that go to each seat, and last the cards that go to the stock (with the Decktet the card turned up).
-        turn_up_from: the place (a seat, or the number of seats for the stock) whose card is turned up; None if chance turns
+        capacities: number of cards of each seat, then of the stock (with the Decktet the card turned up).
+        turn_up_from: the place whose card is turned up: a seat, or the number of seats for the stock; None if chance turns
             up no card.
-        random_trumps: number of suits from which the trump is drawn; 0 if it is not drawn.
-        has_excuse: the Excuse may be shown.
-        has_open_cards: all seats may learn where some unplayed cards are (an open hand, refused nominations).
-        has_open_stock: the declarer may learn the stock (`stock_nomination="illegal"`).
-        has_open_partner: all seats learn at the nomination where the card lies (`open_partner`).
-        action_texts: the word of each action, shape (NUM_ACTIONS,). Where two actions share a word, the phase is added.
+        random_trumps: number of suits from which trump is drawn; 0 if it is not drawn.
+        has_excuse: True if the Excuse can be shown.
+        has_open_cards: True if all seats can learn the place of unplayed cards (an open hand, refused nominations).
+        has_open_stock: True if the declarer can learn the stock (`stock_nomination="illegal"`).
+        has_open_partner: True if all seats learn the place of the nominated card (`open_partner`).
+        action_texts: the word of each action, length NUM_ACTIONS; actions that share a word also name the phase.
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class DealSetup:
             options: options of the variant that differ from their defaults.
             dealer: seat; None for the last one, so that seat 0 is eldest.
             hand_size: exact-bid games: a hand size of the schedule; None for the largest.
-            deal: exact-bid games: the deal of the schedule, from 0, which fixes hand size and trump; None for the first deal
-                with that hand size.
+            deal: exact-bid games: index of the deal in the schedule, which fixes hand size and trump; None for the first deal
+                with `hand_size`.
 
         Raises:
             ValueError: an argument is not allowed (`RulesError`, `PositionError`).
@@ -78,12 +78,12 @@ class DealSetup:
         return DealSetup, self._arguments
 
     def point_range(self) -> tuple[float, float]:
-        """Bounds of a seat's points in a deal."""
+        """Return bounds of a seat's points in a deal."""
         low, high = self.rules.variant.point_range(self.rules.options, self.capacities[0])
         return float(low), float(high)
 
     def max_decisions(self) -> int:
-        """A bound of the number of decisions in a deal."""
+        """Return an upper bound on the decisions in a deal."""
         rules = self.rules
         return rules.variant.max_decisions(rules.options, rules.seats, self.capacities[0], self.capacities[-1])
 
@@ -98,7 +98,7 @@ class DealSetup:
         return schedule.index(wanted)
 
     def _place_turned_up_from(self) -> int | None:
-        """See `variants.trumps.turn_up`."""
+        """Return `turn_up_from`, as in `variants.trumps.turn_up`."""
         if self.capacities[-1] > 0:
             return self.rules.seats
         dealer_last = self.rules.options.get("turnup_full_deal", "dealer_last") == "dealer_last"
@@ -106,7 +106,7 @@ class DealSetup:
 
 
 def _action_text(action: int, deck_kind: int) -> str:
-    """See `DealSetup.action_texts`; empty for an action that means nothing with this deck."""
+    """Return an entry of `DealSetup.action_texts`; "" for an action that does not exist with this deck."""
     try:
         word = action_word(action, deck_kind)
     except ValueError:
@@ -117,12 +117,12 @@ def _action_text(action: int, deck_kind: int) -> str:
 
 
 class Layout(NamedTuple):
-    """How the cards of a deal lie.
+    """The layout of the cards of a deal.
 
     Attributes:
-        places: where each card of the deck went: a seat, or the number of seats for the stock.
-        turn_up: position in the deck of the card turned up, -1 for none.
-        trump: `trump` of the table's record.
+        places: the place of each card of the deck: a seat, or the number of seats for the stock.
+        turn_up: index in the deck of the card turned up, -1 for none.
+        trump: `trump` in the table's record.
     """
 
     places: tuple[int, ...]
@@ -131,7 +131,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, setup: DealSetup, row: np.record) -> Layout:
-        """The layout of a table (a `table_record.TABLE` record) with a deal of this setup."""
+        """Return the layout of a table (a `table_record.TABLE` record) with a deal of this setup."""
         place_of = dict.fromkeys(setup.deck, setup.rules.seats)
         for seat in range(setup.rules.seats):
             place_of.update(dict.fromkeys(cards_in(dealt_hand(row, seat)), seat))
@@ -139,7 +139,7 @@ class Layout(NamedTuple):
         return cls(tuple(place_of[card] for card in setup.deck), turn_up, int(row.trump))
 
     def outcomes(self, setup: DealSetup) -> list[int]:
-        """The outcomes of the chance events before the first decision that produce this layout, in order."""
+        """Return the chance outcomes before the first decision that produce this layout, in order."""
         places = list(self.places[:-1])
         if setup.turn_up_from is not None and setup.capacities[setup.turn_up_from] > 1:
             places.append(self.turn_up)

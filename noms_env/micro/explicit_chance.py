@@ -1,18 +1,18 @@
-"""One deal with explicit chance: its chance events are given from outside, one at a time, as game trees need it.
+"""One deal with explicit chance: the caller chooses the outcome of each chance event, as game trees need it.
 
-| stage | who acts | action |
+| stage | actor | action |
 |---|---|---|
 | `DEALING` | chance | the seat that gets the next card of the deck (`Rules.deck`); the number of seats for the stock |
-| `TURNING_UP` | chance | the card turned up for trump, by its position in the deck |
+| `TURNING_UP` | chance | the card turned up for trump, by its index in the deck |
 | `DRAWING_TRUMP` | chance | the trump suit (`trump_mode="random"`) |
 | `PLAYING` | a seat | see `noms_env.core.actions` |
-| `DRAWING_LOT` | chance | which of the seats with the most tricks is sniped (`tie="cut"`) |
-| `OVER` | nobody | |
+| `DRAWING_LOT` | chance | the seat that is sniped, of those with the most tricks (`tie="cut"`) |
+| `OVER` | none | |
 
-Chance goes through the deck in order and draws the place of each card, with a probability proportional to the cards that the
-place still lacks. So all layouts are equally likely, and exactly one history leads to each: six cards, two for each of two
-seats, make 90 deals, where drawing card by card would make 6! = 720. An event with a single outcome in every layout is skipped,
-for example the place of the last card. So the number of chance events before the first decision tells nothing about the cards.
+Chance goes through the deck in order and draws the place of each card, with probability proportional to the cards that the
+place still needs. So all layouts are equally likely, and each has exactly one history. Six cards, two for each of two seats,
+make 90 deals; drawing card by card would make 6! = 720. An event with a single outcome in every layout is skipped, for example
+the place of the last card. So the number of chance events before the first decision reveals nothing about the cards.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from noms_env.table import Table
 DEALING, TURNING_UP, DRAWING_TRUMP, PLAYING, DRAWING_LOT, OVER = range(6)
 
 CHANCE, NOBODY = -1, -4
-"""`actor` where no seat acts: OpenSpiel's numbers (`pyspiel.PlayerId`)."""
+"""Values of `actor` if no seat acts: OpenSpiel's numbers (`pyspiel.PlayerId`)."""
 
 
 class ExplicitChanceDeal:
     """A deal with explicit chance, from the first card dealt to the points.
 
     Attributes:
-        setup: what it shares with other deals.
-        stage: see the module.
-        actor: seat to act, `CHANCE` or `NOBODY`.
-        table: the table; None until the cards are dealt. Read only.
-        dealt: the set of cards that each seat was dealt; empty until the cards are dealt.
+        setup: the setup of the game.
+        stage: the stage, see the module.
+        actor: the seat to act, `CHANCE` or `NOBODY`.
+        table: the table, read-only; None until the cards are dealt.
+        dealt: the cards that each seat was dealt, as sets; empty until the cards are dealt.
         chance_history: outcomes of the chance events, in order.
         decisions: seat and action of each decision, in order.
     """
@@ -63,7 +63,7 @@ class ExplicitChanceDeal:
         self._skip_certain()
 
     def copy(self) -> ExplicitChanceDeal:
-        """An independent copy."""
+        """Return an independent copy."""
         twin = object.__new__(ExplicitChanceDeal)
         vars(twin).update(vars(self))
         twin.table = None if self.table is None else self.table.copy()
@@ -80,11 +80,11 @@ class ExplicitChanceDeal:
 
     @property
     def next_card(self) -> int:
-        """In the stage `DEALING`, the card that chance deals next."""
+        """The card that chance deals next, in the stage `DEALING`."""
         return self.setup.deck[len(self._places)]
 
     def outcomes(self) -> list[tuple[int, float]]:
-        """The outcomes of the current chance event with their probabilities, ascending."""
+        """Return the outcomes of the current chance event, ascending, with their probabilities."""
         weights = self._weights()
         total = sum(weights.values())
         return [(outcome, weight / total) for outcome, weight in weights.items()]
@@ -100,7 +100,7 @@ class ExplicitChanceDeal:
         """Apply an outcome of the current chance event.
 
         Raises:
-            ValueError: the event has no such outcome.
+            ValueError: the event does not have this outcome.
         """
         weights = self._weights()
         if outcome not in weights:
@@ -110,7 +110,7 @@ class ExplicitChanceDeal:
         self._skip_certain()
 
     def _weights(self) -> dict[int, int]:
-        """The outcomes of the current chance event, each with its weight; empty if chance does not act."""
+        """Return the outcomes of the current chance event with their weights; empty if chance does not act."""
         if self.stage == DEALING:
             return {place: missing for place, missing in enumerate(self._missing) if missing > 0}
         if self.stage == TURNING_UP:
@@ -120,7 +120,7 @@ class ExplicitChanceDeal:
         return dict.fromkeys(self._tied_seats(), 1) if self.stage == DRAWING_LOT else {}
 
     def _skip_certain(self) -> None:
-        """Apply the events that have a single outcome in every layout."""
+        """Apply events until one has several outcomes in some layout."""
         while self.stage not in (PLAYING, OVER):
             weights = self._weights()
             if len(weights) > 1 or (self.stage == DEALING and len(self._places) < len(self.setup.deck) - 1):
@@ -128,7 +128,7 @@ class ExplicitChanceDeal:
             self._apply(next(iter(weights)))
 
     def _apply(self, outcome: int) -> None:
-        """Apply an outcome; after the last event of a stage, go to the next stage."""
+        """Apply an outcome; after the last event of a stage, enter the next stage."""
         if self.stage == DEALING:
             self._places.append(outcome)
             self._missing[outcome] -= 1
@@ -168,7 +168,7 @@ class ExplicitChanceDeal:
         self.table, self.stage, self.actor = table, PLAYING, int(row.seat)
 
     def _tied_seats(self) -> list[int]:
-        """The seats that draw lots: those with as many tricks as the seat that the engine sniped."""
+        """Return the seats that draw lots: those with the same number of tricks as the seat that the engine sniped."""
         tricks, drawn = self.dealt_table.row.tricks, self._sniped_seat()
         return [seat for seat in range(self.setup.rules.seats) if tricks[seat] == tricks[drawn]]
 
@@ -176,7 +176,7 @@ class ExplicitChanceDeal:
         return cards_in(self.dealt_table.row.sniped)[0]
 
     def _draw_lot(self, seat: int) -> None:
-        """Snipe this seat in place of the one that the engine sniped: the two exchange their points."""
+        """Snipe this seat instead of the one that the engine sniped, by exchanging their points."""
         row, drawn = self.dealt_table.row, self._sniped_seat()
         points = row.points[: self.setup.rules.seats].copy()
         points[[seat, drawn]] = points[[drawn, seat]]
@@ -185,11 +185,7 @@ class ExplicitChanceDeal:
 
     @property
     def dealt_table(self) -> Table:
-        """The table, once the cards are dealt.
-
-        Raises:
-            ValueError: the cards are not dealt yet.
-        """
+        """The table after the deal; raises ValueError before it."""
         if self.table is None:
             raise ValueError("the cards are not dealt yet")
         return self.table
@@ -198,7 +194,7 @@ class ExplicitChanceDeal:
         """Apply an action of the seat to act.
 
         Raises:
-            IllegalActionError: it is not legal; the deal is unchanged.
+            IllegalActionError: the action is illegal; the deal is unchanged.
             ValueError: no seat is to act.
         """
         table = self.dealt_table
@@ -213,7 +209,7 @@ class ExplicitChanceDeal:
             self.stage, self.actor = OVER, NOBODY
 
     def points(self) -> list[float]:
-        """The points of each seat; zeros until the deal is over."""
+        """Return the points of each seat; zeros until the deal is over."""
         if self.stage != OVER:
             return [0.0] * self.setup.rules.seats
         points: list[float] = self.dealt_table.row.points[: self.setup.rules.seats].tolist()
@@ -221,7 +217,7 @@ class ExplicitChanceDeal:
 
 
 def replay_history(setup: DealSetup, chance_history: Sequence[int], actions: Sequence[int]) -> ExplicitChanceDeal:
-    """The deal with these chance outcomes and these actions."""
+    """Return the deal after some chance outcomes and actions."""
     deal = ExplicitChanceDeal(setup)
     outcomes, decisions = iter(chance_history), iter(actions)
     while (choice := next(outcomes if deal.actor == CHANCE else decisions, None)) is not None:

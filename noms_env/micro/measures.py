@@ -2,7 +2,7 @@
 
     NashConv = sum over the seats: value of a best response to the others' strategies - value of the own strategy
 
-(M. Lanctot et al., arXiv 1711.00832). It is 0 at a Nash equilibrium, and nowhere else.
+(M. Lanctot et al., arXiv 1711.00832). It is 0 exactly at the Nash equilibria.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Exploitability(NamedTuple):
 
     Attributes:
         values: expected reward of each seat, float64, shape (seats,).
-        best_responses: expected reward of each seat's best response to the others, float64, shape (seats,).
+        best_responses: expected reward of each seat with a best response to the others, float64, shape (seats,).
     """
 
     values: np.ndarray
@@ -31,7 +31,7 @@ class Exploitability(NamedTuple):
 
     @property
     def gains(self) -> np.ndarray:
-        """What each seat gains by a best response."""
+        """Gain of each seat from a best response."""
         return np.asarray(self.best_responses - self.values)
 
     @property
@@ -41,29 +41,25 @@ class Exploitability(NamedTuple):
 
 
 def exploitability(passes: Passes, strategy: np.ndarray) -> Exploitability:
-    """Of a strategy, float64, shape (slots,)."""
+    """Compute the exploitability of a strategy, float64, shape (slots,)."""
     values = passes.values(strategy)
     best = np.array([passes.best_response(strategy, seat)[0] for seat in range(passes.tree.seats)])
     return Exploitability(values, best)
 
 
 def reward_of(player: Player) -> str | None:
-    """The objective of a player: its attribute `reward`.
-
-    Returns:
-        `points`, or `relative`: points less the mean of the others'; None if it says neither.
-    """
+    """Return the objective of a player from its attribute `reward`: an entry of `REWARDS`, or None."""
     reward = getattr(player, "reward", None)
     return reward if isinstance(reward, str) and reward in REWARDS else None
 
 
 class PairGain(NamedTuple):
-    """Gain of two seats that deviate together, without telling each other their cards.
+    """Gain of two seats that deviate together, without knowing each other's cards.
 
     Attributes:
-        seats: the two.
-        together: gain of their summed points: a lower bound, from best responses in turn.
-        apart: the sum of the gains if each deviates alone.
+        seats: the two seats.
+        together: gain of their summed points: a lower bound, from alternating best responses.
+        apart: sum of their gains if each deviates alone.
     """
 
     seats: tuple[int, int]
@@ -72,7 +68,7 @@ class PairGain(NamedTuple):
 
 
 def pair_gain(passes: Passes, strategy: np.ndarray, seats: tuple[int, int], separate: Exploitability) -> PairGain:
-    """Gain of two seats that share their points: best responses in turn, from either seat, until neither gains more."""
+    """Compute the gain of two seats that share their points, by alternating best responses, starting from either seat."""
     tree = passes.tree
     both = passes.rewards[:, seats].sum(axis=1, keepdims=True)
     team = Passes(tree, np.broadcast_to(both, passes.rewards.shape), passes.row_threads)
@@ -92,24 +88,24 @@ def pair_gain(passes: Passes, strategy: np.ndarray, seats: tuple[int, int], sepa
 
 
 LEAST = 1e-9
-"""A gain in points that is one, and not rounding."""
+"""Smallest gain in points that counts as one; smaller ones are rounding errors."""
 
 
 def strategy_of(
     player: Player, tree: Tree, samples: int = 32, seed: int = 0, tick: Callable[[int], None] = lambda sets: None
 ) -> np.ndarray:
-    """The strategy of a player, float64, shape (slots,).
+    """Return the strategy of a player, float64, shape (slots,).
 
     Args:
         player: any player.
         tree: the deal.
-        samples: how often to ask a player that gives no probabilities in each information set; the frequencies of its
-            answers estimate its strategy.
-        seed: of the samples.
-        tick: called with the number of information sets just done.
+        samples: number of answers per information set, for a player without probabilities; their frequencies estimate its
+            strategy.
+        seed: seed of the samples.
+        tick: called with the number of information sets just processed.
 
     Raises:
-        ValueError: the player answered with an action that is not legal.
+        ValueError: the player answered with an illegal action.
     """
     rng, strategy = np.random.default_rng(seed), np.zeros(len(tree.action))
     for numbers, observation, mask, tables in tree.decisions():

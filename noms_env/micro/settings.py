@@ -1,6 +1,6 @@
-"""The suite: settings of the games on short decks, frozen, small enough to be solved exactly.
+"""The suite of micro-games: frozen settings of the games on short decks, small enough to be solved exactly.
 
-A setting never changes once it has a name: figures for it stay comparable. A better one gets a new name.
+A named setting never changes, so its figures stay comparable. A better setting gets a new name.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ class MicroGame:
     """One deal on a short deck.
 
     Attributes:
-        name: in the suite.
+        name: name in the suite.
         variant: name of the game.
         seats: number of seats.
-        options: of the game, those that differ from their defaults.
-        hand_size: in the exact-bid games, cards for each seat; None elsewhere.
-        alive: what of the game is left in it.
+        options: options of the game that differ from their defaults.
+        hand_size: cards per seat in exact-bid games; None in others.
+        alive: the features of the game that remain.
     """
 
     name: str
@@ -34,7 +34,7 @@ class MicroGame:
     alive: str
 
     def setup(self) -> DealSetup:
-        """The rules and the dealer: the last seat, so that seat 0 is eldest."""
+        """Return the setup: the rules, with the last seat as dealer, so that seat 0 is eldest."""
         return DealSetup(self.variant, self.seats, dict(self.options), hand_size=self.hand_size)
 
 
@@ -43,7 +43,7 @@ def _deck(suits: int, ranks: int, **options: Any) -> dict[str, Any]:
 
 
 DIAMONDS: dict[str, Any] = {"trump_rotation": ["D"]}
-"""The trump of every deal, so that all deals of a hand size are the same game."""
+"""Diamonds are trump in every deal, so that all deals with the same hand size are the same game."""
 
 
 SUITE = (
@@ -74,10 +74,10 @@ SUITE = (
 
 
 def micro_game(name: str) -> MicroGame:
-    """The setting of a name.
+    """Return the setting of a name.
 
     Raises:
-        ValueError: there is none.
+        ValueError: no setting has this name.
     """
     known = {setting.name: setting for setting in SUITE}
     if name not in known:

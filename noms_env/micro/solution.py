@@ -1,7 +1,7 @@
 """Solutions: a strategy for each information set of a deal, as a file and as a player.
 
-A file is safetensors with `key` (int64), `offset` (int64), `action` (int16) and `strategy` (float64), see `tree.Tree`, and a
-JSON document in its metadata that says of which deal it is and how it came about.
+A file is safetensors with `key` (int64), `offset` (int64), `action` (int16) and `strategy` (float64), see `tree.Tree`. A JSON
+document in its metadata describes the deal and the run (`SolutionInfo`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from noms_env.variants import Rules, RulesError, game, given_options, make_rules
 
 FORMAT = "noms-solution/1"
 KEY = "noms-solution"
-"""The key of the document in the metadata."""
+"""Key of the document in the metadata."""
 ARRAYS = {"key": np.int64, "offset": np.int64, "action": np.int16, "strategy": np.float64}
 
 
@@ -39,30 +39,30 @@ TYPES: dict[str, type | UnionType] = {
     **dict.fromkeys(("nash_conv", "uniform_nash_conv"), int | float),
     **{"options": dict, "values": list},
 }
-"""Of the attributes of `SolutionInfo`."""
+"""Types of the attributes of `SolutionInfo`."""
 
 
 class SolutionFileError(ValueError):
-    """A file without a solution that can be used here; the message says why."""
+    """A file without a usable solution; the message says why."""
 
 
 @dataclass(frozen=True)
 class SolutionInfo:
-    """What a file says of its solution.
+    """Metadata of a solution.
 
     Attributes:
         variant: name of the game.
         seats: number of seats.
-        options: those that differ from their defaults.
+        options: options that differ from their defaults.
         dealer: seat.
         hand_size: cards dealt to each seat.
-        deal: of the schedule, from 0, in the exact-bid games.
+        deal: index of the deal in the schedule, for exact-bid games.
         reward: `points` or `relative`.
-        iterations: of CFR+.
-        nash_conv: of the strategy, in points.
-        uniform_nash_conv: of the uniform random policy.
-        values: what each seat may expect.
-        layout: digest of the layout of observations.
+        iterations: number of CFR+ iterations.
+        nash_conv: NashConv of the strategy, in points.
+        uniform_nash_conv: NashConv of the uniform random policy, in points.
+        values: expected reward of each seat.
+        layout: digest of the observation layout.
     """
 
     variant: str
@@ -80,14 +80,14 @@ class SolutionInfo:
 
     @property
     def rules(self) -> Rules:
-        """The rules of the table; raises RulesError if there are no such rules."""
+        """The rules of the table; raises RulesError if they are invalid."""
         return make_rules(game(self.variant), self.seats, self.options)
 
 
 def about(
     setup: DealSetup, reward: str, iterations: int, nash_conv: float, uniform_nash_conv: float, values: np.ndarray
 ) -> SolutionInfo:
-    """The header of a solution."""
+    """Return the metadata of a solution."""
     row, rules = setup.table.row, setup.rules
     return SolutionInfo(
         variant=rules.variant.name,
@@ -106,7 +106,7 @@ def about(
 
 
 def save_solution(path: Path, tree: Tree, strategy: np.ndarray, info: SolutionInfo) -> None:
-    """Write a file, whole or not at all."""
+    """Write a solution; the file appears only when it is complete."""
     order = np.argsort(tree.key)
     counts = np.diff(tree.offset)[order]
     offset = np.concatenate([[0], np.cumsum(counts)])
@@ -119,10 +119,10 @@ def save_solution(path: Path, tree: Tree, strategy: np.ndarray, info: SolutionIn
 
 
 def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
-    """What a file says, and its arrays.
+    """Read the metadata and the arrays of a file.
 
     Raises:
-        SolutionFileError: there is no such file, or it holds no solution for this version of the package.
+        SolutionFileError: the file cannot be read, or has no solution for this version of the package.
     """
     try:
         open_file(path).close()
@@ -173,19 +173,19 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
 
 
 class SolvedPlayer:
-    """Plays a solution, in single deals with its rules and hand size, with any dealer.
+    """Player of a solution, for single deals with its rules and hand size, and any dealer.
 
     Attributes:
-        info: what the file says.
+        info: metadata of the solution.
     """
 
     wants_tables = False
 
     def __init__(self, file: str | None = None) -> None:
-        """Read a file.
+        """Read a solution.
 
         Raises:
-            SolutionFileError: see `read_solution`; also if no file is given.
+            SolutionFileError: see `read_solution`; also if `file` is missing.
         """
         if not file:
             raise SolutionFileError("the player solved needs a solution: give solved:FILE, the file of one")
@@ -197,24 +197,24 @@ class SolvedPlayer:
 
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
-        """The rules of the tables that it can sit at."""
+        """The rules that the player supports."""
         return (self.info.rules,)
 
     @property
     def reward(self) -> str:
-        """What its seats play for: `points` or `relative`."""
+        """The reward of the solution: `points` or `relative`."""
         return self.info.reward
 
     @property
     def hand_size(self) -> int:
-        """Cards for each seat in the deals that it can play."""
+        """Cards per seat in the deals that the player supports."""
         return self.info.hand_size
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """See `noms_env.players.TellsProbabilities`.
 
         Raises:
-            ValueError: an observation is not one of the deal that was solved.
+            ValueError: an observation is not from the solved deal.
         """
         seen, legal = np.atleast_2d(observation), np.atleast_2d(mask)
         counts = np.count_nonzero(legal, axis=1)

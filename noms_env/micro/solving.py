@@ -21,22 +21,23 @@ from noms_env.micro.solution import SolutionInfo, about, save_solution
 from noms_env.micro.tree import Tree
 
 FIRST_LOOK, GROWTH = 16, 1.5
-"""NashConv is measured after so many iterations, and each time that they have grown by so much: it takes as long as several."""
+"""NashConv is measured after `FIRST_LOOK` iterations, then each time their number has grown by `GROWTH`: it costs several
+iterations."""
 SAVE_SECONDS = 60.0
 MOST_ITERATIONS = 1 << 53
 
 
 class Progress(NamedTuple):
-    """Where a solver stands."""
+    """Progress of a solver."""
 
     iterations: int
     nash_conv: float
     share: float
-    """Of the NashConv of the uniform random policy."""
+    """`nash_conv` as a share of the NashConv of the uniform random policy."""
 
 
 class StateError(ValueError):
-    """The file of a run that was stopped does not belong to this run; the message says why."""
+    """The file of a stopped run is damaged or belongs to another run; the message says which."""
 
 
 def solve(
@@ -55,15 +56,15 @@ def solve(
     Args:
         tree: the deal.
         path: file of the solution.
-        share: stop at this NashConv, as a share of that of the uniform random policy.
-        iterations: the most to do.
+        share: stop at this NashConv, as a share of the NashConv of the uniform random policy.
+        iterations: maximal number of iterations.
         reward: `points` or `relative`.
         row_threads: threads to use; the solution does not depend on them.
-        tick: called with the progress after each iteration, with the NashConv measured last.
+        tick: called after each iteration with the progress; its NashConv is the latest measured.
 
     Raises:
-        ValueError: there is no such reward.
-        StateError: the file of the run that was stopped is damaged, or of another deal.
+        ValueError: the reward is unknown.
+        StateError: the file of the stopped run is damaged, or belongs to another deal.
         OSError: a file cannot be read or written.
     """
     solver, state = Solver(tree, reward, row_threads), path.with_name(path.name + ".state.npz")
@@ -124,7 +125,7 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
             kept = {name: array_of(file, name) for name in wanted}
     except StateError:
         raise
-    except Exception as error:  # what zip files and NumPy find wrong
+    except Exception as error:  # zipfile and NumPy raise many kinds
         raise StateError(f"{path} is damaged ({brief(str(error))[1:-1]}): {again}") from error
     iterations, look = kept["numbers"].tolist()
     sums = np.add.reduceat(kept["strategy"], solver.tree.offset[:-1])

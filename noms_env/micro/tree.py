@@ -1,8 +1,8 @@
-"""The game tree of one deal: every layout of the cards, and every way to play it, by the package's own engine.
+"""The game tree of one deal: every layout of the cards, and every way to play it by the package's engine.
 
 A *node* is a decision with more than one legal action, or an end; forced actions are skipped. Nodes are stored layout by
-layout, each after its parent, children side by side. The nodes at which a seat has the same observation form an *information
-set*. Seats have perfect recall, which is checked.
+layout, each after its parent, and the children of a node are contiguous. The nodes at which a seat has the same observation
+form an *information set*. Perfect recall of the seats is checked.
 
 A *slot* is an action in an information set. The slots of a set are contiguous; a strategy is a number for each slot.
 """
@@ -25,9 +25,9 @@ from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import new_tables
 
 MOST_LAYOUTS = 2_000_000
-"""Of a deal that is explored; each has nodes by the hundred."""
+"""Maximal number of layouts of a tree; each has hundreds of nodes."""
 Tick = Callable[[int, int], None]
-"""Told how much is done, of how much."""
+"""Progress callback: called with the layouts done and all layouts."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class Tree:
     Attributes:
         setup: the rules and the dealer.
         layouts: tables before the first decision, shape (layouts,).
-        chance: the probability of each layout, float64, shape (layouts,).
-        starts: where the nodes of each layout begin, and the end, int64, shape (layouts + 1,). The first is the root.
-        seat: who decides, int8, shape (nodes,); `END` where nobody does.
-        first: the first child, int64, shape (nodes,); of an end its row in `points`.
-        infoset: int64, shape (nodes,); -1 for an end.
-        points: of each seat, float64, shape (ends, seats); the mean where lots decide.
-        offset: the first slot of each information set, and the end, int64, shape (infosets + 1,).
-        action: of each slot, int16, shape (slots,).
-        owner: the seat of each information set, int8, shape (infosets,).
-        level: how many decisions the seat has taken before, int64, shape (infosets,).
-        key: hash of the observation, int64, shape (infosets,).
+        chance: probability of each layout, float64, shape (layouts,).
+        starts: first node (the root) of each layout, then the number of nodes, int64, shape (layouts + 1,).
+        seat: seat to act at each node, int8, shape (nodes,); `END` at an end.
+        first: first child of each node, or the row of an end in `points`, int64, shape (nodes,).
+        infoset: information set of each node, int64, shape (nodes,); -1 for an end.
+        points: points of each seat at each end, float64, shape (ends, seats); the mean if a lot decides.
+        offset: first slot of each information set, then the number of slots, int64, shape (infosets + 1,).
+        action: action of each slot, int16, shape (slots,).
+        owner: seat of each information set, int8, shape (infosets,).
+        level: number of earlier decisions of the seat, int64, shape (infosets,).
+        key: hash of the observation of each information set, int64, shape (infosets,).
     """
 
     setup: DealSetup
@@ -66,28 +66,28 @@ class Tree:
 
     @property
     def seats(self) -> int:
-        """Seats at the table."""
+        """Number of seats."""
         return int(self.points.shape[1])
 
     def relative(self) -> np.ndarray:
-        """Points less the mean of the others' points, shape (ends, seats): they sum to 0."""
+        """Return points less the mean of the other seats' points, float64, shape (ends, seats); each row sums to 0."""
         others = (self.points.sum(axis=1, keepdims=True) - self.points) / (self.seats - 1)
         return np.asarray(self.points - others)
 
     def uniform(self) -> np.ndarray:
-        """The uniform random policy, float64, shape (slots,)."""
+        """Return the uniform random policy, float64, shape (slots,)."""
         counts = np.diff(self.offset)
         return np.repeat(1 / counts, counts)
 
     def decisions(self, rows: int = 4096) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.recarray]]:
-        """The information sets in batches, each with one of its tables.
+        """Iterate over the information sets in batches of up to `rows`, each set with one of its tables.
 
         Yields:
-            Their numbers, int64, shape (n,); observations, uint8, (n, OBSERVATION_SIZE); masks, int8, (n, NUM_ACTIONS); tables.
+            Numbers, int64, (n,); observations, uint8, (n, OBSERVATION_SIZE); masks, int8, (n, NUM_ACTIONS); tables, (n,).
         """
         stack, frames = kernel_view(new_tables(DEEPEST)), np.zeros((DEEPEST, 2), np.int64)
         met, examples, at = np.zeros(len(self.owner), np.bool_), new_tables(rows), np.empty(rows, np.int64)
-        state = np.zeros(2, np.int64)  # layout under way, frames in use
+        state = np.zeros(2, np.int64)  # current layout, frames in use
         while True:
             count = find_new(
                 kernel_view(self.layouts), self.starts, self.seat, self.first, self.infoset, self.offset, self.action,
@@ -103,10 +103,10 @@ class Tree:
 
 
 def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
-    """The tables before the first decision, one for each layout, and their probabilities.
+    """Return the tables before the first decision, one per layout, and their probabilities.
 
     Raises:
-        ValueError: the cards can be dealt in more than `MOST_LAYOUTS` ways.
+        ValueError: there are more than `MOST_LAYOUTS` layouts.
     """
     deals = factorial(sum(setup.capacities)) // prod(map(factorial, setup.capacities))
     if deals > MOST_LAYOUTS:
@@ -132,16 +132,15 @@ def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
 
 
 def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
-    """Explore a deal.
+    """Build the game tree of a deal.
 
     Args:
         setup: the rules and the dealer.
-        tick: is told layouts done and all layouts, now and then.
+        tick: called now and then with the layouts done and all layouts.
 
     Raises:
-        ValueError: there are too many layouts, or a seat forgets what it has done or seen (not a game of perfect recall as it
-            is observed).
-        MemoryError: there are more nodes than fit.
+        ValueError: there are too many layouts, or the observations do not give a seat perfect recall.
+        MemoryError: the nodes do not fit into memory.
     """
     layouts, chance = layouts_of(setup)
     seats, tables = setup.rules.seats, kernel_view(layouts)
@@ -167,7 +166,7 @@ def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
 
 
 class _Growing:
-    """An array that becomes twice as long when it is full."""
+    """An array that doubles its length when it is full."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.rows, self.used = np.zeros(1 << 12, dtype), 0
@@ -183,7 +182,7 @@ def _number_infosets(
     nodes: np.ndarray,
     points: np.ndarray,
 ) -> Tree:
-    """The tree of what was explored, with its information sets in the order in which they come up."""
+    """Return the tree of the explored nodes, with information sets numbered in order of appearance."""
     deciding = np.flatnonzero(nodes["seat"] >= 0)
     _, at, inverse = np.unique(nodes["key"][deciding], return_index=True, return_inverse=True)
     order = np.argsort(at)
@@ -203,7 +202,7 @@ def _number_infosets(
             f"at such a table of {setup.rules.variant.name} a seat forgets what it has seen: its observations do not tell it"
         )
     level, set_of_slot = np.zeros(len(example), np.int64), np.repeat(np.arange(len(example)), counts)
-    for i in np.argsort(example):  # what came before was met before
+    for i in np.argsort(example):  # earlier decisions have smaller examples
         level[i] = 0 if before[i] < 0 else level[set_of_slot[before[i]]] + 1
     return Tree(
         setup=setup,

@@ -1,4 +1,4 @@
-"""The compiled part of game trees: exploring a layout, hashes of observations, and the walk that finds each information set."""
+"""Compiled functions for game trees: exploring layouts, hashing observations, and finding each information set."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from noms_env.observation.layout import OBSERVATION_SIZE, SEAT_BYTES, START
 from noms_env.observation.writer import write_mask, write_observation
 
 END = -1
-"""In place of a seat: the deal is over."""
+"""The seat of a node at which the deal is over."""
 DEEPEST = 256
-"""More than a deal has decisions."""
+"""Size of stacks: above the number of decisions in a deal."""
 FULL = -1
 
 
 def _build_deal_mask() -> np.ndarray:
-    """A bit mask of an observation without the fields of the match: int64, shape (OBSERVATION_SIZE // 8,)."""
+    """Return a bit mask of observations without the fields of the match: int64, shape (OBSERVATION_SIZE // 8,)."""
     bits = np.full(OBSERVATION_SIZE, 255, np.uint8)
     seats, numbers = START["seats"], START["numbers"]
     for row in range(MAX_SEATS):
         bits[seats + SEAT_BYTES * row : seats + SEAT_BYTES * row + 2] = 0  # totals
-    bits[[numbers + 4, numbers + 5, numbers + 14]] = 0  # the deal, deals left, a single deal
+    bits[[numbers + 4, numbers + 5, numbers + 14]] = 0  # deal, deals left, single deal
     return bits.view(np.int64)
 
 
 OF_DEAL = _build_deal_mask()
 NODE = np.dtype([("first", np.int64), ("key", np.int64), ("count", np.int16), ("via", np.int16), ("seat", np.int8)], align=True)
-"""A node while the tree is made: see `Tree`; `count` is that of its children, `via` the action that leads to it."""
+"""A node during the construction, see `Tree`; `count` is the number of its children, `via` the action that leads to it."""
 
 
 @jit
 def explore(tables, row, is_lot, stack, frames, observation, used, nodes, points):
-    """Add the nodes of a layout; `FULL` if there is no room for them.
+    """Add the nodes of a layout; return `FULL` if there is no room for them, else 0.
 
-    `used`, int64, shape (2,): nodes and ends so far; is written. `frames`: node and next action, by depth.
+    `used`: int64, shape (2,), the number of nodes and of ends, updated in place. `frames`: node and next action at each depth.
     """
     stack[0] = tables[row]
     frames[0, 0], frames[0, 1] = used[0], 0
@@ -66,7 +66,7 @@ def explore(tables, row, is_lot, stack, frames, observation, used, nodes, points
 
 @jit
 def enter(stack, depth, node, is_lot, observation, used, nodes, points):
-    """Write a node, once the forced actions are taken; False if there is no room."""
+    """Take the forced actions and write a node; return False if there is no room."""
     t, x = stack[depth], nodes[node]
     take_forced(t)
     if t.phase == SCORED:
@@ -83,14 +83,14 @@ def enter(stack, depth, node, is_lot, observation, used, nodes, points):
 
 @jit
 def take_forced(t):
-    """Take actions while there is no choice."""
+    """Take actions while only one is legal."""
     while t.phase != SCORED and count_legal(t) == 1:
         step(t, nth_legal(t, 0))
 
 
 @jit
 def write_points(t, is_lot, points):
-    """Write the points of a deal that is over, the mean where a lot decides who of several is sniped."""
+    """Write the points of a scored deal; if a lot decides which seat is sniped, tied seats get their mean."""
     for seat in range(t.n_seats):
         points[seat] = t.points[seat]
     if not is_lot or size(np.int64(t.sniped)) != 1:
@@ -110,21 +110,21 @@ def write_points(t, is_lot, points):
 
 @jit
 def key_of(t, observation):
-    """A hash of what the seat to act sees: the finaliser of MurmurHash3 (A. Appleby) over the words."""
+    """Return the hash of the observation of the seat to act."""
     write_observation(t, t.seat, observation)
     return hash_words(observation)
 
 
 @jit
 def write_keys(observations, keys):
-    """Write the hashes of observations, int64, shape (n, OBSERVATION_SIZE // 8)."""
+    """Write the hash of each observation; `observations`: int64, shape (n, OBSERVATION_SIZE // 8)."""
     for i in range(len(keys)):
         keys[i] = hash_words(observations[i])
 
 
 @jit
 def hash_words(words):
-    """Hash the words of an observation, without the fields of the match: int64."""
+    """Hash the words of an observation without the fields of the match, by the finaliser of MurmurHash3 (A. Appleby)."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for k in range(len(words)):
         h = (h ^ np.uint64(words[k] & OF_DEAL[k])) + np.uint64(k)
@@ -136,9 +136,9 @@ def hash_words(words):
 
 @jit
 def note_memories(starts, seat, first, infoset, offset, action, via, before, last):
-    """Write into `before` the slot that the owner of each information set chose last, -1 for none; False if nodes disagree.
+    """Write the previous slot of each information set's owner into `before`, -1 for none; return False if nodes disagree.
 
-    `last`, int32, shape (nodes, seats): -1 at the roots; is written.
+    `last`: scratch, int32, shape (nodes, seats), -1 at the roots.
     """
     for node in range(len(seat)):
         if seat[node] < 0:
@@ -160,9 +160,9 @@ def note_memories(starts, seat, first, infoset, offset, action, via, before, las
 
 @jit
 def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames, state, met, examples, at):
-    """Continue through the tree, and copy a table for each information set met for the first time; returns their number.
+    """Continue the walk through the tree, and copy a table for each new information set; return the number of copies.
 
-    `state`, int64, shape (2,): the layout under way and the frames in use, from call to call.
+    `state`: int64, shape (2,), the current layout and the frames in use, preserved between calls.
     """
     count = 0
     while count < len(at):
@@ -199,7 +199,7 @@ def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames
 
 @jit
 def write_views(tables, observation, mask):
-    """Write what the seats to act see and may do."""
+    """Write observation and mask of the seat to act at each table."""
     for i in range(len(observation)):
         write_observation(tables[i], tables[i].seat, observation[i])
         write_mask(tables[i], tables[i].seat, mask[i])
