@@ -3,7 +3,7 @@
     import noms_env
     env = noms_env.small_ships_v0.env(seats=4)                    # PettingZoo: one agent at a time
     batch = noms_env.make_batch("small_ships", tables=1024)       # arrays: thousands of tables at once
-    seat = noms_env.SeatEnv("small_ships", opponents="thumb")     # Gymnasium: one learner, players on the other seats
+    seat = noms_env.SeatEnv("small_ships", opponents="thumb")     # Gymnasium: one learner, players in the other seats
     policy = noms_env.load_player("small_ships")                  # a published policy
 
 `noms_env.VARIANTS` names the games. The import also registers them: `pettingzoo.make("aec", "noms/small_ships-v0")` and

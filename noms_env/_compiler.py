@@ -1,11 +1,11 @@
-"""A faster compiler than numba's own, for the first start: `_jit` does without where it does not fit numba's version.
+"""A faster compiler than numba's own, for the first start. `_jit` falls back to numba's if this one does not fit its version.
 
-Numba makes every function callable from Python: two wrappers, machine code, and a file in the cache. Most functions of the
-engine are only called by compiled code. These are compiled as parts, without all this; the inlined code is identical.
+Numba makes every function callable from Python, with two wrappers, machine code and a cache file. Most functions of the engine
+are only called by compiled code. They are compiled as *parts*, without all this; the inlined code is identical.
 
-Most of the time of a first start is numba's own Python. So a part is compiled once for all integers of one type, not for each
-constant; it is linked only into functions that Python calls; functions that make no arrays use a reduced list of passes; and a
-built-in function is typed once for the types of its arguments, not at each call.
+A first start spends most of its time in numba's own Python code. So a part is compiled once per integer type, not per
+constant, and is linked only into functions that Python calls. Functions that allocate no arrays use a reduced list of passes.
+A built-in function is typed once per tuple of argument types, not per call.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from numba.core.registry import CPUDispatcher, cpu_target
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code that is linked into others, and optimised there; there is none to be run by itself."""
+    """Code that is linked into other libraries and optimised there; it cannot run by itself."""
 
     codegen = SimpleNamespace(set_env=lambda _name, _environment: None)
     _shared_module: Any
 
     def finalize(self) -> None:
-        """Link nothing yet: whoever links a part of a part would copy it again and again."""
+        """Link nothing yet, since parts of parts would be copied many times."""
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        """The code with that of all parts which it needs, for a function that is none."""
+        """Return the code with all parts that it needs, to be linked into a function that is no part."""
         if self._shared_module is None:
             found: dict[CPUCodeLibrary, None] = {}
             left: list[CPUCodeLibrary] = [self]
@@ -83,11 +83,11 @@ PASSES = (
     typed_passes.NativeLowering,
     typed_passes.NoPythonBackend,
 )
-"""Numba's passes but for those about closures, contexts, exceptions, literals, new arrays, threads and annotations."""
+"""Numba's passes without those for closures, contexts, exceptions, literals, new arrays, threads and annotations."""
 
 
 class _Typing:
-    """Numba's typing context, which remembers the signature of a built-in function for types of arguments."""
+    """Numba's typing context with a cache for the signatures of built-in functions."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -109,7 +109,7 @@ _TYPING = _Typing(cpu_target.typing_context)
 
 
 class _Passes(PassManager):  # type: ignore[misc]
-    """A list of passes, run without numba's reports on each of them."""
+    """A list of passes that runs without numba's timing events."""
 
     def _runPass(self, _index: int, one: Any, state: Any) -> None:
         one.analysis = self._analysis
@@ -145,7 +145,7 @@ class _Part(CPUDispatcher):  # type: ignore[misc]
 
 
 class FastCompiled(CPUDispatcher):  # type: ignore[misc]
-    """A compiled function; compiled code that calls it gets a part."""
+    """A compiled function; compiled callers use its part."""
 
     def __init__(self, py_func: Callable[..., Any], **arguments: Any) -> None:
         options = arguments["targetoptions"] | {"no_cfunc_wrapper": True}
@@ -158,10 +158,10 @@ class FastCompiled(CPUDispatcher):  # type: ignore[misc]
 
 
 def check() -> None:
-    """Compile a function that calls parts with constants, arrays, tuples and defaults.
+    """Test the compiler on a function that calls parts with constants, arrays, tuples and defaults.
 
     Raises:
-        Exception: of whatever kind, if numba's insides have changed; RuntimeError if the result is wrong.
+        Exception: of any type, if numba's internals have changed; RuntimeError if the result is wrong.
     """
     options = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy", "_nrt": False}
 

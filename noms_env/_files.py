@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, held by one process, and read though they may come from anywhere."""
+"""Files: atomic writing, locking, and safe reading of untrusted files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from threading import get_ident
 from typing import IO, BinaryIO
 
 LONGEST = 100
-"""Characters that a file keeps of its name while it is written: a name has 255 at most."""
+"""Characters of a file's name that its temporary file repeats, since names have at most 255."""
 PATIENCE = 10.0
-"""Seconds to wait until somebody reads a pipe that is to be written."""
+"""Seconds to wait for a reader before writing to a pipe."""
 MOST_BYTES = 1 << 28
-"""Of a file that is read whole."""
+"""Default size limit of `read_file`, in bytes."""
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file to read. Pipes and devices, which may never end, are refused and not waited for.
+    """Open a regular file for reading. Pipes and devices, which may never end, are refused without waiting.
 
     Raises:
-        OSError: it cannot be read, or is no regular file.
+        OSError: the file cannot be read, or is no regular file.
     """
     file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -35,10 +35,10 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
-    """The content of a regular file.
+    """Read a whole regular file.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or has more than `most` bytes.
+        OSError: the file cannot be read, is no regular file, or has more than `most` bytes.
     """
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size > most:
@@ -48,20 +48,19 @@ def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
 
 @contextmanager
 def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Iterator[BinaryIO]:
-    """A file to write. At any moment, also after a power cut, the whole old content is there or the whole new one.
+    """Open a file for atomic writing: at any moment, even after a power cut, it has its old or its new content.
 
-    It is written beside its place and moved there at the end. A link stays, and the file that it leads to is written. What is
-    no regular file (a pipe, a device) is written to as it is; a pipe that nobody reads for `PATIENCE`
-    seconds is an error.
+    The content goes to a temporary file in the same folder, which replaces the file at the end. A link stays, and its target
+    is replaced. Pipes and devices are written directly; a pipe that has no reader for `PATIENCE` seconds is an error.
 
     Args:
         path: the file.
-        sync: wait until the disk has it. Without that it is some ten times faster, and holds after the end of the process, of
-            whatever kind; after a power cut it depends on the file system.
-        mode: who may read and write it, from the first byte on; when None as before, or as the process makes files.
+        sync: wait until the content is on disk. False is about ten times faster and safe if the process crashes, but
+            after a power cut the content depends on the file system.
+        mode: permissions from the first byte on; None for those of the existing file, or the process's default.
 
     Raises:
-        OSError: it cannot be written; what was there stays, and nothing is left beside it.
+        OSError: the file cannot be written; an existing file stays unchanged, and no temporary file remains.
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
@@ -85,7 +84,7 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
-    if sync and os.name == "posix":  # elsewhere folders cannot be opened
+    if sync and os.name == "posix":  # other systems cannot open folders
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -94,7 +93,7 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file; OSError for a pipe that nobody reads."""
+    """Open a file without waiting; raises OSError for a pipe without a reader."""
     if os.name != "posix":
         return os.open(path, flags)
     descriptor = os.open(path, flags | os.O_NONBLOCK)
@@ -103,7 +102,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def _open_patiently(path: str, flags: int) -> int:
-    """The same, but wait for a while until somebody reads the pipe."""
+    """Open a file; wait up to `PATIENCE` seconds for the reader of a pipe."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -115,13 +114,13 @@ def _open_patiently(path: str, flags: int) -> int:
 
 
 def write_atomically(path: Path, content: bytes, *, sync: bool = True, mode: int | None = None) -> None:
-    """Write a file; see `whole_file`."""
+    """Write bytes to a file atomically, see `whole_file`."""
     with whole_file(path, sync=sync, mode=mode) as file:
         file.write(content)
 
 
 def lock(file: IO[str]) -> bool:
-    """Lock a file until it is closed or its process ends; False where another process has it. Windows has no such lock."""
+    """Lock a file until it is closed or the process ends; return False if another process holds it. Does nothing on Windows."""
     if sys.platform == "win32":
         return True
     import fcntl

@@ -1,12 +1,12 @@
-"""The one compile decorator, its disk cache, and the machine instructions that Python has no word for.
+"""The compile decorators, their disk cache, and machine instructions that Python lacks.
 
-Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function calls.
-The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an edit in any of
-them, or another version of numba, starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache
-directory where the package is read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. Of other versions the two used last
-are kept. A damaged file is compiled anew; a full disk or a folder that cannot be written costs one sentence on standard error.
+Numba's disk cache notices an edit in the file of a function, but not in the files of the functions that it calls. So the cache
+is in a folder named by the hash of all sources that can affect compiled code: an edit in any of them, or another version of
+numba, starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory if the package is
+read-only; `NUMBA_CACHE_DIR` overrides both. The two most recently used folders of other versions stay. A damaged file is
+recompiled. If the cache cannot be written, a notice on standard error says so.
 
-With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, and gives the same bytes.
+With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, with identical results.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ PACKAGE = Path(__file__).parent
 KEPT_OLD_CACHES = 2
 OURS = re.compile("numba-[0-9a-f]{16}")
 IN_USE, CHECKED = "in-use", "checked"
-"""Files in each cache: the time of the first is that of the last use; the second is there if `_compiler` has been checked."""
+"""Files in each cache: `IN_USE` has the time of the last use; `CHECKED` exists if `_compiler` has passed its check."""
 NEVER_COMPILED = ("__init__.py", "_files.py", "_json.py", "_npz.py", "version.py", "table", "record", "show", "envs", "interop")
-"""Top-level modules above the compiled floors: nothing in them is compiled, or used by what is."""
+"""Top-level modules that are neither compiled nor used by compiled code."""
 COMPILED = not numba.config.DISABLE_JIT
 TRIED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
-"""The versions of numba whose insides `_compiler` is known to fit; with another it is checked once."""
+"""The numba versions that `_compiler` is known to fit; with any other version it is checked once."""
 MANY = 20
-"""Print a notice from this many functions on: they take more than a second."""
+"""Number of functions from which a notice is printed: compiling them takes more than a second."""
 
 
 def source_hash() -> str:
-    """Hash of numba's version and of the Python sources that matter to compiled code, 16 hexadecimal digits."""
+    """Return a hash of numba's version and of the sources that can affect compiled code, 16 hexadecimal digits."""
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE)
@@ -59,34 +59,34 @@ def source_hash() -> str:
 
 
 def _candidates() -> list[Path]:
-    """Folders that may hold the caches, the preferred one first."""
+    """Return the folders that may hold the caches, in order of preference."""
     if numba.config.CACHE_DIR:
         return [Path(numba.config.CACHE_DIR)]
     found = [PACKAGE / "__pycache__"]
-    with suppress(RuntimeError):  # there is no home
+    with suppress(RuntimeError):  # no home directory
         found.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noms_env")
     return found
 
 
 def _cache_folder() -> str:
-    """Make and return the cache folder for the present sources; "" where no folder can be written."""
+    """Create and return the cache folder of the current sources; "" if no folder can be written."""
     name = f"numba-{source_hash()}"
     for folder in [parent / name for parent in _candidates()]:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / IN_USE).touch()
         except OSError:
-            if any(folder.rglob("*.nbi")):  # compiled code that can be read is enough
+            if any(folder.rglob("*.nbi")):  # a readable cache is enough
                 return str(folder)
             continue
-        with suppress(OSError):  # another process removes them, too
+        with suppress(OSError):  # another process may remove them, too
             _remove_old(folder.parent, keep=folder)
         return str(folder)
     return ""
 
 
 def _remove_old(parent: Path, keep: Path) -> None:
-    """Remove the caches of older sources, all but those that were used last; folders that others have made stay."""
+    """Remove our caches of other sources, except the most recently used."""
     ours = [used for used in parent.glob(f"numba-*/{IN_USE}") if OURS.fullmatch(used.parent.name) and used.parent != keep]
     for used in sorted(ours, key=lambda used: used.stat().st_mtime, reverse=True)[KEPT_OLD_CACHES:]:
         shutil.rmtree(used.parent, ignore_errors=True)
@@ -96,11 +96,11 @@ CACHE_FOLDER = _cache_folder() if COMPILED else ""
 
 
 class PlainCompiled(CPUDispatcher):  # type: ignore[misc]
-    """A compiled function, as numba compiles it; the first start takes longer than with `_compiler`."""
+    """A function compiled by numba's own compiler, which is slower than `_compiler`."""
 
 
 def choose_compiler(version: str = numba.__version__) -> type[CPUDispatcher]:
-    """The faster compiler if it works with this version of numba, else numba's own."""
+    """Return the faster compiler if it works with this version of numba, else numba's own."""
     checked = Path(CACHE_FOLDER, CHECKED) if CACHE_FOLDER else None
     try:
         from noms_env import _compiler
@@ -110,7 +110,7 @@ def choose_compiler(version: str = numba.__version__) -> type[CPUDispatcher]:
             if checked:
                 with suppress(OSError):
                     checked.touch()
-    except Exception as error:  # whatever another version of numba leads to
+    except Exception as error:  # other versions of numba can raise anything
         _say_once(f"functions are compiled more slowly with numba {version} ({type(error).__name__}: {error})")
         return PlainCompiled
     return _compiler.FastCompiled
@@ -126,7 +126,7 @@ Compiled = choose_compiler() if COMPILED else PlainCompiled
 
 
 class _Locator(InTreeCacheLocator):  # type: ignore[misc]
-    """Numba's locator, but for our folder, which need not be writable."""
+    """Numba's locator with our cache folder, which may be read-only."""
 
     def get_cache_path(self) -> str:
         return str(Path(CACHE_FOLDER, self.get_suitable_cache_subpath(self._py_file)))
@@ -141,14 +141,14 @@ class _Compiled(CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of a function, but what cannot be read is compiled anew, and what cannot be written is not kept."""
+    """Numba's cache of a function, without errors: an unreadable file is recompiled, and a failed write is skipped."""
 
     _impl_class = _Compiled
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:  # whatever the bytes of a damaged file lead to
+        except Exception as error:  # a damaged file can raise anything
             _say_once(f"compiled code in {CACHE_FOLDER} is damaged ({type(error).__name__}); it is compiled anew")
             with suppress(OSError):
                 self.flush()
@@ -162,29 +162,29 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
 
 def jit(function: Function) -> Function:
-    """Compile a function on its first call for each type of arguments, and keep the result on disk.
+    """Compile a function on its first call for each tuple of argument types, and cache the result on disk.
 
-    The function can make no arrays. In return no references to arrays are counted, which would take locked instructions
-    at every row, on counters that all threads share.
+    The function cannot allocate arrays. So references to arrays are not counted, which would take locked instructions in
+    every row, on counters shared by all threads.
     """
     return _compile(function, _nrt=False)
 
 
 def jit_inline(function: Function) -> Function:
-    """The same for functions that take arrays and are called for every row: they become part of their caller.
+    """Compile like `jit`, and inline into callers: for functions on arrays that are called for every row.
 
-    A call passes each array as seven numbers.
+    A call that is not inlined passes each array as seven numbers.
     """
     return _compile(function, _nrt=False, forceinline=True)
 
 
 def jit_allocating(function: Function) -> Function:
-    """The same as `jit` for a function that makes arrays: it counts references."""
+    """Compile like `jit`, with reference counts, for functions that allocate arrays."""
     return _compile(function, _nrt=True)
 
 
 def jit_sums(function: Function) -> Function:
-    """The same as `jit_inline` for sums that may run side by side in the lanes of a vector, in one order for every row."""
+    """Compile like `jit_inline`, and allow sums to be vectorised; the order of the terms is the same in every row."""
     return _compile(function, _nrt=False, forceinline=True, fastmath={"reassoc", "contract"})
 
 
@@ -199,7 +199,7 @@ def _compile(function: Function, **flags: Any) -> Function:
 
 
 def called(function: Any) -> set[Any]:
-    """A function, and all compiled functions that it calls, directly or through others."""
+    """Return a function and all compiled functions that it calls, directly or indirectly."""
     functions, left = set(), [function]
     while left:
         if (callee := left.pop()) not in functions:
@@ -215,25 +215,22 @@ def _called_by(code: CodeType, names: dict[str, Any]) -> list[Any]:
 
 
 class Progress(event.Listener):  # type: ignore[misc]
-    """Says on standard error that functions are compiled, and how many are left.
-
-    On a terminal a line counts; elsewhere one sentence is written in a process.
-    """
+    """Reports compilation on standard error: one notice per process, and on a terminal a line with the functions left."""
 
     def __init__(self, kept: bool) -> None:
-        """Listen to nothing yet; `kept`: whether the result is kept for the next time."""
+        """Create the listener; `kept`: whether the compiled code is cached for the next start."""
         self.kept = "the result is kept for the next time" if kept else "no folder can be written to keep the result in"
         self.depth = 0
         self.left: set[Any] = set()
         self.compiled: set[Any] = set()
         self.is_said = False
-        self.what, self.part, self.width = "a part of the engine for its first use", "", 0  # width of the line that is shown
+        self.what, self.part, self.width = "a part of the engine for its first use", "", 0  # width: of the current line
 
     def use(self, parts: Mapping[str, Callable[[], object]]) -> int:
-        """Use all that compiled code is needed for, part after part; the sentence and the line name the parts.
+        """Call the functions in `parts`, so that all they need is compiled; the reports show their names.
 
         Returns:
-            How many functions were compiled.
+            The number of functions compiled.
         """
         before, usual = len(self.compiled), self.what
         self.what = f"{', '.join(parts)} for the first use, which takes a minute or two at most"
@@ -246,7 +243,7 @@ class Progress(event.Listener):  # type: ignore[misc]
         return len(self.compiled) - before
 
     def on_start(self, event: Any) -> None:
-        """A function begins; the first one is the one that Python calls."""
+        """Start compiling a function; the outermost one is called from Python."""
         function = event.data["dispatcher"]
         if self.depth == 0 and isinstance(function, Compiled):
             self.left = {callee.py_func for callee in called(function)} - self.compiled
@@ -256,7 +253,7 @@ class Progress(event.Listener):  # type: ignore[misc]
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
-        """A function is compiled."""
+        """Finish compiling a function."""
         self.depth -= 1
         function = event.data["dispatcher"].py_func
         self.compiled.add(function)
@@ -271,13 +268,13 @@ PROGRESS = Progress(kept=bool(CACHE_FOLDER))
 event.register("numba:compile", PROGRESS)
 
 MOVED = 32
-"""Bytes that `move` copies at once."""
+"""Number of bytes that `move` copies."""
 
 if COMPILED:
 
     @intrinsic
     def size(_context: Any, cards: Any) -> Any:
-        """Number of members of a 64-bit set."""
+        """Return the number of members of a 64-bit set."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return builder.ctpop(arguments[0])
@@ -286,7 +283,7 @@ if COMPILED:
 
     @intrinsic
     def lowest(_context: Any, cards: Any) -> Any:
-        """Smallest member of a 64-bit set, 64 for the empty set."""
+        """Return the smallest member of a 64-bit set, 64 for the empty set."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return builder.cttz(arguments[0], _false())
@@ -295,7 +292,7 @@ if COMPILED:
 
     @intrinsic
     def highest(_context: Any, cards: Any) -> Any:
-        """Largest member of a 64-bit set, -1 for the empty set."""
+        """Return the largest member of a 64-bit set, -1 for the empty set."""
 
         def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return builder.sub(context.get_constant(types.int64, 63), builder.ctlz(arguments[0], _false()))
@@ -304,7 +301,7 @@ if COMPILED:
 
     @intrinsic
     def widened(_context: Any, kept: Any) -> Any:
-        """The float32 number that 16 bits are as bfloat16; a float32 number is itself."""
+        """Convert the 16 bits of a bfloat16 number to float32; return a float32 number unchanged."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             if kept == types.float32:
@@ -315,7 +312,7 @@ if COMPILED:
 
     @intrinsic
     def narrowed(_context: Any, number: Any, like: Any) -> Any:
-        """A float32 number as `like` is kept: the bits of the nearest bfloat16 number (of two the even one; no NaN), or it."""
+        """Convert a float32 number to the type of `like`: float32, or the bits of a bfloat16 (ties to even, no NaN)."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             if like == types.float32:
@@ -330,7 +327,7 @@ if COMPILED:
 
     @intrinsic
     def spread(_context: Any, out: Any, start: Any, bits: Any) -> Any:
-        """Write the lower 56 bits of a set as 56 bytes of 0 or 1 into seven words of `out`, from word `start` on."""
+        """Write the lower 56 bits of a set as bytes 0 or 1 into the seven words of `out` from word `start` on."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, start, bits = arguments
@@ -338,7 +335,7 @@ if COMPILED:
             if builder.module.triple.startswith("nvptx"):
                 _spread_by_words(builder, data, start, bits)
                 return context.get_dummy_value()
-            for first in (0, 3):  # four words are one store on most machines, so the word in the middle is written twice
+            for first in (0, 3):  # two stores of four words; the middle word is written twice
                 half = builder.trunc(builder.lshr(bits, ir.Constant(bits.type, 8 * first)), ir.IntType(32))
                 flags = builder.bitcast(half, ir.VectorType(ir.IntType(1), 32))
                 piece = builder.zext(flags, ir.VectorType(ir.IntType(8), 32))
@@ -350,7 +347,7 @@ if COMPILED:
 
     @intrinsic
     def nonzero(_context: Any, data: Any, start: Any) -> Any:
-        """The set of those of 56 bytes from byte `start` on that are not 0; on a GPU they begin where a word does."""
+        """Return the set of the nonzero bytes among the 56 from byte `start` on; on a GPU, `start` must be word-aligned."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, start = arguments
@@ -359,7 +356,7 @@ if COMPILED:
                 return _nonzero_by_words(builder, builder.gep(bytes_, [start]))
             piece, word = ir.VectorType(ir.IntType(8), 32), ir.IntType(64)
             halves = []
-            for first in (0, 24):  # the eight bytes in the middle are looked at twice
+            for first in (0, 24):  # two loads; the middle eight bytes are read twice
                 place = builder.gep(bytes_, [builder.add(start, ir.Constant(start.type, first))])
                 found = builder.load(builder.bitcast(place, piece.as_pointer()), align=1)
                 flags = builder.icmp_unsigned("!=", found, ir.Constant(piece, None))
@@ -371,8 +368,8 @@ if COMPILED:
 
     @intrinsic
     def copy(_context: Any, out: Any, start: Any, words: Any) -> Any:
-        """Copy a field of words into `out`, from word `start` on."""
-        piece = ir.VectorType(ir.IntType(64), words.nitems)  # words, where a `memcpy` would be bytes for a GPU
+        """Copy a field of words into `out` from word `start` on."""
+        piece = ir.VectorType(ir.IntType(64), words.nitems)  # a GPU would do a `memcpy` byte by byte
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, start, field = arguments
@@ -386,7 +383,7 @@ if COMPILED:
 
     @intrinsic
     def move(_context: Any, out: Any, to: Any, words: Any, at: Any) -> Any:
-        """Copy `MOVED` bytes of an array of words, from byte `at` on, into another, from byte `to` on."""
+        """Copy `MOVED` bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`."""
         piece = ir.VectorType(ir.IntType(8), MOVED)
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -400,7 +397,7 @@ if COMPILED:
 
     @intrinsic
     def put_word(_context: Any, out: Any, to: Any, word: Any) -> Any:
-        """Write a word into an array of words, from byte `to` on."""
+        """Write a word into an array of words at byte `to`."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
@@ -411,7 +408,7 @@ if COMPILED:
 
     @intrinsic
     def put_one_hot(_context: Any, out: Any, to: Any, place: Any) -> Any:
-        """Write `MOVED` bytes of an array of words, from byte `to` on: 1 in a place 0..255, if it is among them, and zeros."""
+        """Write a one-hot vector of `MOVED` bytes at byte `to`: 1 at `place` (0..255; all zeros if it is outside)."""
         byte = ir.IntType(8)
         piece = ir.VectorType(byte, MOVED)
         order = ir.Constant(ir.VectorType(ir.IntType(32), MOVED), [0] * MOVED)
@@ -428,7 +425,7 @@ if COMPILED:
 
     @intrinsic
     def transpose(_context: Any, out: Any, to: Any, words: Any, at: Any) -> Any:
-        """Copy 8 rows of 8 bytes of an array of words, from byte `at` on, into another, from byte `to` on, as columns."""
+        """Copy 8 x 8 bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`, transposed."""
         piece = ir.VectorType(ir.IntType(8), 64)
         order = ir.Constant(ir.VectorType(ir.IntType(32), 64), [8 * (k % 8) + k // 8 for k in range(64)])
 
@@ -447,7 +444,7 @@ if COMPILED:
         return builder.gep(builder.bitcast(data, ir.IntType(8).as_pointer()), [byte])
 
     def _spread_by_words(builder: Any, data: Any, start: Any, bits: Any) -> None:
-        """What `spread` does, for machines without vectors of bytes: the halves of each byte move apart, then theirs."""
+        """Do `spread` on machines without byte vectors: move the halves of each byte apart, then their halves."""
         for k in range(7):
             word = builder.and_(builder.lshr(bits, bits.type(8 * k)), bits.type(255))
             for by, kept in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
@@ -455,7 +452,7 @@ if COMPILED:
             builder.store(word, builder.gep(data, [builder.add(start, start.type(k))]), align=8)
 
     def _nonzero_by_words(builder: Any, bytes_: Any) -> Any:
-        """What `nonzero` finds, for machines without vectors of bytes: the top bit of a byte says so, and moves down."""
+        """Do `nonzero` on machines without byte vectors: set the top bit of each nonzero byte, and gather these bits."""
         word = ir.IntType(64)
         words, lower, upper = builder.bitcast(bytes_, word.as_pointer()), word(0x7F7F7F7F7F7F7F7F), word(0x0101010101010101)
         found = word(0)
@@ -473,53 +470,53 @@ if COMPILED:
 else:
 
     def size(cards: Any) -> int:
-        """Number of members of a 64-bit set."""
+        """Return the number of members of a 64-bit set."""
         return int(cards).bit_count()
 
     def lowest(cards: Any) -> int:
-        """Smallest member of a 64-bit set, 64 for the empty set."""
+        """Return the smallest member of a 64-bit set, 64 for the empty set."""
         number = int(cards)
         return (number & -number).bit_length() - 1 if number else 64
 
     def widened(kept: Any) -> np.float32:
-        """The float32 number that 16 bits are as bfloat16; a float32 number is itself."""
+        """Convert the 16 bits of a bfloat16 number to float32; return a float32 number unchanged."""
         return kept if isinstance(kept, np.float32) else np.uint32(int(kept) << 16).view(np.float32)
 
     def narrowed(number: Any, like: Any) -> Any:
-        """A float32 number as `like` is kept: the bits of the nearest bfloat16 number (of two the even one; no NaN), or it."""
+        """Convert a float32 number to the type of `like`: float32, or the bits of a bfloat16 (ties to even, no NaN)."""
         bits = int(np.float32(number).view(np.uint32))
         return np.float32(number) if isinstance(like, np.float32) else np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
 
     def spread(out: Any, start: Any, bits: Any) -> None:
-        """Write the lower 56 bits of a set as 56 bytes of 0 or 1 into seven words of `out`, from word `start` on."""
+        """Write the lower 56 bits of a set as bytes 0 or 1 into the seven words of `out` from word `start` on."""
         for word in range(7):
             byte = (int(bits) >> (8 * word)) & 255
             out[start + word] = sum(1 << (8 * place) for place in range(8) if byte >> place & 1)
 
     def nonzero(data: Any, start: Any) -> int:
-        """The set of those of 56 bytes from byte `start` on that are not 0."""
+        """Return the set of the nonzero bytes among the 56 from byte `start` on."""
         return sum(1 << place for place in range(56) if data[start + place])
 
     def copy(out: Any, start: Any, words: Any) -> None:
-        """Copy a field of words into `out`, from word `start` on."""
+        """Copy a field of words into `out` from word `start` on."""
         out[start : start + len(words)] = words
 
     def move(out: Any, to: Any, words: Any, at: Any) -> None:
-        """Copy `MOVED` bytes of an array of words, from byte `at` on, into another, from byte `to` on."""
+        """Copy `MOVED` bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`."""
         out.view(np.uint8)[to : to + MOVED] = words.view(np.uint8)[at : at + MOVED]
 
     def put_word(out: Any, to: Any, word: Any) -> None:
-        """Write a word into an array of words, from byte `to` on."""
+        """Write a word into an array of words at byte `to`."""
         out.view(np.uint8)[to : to + 8] = np.array([word], np.int64).view(np.uint8)
 
     def put_one_hot(out: Any, to: Any, place: Any) -> None:
-        """Write `MOVED` bytes of an array of words, from byte `to` on: 1 in a place 0..255, if it is among them, and zeros."""
+        """Write a one-hot vector of `MOVED` bytes at byte `to`: 1 at `place` (0..255; all zeros if it is outside)."""
         out.view(np.uint8)[to : to + MOVED] = np.arange(MOVED) == int(place) % 256
 
     def transpose(out: Any, to: Any, words: Any, at: Any) -> None:
-        """Copy 8 rows of 8 bytes of an array of words, from byte `at` on, into another, from byte `to` on, as columns."""
+        """Copy 8 x 8 bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`, transposed."""
         out.view(np.uint8)[to : to + 64] = words.view(np.uint8)[at : at + 64].reshape(8, 8).T.ravel()
 
     def highest(cards: Any) -> int:
-        """Largest member of a 64-bit set, -1 for the empty set."""
+        """Return the largest member of a 64-bit set, -1 for the empty set."""
         return int(cards).bit_length() - 1

@@ -1,4 +1,4 @@
-"""JSON that somebody else may have written. Nothing in it is trusted: what is no plain value of JSON is refused."""
+"""Parsing of untrusted JSON; anything but plain JSON values is refused."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from functools import partial
 from typing import Any, NoReturn
 
 MOST_DIGITS = sys.float_info.max_10_exp
-"""Of a whole number: longer ones do not fit into a float."""
+"""Digits of an integer; more do not fit into a float."""
 MOST_DEPTH = 100
-"""Containers within one another."""
+"""Maximal nesting of containers."""
 
 
 def parse_json(content: bytes | str, what: str = "it", bits: int | None = None) -> Any:
-    """A value from JSON: null, booleans, numbers that fit into a float, texts without halves of surrogate pairs, containers.
+    """Parse JSON: null, booleans, numbers that fit into a float, strings without lone surrogates, and containers.
 
     Args:
-        content: the text, or its bytes in UTF-8; a byte order mark before it is no part of it.
-        what: the content is called in messages.
-        bits: whole numbers must fit into signed integers of so many.
+        content: the text, or its bytes in UTF-8; a byte order mark at the start is ignored.
+        what: name of the content in messages.
+        bits: integers must fit into signed integers of this width; None for no limit.
 
     Raises:
-        ValueError: it is no such value; the message is one sentence. Also if it is nested too deeply, if an object has a key
-            twice, and for NaN and infinities, which only some readers of JSON know.
+        ValueError: the content is not such a value, is nested too deeply, has a key twice in an object, or has a NaN or an
+            infinity. The message is one sentence.
     """
     try:
         text = content.decode() if isinstance(content, bytes) else content

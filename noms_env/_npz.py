@@ -1,4 +1,4 @@
-"""Arrays in NumPy's `.npz` from elsewhere: what an array is is known before it is read, and no pickle is loaded."""
+"""Arrays in untrusted NumPy `.npz` files: shape and type are checked before reading, and no pickle is loaded."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.lib import format as npy
 
 
 def head_of(file: ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Shape and type of an array, of which nothing else is read; None if there is none of that name.
+    """Read only shape and dtype of an array; return None if the file has no array of this name.
 
     Raises:
-        Exception: of whatever kind, as of `array_of`; it is no array, or the file is damaged.
+        Exception: of any type, also from `array_of`, if the entry is no array or the file is damaged.
     """
     if f"{name}.npy" not in file.NameToInfo:
         return None
@@ -24,6 +24,6 @@ def head_of(file: ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] |
 
 
 def array_of(file: ZipFile, name: str) -> np.ndarray:
-    """An array, in C order."""
+    """Read an array, in C order."""
     with file.open(f"{name}.npy") as member:
         return np.asarray(npy.read_array(member, allow_pickle=False), order="C")

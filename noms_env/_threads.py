@@ -1,4 +1,4 @@
-"""Rows shared among threads: compiled code releases the interpreter's lock, so that plain threads use all cores."""
+"""Work on rows in several threads: compiled code releases the interpreter's lock, so plain threads use all cores."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def one_thread(method: Method) -> Method:
-    """A method that raises RuntimeError while another thread is in it, or in another such method of the same object.
+    """Decorate a method to raise RuntimeError while another thread is in a decorated method of the same object.
 
-    The object has a lock as `_lock`. Compiled code that two threads run on the same tables would write out of bounds.
+    The object has a lock in `_lock`. Compiled code that two threads run on the same tables could write out of bounds.
     """
 
     @wraps(method)
@@ -34,15 +34,15 @@ class RowThreads:
     """Runs a function over ranges of rows in several threads. The threads start at the first call that needs them.
 
     Attributes:
-        threads: at most so many.
+        threads: maximal number of threads.
     """
 
     def __init__(self, threads: int, min_rows: int = 1) -> None:
-        """Start no thread yet.
+        """Set the numbers; no thread starts yet.
 
         Args:
-            threads: how many, the calling one included.
-            min_rows: fewer rows than this are not worth a thread.
+            threads: maximal number of threads, including the calling one.
+            min_rows: minimal number of rows per thread.
         """
         self.threads = threads
         self._min_rows = min_rows
@@ -50,10 +50,10 @@ class RowThreads:
         self._process = 0
 
     def run(self, rows: int, function: Callable[[int, int, int], object]) -> None:
-        """Call `function(first row, end row, number of the range)` for ranges that together are `range(rows)`.
+        """Call `function(first row, end row, index of the range)` for ranges that partition `range(rows)`.
 
         Raises:
-            Exception: what the function raised, once no thread is in it any more.
+            Exception: an exception of the function, after all threads have left it.
         """
         parts = max(1, min(self.threads, rows // self._min_rows))
         if parts == 1:
@@ -71,9 +71,9 @@ class RowThreads:
             future.result()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles start threads of their own."""
+        """Copy and pickle the arguments; a copy starts its own threads."""
         return RowThreads, (self.threads, self._min_rows)
 
 
 ONE_THREAD = RowThreads(1)
-"""The calling one."""
+"""The calling thread alone."""

@@ -1,7 +1,7 @@
-"""Version of the package (`__version__`) and of what the environments do (`ENV_VERSION`).
+"""Version of the package (`__version__`) and of the environments' behaviour (`ENV_VERSION`).
 
-`ENV_VERSION` goes up with any change that can change learning results: a rule, an observation byte, an action's number,
-a reward, a random draw. The ids of the environments carry it (`noms/small_ships-v0`).
+`ENV_VERSION` increases with any change that can affect learning results: a rule, an observation byte, an action's number,
+a reward, a random draw. It is part of the environments' ids (`noms/small_ships-v0`).
 """
 
 import shlex
@@ -12,10 +12,10 @@ ENV_VERSION = 0
 
 
 def install_command(extra: str) -> str:
-    """What to type, in the current folder, to install the libraries of an extra.
+    """Return the command that installs the libraries of an extra, from the current folder.
 
-    In a clone it names the clone. Of an installed package the name is enough: pip finds the extra in what is installed and asks
-    an index for the libraries alone.
+    In a clone it names the clone. For an installed package its name is enough: pip finds the extra in the installed metadata
+    and asks an index for the libraries alone.
     """
     clone = Path(__file__).resolve().parent.parent
     source = "noms-env"
