@@ -149,7 +149,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:  # a damaged file can raise anything
-            _say_once(f"compiled code in {CACHE_FOLDER} is damaged ({type(error).__name__}); it is compiled anew")
+            _say_once(f"compiled code in {CACHE_FOLDER} is damaged ({type(error).__name__}); it is recompiled")
             with suppress(OSError):
                 self.flush()
             return None
@@ -158,7 +158,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         try:
             super().save_overload(sig, data)
         except Exception as error:
-            _say_once(f"compiled code cannot be kept in {CACHE_FOLDER} ({error}); it is compiled anew at each start")
+            _say_once(f"compiled code cannot be cached in {CACHE_FOLDER} ({error}), so every start compiles it again")
 
 
 def jit(function: Function) -> Function:
@@ -219,7 +219,7 @@ class Progress(event.Listener):  # type: ignore[misc]
 
     def __init__(self, kept: bool) -> None:
         """Create the listener; `kept`: whether the compiled code is cached for the next start."""
-        self.kept = "the result is kept for the next time" if kept else "no folder can be written to keep the result in"
+        self.kept = "the result is cached for the next start" if kept else "the result is not cached, as no folder is writable"
         self.depth = 0
         self.left: set[Any] = set()
         self.compiled: set[Any] = set()

@@ -166,7 +166,7 @@ def test_a_full_disk_costs_a_sentence(tmp_path: Path) -> None:
     full = "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"
     printed, said = compile_in(tmp_path, full)
     assert printed == "2"
-    assert said.startswith("noms_env: compiled code cannot be kept in ")
+    assert said.startswith("noms_env: compiled code cannot be cached in ")
     assert said.count("\n") == 1
     assert compile_in(tmp_path) == ("2", "")
     assert compile_in(tmp_path, full) == ("2", "")

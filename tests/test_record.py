@@ -112,7 +112,7 @@ def test_a_recorder_wants_a_deal_that_is_scored_and_was_noted() -> None:
     with pytest.raises(ValueError, match="is scored"):
         Recorder().finish(table)
     play(table)
-    with pytest.raises(ValueError, match="noted from its first decision"):
+    with pytest.raises(ValueError, match="every decision noted"):
         Recorder().finish(table)
 
 

@@ -297,4 +297,4 @@ def test_a_match_of_one_scored_deal_may_begin_anywhere(variant: str) -> None:
 def test_a_line_without_an_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     endless = tmp_path / "endless"
     endless.symlink_to("/dev/zero")
-    assert list(read_records(endless)) == [(1, "the line has more than 1,048,576 bytes; nothing behind it is read")]
+    assert list(read_records(endless)) == [(1, "the line has more than 1,048,576 bytes; nothing after it is read")]

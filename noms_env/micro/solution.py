@@ -130,10 +130,10 @@ def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
             document = parse_json((opened.metadata() or {}).get(KEY, "null"))
             arrays = {name: opened.get_tensor(name) for name in ARRAYS}
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
-            raise ValueError(f"it is no {FORMAT}")
+            raise ValueError(f"its format is not {FORMAT}")
         wrong = document.keys() ^ {field.name for field in fields(SolutionInfo)}
         if wrong:
-            raise ValueError(f"a key that a solution has is missing, or another is there: {brief(min(wrong))}")
+            raise ValueError(f"its metadata lacks the key {brief(min(wrong))} or must not have it")
         info = SolutionInfo(**document)
         _check_info(info)
         if info.layout != layout_digest():
@@ -149,9 +149,9 @@ def _check_info(info: SolutionInfo) -> None:
     for name, kind in TYPES.items():
         value = getattr(info, name)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"it says {brief(value)} for {name}")
+            raise ValueError(f"its {name} is {brief(value)}")
     if not all(isinstance(value, int | float) for value in info.values):
-        raise ValueError(f"it says {brief(info.values)} for values")
+        raise ValueError(f"its values are {brief(info.values)}")
 
 
 def _check(arrays: dict[str, np.ndarray]) -> None:
@@ -167,7 +167,7 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
     ):
         raise ValueError("its information sets are not in order")
     if len(action) != offset[-1] or len(strategy) != offset[-1] or ((action < 0) | (action >= NUM_ACTIONS)).any():
-        raise ValueError("its actions are not there")
+        raise ValueError("its actions are missing or unknown")
     if not (strategy >= 0).all() or not np.allclose(np.add.reduceat(strategy, offset[:-1]), 1):
         raise ValueError("its probabilities do not sum to 1")
 
@@ -188,7 +188,7 @@ class SolvedPlayer:
             SolutionFileError: see `read_solution`; also if `file` is missing.
         """
         if not file:
-            raise SolutionFileError("the player solved needs a solution: give solved:FILE, the file of one")
+            raise SolutionFileError("the player solved needs a solution: give solved:FILE")
         self.info, arrays = read_solution(Path(file))
         self._key, self._offset, self._action, self._strategy = (arrays[name] for name in ARRAYS)
 
@@ -225,8 +225,8 @@ class SolvedPlayer:
         places = np.minimum(np.searchsorted(self._key, keys), len(self._key) - 1)
         if (self._key[places] != keys).any():
             raise ValueError(
-                f"the solution is of single deals of {self.info.variant} with {self.info.hand_size} cards for each seat, "
-                "and this observation is of none"
+                f"the solution is for single deals of {self.info.variant} with {self.info.hand_size} cards per seat, "
+                "but this observation is from another deal"
             )
         for row, place in zip(rows, places, strict=True):
             slots = slice(self._offset[place], self._offset[place + 1])

@@ -113,15 +113,15 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
         **{"digest": ((), np.dtype("U64")), "numbers": ((2,), np.dtype(np.int64)), "nash_conv": ((), np.dtype(np.float64))},
         **{"regrets": slots, "totals": slots, "strategy": slots},
     }
-    again = "remove it, and the run begins anew"
+    again = "remove it to start the run again"
     path.open("rb").close()  # an error after this is damage, even an OSError
     try:
         with open_file(path) as opened, ZipFile(opened) as file:
             if head_of(file, "digest") == wanted["digest"] and str(array_of(file, "digest")) != _digest(solver.tree, reward):
-                raise StateError(f"{path} is of another deal: remove it, or write the solution elsewhere")
+                raise StateError(f"{path} belongs to another deal: remove it, or write the solution to another file")
             for name, head in wanted.items():
                 if head_of(file, name) != head:
-                    raise StateError(f"{path} is damaged (it has no such {name} as a state has): {again}")
+                    raise StateError(f"{path} is damaged (its {name} is missing or has another type): {again}")
             kept = {name: array_of(file, name) for name in wanted}
     except StateError:
         raise
@@ -131,7 +131,7 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
     sums = np.add.reduceat(kept["strategy"], solver.tree.offset[:-1])
     are_finite = all(np.isfinite(kept[name]).all() and (kept[name] >= 0).all() for name in list(wanted)[2:])
     if not are_finite or not np.allclose(sums, 1) or not 0 <= iterations < MOST_ITERATIONS or not 1 <= look < MOST_ITERATIONS:
-        raise StateError(f"{path} is damaged (its numbers are none that a run can come to): {again}")
+        raise StateError(f"{path} is damaged (its numbers are impossible): {again}")
     solver.regrets[:], solver.totals[:], solver.strategy[:] = kept["regrets"], kept["totals"], kept["strategy"]
     solver.iterations = iterations
     return look, float(kept["nash_conv"])

@@ -111,8 +111,8 @@ def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
     deals = factorial(sum(setup.capacities)) // prod(map(factorial, setup.capacities))
     if deals > MOST_LAYOUTS:
         raise ValueError(
-            f"the cards can be dealt in {deals:.1e} ways, and {MOST_LAYOUTS:,} can be explored: "
-            "make the deck or the hands smaller with ranks, suits, and hand_size"
+            f"the cards can be dealt in {deals:.1e} ways, but at most {MOST_LAYOUTS:,} can be explored: "
+            "make the deck or the hands smaller with ranks, suits and hand_size"
         )
     rows, chances = list[bytes](), list[float]()
 
@@ -199,7 +199,7 @@ def _number_infosets(
     before, last = np.full(len(example), -2, np.int64), np.full((len(nodes), points.shape[1]), -1, np.int32)
     if not note_memories(starts, seat, first, infoset, offset, action, nodes["via"], before, last):
         raise ValueError(
-            f"at such a table of {setup.rules.variant.name} a seat forgets what it has seen: its observations do not tell it"
+            f"with these rules of {setup.rules.variant.name} a seat forgets earlier observations, so it has no perfect recall"
         )
     level, set_of_slot = np.zeros(len(example), np.int64), np.repeat(np.arange(len(example)), counts)
     for i in np.argsort(example):  # earlier decisions have smaller examples

@@ -163,7 +163,7 @@ class _DealCheck:
                 self._say("options", None, options[name], says=f"{variant.name} has no option {brief(name)}")
         for name, value in rules.options.items():
             if name not in options:
-                self._say("options", value, None, says=f"{name} is missing, which is {brief(value)} here")
+                self._say("options", value, None, says=f"{name} is missing; here it is {brief(value)}")
             elif not _same(value, options[name]):
                 says = f"{name} is {brief(options[name])}, but {brief(value)} in force"
                 self._say("options", value, options[name], says=says)

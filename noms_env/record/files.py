@@ -76,7 +76,7 @@ def parse_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]:
 
 def _parse_record(line: bytes) -> Record | str:
     if len(line) > MOST_LINE:
-        return f"the line has more than {MOST_LINE:,} bytes; nothing behind it is read"
+        return f"the line has more than {MOST_LINE:,} bytes; nothing after it is read"
     if not line.strip():
         return "the line is empty"
     try:

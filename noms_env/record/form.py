@@ -136,5 +136,5 @@ def brief(value: Any) -> str:
     except RecursionError:
         return "something nested too deeply"
     except ValueError:
-        return "a number of more digits than can be read"
+        return "a number with too many digits"
     return text if len(text) <= 120 else f"{text[:120]}..."

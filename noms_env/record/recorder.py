@@ -57,7 +57,7 @@ class Recorder:
             ValueError: the deal is not scored yet, or none of its decisions was recorded.
         """
         if not table.is_scored or self._head is None:
-            raise ValueError("a record can be made of a deal that was noted from its first decision and is scored")
+            raise ValueError("a record needs a scored deal with every decision noted")
         record = {**self._head, "steps": self._steps, **result_of(table)}
         self._head, self._steps = None, []
         return record

@@ -366,7 +366,7 @@ def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, not {brief(rng)}")
     if row.phase == SCORED:
-        raise ValueError("the deal is over and its points are known; only a deal that goes on can be dealt anew")
+        raise ValueError("the deal is over and its points are known; only an unfinished deal can be redealt")
     if row.over:
         raise ValueError(NOTHING_DEALT)
     return int(rng.integers(MAX_SEED, endpoint=True))

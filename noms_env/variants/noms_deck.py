@@ -36,7 +36,7 @@ DECK_OPTIONS = (
 DECK_NEEDS = tuple(
     Need(
         option.name,
-        "with deal_mode='packets': a shuffled deck is not gathered, nor cut",
+        "with deal_mode='packets': a shuffled deck is neither gathered nor cut",
         lambda values: bool(values["deal_mode"] == "packets"),
     )
     for option in DECK_OPTIONS[:-1]

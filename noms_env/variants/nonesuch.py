@@ -79,7 +79,7 @@ GAME = Variant(
     max_decisions=lambda _values, seats, tricks, _undealt: seats + 1 + tricks + seats * tricks,
     total_scale=lambda _values: (2, 64),
     options=(
-        Option("half", "ceil", "what a failed Most is counted from, with nine tricks: 5, 4.5 or 4", words=HALVES, byte=45),
+        Option("half", "ceil", "half of nine tricks, from which a failed Most counts: 5, 4.5 or 4", words=HALVES, byte=45),
         Option("target", 31, "points that end the match", numbers=(1, 10000), none=True, byte=18),
         Option("max_hands", 100, "deals after which the match is truncated", numbers=(1, 1000), byte=44),
         Option("ranks", 10, "the top ranks that are in the deck (not in the source texts)", numbers=(2, 10), late=True, byte=0),

@@ -65,7 +65,7 @@ class Option:
             raise ValueError(f"the option {self.name} allows {self.numbers[1]}, but a record holds numbers up to {MAX_NUMBER}")
         has_zero = not self.numbers or self.numbers[0] <= 0
         if self.late and has_zero and self.code(self.default) != 0:
-            raise ValueError(f"the option {self.name} is late, so 0 in a record is its default, but it is another value too")
+            raise ValueError(f"the option {self.name} is late, so 0 in a record must be its default, but 0 is another value")
 
     @property
     def width(self) -> int:
@@ -279,7 +279,7 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
         if need.option in chosen and not need.holds(values):
             usual = _complete_options(variant, seats, {name: value for name, value in chosen.items() if name != need.option})
             if values[need.option] != usual[need.option]:
-                raise RulesError(f"{need.option} has an effect only {need.where}; elsewhere leave it at {usual[need.option]!r}")
+                raise RulesError(f"{need.option} has an effect only {need.where}; otherwise leave it at {usual[need.option]!r}")
     return Rules(variant, seats, values)
 
 
@@ -335,8 +335,8 @@ SHORT_DECK = (
 HAND_SIZE = Option(
     "hand_size",
     None,
-    "cards for each seat; by default as many as the deck has for all",
-    range=f"from 1 to what the deck has for each seat, {MAX_TRICKS} at most",
+    "cards per seat; by default all cards that can be dealt evenly",
+    range=f"from 1 to the deck's cards per seat, at most {MAX_TRICKS}",
     byte=None,
     record_field="usual_deal_size",
 )

@@ -122,27 +122,31 @@ GAME = Variant(
         Option(
             "misere_above",
             None,
-            "the number directly below Misere; by default the same",
+            "the number directly below Misere; by default three below the hand size",
             range="from min_bid - 1 to the hand size",
             byte=20,
         ),
         Option(
             "misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS, byte=21
         ),
-        Option("misere_nominates", True, "the declarer of Misere nominates a card; if not he is alone", flag=True, byte=22),
+        Option("misere_nominates", True, "a declarer of Misere nominates a card; otherwise he plays alone", flag=True, byte=22),
         Option(
-            "misere_penalty", "team", "failed Misere: the side's tricks count for each, or own tricks", words=PENALTIES, byte=23
+            "misere_penalty",
+            "team",
+            "failed Misere: each loses the side's tricks, or its own",
+            words=PENALTIES,
+            byte=23,
         ),
         Option("misere_opponents_score", True, "opponents score their tricks in Misere too", flag=True, byte=24),
         Option("forced_bid_numeric_only", True, "a dealer forced to bid must name a number", flag=True, byte=25),
         Option("forced_bid_closes", False, "a forced bid ends the auction", flag=True, byte=26),
         Option(
-            "first_trick_restriction", "suit", "what a declarer on lead may not lead to trick 1", words=RESTRICTIONS, byte=27
+            "first_trick_restriction", "suit", "cards that the declarer may not lead to trick 1", words=RESTRICTIONS, byte=27
         ),
-        Option("stock_nomination", "alone", "a nominated card in the stock", words=STOCK_NOMINATIONS, byte=28),
+        Option("stock_nomination", "alone", "effect of nominating a card in the stock", words=STOCK_NOMINATIONS, byte=28),
         Option("target", 100, "points that end the match", numbers=(1, 10000), none=True, byte=18),
         Option("max_hands", 20, "deals that end the match", numbers=(1, 1000), none=True, byte=44),
-        Option("indication", False, "the holder of the nominated card may show himself, at a price", flag=True, byte=29),
+        Option("indication", False, "the holder of the nominated card may reveal himself, at a price", flag=True, byte=29),
         OPEN_PARTNER,
         HAND_SIZE,
         *SHORT_DECK,
@@ -160,7 +164,7 @@ GAME = Variant(
         "something about the stock",
         "target": "None: only `max_hands` ends the match",
         "max_hands": "None: only `target` ends the match",
-        "indication": "It costs twice the bid, in Misere twice `misere_value`, and only the one who shows himself",
+        "indication": "It costs the holder alone twice the bid, or in Misere twice `misere_value`",
         "open_partner": "A card in the stock leaves the declarer alone for all to see",
     },
 )

@@ -32,7 +32,7 @@ def collect_options(games: Iterable[Variant]) -> dict[str, Option]:
         if (known.byte, known.width, known.record_field) != (option.byte, option.width, option.record_field):
             raise ValueError(
                 f"{variant.name} declares the option {option.name} with byte {option.byte}, another variant with byte "
-                f"{known.byte}: an option has one byte in all variants"
+                f"{known.byte}: an option must have the same byte in all variants"
             )
         if not option.record_field and not option.rotation and option.name in _STATE_FIELDS:
             raise ValueError(f"{variant.name} cannot call an option {option.name}: the record has another field of that name")
@@ -40,7 +40,7 @@ def collect_options(games: Iterable[Variant]) -> dict[str, Option]:
             if owner.setdefault(byte, option.name) != option.name:
                 free = 1 + max(owner)
                 room = f"the next free one is {free}" if free < NUM_CHOICES else f"all {NUM_CHOICES} are taken"
-                raise ValueError(f"the option {option.name} of {variant.name} has byte {byte}, as {owner[byte]} has; {room}")
+                raise ValueError(f"the option {option.name} of {variant.name} has byte {byte}, which {owner[byte]} has; {room}")
     return options
 
 

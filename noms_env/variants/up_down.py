@@ -67,8 +67,8 @@ GAME = Variant(
         Need("turnup_full_deal", "with trump_mode='turnup'", lambda values: bool(values["trump_mode"] == "turnup")),
     ),
     options=(
-        Option("schedule", "up_down", "how the hand sizes go", words=SCHEDULES, byte=16),
-        Option("trump_mode", "rotation", "where the trump comes from", words=TRUMP_MODES[:DEALER_CHOOSES], byte=2),
+        Option("schedule", "up_down", "order of the hand sizes", words=SCHEDULES, byte=16),
+        Option("trump_mode", "rotation", "how trump is chosen", words=TRUMP_MODES[:DEALER_CHOOSES], byte=2),
         Option("turnup_full_deal", "none", "trump turned up when all cards are dealt", words=FULL_DEAL_TURN_UPS, byte=3),
         *hook_options(True, min_cards=4),
         TRUMP_ROTATION,

@@ -87,7 +87,7 @@ def test_what_it_has_not_solved_is_refused(solution: Path) -> None:
         (lambda arrays, about: about["options"].update(ranks=99), "ranks must be"),
         (lambda arrays, about: arrays.update(key=arrays["key"][::-1].copy()), "not in order"),
         (lambda arrays, about: arrays.update(strategy=arrays["strategy"] * 2), "do not sum to 1"),
-        (lambda arrays, about: arrays.update(action=arrays["action"] + 500), "its actions are not there"),
+        (lambda arrays, about: arrays.update(action=arrays["action"] + 500), "its actions are missing or unknown"),
         (lambda arrays, about: about.update(nash_conv=float("nan")), "NaN is no number"),
         (lambda arrays, about: about.update(extra="\x1b"), "another is there: 'extra'"),
     ],
@@ -144,7 +144,7 @@ def test_states_that_are_refused(tree: Tree, tmp_path: Path, monkeypatch: pytest
 
     with pytest.raises(StopError):
         solve(tree, path, tick=stop)
-    with pytest.raises(StateError, match="is of another deal"):
+    with pytest.raises(StateError, match="belongs to another deal"):
         solve(tree, path, reward="relative")
     state.write_bytes(state.read_bytes()[:300])
     with pytest.raises(StateError, match="is damaged"):
@@ -175,7 +175,7 @@ def test_damaged_states_are_refused(tree: Tree, tmp_path: Path, changes: Any, mo
         else:
             arrays[name] = value
     np.savez(state, **arrays)
-    with pytest.raises(StateError, match=r"is damaged \([^\n]+\): remove it, and the run begins anew$"):
+    with pytest.raises(StateError, match=r"is damaged \([^\n]+\): remove it to start the run again$"):
         solve(tree, path)
 
 
@@ -208,7 +208,7 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             "there is no micro-game 'noms-9'; did you mean noms-2 or noms-1? The micro-games are sniped-whist-1",
         ),
         (["solve", NAME, "--out", "."], ". is a folder, and no file for a solution"),
-        (["solve", "small_ships"], "the cards can be dealt in 5.4e+28 ways, and 2,000,000 can be explored: make"),
+        (["solve", "small_ships"], "the cards can be dealt in 5.4e+28 ways, but at most 2,000,000 can be explored: make"),
         (["solve", "noms", "--hand-size", "2"], "--hand-size goes with exact-bid games; in noms give --option hand_size=2"),
         (["solve", NAME, "--seats", "3"], "--seats, --option and --hand-size go with a variant"),
         (["exploit", "thumb", "--deals", "9"], "--deals: only with --variant, on a full game"),

@@ -121,7 +121,7 @@ def test_a_seat_that_would_forget_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         return number(*arguments)
 
     monkeypatch.setattr(module, "_number_infosets", forgetting)
-    with pytest.raises(ValueError, match="forgets what it has seen"):
+    with pytest.raises(ValueError, match="forgets earlier observations"):
         build_tree(micro_game("down-up-1").setup())
 
 

@@ -67,7 +67,7 @@ def test_an_option_more_is_declared_with_a_byte_that_is_free() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"byte": 13}, "the option zero_bonus of down_up has byte 13, as bonus has; the next free one is 58"),
+        ({"byte": 13}, "the option zero_bonus of down_up has byte 13, which bonus has; the next free one is 58"),
         ({"rotation": True, "byte": 40}, "zero_bonus of down_up has byte 40, as pile_order has"),
         (
             {"name": "tie"},
@@ -88,7 +88,7 @@ def test_an_option_is_refused_when_the_observation_is_full(changes: dict[str, An
     with pytest.raises(ValueError, match=r"no room for the option zero_bonus at byte .* which has 96 bytes, 0 to 95; it takes"):
         bonus(**changes)
     games = [replace(DOWN_UP, options=(*DOWN_UP.options, last, bonus(name="more", byte=NUM_CHOICES - 1)))]
-    with pytest.raises(ValueError, match="more of down_up has byte 95, as zero_bonus has; all 96 are taken"):
+    with pytest.raises(ValueError, match="more of down_up has byte 95, which zero_bonus has; all 96 are taken"):
         collect_options(games)
 
 
@@ -102,7 +102,7 @@ def test_a_late_option_is_refused_when_0_in_a_record_would_be_two_values() -> No
     assert bonus(late=True, default=3, numbers=(1, 50)).late
     for changes in ({"default": 3}, {"default": True, "numbers": None, "flag": True}, {"default": None, "none": True}):
         with pytest.raises(
-            ValueError, match="zero_bonus is late, so 0 in a record is its default, but it is another value too"
+            ValueError, match="zero_bonus is late, so 0 in a record must be its default, but 0 is another value"
         ):
             bonus(late=True, **changes)
 

@@ -12,7 +12,7 @@ from noms_env.variants.rulebook import Option, Values
 OPEN_PARTNER = Option(
     "open_partner",
     False,
-    "who holds the nominated card is public from the nomination on (not of the rulebook)",
+    "all seats learn the holder of the nominated card at the nomination (not in the rulebook)",
     flag=True,
     late=True,
     byte=57,

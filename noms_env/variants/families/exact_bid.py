@@ -30,7 +30,7 @@ def hook_options(default: bool, min_cards: int) -> tuple[Option, Option]:
     """Return the options of the hook (rules 0.2)."""
     return (
         Option("hook", default, "the last caller may not make the calls add up to the tricks", flag=True, byte=11),
-        Option("hook_min_cards", min_cards, "smallest hand in which the hook holds", numbers=(1, 17), byte=12),
+        Option("hook_min_cards", min_cards, "smallest hand in which the hook applies", numbers=(1, 17), byte=12),
     )
 
 
