@@ -36,16 +36,16 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     def _get_module_for_linking(self) -> Any:
         """Return the code with all parts that it needs, to be linked into a function that is no part."""
         if self._shared_module is None:
-            found: dict[CPUCodeLibrary, None] = {}
-            left: list[CPUCodeLibrary] = [self]
-            while left:
-                if (one := left.pop()) not in found:
-                    found[one] = None
-                    left += one._linking_libraries if isinstance(one, _PartLibrary) else []
+            libraries: dict[CPUCodeLibrary, None] = {}
+            queue: list[CPUCodeLibrary] = [self]
+            while queue:
+                if (library := queue.pop()) not in libraries:
+                    libraries[library] = None
+                    queue += library._linking_libraries if isinstance(library, _PartLibrary) else []
             module = self._final_module.clone()
-            for one in list(found)[1:]:
-                other = one._final_module if isinstance(one, _PartLibrary) else one._get_module_for_linking()
-                module.link_in(other, preserve=True)
+            for library in list(libraries)[1:]:
+                is_part = isinstance(library, _PartLibrary)
+                module.link_in(library._final_module if is_part else library._get_module_for_linking(), preserve=True)
             for function in module.functions:
                 if not function.is_declaration and function.linkage == Linkage.external:
                     function.linkage = "linkonce_odr"
@@ -91,18 +91,18 @@ class _Typing:
 
     def __init__(self, context: Any) -> None:
         self.context = context
-        self.found: dict[Any, Any] = {}
+        self.signatures: dict[Any, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.context, name)
 
-    def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
-        if named or type(function) is not types.Function:
-            return self.context.resolve_function_type(function, arguments, named)
+    def resolve_function_type(self, function: Any, arguments: Any, keywords: Any) -> Any:
+        if keywords or type(function) is not types.Function:
+            return self.context.resolve_function_type(function, arguments, keywords)
         key = function, arguments
-        if key not in self.found:
-            self.found[key] = self.context.resolve_function_type(function, arguments, named)
-        return self.found[key]
+        if key not in self.signatures:
+            self.signatures[key] = self.context.resolve_function_type(function, arguments, keywords)
+        return self.signatures[key]
 
 
 _TYPING = _Typing(cpu_target.typing_context)
@@ -111,11 +111,11 @@ _TYPING = _Typing(cpu_target.typing_context)
 class _Passes(PassManager):  # type: ignore[misc]
     """A list of passes that runs without numba's timing events."""
 
-    def _runPass(self, _index: int, one: Any, state: Any) -> None:
-        one.analysis = self._analysis
-        one.run_initialization(state)
-        one.run_pass(state)
-        one.run_finalizer(state)
+    def _runPass(self, _index: int, compiler_pass: Any, state: Any) -> None:
+        compiler_pass.analysis = self._analysis
+        compiler_pass.run_initialization(state)
+        compiler_pass.run_pass(state)
+        compiler_pass.run_finalizer(state)
 
 
 class _Compiler(CompilerBase):  # type: ignore[misc]
@@ -124,8 +124,8 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
             return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
         self.state.typingctx = _TYPING
         passes = _Passes("nopython")
-        for one in PASSES:
-            passes.add_pass(one, one.__name__)
+        for compiler_pass in PASSES:
+            passes.add_pass(compiler_pass, compiler_pass.__name__)
         passes.finalize()
         return [passes]
 
@@ -140,7 +140,7 @@ class _PartCompiler(_Compiler):
 
 class _Part(CPUDispatcher):  # type: ignore[misc]
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        general = [types.unliteral(one) if isinstance(one, types.IntegerLiteral) else one for one in args]
+        general = [types.unliteral(kind) if isinstance(kind, types.IntegerLiteral) else kind for kind in args]
         return super().get_call_template(general, kws)
 
 
@@ -179,6 +179,6 @@ def check() -> None:
     rows, expected, out = np.arange(12).reshape(3, 4), np.zeros(3, np.int64), np.zeros(3, np.int64)
     FastCompiled(sum_rows, targetoptions=options)(rows, out)
     inner = sum_row
-    sum_rows(rows, expected)  # type: ignore[no-untyped-call]  # as said above
+    sum_rows(rows, expected)  # type: ignore[no-untyped-call]
     if not np.array_equal(out, expected):
         raise RuntimeError("a compiled sum is wrong")

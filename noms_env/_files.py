@@ -22,11 +22,7 @@ MOST_BYTES = 1 << 28
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading. Pipes and devices, which may never end, are refused without waiting.
-
-    Raises:
-        OSError: the file cannot be read, or is no regular file.
-    """
+    """Open a regular file for reading; raises OSError at once for pipes and devices, which may never end."""
     file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -67,22 +63,22 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
         with open(path, "wb", opener=_open_patiently) as file:
             yield file
         return
-    beside = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}-{get_ident()}.part")
+    temporary = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}-{get_ident()}.part")
     if mode is None:
         with suppress(OSError):
             mode = stat.S_IMODE(path.stat().st_mode)
     try:
-        with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o666 if mode is None else mode)) as file:
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, 0o666 if mode is None else mode)) as file:
             yield file
             if sync:
                 file.flush()
                 os.fsync(file.fileno())
         if mode is not None:
-            beside.chmod(mode)
-        beside.replace(path)
+            temporary.chmod(mode)
+        temporary.replace(path)
     except BaseException:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
     if sync and os.name == "posix":  # other systems cannot open folders
         folder = os.open(path.parent, os.O_RDONLY)

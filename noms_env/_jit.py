@@ -62,10 +62,10 @@ def _candidates() -> list[Path]:
     """Return the folders that may hold the caches, in order of preference."""
     if numba.config.CACHE_DIR:
         return [Path(numba.config.CACHE_DIR)]
-    found = [PACKAGE / "__pycache__"]
+    folders = [PACKAGE / "__pycache__"]
     with suppress(RuntimeError):  # no home directory
-        found.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noms_env")
-    return found
+        folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noms_env")
+    return folders
 
 
 def _cache_folder() -> str:
@@ -198,17 +198,17 @@ def _compile(function: Function, **flags: Any) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
-def called(function: Any) -> set[Any]:
+def collect_callees(function: Any) -> set[Any]:
     """Return a function and all compiled functions that it calls, directly or indirectly."""
-    functions, left = set(), [function]
-    while left:
-        if (callee := left.pop()) not in functions:
+    functions, queue = set(), [function]
+    while queue:
+        if (callee := queue.pop()) not in functions:
             functions.add(callee)
-            left += _called_by(callee.py_func.__code__, callee.py_func.__globals__)
+            queue += _direct_callees(callee.py_func.__code__, callee.py_func.__globals__)
     return functions
 
 
-def _called_by(code: CodeType, names: dict[str, Any]) -> list[Any]:
+def _direct_callees(code: CodeType, names: dict[str, Any]) -> list[Any]:
     values = [names.get(name) for name in code.co_names]
     values += [getattr(module, name, None) for module in values if isinstance(module, ModuleType) for name in code.co_names]
     return [value for value in values if isinstance(value, Compiled)]
@@ -217,9 +217,9 @@ def _called_by(code: CodeType, names: dict[str, Any]) -> list[Any]:
 class Progress(event.Listener):  # type: ignore[misc]
     """Reports compilation on standard error: one notice per process, and on a terminal a line with the functions left."""
 
-    def __init__(self, kept: bool) -> None:
-        """Create the listener; `kept`: whether the compiled code is cached for the next start."""
-        self.kept = "the result is cached for the next start" if kept else "the result is not cached, as no folder is writable"
+    def __init__(self, is_cached: bool) -> None:
+        """Create the listener; `is_cached`: whether the compiled code is cached for the next start."""
+        self.kept = f"the result is {'' if is_cached else 'not '}cached for the next start"
         self.depth = 0
         self.left: set[Any] = set()
         self.compiled: set[Any] = set()
@@ -246,7 +246,7 @@ class Progress(event.Listener):  # type: ignore[misc]
         """Start compiling a function; the outermost one is called from Python."""
         function = event.data["dispatcher"]
         if self.depth == 0 and isinstance(function, Compiled):
-            self.left = {callee.py_func for callee in called(function)} - self.compiled
+            self.left = {callee.py_func for callee in collect_callees(function)} - self.compiled
             if len(self.left) >= MANY and not self.is_said:
                 self.is_said = True
                 print(f"noms_env: compiling {self.what}; {self.kept}", file=sys.stderr, flush=True)
@@ -264,7 +264,7 @@ class Progress(event.Listener):  # type: ignore[misc]
             self.width = len(line)
 
 
-PROGRESS = Progress(kept=bool(CACHE_FOLDER))
+PROGRESS = Progress(is_cached=bool(CACHE_FOLDER))
 event.register("numba:compile", PROGRESS)
 
 MOVED = 32
@@ -300,15 +300,15 @@ if COMPILED:
         return types.int64(types.int64), codegen
 
     @intrinsic
-    def widened(_context: Any, kept: Any) -> Any:
+    def widened(_context: Any, number: Any) -> Any:
         """Convert the 16 bits of a bfloat16 number to float32; return a float32 number unchanged."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            if kept == types.float32:
+            if number == types.float32:
                 return arguments[0]
             return builder.bitcast(builder.shl(builder.zext(arguments[0], ir.IntType(32)), ir.IntType(32)(16)), ir.FloatType())
 
-        return types.float32(kept), codegen
+        return types.float32(number), codegen
 
     @intrinsic
     def narrowed(_context: Any, number: Any, like: Any) -> Any:
@@ -358,8 +358,8 @@ if COMPILED:
             halves = []
             for first in (0, 24):  # two loads; the middle eight bytes are read twice
                 place = builder.gep(bytes_, [builder.add(start, ir.Constant(start.type, first))])
-                found = builder.load(builder.bitcast(place, piece.as_pointer()), align=1)
-                flags = builder.icmp_unsigned("!=", found, ir.Constant(piece, None))
+                loaded = builder.load(builder.bitcast(place, piece.as_pointer()), align=1)
+                flags = builder.icmp_unsigned("!=", loaded, ir.Constant(piece, None))
                 bits = builder.zext(builder.bitcast(flags, ir.IntType(32)), word)
                 halves.append(builder.shl(bits, word(first)))
             return builder.or_(*halves)
@@ -375,8 +375,8 @@ if COMPILED:
             array, start, field = arguments
             data = context.make_array(signature.args[0])(context, builder, array).data
             source = context.make_array(signature.args[2])(context, builder, field).data
-            found = builder.load(builder.bitcast(source, piece.as_pointer()), align=8)
-            builder.store(found, builder.bitcast(builder.gep(data, [start]), piece.as_pointer()), align=8)
+            loaded = builder.load(builder.bitcast(source, piece.as_pointer()), align=8)
+            builder.store(loaded, builder.bitcast(builder.gep(data, [start]), piece.as_pointer()), align=8)
             return context.get_dummy_value()
 
         return types.void(out, types.intp, words), codegen
@@ -389,8 +389,8 @@ if COMPILED:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             source = _byte_address(context, builder, signature.args[2], arguments[2], arguments[3])
             target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
-            found = builder.load(builder.bitcast(source, piece.as_pointer()), align=1)
-            builder.store(found, builder.bitcast(target, piece.as_pointer()), align=1)
+            loaded = builder.load(builder.bitcast(source, piece.as_pointer()), align=1)
+            builder.store(loaded, builder.bitcast(target, piece.as_pointer()), align=1)
             return context.get_dummy_value()
 
         return types.void(out, types.intp, words, types.intp), codegen
@@ -416,8 +416,8 @@ if COMPILED:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
             first = builder.insert_element(ir.Constant(piece, None), builder.trunc(arguments[2], byte), ir.IntType(32)(0))
-            found = builder.shuffle_vector(first, first, order)
-            ones = builder.zext(builder.icmp_unsigned("==", found, ir.Constant(piece, list(range(MOVED)))), piece)
+            places = builder.shuffle_vector(first, first, order)
+            ones = builder.zext(builder.icmp_unsigned("==", places, ir.Constant(piece, list(range(MOVED)))), piece)
             builder.store(ones, builder.bitcast(target, piece.as_pointer()), align=1)
             return context.get_dummy_value()
 
@@ -432,9 +432,9 @@ if COMPILED:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             source = _byte_address(context, builder, signature.args[2], arguments[2], arguments[3])
             target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
-            found = builder.load(builder.bitcast(source, piece.as_pointer()), align=1)
-            turned = builder.shuffle_vector(found, found, order)
-            builder.store(turned, builder.bitcast(target, piece.as_pointer()), align=1)
+            loaded = builder.load(builder.bitcast(source, piece.as_pointer()), align=1)
+            columns = builder.shuffle_vector(loaded, loaded, order)
+            builder.store(columns, builder.bitcast(target, piece.as_pointer()), align=1)
             return context.get_dummy_value()
 
         return types.void(out, types.intp, words, types.intp), codegen
@@ -447,22 +447,22 @@ if COMPILED:
         """Do `spread` on machines without byte vectors: move the halves of each byte apart, then their halves."""
         for k in range(7):
             word = builder.and_(builder.lshr(bits, bits.type(8 * k)), bits.type(255))
-            for by, kept in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
-                word = builder.and_(builder.or_(word, builder.shl(word, bits.type(by))), bits.type(kept))
+            for shift, mask in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
+                word = builder.and_(builder.or_(word, builder.shl(word, bits.type(shift))), bits.type(mask))
             builder.store(word, builder.gep(data, [builder.add(start, start.type(k))]), align=8)
 
     def _nonzero_by_words(builder: Any, bytes_: Any) -> Any:
         """Do `nonzero` on machines without byte vectors: set the top bit of each nonzero byte, and gather these bits."""
         word = ir.IntType(64)
         words, lower, upper = builder.bitcast(bytes_, word.as_pointer()), word(0x7F7F7F7F7F7F7F7F), word(0x0101010101010101)
-        found = word(0)
+        members = word(0)
         for k in range(7):
             bits = builder.load(builder.gep(words, [word(k)]), align=8)
             tops = builder.or_(builder.add(builder.and_(bits, lower), lower), bits)
             flags = builder.and_(builder.lshr(tops, word(7)), upper)
             row = builder.lshr(builder.mul(flags, word(0x0102040810204080)), word(56))
-            found = builder.or_(found, builder.shl(row, word(8 * k)))
-        return found
+            members = builder.or_(members, builder.shl(row, word(8 * k)))
+        return members
 
     def _false() -> Any:
         return ir.Constant(ir.IntType(1), 0)
@@ -478,9 +478,9 @@ else:
         number = int(cards)
         return (number & -number).bit_length() - 1 if number else 64
 
-    def widened(kept: Any) -> np.float32:
+    def widened(number: Any) -> np.float32:
         """Convert the 16 bits of a bfloat16 number to float32; return a float32 number unchanged."""
-        return kept if isinstance(kept, np.float32) else np.uint32(int(kept) << 16).view(np.float32)
+        return number if isinstance(number, np.float32) else np.uint32(int(number) << 16).view(np.float32)
 
     def narrowed(number: Any, like: Any) -> Any:
         """Convert a float32 number to the type of `like`: float32, or the bits of a bfloat16 (ties to even, no NaN)."""

@@ -10,11 +10,7 @@ from numpy.lib import format as npy
 
 
 def head_of(file: ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Read only shape and dtype of an array; return None if the file has no array of this name.
-
-    Raises:
-        Exception: of any type, also from `array_of`, if the entry is no array or the file is damaged.
-    """
+    """Read only shape and dtype of an array, None if there is no such array; a damaged file can raise any Exception."""
     if f"{name}.npy" not in file.NameToInfo:
         return None
     with file.open(f"{name}.npy") as member:
@@ -24,6 +20,6 @@ def head_of(file: ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] |
 
 
 def array_of(file: ZipFile, name: str) -> np.ndarray:
-    """Read an array, in C order."""
+    """Read an array, in C order; a damaged file can raise any Exception."""
     with file.open(f"{name}.npy") as member:
         return np.asarray(npy.read_array(member, allow_pickle=False), order="C")

@@ -169,7 +169,7 @@ def test_a_player_that_there_is_not_is_one_sentence(run: Run) -> None:
 
 def test_the_line_names_the_parts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    progress = Progress(kept=True)
+    progress = Progress(is_cached=True)
     event = SimpleNamespace(data={"dispatcher": batch_kernels.step_rows})
 
     def compile_one() -> None:

@@ -109,7 +109,7 @@ def test_implicit_announcements_are_recorded_as_the_lead_resolved_them() -> None
 
 def test_a_recorder_wants_a_deal_that_is_scored_and_was_noted() -> None:
     table = begun(Table("sniped_whist", options=SIXTEEN))
-    with pytest.raises(ValueError, match="is scored"):
+    with pytest.raises(ValueError, match="needs a scored deal"):
         Recorder().finish(table)
     play(table)
     with pytest.raises(ValueError, match="every decision noted"):

@@ -92,10 +92,7 @@ def span(low: int, high: int) -> str:
 
 
 def suggest_names(name: Any, known: Iterable[str]) -> str:
-    """Return the start of a list of names in a message: `did you mean noms? The` if a known name is close, else `the`.
-
-    At most two names are suggested.
-    """
+    """Return the start of a message's list of names: `did you mean noms? The` (at most two close names), or `the`."""
     names, close = list(known), list[str]()
     if isinstance(name, str):
         close = get_close_matches(name, names, 2, 0.8) or get_close_matches(name, names, 1)
@@ -103,11 +100,7 @@ def suggest_names(name: Any, known: Iterable[str]) -> str:
 
 
 def action_word(action: int, deck_kind: int = FRENCH) -> str:
-    """Return the word of an action, as in game records.
-
-    Raises:
-        ValueError: games with this deck have no such action.
-    """
+    """Return the word of an action, as in records; raises ValueError if games with this deck have no such action."""
     if not is_integer(action) or not 0 <= action < NUM_ACTIONS:
         raise ValueError(f"{brief(action)} is not the number of an action; the numbers go from 0 to {NUM_ACTIONS - 1}")
     word = _WORDS[deck_kind].get(int(action))

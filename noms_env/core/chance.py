@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.core.actions import brief
+from noms_env.core.actions import brief, is_integer
 
 # Purposes: the chance events that draws are for.
 DRAW_DEALER, DRAW_SHUFFLE, DRAW_CUT, DRAW_TRUMP, DRAW_PLACE, DRAW_SNIPED = range(6)
@@ -84,12 +84,8 @@ def shuffle(t, purpose, cards, count, start=0):
 
 
 def check_seed(seed: int) -> int:
-    """Check a seed and return it as an int.
-
-    Raises:
-        ValueError: it is not an integer from 0 to 2**63 - 1.
-    """
-    if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
+    """Return a seed as an int; raises ValueError if it is not an integer from 0 to 2**63 - 1."""
+    if not is_integer(seed) or not 0 <= seed <= MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {brief(seed)}")
     return int(seed)
 
@@ -129,10 +125,6 @@ def unit_draws(seeds: np.ndarray) -> np.ndarray:
 
 
 def check_streams(streams: np.ndarray) -> None:
-    """Check the states of 32-bit random generators (`batch_kernels.random_rows`).
-
-    Raises:
-        ValueError: a state is not from 1 to 2**32 - 1.
-    """
+    """Check that states of 32-bit generators (`batch_kernels.random_rows`) are from 1 to 2**32 - 1; raises ValueError."""
     if streams.min() < 1 or streams.max() > MAX_TABLE:
         raise ValueError(f"streams must be from 1 to {MAX_TABLE}, not {brief(streams)}")

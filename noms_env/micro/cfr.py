@@ -10,6 +10,8 @@ In a two-player zero-sum game the average strategy converges to an equilibrium. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from noms_env._jit import jit
@@ -62,11 +64,7 @@ class Solver:
 
 
 def rewards_of(tree: Tree, reward: str) -> np.ndarray:
-    """Return the reward of each seat at each end, float64, shape (ends, seats).
-
-    Raises:
-        ValueError: the reward is not one of `REWARDS`.
-    """
+    """Return the reward of each seat at each end, float64, shape (ends, seats); raises ValueError if `reward` is unknown."""
     if reward not in REWARDS:
         raise ValueError(f"reward must be points or relative, not {reward!r}")
     return tree.points if reward == "points" else tree.relative()
@@ -89,8 +87,7 @@ class Passes:
         self.own_reach = np.zeros(len(tree.owner))
         self._own, self._others, self._value = (np.empty(nodes) for _ in range(3))
         self._sums = np.zeros((PARTS, slots))
-        layouts = len(tree.chance)
-        self._cuts = [layouts * part // PARTS for part in range(PARTS + 1)]
+        self._cuts = [len(tree.chance) * part // PARTS for part in range(PARTS + 1)]
 
     def gains(self, strategy: np.ndarray, seat: int) -> np.ndarray:
         """Return the counterfactual gains of a seat's slots: sum over nodes of others' reach * (action value - node value).
@@ -99,26 +96,21 @@ class Passes:
         """
         tree = self.tree
 
-        def work(first: int, end: int, _part: int) -> None:
-            for part in range(first, end):
-                layouts = self._cuts[part], self._cuts[part + 1]
-                sums = self._sums[part]
-                sums[:] = 0
-                reach_down(
-                    tree.starts, *layouts, tree.chance, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat,
-                    self._own, self._others, self.own_reach,
-                )  # fmt: skip
-                gains_up(
-                    tree.starts, *layouts, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
-                    self.rewards, self._value, sums,
-                )  # fmt: skip
+        def work(low: int, high: int, sums: np.ndarray) -> None:
+            reach_down(
+                tree.starts, low, high, tree.chance, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat,
+                self._own, self._others, self.own_reach,
+            )  # fmt: skip
+            gains_up(
+                tree.starts, low, high, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
+                self.rewards, self._value, sums,
+            )  # fmt: skip
 
-        self.row_threads.run(PARTS, work)
-        return np.asarray(self._sums.sum(axis=0))
+        return self._add_up(work)
 
     def values(self, strategy: np.ndarray) -> np.ndarray:
         """Return the expected reward of each seat if all play a strategy, float64, shape (seats,)."""
-        return np.array([self._expect(strategy, seat, None) for seat in range(self.tree.seats)])
+        return np.array([self._expect(strategy, seat) for seat in range(self.tree.seats)])
 
     def best_response(self, strategy: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
         """Compute a best response of a seat to the strategy of the others.
@@ -130,38 +122,34 @@ class Passes:
         taken = np.full(len(tree.owner), -1, np.int64)
         own = tree.owner == seat
 
-        def work(first: int, end: int, _part: int) -> None:
-            for part in range(first, end):
-                layouts = self._cuts[part], self._cuts[part + 1]
-                self._sums[part] = 0
-                responses_up(
-                    tree.starts, *layouts, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
-                    self.rewards, taken, self._value, self._sums[part],
-                )  # fmt: skip
+        def work(low: int, high: int, sums: np.ndarray) -> None:
+            responses_up(
+                tree.starts, low, high, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
+                self.rewards, taken, self._value, sums,
+            )  # fmt: skip
 
         self.gains(strategy, seat)  # for the others' reach
         for level in range(int(tree.level[own].max(initial=-1)), -1, -1):
-            self.row_threads.run(PARTS, work)
-            choose_best(tree.offset, np.flatnonzero(own & (tree.level == level)), self._sums.sum(axis=0), taken)
+            choose_best(tree.offset, np.flatnonzero(own & (tree.level == level)), self._add_up(work), taken)
         chosen = np.zeros(len(tree.action), np.bool_)
         chosen[(tree.offset[:-1] + taken)[own]] = True
-        return self._expect(strategy, seat, taken), chosen
+        return self._expect(np.where(np.repeat(own, np.diff(tree.offset)), chosen, strategy), seat), chosen
 
-    def _expect(self, strategy: np.ndarray, seat: int, taken: np.ndarray | None) -> float:
-        """Return a seat's expected reward if all play a strategy, but the seat plays the actions in `taken` that are not -1."""
-        tree = self.tree
-        choices = np.full(len(tree.owner), -1, np.int64) if taken is None else taken
+    def _expect(self, strategy: np.ndarray, seat: int) -> float:
+        """Return a seat's expected reward if all play a strategy."""
+        self.gains(strategy, seat)
+        return float((self._value[self.tree.starts[:-1]] * self.tree.chance).sum())
 
-        def work(first: int, end: int, _part: int) -> None:
+    def _add_up(self, work: Callable[[int, int, np.ndarray], None]) -> np.ndarray:
+        """Call `work(first layout, end layout, sums)` for each part, and return the total of the sums, shape (slots,)."""
+
+        def work_on_parts(first: int, end: int, _range: int) -> None:
             for part in range(first, end):
-                layouts = self._cuts[part], self._cuts[part + 1]
-                values_up(
-                    tree.starts, *layouts, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, choices,
-                    self.rewards, self._value,
-                )  # fmt: skip
+                self._sums[part] = 0
+                work(self._cuts[part], self._cuts[part + 1], self._sums[part])
 
-        self.row_threads.run(PARTS, work)
-        return float((self._value[tree.starts[:-1]] * tree.chance).sum())
+        self.row_threads.run(PARTS, work_on_parts)
+        return np.asarray(self._sums.sum(axis=0))
 
 
 @jit
@@ -215,22 +203,6 @@ def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, 
         else:
             for a in range(offset[i + 1] - offset[i]):
                 sums[offset[i] + a] += others[x] * value[first[x] + a]
-        value[x] = total
-
-
-@jit
-def values_up(starts, low, high, seat, first, infoset, offset, strategy, me, taken, rewards, value):
-    """Write values of a seat that plays a strategy, or the actions in `taken` that are not -1."""
-    for x in range(starts[high] - 1, starts[low] - 1, -1):
-        if seat[x] < 0:
-            value[x] = rewards[first[x], me]
-            continue
-        i, total = infoset[x], 0.0
-        if taken[i] >= 0:
-            total = value[first[x] + taken[i]]
-        else:
-            for a in range(offset[i + 1] - offset[i]):
-                total += strategy[offset[i] + a] * value[first[x] + a]
         value[x] = total
 
 

@@ -28,7 +28,7 @@ from noms_env.engine.deal import hand_out
 from noms_env.engine.legal import find_legal
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.micro.deal_setup import DealSetup
-from noms_env.record.replaying import score_again
+from noms_env.record.replaying import move_lot
 from noms_env.table import Table
 
 DEALING, TURNING_UP, DRAWING_TRUMP, PLAYING, DRAWING_LOT, OVER = range(6)
@@ -139,7 +139,7 @@ class ExplicitChanceDeal:
         elif self.stage == DRAWING_TRUMP:
             self._trump = outcome
         else:
-            self._draw_lot(outcome)
+            move_lot(self.dealt_table, outcome)
             self.stage, self.actor = OVER, NOBODY
             return
         if self.stage < TURNING_UP and self.setup.turn_up_from is not None:
@@ -169,19 +169,9 @@ class ExplicitChanceDeal:
 
     def _tied_seats(self) -> list[int]:
         """Return the seats that draw lots: those with the same number of tricks as the seat that the engine sniped."""
-        tricks, drawn = self.dealt_table.row.tricks, self._sniped_seat()
-        return [seat for seat in range(self.setup.rules.seats) if tricks[seat] == tricks[drawn]]
-
-    def _sniped_seat(self) -> int:
-        return cards_in(self.dealt_table.row.sniped)[0]
-
-    def _draw_lot(self, seat: int) -> None:
-        """Snipe this seat instead of the one that the engine sniped, by exchanging their points."""
-        row, drawn = self.dealt_table.row, self._sniped_seat()
-        points = row.points[: self.setup.rules.seats].copy()
-        points[[seat, drawn]] = points[[drawn, seat]]
-        row.sniped = 1 << seat
-        score_again(self.dealt_table, points)
+        row = self.dealt_table.row
+        [drawn] = cards_in(row.sniped)
+        return [seat for seat in range(self.setup.rules.seats) if row.tricks[seat] == row.tricks[drawn]]
 
     @property
     def dealt_table(self) -> Table:

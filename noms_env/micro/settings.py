@@ -74,11 +74,7 @@ SUITE = (
 
 
 def micro_game(name: str) -> MicroGame:
-    """Return the setting of a name.
-
-    Raises:
-        ValueError: no setting has this name.
-    """
+    """Return the setting of a name; raises ValueError if there is none."""
     known = {setting.name: setting for setting in SUITE}
     if name not in known:
         raise ValueError(f"there is no micro-game {name!r}; {suggest_names(name, known)} micro-games are {', '.join(known)}")

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from types import UnionType
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -31,15 +30,6 @@ FORMAT = "noms-solution/1"
 KEY = "noms-solution"
 """Key of the document in the metadata."""
 ARRAYS = {"key": np.int64, "offset": np.int64, "action": np.int16, "strategy": np.float64}
-
-
-TYPES: dict[str, type | UnionType] = {
-    **dict.fromkeys(("variant", "reward", "layout"), str),
-    **dict.fromkeys(("seats", "dealer", "hand_size", "deal", "iterations"), int),
-    **dict.fromkeys(("nash_conv", "uniform_nash_conv"), int | float),
-    **{"options": dict, "values": list},
-}
-"""Types of the attributes of `SolutionInfo`."""
 
 
 class SolutionFileError(ValueError):
@@ -84,7 +74,7 @@ class SolutionInfo:
         return make_rules(game(self.variant), self.seats, self.options)
 
 
-def about(
+def build_info(
     setup: DealSetup, reward: str, iterations: int, nash_conv: float, uniform_nash_conv: float, values: np.ndarray
 ) -> SolutionInfo:
     """Return the metadata of a solution."""
@@ -146,9 +136,9 @@ def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
 
 
 def _check_info(info: SolutionInfo) -> None:
-    for name, kind in TYPES.items():
+    for name, kind in get_type_hints(SolutionInfo).items():
         value = getattr(info, name)
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, (int, float) if kind is float else get_origin(kind) or kind) or isinstance(value, bool):
             raise ValueError(f"its {name} is {brief(value)}")
     if not all(isinstance(value, int | float) for value in info.values):
         raise ValueError(f"its values are {brief(info.values)}")

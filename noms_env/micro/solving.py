@@ -17,12 +17,14 @@ from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.core.actions import brief
 from noms_env.micro.cfr import Solver
 from noms_env.micro.measures import exploitability
-from noms_env.micro.solution import SolutionInfo, about, save_solution
+from noms_env.micro.solution import SolutionInfo, build_info, save_solution
 from noms_env.micro.tree import Tree
 
 FIRST_LOOK, GROWTH = 16, 1.5
 """NashConv is measured after `FIRST_LOOK` iterations, then each time their number has grown by `GROWTH`: it costs several
 iterations."""
+SUMS = ("regrets", "totals", "strategy")
+"""Arrays of a `Solver` in the file of a stopped run."""
 SAVE_SECONDS = 60.0
 MOST_ITERATIONS = 1 << 53
 
@@ -82,7 +84,7 @@ def solve(
         if time.monotonic() - saved > SAVE_SECONDS:
             _save(solver, state, reward, look, nash_conv)
             saved = time.monotonic()
-    info = about(tree.setup, reward, solver.iterations, measured.nash_conv, uniform.nash_conv, measured.values)
+    info = build_info(tree.setup, reward, solver.iterations, measured.nash_conv, uniform.nash_conv, measured.values)
     save_solution(path, tree, solver.average(), info)
     state.unlink(missing_ok=True)
     return info
@@ -95,43 +97,36 @@ def _digest(tree: Tree, reward: str) -> str:
 def _save(solver: Solver, path: Path, reward: str, look: int, nash_conv: float) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
-        digest = np.array(_digest(solver.tree, reward))
-        np.savez(
-            file,
-            digest=digest,
-            numbers=np.array([solver.iterations, look]),
-            nash_conv=np.array(nash_conv),
-            regrets=solver.regrets,
-            totals=solver.totals,
-            strategy=solver.strategy,
-        )
+        arrays: dict[str, Any] = {name: getattr(solver, name) for name in SUMS}
+        arrays |= {"digest": _digest(solver.tree, reward), "numbers": [solver.iterations, look], "nash_conv": nash_conv}
+        np.savez(file, **arrays)
 
 
 def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
-    slots = ((len(solver.regrets),), np.dtype(np.float64))
-    wanted: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
+    expected: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
         **{"digest": ((), np.dtype("U64")), "numbers": ((2,), np.dtype(np.int64)), "nash_conv": ((), np.dtype(np.float64))},
-        **{"regrets": slots, "totals": slots, "strategy": slots},
+        **dict.fromkeys(SUMS, (solver.regrets.shape, np.dtype(np.float64))),
     }
     again = "remove it to start the run again"
     path.open("rb").close()  # an error after this is damage, even an OSError
     try:
         with open_file(path) as opened, ZipFile(opened) as file:
-            if head_of(file, "digest") == wanted["digest"] and str(array_of(file, "digest")) != _digest(solver.tree, reward):
+            if head_of(file, "digest") == expected["digest"] and str(array_of(file, "digest")) != _digest(solver.tree, reward):
                 raise StateError(f"{path} belongs to another deal: remove it, or write the solution to another file")
-            for name, head in wanted.items():
+            for name, head in expected.items():
                 if head_of(file, name) != head:
                     raise StateError(f"{path} is damaged (its {name} is missing or has another type): {again}")
-            kept = {name: array_of(file, name) for name in wanted}
+            saved = {name: array_of(file, name) for name in expected}
     except StateError:
         raise
     except Exception as error:  # zipfile and NumPy raise many kinds
         raise StateError(f"{path} is damaged ({brief(str(error))[1:-1]}): {again}") from error
-    iterations, look = kept["numbers"].tolist()
-    sums = np.add.reduceat(kept["strategy"], solver.tree.offset[:-1])
-    are_finite = all(np.isfinite(kept[name]).all() and (kept[name] >= 0).all() for name in list(wanted)[2:])
-    if not are_finite or not np.allclose(sums, 1) or not 0 <= iterations < MOST_ITERATIONS or not 1 <= look < MOST_ITERATIONS:
+    iterations, look = saved["numbers"].tolist()
+    totals = np.add.reduceat(saved["strategy"], solver.tree.offset[:-1])
+    are_finite = all(np.isfinite(saved[name]).all() and (saved[name] >= 0).all() for name in ("nash_conv", *SUMS))
+    if not are_finite or not np.allclose(totals, 1) or not 0 <= iterations < MOST_ITERATIONS or not 1 <= look < MOST_ITERATIONS:
         raise StateError(f"{path} is damaged (its numbers are impossible): {again}")
-    solver.regrets[:], solver.totals[:], solver.strategy[:] = kept["regrets"], kept["totals"], kept["strategy"]
+    for name in SUMS:
+        getattr(solver, name)[:] = saved[name]
     solver.iterations = iterations
-    return look, float(kept["nash_conv"])
+    return look, float(saved["nash_conv"])

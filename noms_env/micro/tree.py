@@ -103,11 +103,7 @@ class Tree:
 
 
 def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
-    """Return the tables before the first decision, one per layout, and their probabilities.
-
-    Raises:
-        ValueError: there are more than `MOST_LAYOUTS` layouts.
-    """
+    """Return the tables before the first decision, one per layout, and their probabilities; raises ValueError for too many."""
     deals = factorial(sum(setup.capacities)) // prod(map(factorial, setup.capacities))
     if deals > MOST_LAYOUTS:
         raise ValueError(
@@ -176,11 +172,7 @@ class _Growing:
 
 
 def _number_infosets(
-    setup: DealSetup,
-    dealt: tuple[np.recarray, np.ndarray],
-    starts: np.ndarray,
-    nodes: np.ndarray,
-    points: np.ndarray,
+    setup: DealSetup, dealt: tuple[np.recarray, np.ndarray], starts: np.ndarray, nodes: np.ndarray, points: np.ndarray
 ) -> Tree:
     """Return the tree of the explored nodes, with information sets numbered in order of appearance."""
     deciding = np.flatnonzero(nodes["seat"] >= 0)

@@ -72,17 +72,17 @@ def check_records(lines: Iterable[tuple[int, Record | str]]) -> Iterator[Disagre
         matches[record["match"]] = check.standing()
 
 
-_KEPT = ("variant", "seats", "options", "deal", "dealer", "after")
+_STANDING_KEYS = ("variant", "seats", "options", "deal", "dealer", "after")
 
 
 @dataclass
 class _Standing:
-    record: Record  # the keys `_KEPT` of the deal's record
+    record: Record  # `_STANDING_KEYS` of the deal's record
     damaged: int  # damaged lines so far; each later one may be a missing deal of the match
     over: bool
-    idle: bool  # True if every deal so far was passed out
+    all_passed: bool  # True if every deal so far was passed out
     table: Table | None  # with the deal scored; None if the match is over or the deal could not be played
-    piled_known: bool  # True if the tricks of earlier deals are known (sniped whist, `accumulate`)
+    are_tricks_known: bool  # True if the tricks of earlier deals are known (sniped whist, `accumulate`)
 
 
 class _Stop(Exception):
@@ -122,9 +122,9 @@ class _DealCheck:
         """Return the state of the match after this deal."""
         table = self.table if self.complete else None
         over = bool(table.is_over) if table else self.record["over"]
-        idle = self._may_be_single() and self.record["trump"] is None
-        kept = {key: self.record[key] for key in _KEPT}
-        return _Standing(kept, self.damaged, over, idle, None if over else table, self._piled_is_known())
+        all_passed = self._may_be_single() and self.record["trump"] is None
+        record = {key: self.record[key] for key in _STANDING_KEYS}
+        return _Standing(record, self.damaged, over, all_passed, None if over else table, self._are_tricks_known())
 
     def _say(self, what: str, expected: Any, recorded: Any, *, says: str = "", step: int | None = None) -> None:
         self.disagreements.append(
@@ -194,7 +194,7 @@ class _DealCheck:
         if self.before is not None and self.before.table is not None:
             self._follow(table, self.before.table)
         else:
-            self._take_as_given(table)
+            self._take_as_recorded(table)
         if not draw_trump(table, self.record["trump"]):
             self._stop("trump", None, self.record["trump"], says=f"{brief(self.record['trump'])} cannot have been drawn")
 
@@ -215,13 +215,13 @@ class _DealCheck:
         self._compare("multiplier", int(after.row.multiplier))
         self._compare("before", [plain(total) for total in after.row.totals[: after.seats]])
         if not is_possible_deck(previous, self.record["deck"]):
-            self._say("deck", None, self.record["deck"], says="it is not a cut of the deck that the deal before leaves")
+            self._say("deck", None, self.record["deck"], says="it is not a cut of the deck after the previous deal")
         table.start(0, **{key: self.record[key] for key in ("deck", "dealer", "deal")})
         table.row.multiplier = after.row.multiplier
         table.row.totals[:] = after.row.totals
         table.row.carried_tricks[:] = after.row.carried_tricks
 
-    def _take_as_given(self, table: Table) -> None:
+    def _take_as_recorded(self, table: Table) -> None:
         """Take multiplier and totals as recorded, if they are possible."""
         record = self.record
         if self.before is not None:
@@ -267,7 +267,7 @@ class _DealCheck:
             self._stop("action", legal, word, says=says, step=place)
 
     def _check_result(self, table: Table) -> None:
-        if not self._piled_is_known() and self.record["deal"] == table.rules.options["n_hands"] - 1:
+        if not self._are_tricks_known() and self.record["deal"] == table.rules.options["n_hands"] - 1:
             score_again(table, self.record["points"])  # tricks of deals outside the file count
         else:
             draw_sniped(table, self.record["points"])
@@ -281,21 +281,21 @@ class _DealCheck:
         row, recorded = table.row, {key: self.record[key] for key in ("over", "truncated", "winners")}
         if end_of(row) == recorded or not recorded["over"] or not self._may_be_single():
             return
-        of_the_match = (row.over, row.truncated, row.winners)
+        match_end = (row.over, row.truncated, row.winners)
         row.episode = SINGLE_DEAL
         judge_again(row)
-        if end_of(row) != recorded and of_the_match[0]:
-            row.over, row.truncated, row.winners = of_the_match
+        if end_of(row) != recorded and match_end[0]:
+            row.over, row.truncated, row.winners = match_end
 
     def _may_be_single(self) -> bool:
         """Return whether the file has no earlier scored deal of the match, so that this can be its only one."""
-        return self.is_first or (self.before is not None and self.before.idle)
+        return self.is_first or (self.before is not None and self.before.all_passed)
 
-    def _piled_is_known(self) -> bool:
+    def _are_tricks_known(self) -> bool:
         """Return whether all tricks that count are in the file."""
         if self.record["deal"] == 0 or not self.record["options"].get("accumulate"):
             return True
-        return self.before is not None and self.before.piled_known and self.before.table is not None
+        return self.before is not None and self.before.are_tricks_known and self.before.table is not None
 
 
 def _same(expected: Any, recorded: Any) -> bool:

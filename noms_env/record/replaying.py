@@ -90,10 +90,7 @@ def _is_next(record: Record, last: Record) -> bool:
 
 
 def draw_trump(table: Table, trump: str | None) -> bool:
-    """Set the recorded trump in a new deal with `trump_mode="random"`; other deals stay unchanged.
-
-    Return False if this trump cannot be drawn.
-    """
+    """Set the recorded trump of a new deal with `trump_mode="random"`; return False if this trump cannot be drawn."""
     if table.rules.options.get("trump_mode") != "random":
         return True
     suits = SUIT_LETTERS[FRENCH][: table.rules.options["suits"]]
@@ -105,28 +102,33 @@ def draw_trump(table: Table, trump: str | None) -> bool:
 
 
 def draw_sniped(table: Table, points: Sequence[float]) -> None:
-    """Set the lot that the recorded points imply in a scored deal with `tie="cut"`.
-
-    The tied seats have the same number of tricks, so the recorded seat and the seat that the engine sniped exchange their
-    points. Points of no possible lot leave the table unchanged.
-    """
+    """Set the lot that the recorded points imply in a scored deal with `tie="cut"`, if some lot leads to these points."""
     row = table.row
     drawn = cards_in(row.sniped)
     if table.rules.options.get("tie") != "cut" or len(drawn) != 1:
         return
     tricks = row.tricks + row.carried_tricks
     for seat in range(table.seats):
-        if tricks[seat] != tricks[drawn[0]]:
-            continue
-        changed = row.points[: table.seats].copy()
-        changed[[seat, drawn[0]]] = changed[[drawn[0], seat]]
-        if same_points(changed, points):
-            row.sniped = 1 << seat
-            score_again(table, changed)
+        if tricks[seat] == tricks[drawn[0]] and same_points(exchange_points(table, seat, drawn[0]), points):
+            move_lot(table, seat)
             return
 
 
-def score_again(table: Table, points: Sequence[float]) -> None:
+def exchange_points(table: Table, seat: int, other: int) -> np.ndarray:
+    """Return the points of a scored deal with those of two seats exchanged."""
+    points = np.array(table.row.points[: table.seats])
+    points[[seat, other]] = points[[other, seat]]
+    return points
+
+
+def move_lot(table: Table, seat: int) -> None:
+    """Snipe a tied seat instead of the one that the engine sniped: the two exchange their points."""
+    points = exchange_points(table, seat, cards_in(table.row.sniped)[0])
+    table.row.sniped = 1 << seat
+    score_again(table, points)
+
+
+def score_again(table: Table, points: Sequence[float] | np.ndarray) -> None:
     """Replace the points of a scored deal, and judge the match again."""
     row, n = table.row, table.seats
     row.totals[:n] += np.asarray(points, float) - row.points[:n]

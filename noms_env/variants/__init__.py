@@ -19,11 +19,7 @@ VARIANTS = tuple(GAMES)
 
 
 def game(name: str) -> Variant:
-    """Return the variant of a name.
-
-    Raises:
-        RulesError: no variant has this name.
-    """
+    """Return the variant of a name; raises RulesError if there is none."""
     if not isinstance(name, str) or name not in GAMES:
         raise RulesError(f"there is no variant {brief(name)}; {suggest_names(name, GAMES)} variants are {', '.join(GAMES)}")
     return GAMES[name]

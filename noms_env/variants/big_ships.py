@@ -27,16 +27,15 @@ not read them.
 
 from __future__ import annotations
 
-from noms_env.core.actions import brief
 from noms_env.core.state import MAX_TRICKS
 from noms_env.variants.families.exact_bid import BONUSES, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import (
     SHORT_DECK,
     TRUMP_ROTATION,
     Option,
-    RulesError,
     Values,
     Variant,
+    check_range,
     complete_rotation,
     deck_size,
 )
@@ -49,11 +48,7 @@ def complete(values: Values, seats: int) -> None:
     most = largest_hand(values, seats, MAX_TRICKS)
     if values["start_cards"] is None:
         values["start_cards"] = min(13, most)
-    if not 1 <= values["start_cards"] <= most:
-        raise RulesError(
-            f"start_cards must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
-            f"not {brief(values['start_cards'])}"
-        )
+    check_range(values, "start_cards", 1, most, f"with {deck_size(values)} cards and {seats} seats")
     complete_rotation(values, ("H", "C", "D", "S", "NT"))
 
 

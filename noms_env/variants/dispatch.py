@@ -46,6 +46,7 @@ import numpy as np
 
 from noms_env._jit import jit
 from noms_env.core.bids import exact_calls
+from noms_env.core.partners import reveal
 from noms_env.variants import big_ships, down_up, noms, noms_deck, nonesuch, small_ships, sniped_whist, trumps, up_down
 from noms_env.variants.families import AUCTION, EXACT_BID, auction, exact_bid
 from noms_env.variants.match import highest_totals, reaches_target
@@ -205,7 +206,7 @@ def card_played(t, seat, card):
     if t.variant == noms.NUMBER:
         noms.card_played(t, seat, card)
     elif t.variant == small_ships.NUMBER:
-        small_ships.card_played(t, seat, card)
+        reveal(t, seat, card)
 
 
 @jit

@@ -67,6 +67,7 @@ from noms_env.variants.rulebook import (
     RulesError,
     Values,
     Variant,
+    check_range,
     complete_hand_size,
     deck_size,
 )
@@ -89,10 +90,7 @@ def complete(values: Values, seats: int) -> None:
     if values["min_bid"] is None:
         values["min_bid"] = usual
     low, high = (7, 10) if hand_size == 13 else (1, hand_size)
-    if not low <= values["min_bid"] <= high:
-        raise RulesError(
-            f"min_bid must be an integer from {low} to {high} with {hand_size} cards, not {brief(values['min_bid'])}"
-        )
+    check_range(values, "min_bid", low, high, f"with {hand_size} cards")
     if values["dealer_forced"] is None:
         values["dealer_forced"] = values["min_bid"] < usual
     _complete_mis_value(values)

@@ -155,7 +155,9 @@ def gather_pile(t, seat, place):
     for i in range(t.trick_number):
         trick = t.trick_number - 1 - i if t.trick_stack == ON_TOP else i
         if t.trick_winners[trick] == seat:
-            place = gather_packet(t, t.order[4 * trick : 4 * trick + 4], trick, place)
+            for i in range(4):
+                t.deck[place + i] = t.order[4 * trick + i]
+            place = arrange(t, place, place + 4, trick)
     if t.trick_stack == UNDERNEATH:
         place = gather_held(t, seat, place)
     return place
@@ -173,17 +175,8 @@ def gather_held(t, seat, place):
 
 
 @jit
-def gather_packet(t, cards, number, place):
-    """Write one packet into the deck; return the next free place. `number` gives each packet its own random draws."""
-    end = place + len(cards)
-    for i in range(len(cards)):
-        t.deck[place + i] = cards[i]
-    return arrange(t, place, end, number)
-
-
-@jit
 def arrange(t, place, end, number):
-    """Arrange a packet in the deck by `trick_order`; return the next free place."""
+    """Arrange a packet in the deck by `trick_order`; return the next free place. `number` selects its random draws."""
     if t.trick_order == SHUFFLED_TRICK:
         shuffle(t, DRAW_TRICK_ORDER, t.deck[place:end], end - place, number)
     elif t.trick_order == REVERSED:

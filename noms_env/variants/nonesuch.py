@@ -39,7 +39,6 @@ from noms_env.variants.rulebook import Option, RulesError, Values, Variant
 HALVES = ("ceil", "exact", "floor")
 UP, EXACTLY, DOWN = range(3)
 
-
 NUMBER = 4
 
 
@@ -49,11 +48,7 @@ def basic_cards(values: Values) -> int:
 
 
 def refuse_uneven_deck(values: Values, seats: int) -> None:
-    """Refuse a short deck that cannot be dealt evenly.
-
-    Raises:
-        RulesError: the number of basic cards is not a multiple of the seats.
-    """
+    """Check that the number of basic cards is a multiple of the seats; raises RulesError."""
     cards = basic_cards(values)
     if cards % seats:
         raise RulesError(

@@ -88,11 +88,7 @@ class Option:
         return text + (" or None" if self.none else "")
 
     def checked(self, value: Any) -> Any:
-        """Check a value and return it as a plain Python type.
-
-        Raises:
-            RulesError: the value is not allowed.
-        """
+        """Return a value as a plain Python type; raises RulesError if it is not allowed."""
         if value is None and (self.none or self.default is None):
             return None
         if self.flag and isinstance(value, bool | np.bool_):
@@ -345,40 +341,30 @@ TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", 
 
 
 def complete_hand_size(values: Values, seats: int) -> None:
-    """Fill in or check `hand_size`, for games in which all deals have the same number of cards.
-
-    Raises:
-        RulesError: the deck has too few cards, or the hand is larger than a table can hold.
-    """
-    most = min(deck_size(values) // seats, MAX_TRICKS)
-    refuse_too_small_deck(values, seats)
+    """Fill in or check `hand_size`, for games with the same size in all deals; raises RulesError if it does not fit."""
+    most = largest_hand(values, seats, MAX_TRICKS)
     if values["hand_size"] is None:
         if deck_size(values) // seats > MAX_TRICKS:
             raise RulesError(f"hand_size must be given with this deck and {seats} seats: an integer from 1 to {MAX_TRICKS}")
         values["hand_size"] = most
-    if not 1 <= values["hand_size"] <= most:
-        raise RulesError(
-            f"hand_size must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
-            f"not {brief(values['hand_size'])}"
-        )
+    check_range(values, "hand_size", 1, most, f"with {deck_size(values)} cards and {seats} seats")
 
 
-def refuse_too_small_deck(values: Values, seats: int) -> None:
-    """Check that the deck has a card for each seat.
-
-    Raises:
-        RulesError: the deck has fewer cards than seats.
-    """
+def largest_hand(values: Values, seats: int, cap: int) -> int:
+    """Return the largest hand that the deck allows, at most `cap`; raises RulesError if a seat would have no card."""
     if deck_size(values) < seats:
         raise RulesError(f"a deck of {deck_size(values)} cards is too small for {seats} seats")
+    return min(cap, deck_size(values) // seats)
+
+
+def check_range(values: Values, name: str, low: int, high: int, where: str) -> None:
+    """Check an option with a `range` (`Option.range`); raises RulesError if it is not from `low` to `high`."""
+    if not low <= values[name] <= high:
+        raise RulesError(f"{name} must be an integer from {low} to {high} {where}, not {brief(values[name])}")
 
 
 def complete_rotation(values: Values, default: tuple[str, ...]) -> None:
-    """Fill in or check `trump_rotation`.
-
-    Raises:
-        RulesError: it names a suit that is not in the deck.
-    """
+    """Fill in or check `trump_rotation`; raises RulesError if it names a suit that is not in the deck."""
     present = (*SUIT_LETTERS[FRENCH][: values["suits"]], "NT")
     if values["trump_rotation"] is None:
         values["trump_rotation"] = [word for word in default if word in present]

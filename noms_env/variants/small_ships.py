@@ -35,16 +35,26 @@ from __future__ import annotations
 from functools import partial
 
 from noms_env._jit import jit
-from noms_env.core.actions import CALL_PASS, CALLING, NAMING_TRUMP, NOMINATING, brief
+from noms_env.core.actions import CALL_PASS, CALLING, NAMING_TRUMP, NOMINATING
 from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, numbers, record_auction_call
 from noms_env.core.cards import NO_TRUMP, SUIT_CARDS, bit, has, suit_of
-from noms_env.core.partners import is_on_side, nominate, reveal, side_tricks
+from noms_env.core.partners import is_on_side, nominate, side_tricks
 from noms_env.core.state import STOCK, eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import AUCTION
 from noms_env.variants.families.auction import OPEN_PARTNER, bid_number, declare, is_misere, max_decisions, note_open_partner
 from noms_env.variants.match import reaches_target
-from noms_env.variants.rulebook import HAND_SIZE, SHORT_DECK, Need, Option, RulesError, Values, Variant, complete_hand_size
+from noms_env.variants.rulebook import (
+    HAND_SIZE,
+    SHORT_DECK,
+    Need,
+    Option,
+    RulesError,
+    Values,
+    Variant,
+    check_range,
+    complete_hand_size,
+)
 
 MISERE_TRUMPS = ("choice", "none")
 MISERE_WITHOUT_TRUMP = 1
@@ -67,18 +77,11 @@ def complete(values: Values, seats: int) -> None:
                 f"with {hand_size} cards and {seats} seats the lowest bid would be {values['min_bid']}, more than there are "
                 f"tricks; give min_bid, an integer from 1 to {hand_size}"
             )
-    if not 1 <= values["min_bid"] <= hand_size:
-        raise RulesError(
-            f"min_bid must be an integer from 1 to {hand_size} with {hand_size} cards, not {brief(values['min_bid'])}"
-        )
+    check_range(values, "min_bid", 1, hand_size, f"with {hand_size} cards")
     lowest = values["min_bid"] - 1
     if values["misere_above"] is None:
         values["misere_above"] = max(lowest, hand_size - 3)
-    if not lowest <= values["misere_above"] <= hand_size:
-        raise RulesError(
-            f"misere_above must be an integer from {lowest} (Misere is the lowest bid) to {hand_size}, "
-            f"not {brief(values['misere_above'])}"
-        )
+    check_range(values, "misere_above", lowest, hand_size, f"with {hand_size} cards and min_bid={values['min_bid']}")
     if values["misere_value"] is None:
         values["misere_value"] = max(1, hand_size - 3)
     if values["target"] is None and values["max_hands"] is None:
@@ -130,13 +133,7 @@ GAME = Variant(
             "misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS, byte=21
         ),
         Option("misere_nominates", True, "a declarer of Misere nominates a card; otherwise he plays alone", flag=True, byte=22),
-        Option(
-            "misere_penalty",
-            "team",
-            "failed Misere: each loses the side's tricks, or its own",
-            words=PENALTIES,
-            byte=23,
-        ),
+        Option("misere_penalty", "team", "failed Misere: each loses the side's tricks, or its own", words=PENALTIES, byte=23),
         Option("misere_opponents_score", True, "opponents score their tricks in Misere too", flag=True, byte=24),
         Option("forced_bid_numeric_only", True, "a dealer forced to bid must name a number", flag=True, byte=25),
         Option("forced_bid_closes", False, "a forced bid ends the auction", flag=True, byte=26),
@@ -249,12 +246,6 @@ def may_lead(t, hand):
     nominated = int(t.nominated)
     banned = bit(nominated) if t.first_trick_restriction == BAN_CARD else SUIT_CARDS[t.deck_kind, suit_of(nominated)]
     return hand & ~banned if (hand & ~banned) != 0 else hand
-
-
-@jit
-def card_played(t, seat, card):
-    """Reveal the partner when the nominated card is played (rule 3)."""
-    reveal(t, seat, card)
 
 
 @jit

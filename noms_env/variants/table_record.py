@@ -80,22 +80,14 @@ def new_tables(rows: int) -> np.recarray:
 
 
 def write_rules(t: Any, rules: Rules) -> None:
-    """Write rules into a table (a row of `TABLE`): variant, traits, seats, deck and every option.
-
-    Raises:
-        RulesError: the dispatch does not implement the variant.
-    """
+    """Write rules into a table (a row of `TABLE`); raises RulesError if the dispatch does not implement the variant."""
     values, variant = rules.options, rules.variant
     if variant.number not in ANSWERED:
         raise RulesError(f"{variant.name} cannot be played: noms_env/variants/dispatch.py does not name it in its hooks")
-    t.variant = variant.number
-    t.family = variant.family
-    t.simple_rollout = variant.simple_rollout
-    t.opponents_score_tricks = variant.opponents_score_tricks
-    t.breaks_trumps = variant.breaks_trumps
+    t.variant, t.n_seats = variant.number, rules.seats
+    for name in ("family", "deck_kind", "simple_rollout", "opponents_score_tricks", "breaks_trumps"):
+        setattr(t, name, getattr(variant, name))
     t.total_scale, t.total_offset = variant.total_scale(values)
-    t.deck_kind = variant.deck_kind
-    t.n_seats = rules.seats
     t.cards = set_of(rules.deck)
     for name in OPTION_FIELDS:
         setattr(t, name, 0)
@@ -105,12 +97,10 @@ def write_rules(t: Any, rules: Rules) -> None:
     t.usual_deal_size = variant.deal_size(values, rules.seats)
     schedule = rules.schedule
     t.n_deals = len(schedule) if schedule else values.get("n_hands", -1)
-    for place, size in enumerate(schedule):
-        t.sizes[place] = size
-    rotation = values.get("trump_rotation", [])
+    t.sizes[: len(schedule)] = schedule
+    rotation = [NO_TRUMP if word == "NT" else SUIT_LETTERS[FRENCH].index(word) for word in values.get("trump_rotation", [])]
     t.rotation_length = len(rotation)
-    for place, word in enumerate(rotation):
-        t.trump_rotation[place] = NO_TRUMP if word == "NT" else SUIT_LETTERS[FRENCH].index(word)
+    t.trump_rotation[: len(rotation)] = rotation
     t.choices[:] = choice_bytes(rules).view(np.int64)
 
 

@@ -75,21 +75,21 @@ def test_it_draws_by_its_probabilities(tree: Tree, solution: Path) -> None:
 
 def test_what_it_has_not_solved_is_refused(solution: Path) -> None:
     table = begun(Table("down_up", 2, {"ranks": 4, "suits": 2, "trump_rotation": ["D"]}, seed=1))
-    with pytest.raises(ValueError, match="single deals of down_up with 2 cards for each seat"):
+    with pytest.raises(ValueError, match="single deals of down_up with 2 cards per seat"):
         SolvedPlayer(str(solution)).act(*table.view(int(table.row.seat)), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda arrays, about: about.update(format="noms-solution/9"), "it is no noms-solution/1"),
+        (lambda arrays, about: about.update(format="noms-solution/9"), "its format is not noms-solution/1"),
         (lambda arrays, about: about.update(layout="0"), "other observations"),
         (lambda arrays, about: about["options"].update(ranks=99), "ranks must be"),
         (lambda arrays, about: arrays.update(key=arrays["key"][::-1].copy()), "not in order"),
         (lambda arrays, about: arrays.update(strategy=arrays["strategy"] * 2), "do not sum to 1"),
         (lambda arrays, about: arrays.update(action=arrays["action"] + 500), "its actions are missing or unknown"),
         (lambda arrays, about: about.update(nash_conv=float("nan")), "NaN is no number"),
-        (lambda arrays, about: about.update(extra="\x1b"), "another is there: 'extra'"),
+        (lambda arrays, about: about.update(extra="\x1b"), "lacks the key 'extra' or must not have it"),
     ],
 )
 def test_files_that_are_refused(solution: Path, tmp_path: Path, spoil: Any, sentence: str) -> None:

@@ -163,7 +163,7 @@ def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None
         ("noms", {"trick_order": "reverse", "deal_mode": "packets_shuffled"}, "trick_order", "deal_mode"),
         ("noms", {"cut": 5, "cut_min": 2}, "cut_min", "without a fixed cut"),
         ("noms", {"target": None, "tie": "play_on"}, "tie", "with a target"),
-        ("noms", {"min_bid": 7, "double_repeat": "single"}, "double_repeat", "where"),
+        ("noms", {"min_bid": 7, "double_repeat": "single"}, "double_repeat", "if the dealer"),
         ("noms", {"forced_bid_closes": True}, "forced_bid_closes", "the dealer is forced to bid"),
         ("noms", {"keep_mis_a_vis": True}, "keep_mis_a_vis", "mis_value=10"),
         ("down_up", {"hook": False, "hook_min_cards": 3}, "hook_min_cards", "hook=True"),
@@ -181,7 +181,7 @@ def test_options_without_an_effect_are_refused(variant: str, given: dict[str, An
     [
         ("small_ships", 4, {"target": None, "max_hands": None}, "target and max_hands are both None"),
         ("small_ships", 2, {"ranks": 3}, "lowest bid would be 7, .* give min_bid, an integer from 1 to 6"),
-        ("small_ships", 4, {"misere_above": 5}, "misere_above must be an integer from 6 .* to 13, not 5"),
+        ("small_ships", 4, {"misere_above": 5}, "misere_above must be an integer from 6 to 13 with .* min_bid=7, not 5"),
         ("small_ships", 6, {"min_bid": 9}, "min_bid must be an integer from 1 to 8 with 8 cards, not 9"),
         ("small_ships", 6, {"ranks": 5, "suits": 1}, "a deck of 5 cards is too small for 6 seats"),
         ("noms", 4, {"deal_mode": "packets", "ranks": 12}, "deal_mode must be 'single_shuffled' unless 52 cards .* to 4 seats"),

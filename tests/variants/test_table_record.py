@@ -68,10 +68,10 @@ def test_an_option_more_is_declared_with_a_byte_that_is_free() -> None:
     ("changes", "sentence"),
     [
         ({"byte": 13}, "the option zero_bonus of down_up has byte 13, which bonus has; the next free one is 58"),
-        ({"rotation": True, "byte": 40}, "zero_bonus of down_up has byte 40, as pile_order has"),
+        ({"rotation": True, "byte": 40}, "zero_bonus of down_up has byte 40, which pile_order has"),
         (
             {"name": "tie"},
-            "declares the option tie with byte 58, another variant with byte 7: an option has one byte in all variants",
+            "declares the option tie with byte 58, another variant with byte 7: an option must have the same byte",
         ),
         ({"name": "dealer"}, "down_up cannot call an option dealer: the record has another field of that name"),
     ],

@@ -16,7 +16,8 @@ from noms_env.core.bids import record_call
 from noms_env.core.state import eldest
 from noms_env.core.tricks import open_play
 from noms_env.variants.families import EXACT_BID
-from noms_env.variants.rulebook import Need, Option, Values, deck_size, refuse_too_small_deck
+from noms_env.variants.rulebook import Need, Option
+from noms_env.variants.rulebook import largest_hand as largest_hand
 from noms_env.variants.trumps import set_trump
 
 BONUSES = ("exact", "at_least")
@@ -43,16 +44,6 @@ TRAITS: dict[str, Any] = {
 """Arguments of `Variant` that all games of this family share."""
 
 HOOK_NEED = Need("hook_min_cards", "with hook=True", lambda values: bool(values["hook"]))
-
-
-def largest_hand(values: Values, seats: int, cap: int) -> int:
-    """Return the largest hand that the deck and the game allow.
-
-    Raises:
-        RulesError: the deck has fewer cards than seats.
-    """
-    refuse_too_small_deck(values, seats)
-    return min(cap, deck_size(values) // seats)
 
 
 def down(top: int) -> list[int]:
