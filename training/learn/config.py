@@ -1,6 +1,6 @@
-"""The configuration of a training run: every setting with its default, and the presets.
+"""Configuration of a training run: all settings with their defaults, and the presets.
 
-A configuration is a value: frozen, checked when it is made, and written into the run's folder and the policy's file.
+A configuration is immutable and validated on construction. It is saved in the run's folder and in the policy file.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ..text import printable
 
 
 class Between(NamedTuple):
-    """The least and the greatest value of a field, in its annotation."""
+    """Bounds of a field, both inclusive, as an annotation."""
 
     least: float
     most: float
 
 
 class _Checked:
-    """A configuration whose values have the types of their fields, and lie between their limits; ValueError if not."""
+    """Base class that validates the types and bounds of its fields; raises ValueError."""
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self), include_extras=True).items():
@@ -65,13 +65,13 @@ class NetworkConfig(_Checked):
     """Kind and size of a network.
 
     Attributes:
-        kind: `mlp`: layers on all features; `attention`: over tokens of the cards, the seats and the calls.
+        kind: `mlp`: residual layers over all features; `attention`: attention over tokens of cards, seats and calls.
         width: Units of each layer (mlp).
         blocks: Residual blocks (mlp).
-        card_width: Length of a card's embedding in the last layer.
-        token_width: Numbers of each token (attention).
-        layers: Layers of attention (attention).
-        heads: Heads of each layer, a divisor of `token_width` (attention).
+        card_width: Size of the card embeddings in the head.
+        token_width: Size of each token (attention).
+        layers: Attention layers (attention).
+        heads: Attention heads per layer, a divisor of `token_width` (attention).
     """
 
     kind: Literal["mlp", "attention"] = field(default="mlp", kw_only=True)
@@ -88,7 +88,7 @@ class NetworkConfig(_Checked):
             raise ValueError(f"heads must divide token_width, which is {self.token_width}; {self.heads} do not")
 
     def sizes(self) -> dict[str, Any]:
-        """What matters for this kind of network, as a policy's file says it."""
+        """Return the settings of this kind of network, as a policy file stores them."""
         kind = {} if self.kind == "mlp" else {"kind": self.kind}
         return kind | {name: getattr(self, name) for name in NETWORKS[self.kind] if hasattr(self, name)}
 
@@ -98,38 +98,37 @@ class ActorConfig(NetworkConfig):
     """Size of the actor.
 
     Attributes:
-        scorer_width: Hidden units of the small network that scores each card to play, the same for all cards (0: none; mlp).
+        scorer_width: Hidden units of the network that scores each card to play, shared by all cards (0: none; mlp).
     """
 
     scorer_width: Annotated[int, Between(0, 512)] = 32
 
 
 SIZES, GPU_SIZES = (32_768, 2_048), (524_288, 16_384)
-"""Decisions of an iteration, and of a minibatch, where they are not set: on a processor, and on a GPU."""
+"""Default decisions per iteration and per minibatch, on a CPU and on a GPU."""
 
 
 @dataclass(frozen=True)
 class PPOConfig(_Checked):
-    """How the networks learn from the decisions of an iteration.
+    """Settings of the PPO update.
 
     Attributes:
-        update_epochs: Passes over the decisions of an iteration, at most.
-        minibatch_size: Decisions per optimizer step, at most.
+        update_epochs: Maximum passes over the decisions of an iteration.
+        minibatch_size: Maximum decisions per optimizer step.
         learning_rate: Initial Adam learning rate; cosine decay to 10 %.
         clip_coef: Clipping range of the probability ratio (Schulman et al., arXiv 1707.06347, equation 7).
-        target_kl: End the actor's update after a minibatch whose approximate KL exceeds this (0: never).
+        target_kl: Stop the actor's update after a minibatch whose approximate KL exceeds this (0: never).
         gae_lambda: Lambda of the advantage estimates; gamma is 1.
-        max_grad_norm: Gradients are clipped to this norm.
+        max_grad_norm: Maximum norm of the gradients; larger ones are clipped.
         ent_coef_call: Initial entropy coefficient of calls, trumps and nominations; linear decay to a fifth.
         ent_coef_play: Initial entropy coefficient of card play; linear decay to a sixth.
         uniform_kl_coef: Initial coefficient of KL(uniform || policy) of calls, trumps and nominations; linear decay to a fifth.
-            It keeps every call possible, so that auctions are not passed out for ever.
-        coefs_left: Share of these three coefficients that is left at the end, by exponential decay.
-        played_out: Share of the decisions at which every legal action is played out with the present policy in the true deal.
-            The actor learns from the values of all actions of these decisions, and from nothing else (0: off). On the
-            processor only, and without opponents.
-        exploration: Share of the decisions at which a random legal action is taken; with `played_out` only.
-        kl_coef: Coefficient of KL(policy || policy before the iteration) in learning from decisions that are played out.
+            It keeps every call possible; otherwise the policy may pass out every auction.
+        coefs_left: Share of these three coefficients left at the end, with exponential decay.
+        played_out: Share of the decisions at which every legal action is played out with the current policy in the true deal.
+            The actor learns from the values of all actions at these decisions only (0: off). CPU only, without opponents.
+        exploration: Share of the decisions at which a random legal action is taken; needs `played_out`.
+        kl_coef: Coefficient of KL(policy || policy before the iteration), with `played_out`.
     """
 
     update_epochs: Annotated[int, Between(1, 100)] = 1
@@ -150,14 +149,14 @@ class PPOConfig(_Checked):
 
 @dataclass(frozen=True)
 class OpponentsConfig(_Checked):
-    """Who else sits at the tables. Only the learner's own decisions are learnt from.
+    """Opponents of the policy, which learns from its own decisions only.
 
     Attributes:
-        share: Share of the tables at which opponents take some of the seats.
-        start: Share of the budget after which opponents come; until then the policy plays itself.
-        past: Past policies that are kept as opponents, their ages spaced about geometrically.
-        players: Players by name that are opponents too, such as `random`, `thumb`, or a policy's file.
-        alone: At those tables the policy has one seat, and the opponents all others; otherwise they have one to all but one.
+        share: Share of the tables that have opponents at some seats.
+        start: Share of the budget after which opponents join; before, the policy plays itself.
+        past: Maximum number of past policies that are opponents; their ages are spaced about geometrically.
+        players: Further opponents by name, such as `random`, `thumb`, or a policy file.
+        alone: Give the policy one seat at those tables. Otherwise the opponents get one to all but one of the seats.
     """
 
     share: Share = 0.0
@@ -169,16 +168,16 @@ class OpponentsConfig(_Checked):
 
 @dataclass(frozen=True)
 class CurriculumConfig(_Checked):
-    """What is learnt when: imitation, then PPO.
+    """Stages of learning: imitation, then PPO.
 
     Attributes:
-        expert: Players by name to imitate, such as `thumb`; at each table it is the first that plays there. Of a trained
-            policy, the probabilities of all actions are imitated (policy distillation: Rusu et al., arXiv 1511.06295); of
-            `NAME@0`, its most probable actions.
+        expert: Players to imitate, such as `thumb`; each table takes the first that can play there. The policy imitates all
+            action probabilities of a trained policy (policy distillation: Rusu et al., arXiv 1511.06295), and the most
+            probable actions of `NAME@0`.
         imitation: Share of the budget, at its start, in which the policy imitates the expert; ignored with an initial policy.
-        shards: Folders of decisions that the policy also learns from, written by `noms export --targets`, or folders of those.
+        shards: Folders of decisions to learn from as well, written by `noms export --targets`, or folders of such folders.
         distil_coef: Initial coefficient of the cross entropy to their policies; linear decay to 0.
-        matches: Share of the tables that play whole matches in games whose deals depend on the deal before (`noms`).
+        matches: Share of the tables that play whole matches, in games whose deals depend on the previous deal (`noms`).
         critic_warmup: With an initial policy, share of the budget, at its start, in which only the critic learns.
     """
 
@@ -195,37 +194,37 @@ class TrainConfig(_Checked):
     """A training run.
 
     Attributes:
-        variants: The games; several make one policy for all of them.
+        variants: Games; one policy learns them all.
         seats: Numbers of seats, each for every game that allows it.
-        option: An option of the games, NAME=VALUE, for every game that has it; may be given several times.
-        drawn_rules: For a policy that plays under any options. Besides the run's own rules it learns from every number of
-            seats, every option alone, and so many random mixes of options a game. It is measured on the run's own rules.
-        held_out: Values of options, NAME=VALUE, that are never drawn.
-        initial_policy: Policy to start from, by file, folder or name, trained for the games of the run; `noms train` gives
-            the network that policy's size and features. The new policy is for all tables of the initial one and of the run.
-        seed: Random seed, 0 to 2**63 - 1, of the deals, the initial weights and everything else.
-        decisions: Budget: decisions of the learner. Forced moves do not count.
-        batch_size: Decisions per iteration, about; an iteration has whole deals.
-        tables: Tables, each of which plays one deal per iteration.
-        threads: Threads.
+        option: Option of the games, NAME=VALUE, for every game that has it; repeatable.
+        drawn_rules: Random mixes of options per game, for a policy that plays under any options. It also learns every number
+            of seats and every option alone. Evaluations use the run's own rules.
+        held_out: Option values, NAME=VALUE, that are never drawn.
+        initial_policy: Policy to start from, by file, folder or name, trained for the games of the run. `noms train` gives
+            the network the size and features of this policy. The new policy plays the tables of both.
+        seed: Random seed of the whole run, 0 to 2**63 - 1.
+        decisions: Budget in decisions of the policy; forced moves do not count.
+        batch_size: Approximate number of decisions per iteration; an iteration has whole deals.
+        tables: Tables; each plays one deal per iteration.
+        threads: CPU threads.
         device: `cpu`, `cuda`, or `auto`: a GPU if there is one.
-        precision: Precision of the matrix products; `auto` is bf16 where the hardware supports it, else fp32.
+        precision: Precision of the matrix products; `auto` is bf16 if the hardware is fast at it, else fp32.
         privileged_critic: The critic also sees the hidden cards.
-        card_features: The networks also see, for each card in hand, whether it beats the trick and how many of the cards that
-            are still out are higher and lower.
-        trick_features: The networks also see, for each card that may win the trick, how many cards and seats may still beat it.
-            Meant for `nonesuch`, whose cards have two suits; no gain is seen in games whose cards have one.
+        card_features: Features of each card in hand: whether it beats the trick, and how many cards still out are higher and
+            lower.
+        trick_features: Features of each card that may win the trick: how many cards and seats may still beat it. They help in
+            `nonesuch`, whose cards have two suits, and show no gain in other games.
         network: Size of the actor.
         critic: Size of the critic.
-        ppo: The update.
-        opponents: Who else sits at the tables.
-        curriculum: What is learnt when.
+        ppo: Settings of the PPO update.
+        opponents: Opponents of the policy.
+        curriculum: Stages of learning.
         evaluate_every: Decisions between evaluations.
         evaluation_deals: Duplicate deals per evaluation, game and opponent.
         panel: Opponents in the evaluations.
-        thumb_version: Rules that `thumb` means in this run, as a panel, opponent or expert; a run keeps them to its end.
-        save_every: Seconds between checkpoints; each evaluation writes one too.
-        keep: Checkpoints that are kept.
+        thumb_version: Version of `thumb` in this run, as panel, opponent or expert; it stays the same when a run resumes.
+        save_every: Seconds between checkpoints; each evaluation also writes one.
+        keep: Number of checkpoints to keep.
     """
 
     variants: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT ...", help_behavior_hint="")]
@@ -271,18 +270,18 @@ class TrainConfig(_Checked):
                 raise ValueError(f"a {what} is named twice")
 
     def sized(self, on_gpu: bool) -> TrainConfig:
-        """The same with a batch and minibatches that suit the device, where they are not set: a GPU wants many rows at once."""
+        """Return a copy with the default batch and minibatch sizes of the device filled in; a GPU needs more rows at once."""
         batch, minibatch = GPU_SIZES if on_gpu else SIZES
         ppo = dataclasses.replace(self.ppo, minibatch_size=self.ppo.minibatch_size or minibatch)
         return dataclasses.replace(self, batch_size=self.batch_size or batch, ppo=ppo)
 
     def as_dict(self) -> dict[str, Any]:
-        """The configuration as plain values, for JSON."""
+        """Return the configuration as plain values, for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The configuration back from JSON; without a `thumb_version` it is of a time when there was only the first.
+        """Restore a configuration from JSON. A file without `thumb_version` predates the second version of `thumb`.
 
         Raises:
             ValueError: a key is unknown (as in a file of an older version) or missing, or a value is not allowed.
@@ -302,7 +301,7 @@ def _from_dict(kind: type[Any], values: object, where: str) -> Any:
             raise ValueError(f"unknown key {where}{printable(name)}; this version has the keys {keys}")
         if dataclasses.is_dataclass(hints[name]):
             value = _from_dict(hints[name], value, f"{name}.")
-        if name == "expert" and isinstance(value, str):  # in older files it is the name of a single player
+        if name == "expert" and isinstance(value, str):  # older files name a single player
             value = [value] if value else []
         made[name] = tuple(value) if isinstance(value, list) else value
     try:
@@ -325,14 +324,11 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
         | {"ppo": PPOConfig(minibatch_size=4096)},
     ),
 }
-"""The presets: what each is for, and what it changes."""
+"""Description and changed settings of each preset."""
 
 
 def fitting(config: TrainConfig, policy: str | None) -> TrainConfig:
-    """The same run with a network that can begin as a policy does: of its size, and with all that it sees.
-
-    If there is no such policy, the run says so later.
-    """
+    """Return a copy whose network has the size and features of a policy; the run itself reports a missing policy."""
     if not policy:
         return config
     try:
@@ -348,7 +344,7 @@ def fitting(config: TrainConfig, policy: str | None) -> TrainConfig:
 
 
 def differences(before: dict[str, Any], after: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two configurations differ: name, and both values."""
+    """Yield the name and both values of each setting that differs."""
     for name, value in before.items():
         if isinstance(value, dict):
             yield from differences(value, after[name], f"{where}{name}.")

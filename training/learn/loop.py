@@ -1,11 +1,11 @@
-"""A training run from its first iteration to its last: iterations, evaluations, checkpoints.
+"""The training loop: iterations, evaluations, checkpoints.
 
     noms train small_ships                                          one process
     torchrun --nproc_per_node=2 -m noms_training train small_ships  several: each has its own tables, gradients are averaged
 
 Before the first iteration, and after every twentieth of the budget (or `evaluate_every`), the policy plays duplicate deals
-against the panel. It is written to `policy.safetensors` if it is better than what is there, and it joins the past policies that
-are opponents.
+against the panel. The best policy so far is saved as `policy.safetensors`. Each evaluated policy also joins the past policies
+that are opponents.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .log import Watcher
 from .train import Trainer
 
 EVALUATIONS = 20
-"""In the course of a budget, where the configuration does not say."""
+"""Default number of evaluations per run."""
 
 
 @contextmanager
 def prepared(config: TrainConfig) -> Iterator[Trainer]:
-    """A run before its first iteration, whose processes and threads end with the context; ValueError if it is invalid."""
+    """Set up a run, and end its processes and threads with the context; ValueError if the configuration is invalid."""
     with joined_processes(device_of(config.device)) as processes:
         run = Trainer(config, processes)
         try:
@@ -55,23 +55,23 @@ def prepared(config: TrainConfig) -> Iterator[Trainer]:
 
 
 def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None, minutes: float | None = None) -> bool:
-    """`train_prepared` of a configuration; ValueError if it is invalid."""
+    """Set up and train a run, see `train_prepared`; ValueError if the configuration is invalid."""
     with prepared(config) as run:
         return train_prepared(run, folder, watcher, minutes)
 
 
 def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = None, minutes: float | None = None) -> bool:
-    """Train until the budget is spent; continues from the last checkpoint in the folder if there is one.
+    """Train until the budget is spent, from the last checkpoint in the folder if it has one.
 
-    The run also ends, with a checkpoint, after the iteration in which Ctrl-C comes or after about so many `minutes`.
+    The run also stops, with a checkpoint, after the current iteration on Ctrl-C or once about `minutes` have passed.
 
     Returns:
         Whether the run is finished.
 
     Raises:
-        CheckpointError: a file cannot be written, or a policy that the run plays with has changed since the run stopped; the
-            last checkpoint is whole.
-        KeyboardInterrupt: after Ctrl-C, once the checkpoint is written and if decisions are left.
+        CheckpointError: a file cannot be written, or the file of another policy in the run has changed since the run stopped;
+            the last checkpoint is intact.
+        KeyboardInterrupt: on Ctrl-C before the budget is spent, after the checkpoint is written.
     """
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
     evaluator = Evaluator(run, folder, (watcher or Watcher()) if run.processes.leads else Watcher())
@@ -83,14 +83,14 @@ def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = No
 
 
 def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> bool:
-    """Iterate, evaluate and save; whether the run is finished."""
+    """Iterate, evaluate and save; return whether the run is finished."""
     config, watcher, agreed = run.config, evaluator.watcher, run.processes.agreed
     every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
     stage, ends, stops = None, False, False
     watcher.started(run.decisions, config.decisions)
     _tell(run, watcher)
     if run.decisions == 0:
-        evaluator.measure(scored=False)  # the spread of points, the unit of scores, is not known yet
+        evaluator.measure(scored=False)  # scores are in units of the reward scale, which is not known yet
     while run.decisions < config.decisions and not (ends or stops):
         before, stage_before, stage = run.decisions, stage, schedule.stage(run.progress, config)
         if stage is not stage_before:
@@ -110,14 +110,14 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
 
 
 def _tell(run: Trainer, watcher: Watcher) -> None:
-    """Tell the notes of a run once."""
+    """Pass the notices of a run to a watcher, once."""
     while run.notes:
         watcher.note(run.notes.pop(0))
 
 
 @contextmanager
 def interrupts() -> Iterator[threading.Event]:
-    """An event that is set by the first Ctrl-C; the second is raised as usual."""
+    """Yield an event that the first Ctrl-C sets; the second one raises KeyboardInterrupt."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -136,15 +136,16 @@ def interrupts() -> Iterator[threading.Event]:
 
 
 class Evaluator:
-    """Measures the policy of a run, and keeps its states and policies; goes on from the newest state in the folder.
+    """Evaluates the policy of a run, and saves its states and policies. Restores the newest state in the folder.
 
     Attributes:
-        best: score of the policy that is kept; None before the first evaluation.
-        past: names of the past policies that are opponents, the oldest first: the decisions after which each was the policy.
-        others: SHA-256 of the policies of other runs that the run imitates, plays against or is measured by, by name.
+        best: score of the best policy; None before the first evaluation.
+        past: names of the past policies that are opponents, oldest first; a name is the number of decisions at that time.
+        others: SHA-256 of the files of experts, opponents and panel players that are policies, by name.
 
     Raises:
-        CheckpointError: the state is of another run, or the file of another policy has changed since the run stopped.
+        CheckpointError: the state does not fit the configuration, or the file of another policy has changed since the run
+            stopped.
     """
 
     def __init__(self, run: Trainer, folder: RunFolder, watcher: Watcher) -> None:
@@ -159,7 +160,7 @@ class Evaluator:
             self._restore(state)
 
     def save(self) -> None:
-        """Write a state, and the policy as long as none has been measured."""
+        """Write a checkpoint, and the policy if none has been evaluated yet."""
         standing = {"best": self.best, "past": self.past, "others": self.others}
         state = self.run.state() | {"standing": standing}
         if self.run.processes.leads:
@@ -190,7 +191,7 @@ class Evaluator:
     # -------------------------------------------------------------------------------------------------- evaluations
 
     def evaluate(self) -> None:
-        """Measure the policy, keep it if it is the best so far, and let it join the opponents."""
+        """Evaluate the policy, save it if it is the best so far, and add it to the opponents."""
         score = self.measure()
         if score is not None and (self.best is None or score > self.best):
             self.best = score
@@ -198,7 +199,7 @@ class Evaluator:
         self._join_opponents()
 
     def measure(self, scored: bool = True) -> float | None:
-        """Log what the policy does against the panel, and its score, in the first process only."""
+        """Play against the panel, log the figures, and return the score; only in the first process, None in others."""
         if not self.run.processes.leads:
             return None
         run, config = self.run, self.run.config
@@ -215,7 +216,7 @@ class Evaluator:
         return score
 
     def _score(self, metrics: Mapping[str, float]) -> float:
-        """One number: the mean of the points over the panel, in units of each game's own spread of points."""
+        """Return the mean of the points over panel and rules, in units of the reward scale of each rule set."""
         points = _points(metrics)
         by_rules = [
             np.mean([value for name, value in points.items() if name.split("/")[1] == rules]) / scale
@@ -224,7 +225,7 @@ class Evaluator:
         return float(np.mean(by_rules))
 
     def _join_opponents(self) -> None:
-        """The present policy becomes an opponent; of the older ones some may have to go."""
+        """Add the current policy to the past policies, and thin them out."""
         run, opponents = self.run, self.run.config.opponents
         if opponents.share == 0 or opponents.past == 0:
             return
@@ -234,7 +235,7 @@ class Evaluator:
         names = [*self.past, name]
         kept = thinned([run.decisions - int(past) for past in names], opponents.past)
         self.past = [names[place] for place in kept]
-        run.processes.summed(torch.zeros(1))  # all wait until the file is there
+        run.processes.summed(torch.zeros(1))  # a barrier: all wait until the file exists
         self._load_past()
 
     def _load_past(self) -> None:
@@ -246,14 +247,14 @@ class Evaluator:
 
 
 def _points(metrics: Mapping[str, float]) -> dict[str, float]:
-    """The means among the figures of an evaluation: `points/<rules>/<opponent>`."""
+    """Select the mean points among the figures of an evaluation: `points/<rules>/<opponent>`."""
     return {name: value for name, value in metrics.items() if name.startswith("points/") and name.count("/") == 2}
 
 
 def thinned(ages: Sequence[int], most: int) -> list[int]:
-    """Which of some past policies to keep, ascending, so that their ages grow about geometrically.
+    """Choose the past policies to keep, so that their ages grow about geometrically; return ascending indices.
 
-    The ages descend (the oldest first); the oldest and the youngest stay as long as possible.
+    The ages descend (oldest first). The oldest and the youngest policy are dropped last.
     """
     kept = list(range(len(ages)))
     while len(kept) > most:

@@ -1,4 +1,4 @@
-"""What changes in the course of a run, by its progress: the share of the budget that is spent, 0 to 1."""
+"""Schedules of the stage, learning rate, coefficients and opponents, by progress: the share of the budget spent, 0 to 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALL_COEFS_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6
 
 
 class Stage(Enum):
-    """What is learnt, and what from."""
+    """Stage of a run."""
 
     IMITATION = "the policy learns from the decisions of an expert that plays in its place"
     CRITIC_WARMUP = "only the critic learns, and the policy stays as it is"
@@ -22,7 +22,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class Now:
-    """What holds at a moment of a run: `ppo` has the learning rate and the coefficients of the moment."""
+    """Scheduled values at a moment of a run; `ppo` has the current learning rate and coefficients."""
 
     stage: Stage
     ppo: PPOConfig
@@ -31,7 +31,7 @@ class Now:
 
 
 def at(progress: float, config: TrainConfig) -> Now:
-    """What holds when a share of the budget is spent, 0 to 1."""
+    """Return the scheduled values at a progress of 0 to 1."""
     current, curriculum, opponents = stage(progress, config), config.curriculum, config.opponents
     learns_recorded = curriculum.shards and current is Stage.SELF_PLAY
     has_opponents = progress >= opponents.start and current is not Stage.IMITATION
@@ -44,7 +44,7 @@ def at(progress: float, config: TrainConfig) -> Now:
 
 
 def stage(progress: float, config: TrainConfig) -> Stage:
-    """What the policy learns from: an initial policy has learnt what imitation teaches, but has no critic yet."""
+    """Return the stage. A run from an initial policy skips imitation and warms up its new critic instead."""
     if config.initial_policy and progress < config.curriculum.critic_warmup:
         return Stage.CRITIC_WARMUP
     if not config.initial_policy and config.curriculum.expert and progress < config.curriculum.imitation:
@@ -53,7 +53,7 @@ def stage(progress: float, config: TrainConfig) -> Stage:
 
 
 def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
-    """The settings with the learning rate, a cosine to a tenth, and the coefficients; 0 before self-play."""
+    """Apply the schedules to the learning rate (cosine to a tenth) and the coefficients, which are 0 before self-play."""
     spent = min(1.0, progress)
     cosine = (1 + math.cos(math.pi * spent)) / 2
 

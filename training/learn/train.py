@@ -2,9 +2,9 @@
 
     collect -> critic values -> advantages (gae) -> ppo_update
 
-`loop` repeats it to the end of the budget, with evaluations and checkpoints. All that is random follows from (seed, iteration):
-on one machine with the same number of threads a resumed run ends with the same parameters as one that was never stopped. On a
-GPU it goes on with the same networks, deals and seeds, and its sums may round otherwise.
+`loop` repeats it until the budget is spent, with evaluations and checkpoints. All random streams derive from (seed, iteration):
+on one machine with the same number of threads, a resumed run and an uninterrupted one end with the same parameters. On a GPU
+networks, deals and seeds are restored, but sums may round differently.
 """
 
 from __future__ import annotations
@@ -45,23 +45,24 @@ if TYPE_CHECKING:
     from .collect_cuda import GpuCollector
 
 COMPILED_FROM = 300_000_000
-"""Decisions of a run from which on it pays to compile the networks for a GPU, which takes up to a minute."""
+"""Smallest budget for which the networks are compiled for a GPU, which takes up to a minute."""
 DEALS, LEARNING, OPPONENTS, TRIAL, RECORDED, VALUES = range(6)
-"""Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
+"""Purposes of random streams; the key of a stream is (seed, iteration, purpose, number)."""
 
 
 class Trainer:
-    """What a run is made of: networks, tables, opponents, and the scale of the rewards.
+    """State of a training run: networks, tables, opponents and reward scale.
 
     Attributes:
-        iteration, decisions: done so far.
+        iteration, decisions: completed so far.
         actor, critic: the networks.
-        rule_sets, all_rules: of the run, by which it is measured; and with those that were drawn behind them.
-        tables_on: where the tables lie: on a GPU if it learns there, and all opponents play there.
-        workers: the tables, each with its thread.
+        rule_sets: the run's own rules, used in evaluations.
+        all_rules: `rule_sets`, then the drawn rules.
+        tables_on: device of the tables: "cuda" if training and all opponents run on a GPU, else "cpu".
+        workers: the tables, one worker or two per thread.
         past: past policies that are opponents, by name.
-        players: other players by name: opponents, and the experts.
-        notes: sentences that the user may want to know.
+        players: other opponents and the experts, by name.
+        notes: notices for the user.
 
     Raises:
         ValueError: the configuration is invalid.
@@ -104,7 +105,7 @@ class Trainer:
         self._is_compiled = self.device == "cpu" or config.decisions < COMPILED_FROM
 
     def new_actor(self) -> Actor:
-        """An actor of the run's shape."""
+        """Return an untrained actor of the configured size."""
         return Actor.of(self.encoding, self.config.network).to(self.device)
 
     def _trainable(self, network: Actor | Critic, group: int) -> Trainable:
@@ -113,7 +114,7 @@ class Trainer:
         return Trainable(module, optimizer, self.dtype, partial(self.processes.summed, group=group))
 
     def _players(self) -> tuple[dict[str, AgentSpec], Device]:
-        """The opponents and the expert, and where they and the tables are."""
+        """Load the opponents and experts, and choose the device of the tables."""
         experts, names = self.config.curriculum.expert, self.config.opponents.players
         if self.device == "cuda" or (SIMULATED and self.config.device == "cuda"):
             try:
@@ -130,7 +131,7 @@ class Trainer:
         return {name: self.spec(name) for name in [*names, *experts]}, "cpu"
 
     def _compile(self) -> None:
-        """Let torch compile the networks for a GPU, if it can."""
+        """Compile the networks for a GPU, or note why torch cannot."""
         self._is_compiled = True
         rows = torch.zeros((GRAIN, self.critic.trunk.scale.numel()), dtype=torch.uint8, device=self.device)
         mask = torch.ones((GRAIN, self.encoding.n_choices), dtype=torch.int8, device=self.device)
@@ -139,18 +140,18 @@ class Trainer:
         self.notes += [f"learning is slower, since torch does not compile the networks: {why}" for why in whys if why][:1]
 
     def spec(self, name: str, device: Device = "cpu") -> AgentSpec:
-        """Another player of the run."""
+        """Load another player of the run, with the run's version of `thumb`."""
         return replace(agent_spec(add_thumb_version(name, self.config.thumb_version), device=device), name=name)
 
     def panel(self) -> list[AgentSpec]:
-        """The opponents in evaluations, on a GPU if the tables are there and all of them play there."""
+        """Load the opponents of evaluations, on a GPU if the tables are there and all of them can play there."""
         if self.tables_on == "cuda":
             with suppress(ValueError):
                 return [self.spec(name, "cuda") for name in self.config.panel]
         return [self.spec(name) for name in self.config.panel]
 
     def hero(self, device: Device, greedy: bool) -> AgentSpec:
-        """The present policy among the players of evaluations."""
+        """Return the current policy as a player of evaluations."""
         if device == "cpu" or self.collector is None:
             player = self.player(self.actor, greedy)
             return AgentSpec("policy", lambda: player)
@@ -158,11 +159,11 @@ class Trainer:
         return AgentSpec("policy", lambda: on_gpu, device=device)
 
     def player(self, actor: Actor, greedy: bool = False) -> ActorPlayer:
-        """An actor of this run as a player."""
+        """Return an actor of this run as a player."""
         return ActorPlayer(actor, self.encoding, dtype=self.dtype, device=self.device, greedy=greedy)
 
     def expert_for(self, rules: Rules) -> str:
-        """The name of the expert that is imitated at a table; ValueError if none of them plays there."""
+        """Return the name of the first expert that can play under these rules; ValueError if none can."""
         for name in self.config.curriculum.expert:
             try:
                 self.players[name].check(rules)
@@ -173,7 +174,7 @@ class Trainer:
         raise refusal
 
     def _tables_of_a_batch(self) -> int:
-        """Tables whose deals make a batch of decisions, estimated from some deals of the first policy."""
+        """Estimate the number of tables whose deals fill a batch, from a trial with the initial policy."""
         player = ActorPlayer(self.actor, self.encoding, device=self.device)
         learner = PolicyLearner(player, self._stream(TRIAL), privileged=False)
         wanted, drawn = (self.config.batch_size or SIZES[0]) / self.processes.world, len(self.all_rules) - len(self.rule_sets)
@@ -185,7 +186,7 @@ class Trainer:
     # ------------------------------------------------------------------------------------------------- an iteration
 
     def iterate(self) -> dict[str, float]:
-        """One iteration; returns its figures (see `Watcher`)."""
+        """Run one iteration, and return its figures (see `Watcher`)."""
         now, profile, summed = schedule.at(self.progress, self.config), Profile(), self.processes.summed
         if not self._is_compiled:
             self._compile()
@@ -203,7 +204,7 @@ class Trainer:
             shuffle = self._shuffle(len(batch), now)
             metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now), lessons)
         metrics |= critic_figures(batch.value, batch.reward[batch.table, batch.seat]) | collect.behaviour_figures(played)
-        if now.stage is not Stage.IMITATION:  # where the expert acts, nobody has drawn the actions with these probabilities
+        if now.stage is not Stage.IMITATION:  # the expert's actions have no log-probabilities
             metrics |= collect.entropies(batch)
         self.iteration += 1
         self.decisions += shuffle.total
@@ -215,7 +216,7 @@ class Trainer:
         return Shuffle(rows, total, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)
 
     def _lessons(self, batch: Rollout, now: Now) -> tuple[Rollout, Shuffle] | None:
-        """What the actor learns from where all actions are played out."""
+        """Return the decisions with values of all actions, and their shuffle; None if no action was played out."""
         if batch.values is None:
             return None
         part = decisions_with_values(batch, self.actor, self.dtype, self.reward_scale, self.threads)
@@ -223,11 +224,11 @@ class Trainer:
 
     @property
     def progress(self) -> float:
-        """Share of the budget that is spent."""
+        """Share of the budget that is spent, 0 to 1."""
         return min(1.0, self.decisions / self.config.decisions)
 
     def collect(self, worker: Worker, now: Now) -> Played:
-        """The deals of one worker, in which a past policy or another player may sit at some tables."""
+        """Play the deals of one worker, with an opponent at some tables."""
         rng, alone = self._stream(DEALS, worker.number), self.config.opponents.alone
         name = self.draw_opponent(worker, now)
         if self.collector is not None:
@@ -241,12 +242,12 @@ class Trainer:
         return worker.play(self.iteration, learner, rng, AtTables(player, rng), now.opponent_share, alone)
 
     def draw_opponent(self, worker: Worker, now: Now) -> str | None:
-        """A past policy, or a player by name, that sits at some tables of a worker; None if nobody does."""
+        """Draw the name of a worker's opponent, a past policy or another player; None without opponents."""
         names = [*self.past, *self.config.opponents.players] if now.opponent_share > 0 else []
         return names[int(self._stream(OPPONENTS, worker.number).integers(len(names)))] if names else None
 
     def _learner(self, worker: Worker, now: Now, rng: np.random.Generator) -> Learner:
-        """Who sits in the learner's place."""
+        """Return the learner of the current stage."""
         privileged = self.config.privileged_critic
         if now.stage is Stage.IMITATION:
             names = self.config.curriculum.expert
@@ -259,7 +260,7 @@ class Trainer:
         return PolicyLearner(self.player(self.actor), rng, privileged)
 
     def _recorded(self, now: Now) -> Iterator[Recorded] | None:
-        """Recorded decisions for each minibatch, if they count at the moment."""
+        """Return batches of recorded decisions, one per minibatch; None if their coefficient is 0."""
         if self.recorded is None or now.distil_coef == 0:
             return None
         rows = max(1, round(SHARE * (now.ppo.minibatch_size or SIZES[1]) / self.processes.world))
@@ -273,8 +274,8 @@ class Trainer:
         return {"actor": self.actor, "critic": self.critic, **optimizers, "reward_scale": self.reward_scale}
 
     def state(self) -> dict[str, Any]:
-        """All that a resumed run needs: tensors and plain values."""
-        tables: dict[str, torch.Tensor] = {}  # of all processes, at which matches go on, by their worker
+        """Return the state of the run for a checkpoint: tensors and plain values."""
+        tables: dict[str, torch.Tensor] = {}  # tables in matches, of all processes, by worker number
         gathered = self.processes.gathered
         for worker in (worker for worker in self.workers if worker.pool.in_matches):
             numbers, pools = gathered(torch.tensor([worker.number])), gathered(torch.from_numpy(worker.pool.save()))
@@ -283,7 +284,7 @@ class Trainer:
         return {"iteration": self.iteration, "decisions": self.decisions, "tables": tables} | parts
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state; ValueError, KeyError, TypeError, AttributeError or RuntimeError if it is not of this run."""
+        """Restore a state; ValueError, KeyError, TypeError, AttributeError or RuntimeError if it does not fit this run."""
         self.iteration, self.decisions = int(state["iteration"]), int(state["decisions"])
         if min(self.iteration, self.decisions) < 0:
             raise ValueError("counts must not be negative")
