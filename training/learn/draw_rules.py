@@ -1,8 +1,6 @@
-"""Rules drawn at random, so that a policy learns to play under any options.
+"""Domain randomisation over rules (Tobin et al., arXiv 1703.06907), for policies that play under any options.
 
-This is domain randomisation (Tobin et al., arXiv 1703.06907).
-
-For each game: every number of seats; every word, flag and None of an option alone; and mixes of options.
+For each game: every number of seats; every word, flag and None of an option alone; and random mixes of options.
 """
 
 from __future__ import annotations
@@ -19,27 +17,27 @@ from noms_env.variants.rulebook import ROTATION_WORDS, Option
 BETWEEN_DEALS = frozenset(
     {"accumulate", "cut", "cut_min", "early_stop", "max_deals", "max_hands", "n_hands", "reveal_stock_at_end", "target"}
 )
-"""Options that change nothing within a deal; they are not drawn, and a policy for any options does not see them."""
+"""Options without effect within a deal: they are not drawn, and not among the features of a policy for any options."""
 SHARE = 0.3
-"""Chance that a mix changes an option."""
+"""Probability that a mix changes an option."""
 FROM, TO = 1, 13
-"""Numbers that are drawn for an option that depends on the deck."""
+"""Range of the numbers drawn for an option whose limits depend on the deck."""
 SPAN = 12
-"""The numbers that are drawn of an option lie so close to its least."""
+"""Maximum distance of a drawn number from the smallest one of its option."""
 SMALLEST = {"ranks": 5, "suits": 2}
-"""The smallest decks that are drawn."""
+"""Sizes of the smallest deck."""
 TRIES = 100
-"""For each mix."""
+"""Attempts per mix."""
 
 
 def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping[str, Sequence[Any]]) -> list[Rules]:
-    """The rules that a run draws besides its own, none twice.
+    """Draw the rules that a run plays besides its own, without duplicates.
 
     Args:
         variants: names of games.
-        mixes: so many mixes of options for each game, or as many as there are; nothing is drawn where it is 0.
-        seed: of the draws.
-        held_out: values by option that are never drawn, unless they are usual in a game.
+        mixes: maximum number of mixes of options per game; 0 draws nothing at all.
+        seed: seed of the draws.
+        held_out: values by option that are never drawn, except where they are a game's default.
     """
     drawn: dict[Rules, None] = {}
     for name in variants if mixes else ():
@@ -57,7 +55,7 @@ def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping
 
 
 def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:
-    """Each number of seats; each word, flag and None of an option alone, or in a mix where it needs others."""
+    """Yield rules for each number of seats and for each word, flag and None, in a mix if the value needs other options."""
     low, high = variant.seats
     for seats in range(low, high + 1):
         yield make_rules(variant, seats)
@@ -71,7 +69,7 @@ def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:
 
 
 def draw_mix(variant: Variant, fixed: Mapping[str, Any] | None, rng: np.random.Generator) -> Rules | None:
-    """Some options at random values, and others at fixed ones, at a random number of seats; None if they do not go together."""
+    """Draw random values of some options and a random number of seats, with some options fixed; None if invalid together."""
     low, high = variant.seats
     seats = int(rng.integers(low, high + 1))
     changed = [option for option in variant.options if option.name not in BETWEEN_DEALS and rng.random() < SHARE]
@@ -86,12 +84,12 @@ def _rules(variant: Variant, seats: int | None, options: Mapping[str, Any]) -> R
 
 
 def _named_values(option: Option) -> list[Any]:
-    """The words, flags and None that an option allows."""
+    """Return the words, flags and None that an option allows."""
     return [*option.words, *((True, False) if option.flag else ()), *((None,) if option.none else ())]
 
 
 def _values(option: Option) -> list[Any]:
-    """All values that may be drawn for an option; of the rotations some that have each word at each place."""
+    """Return all values that may be drawn for an option; for a rotation, enough to have each word at each place."""
     if option.name in BETWEEN_DEALS:
         return []
     if option.rotation:
@@ -100,7 +98,7 @@ def _values(option: Option) -> list[Any]:
 
 
 def _numbers(option: Option) -> range:
-    """The numbers that may be drawn for an option; which of them its table allows is another matter."""
+    """Return the numbers that may be drawn for an option; the rules may still refuse some."""
     low, high = option.numbers or (FROM, TO)
     low = SMALLEST.get(option.name, low)
     return range(low, min(high, low + SPAN) + 1)
@@ -118,15 +116,15 @@ def _draw_value(option: Option, rng: np.random.Generator) -> Any:
 
 
 def is_held_out(rules: Rules, held_out: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether an option has a value that is held out, and is not usual; each option of `held_out` must be one of the game."""
+    """Return whether an option has a held-out value that is not its default; all options of `held_out` must be of the game."""
     usual = make_rules(rules.variant, rules.seats).options
     return any(rules.options[name] in values and rules.options[name] != usual[name] for name, values in held_out.items())
 
 
 def widest_rules(variants: Sequence[str]) -> list[Rules]:
-    """Rules that together have all features of any that are drawn: each number of seats, and each value of an option.
+    """Return rules that together have the features of all rules that can be drawn, independent of any seed.
 
-    A value stands alone, or with the first of another option that it needs. So they follow from the games, and not from a draw.
+    They have each number of seats, and each value of an option: alone, or with the first value of another option it needs.
     """
     rule_sets: dict[Rules | None, None] = {}
     for variant in map(game, variants):

@@ -1,13 +1,13 @@
-"""Rewards and their scale, advantages, and how well the critic predicts.
+"""Reward scale, generalised advantage estimates, and critic calibration.
 
-A deal pays once, at its end, and gamma is 1. So with V(i) the critic's value at a seat's i-th decision of a deal, R its reward
-and lambda the weight (Schulman et al., arXiv 1506.02438, equation 16):
+A deal has one reward, at its end, and gamma is 1. With V(i) the critic's value at a seat's i-th decision of a deal, and R the
+reward (Schulman et al., arXiv 1506.02438, equation 16):
 
-    delta(i) = V(i + 1) - V(i),   of the last decision R - V(last)
+    delta(i) = V(i + 1) - V(i),   for the last decision R - V(last)
     A(i) = delta(i) + lambda * A(i + 1)
 
-A seat's decisions are linked, however many others came between. The reward reaches every seat, also one whose last decision
-lies long before the end of the deal.
+The decisions of a seat form a chain, whatever the other seats do in between. Every seat gets its reward, also if its last
+decision is long before the end of the deal.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ import torch
 from torch import Tensor
 
 SCALE_MEMORY = 0.99
-"""Of the running mean square of the rewards, for each iteration."""
+"""Decay per iteration of the running mean square of the rewards."""
 LARGEST_REWARD = 20.0
-"""In units of the scale; larger ones are clipped. Clipping is rare, since it biases the mean."""
+"""Clipping limit, in units of the scale. Clipping is rare, since it biases the mean."""
 DECILES = 10
 
 
 def gae(table: Tensor, seat: Tensor, value: Tensor, reward: Tensor, gae_lambda: float) -> Tensor:
-    """Generalised advantage estimates of decisions; those of a table stand in the order in which they were taken.
+    """Compute generalised advantage estimates; the decisions of each table must be in order of time.
 
     Args:
-        table: int64, shape (n,): row of the table at which each decision was taken.
-        seat: int64, shape (n,): who took it.
-        value: float32, shape (n,): what the critic said before it.
-        reward: float32, shape (tables, seats): what the deal paid to each seat in the end.
+        table: int64, shape (n,): table of each decision.
+        seat: int64, shape (n,): seat that took it.
+        value: float32, shape (n,): the critic's values.
+        reward: float32, shape (tables, seats): reward of each seat for the deal.
         gae_lambda: 0 to 1; with 1 an advantage is reward - value.
 
     Returns:
         float32, shape (n,).
     """
     who = table * reward.shape[1] + seat
-    order = torch.argsort(who, stable=True)  # a seat's decisions of a deal, one after another
+    order = torch.argsort(who, stable=True)  # groups the decisions of each seat
     who, value = who[order], value[order].double()
     is_last = torch.ones_like(who, dtype=torch.bool)
     is_last[:-1] = who[1:] != who[:-1]
@@ -49,26 +49,26 @@ def gae(table: Tensor, seat: Tensor, value: Tensor, reward: Tensor, gae_lambda: 
     following = last[is_last.cumsum(0) - is_last.long()] - torch.arange(len(who), device=who.device)
     advantage = delta.clone()
     for number in range(1, int(following.max()) + 1 if len(who) else 0):
-        rows = (following == number).nonzero().squeeze(1)  # so many decisions of the seat follow
+        rows = (following == number).nonzero().squeeze(1)  # `number` decisions of the seat follow
         advantage[rows] = delta[rows] + gae_lambda * advantage[rows + 1]
     return torch.empty_like(advantage, dtype=torch.float32).index_copy_(0, order, advantage.float())
 
 
 class RewardScale:
-    """Root mean square of the rewards under each of so many rules, over the iterations up to now."""
+    """Running root mean square of the rewards, for each rule set."""
 
     def __init__(self, rule_sets: int, device: str = "cpu") -> None:
         self.mean_square = torch.zeros(rule_sets, dtype=torch.float64, device=device)
         self.weight = torch.zeros_like(self.mean_square)
 
     def update(self, reward: Tensor, rule_set: Tensor, seats: Tensor, summed: Callable[[Tensor], Tensor]) -> None:
-        """Add the deals of an iteration; rules without any keep their scale.
+        """Add the deals of an iteration; rule sets without deals keep their scale.
 
         Args:
-            reward: float32, shape (tables, MAX_SEATS); 0 for seats that are not there.
-            rule_set: int64, shape (tables,): number of the rules.
-            seats: int64, shape (tables,).
-            summed: over all processes.
+            reward: float32, shape (tables, MAX_SEATS); 0 for absent seats.
+            rule_set: int64, shape (tables,): number of the rule set.
+            seats: int64, shape (tables,): number of seats.
+            summed: sums a tensor over all processes.
         """
         squares = torch.bincount(rule_set, reward.double().square().sum(1), len(self.weight))
         counts = torch.bincount(rule_set, seats.double(), len(self.weight))
@@ -78,12 +78,12 @@ class RewardScale:
 
     @property
     def scale(self) -> Tensor:
-        """float64, shape (rule_sets,): divide by it; 1 where nothing is known."""
+        """The divisor of the rewards, float64, shape (rule_sets,); 1 before the first deal."""
         square = torch.where(self.weight > 0, self.mean_square / self.weight.clamp(min=1e-12), 1.0)
         return square.clamp(min=1e-6).sqrt()
 
     def divide(self, reward: Tensor, rule_set: Tensor) -> Tensor:
-        """Rewards in units of their scale, within `LARGEST_REWARD`; float32, shape (tables, MAX_SEATS)."""
+        """Divide rewards, shape (n, any), by their scale and clip them to `LARGEST_REWARD`; float32."""
         scaled = reward.double() / self.scale[rule_set][:, None]
         return scaled.clamp(-LARGEST_REWARD, LARGEST_REWARD).float()
 
@@ -98,7 +98,7 @@ class RewardScale:
 
 
 def standardise(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Callable[[Tensor], Tensor]) -> Tensor:
-    """Advantages with mean 0 and variance 1 under each of the rules, over all processes; float32, shape (n,)."""
+    """Scale advantages to mean 0 and variance 1 per rule set, over all processes; float32, shape (n,)."""
     exact = advantage.double()
     sums = [torch.bincount(rule_set, exact**power, rule_sets) for power in range(3)]
     count, total, square = summed(torch.stack(sums))
@@ -108,25 +108,25 @@ def standardise(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Cal
     return normal.float()
 
 
-# ------------------------------------------------------------------------------------------------- how well it predicts
+# --------------------------------------------------------------------------------------------------- critic calibration
 
 
 def explained_variance(value: Tensor, reward: Tensor) -> float:
-    """1 - Var(reward - value) / Var(reward): 1 for a perfect critic, 0 for a constant one."""
+    """Return 1 - Var(reward - value) / Var(reward): 1 for a perfect critic, 0 for a constant one."""
     variance = float(reward.var(correction=0)) if len(reward) else 0.0
     return 1 - float((reward - value).var(correction=0)) / variance if variance > 0 else math.nan
 
 
 def critic_figures(value: Tensor, reward: Tensor) -> dict[str, float]:
-    """Predicted against mean return, in ten groups of decisions from the lowest values to the highest.
+    """Compare values with returns, in deciles of the values.
 
     Args:
-        value: float32, shape (n,): what the critic said before it had learnt from these deals.
-        reward: float32, shape (n,): what the deals paid.
+        value: float32, shape (n,): the critic's values before the update.
+        reward: float32, shape (n,): the returns.
 
     Returns:
-        `losses/explained_variance`; and from ten decisions on `losses/calibration/<decile>/value` and `.../return`, means of
-        the groups 1 to 10, and `losses/calibration_error`: the root mean square of their differences, in reward scales.
+        `losses/explained_variance`; and from ten decisions on `losses/calibration/<decile>/value` and `.../return`, the means
+        of deciles 1 to 10, and `losses/calibration_error`: the root mean square of their differences, in reward scales.
     """
     figures = {"losses/explained_variance": explained_variance(value, reward)}
     if len(value) < DECILES:

@@ -1,8 +1,8 @@
-"""The figures of a training run: who is given them, and the log.
+"""Training callbacks, and the log.
 
-The log is `log.csv` always, and TensorBoard's format where TensorBoard is installed. `log.csv` has one figure a line:
-`decisions,name,value`. So a run that is resumed with other figures than before goes on in the same file, and a file that was
-cut off in the middle of a line has lost nothing else. Lines of decisions that a resumed run does again are dropped.
+The log is `log.csv`, and also TensorBoard events if TensorBoard is installed. `log.csv` has one figure per line:
+`decisions,name,value`. So a resumed run may add new figures, and a truncated file loses one line only. Resuming drops the lines
+after the checkpoint.
 """
 
 from __future__ import annotations
@@ -26,56 +26,57 @@ CSV_NAME = "log.csv"
 EVENTS_NAME = "tensorboard"
 HEADER = ("decisions", "name", "value")
 SECONDS = "charts/seconds"
-"""Name of a figure: how long the run has worked, all its sessions together."""
+"""Name of the figure for the total running time, over all resumptions."""
 OLD_NAMES = {
     **{name: f"losses/{name}" for name in ("policy_loss", "value_loss", "approx_kl", "clipfrac", "explained_variance")},
     **{name: f"losses/{name}" for name in ("entropy", "calibration", "calibration_error", "distillation_kl")},
     **{name: f"eval/{name}" for name in ("points", "greedy", "probe", "score")},
     **{"decisions_per_second": "charts/SPS", "learning_rate": "charts/learning_rate", "seconds": SECONDS, "played": "rollout"},
 }
-"""First parts of the names of figures in logs of earlier versions, and what stands for them now."""
+"""Prefixes of figures in logs of earlier versions, and their replacements."""
 
 SHOWN = 60
-"""Letters of a wrong line that are quoted."""
+"""Maximum quoted characters of a wrong line."""
 
 Row = tuple[int, str, float]
 Series = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 class Watcher:
-    """Base class of what follows a run; it does nothing.
+    """Base class of training callbacks; does nothing.
 
-    The figures of an iteration have CleanRL's names: `losses/...`: `policy_loss`, `value_loss`, `approx_kl`, `clipfrac`,
-    `explained_variance`, `entropy/<phase>` (0 to 1: divided by the logarithm of the number of legal actions),
-    `calibration_error` and `calibration/<decile>/...` (`gae.calibration`), `minibatches` (of the actor), `distillation_kl` (to
-    recorded decisions); `charts/...`: `SPS` (decisions per second), `learning_rate`, `seconds/<part>` (`Profile`); and
-    `rollout/<rules>/<figure>`: the learner's behaviour in the deals that it learns from (whose hand sizes and opponents are
-    not those of a match).
+    The figures of an iteration have CleanRL's names:
+
+    - `losses/`: `policy_loss`, `value_loss`, `approx_kl`, `clipfrac`, `explained_variance`, `entropy/<phase>` (divided by the
+      logarithm of the number of legal actions: 0 to 1), `calibration_error` and `calibration/<decile>/...`
+      (`gae.critic_figures`), `minibatches` (of the actor), `distillation_kl` (to recorded decisions)
+    - `charts/`: `SPS` (decisions per second), `learning_rate`, `seconds/<part>` (`Profile`)
+    - `rollout/<rules>/<figure>`: behaviour in the training deals, whose hand sizes and opponents differ from a match
 
     The figures of an evaluation: `eval/points/<rules>/<opponent>` (own points less the mean of the others', per duplicate
-    deal) with its 95 % interval `.../low` and `.../high`, the same of the most probable actions as `eval/greedy/...`,
-    `eval/score`, and `eval/probe/<rules>/<figure>`: the policy's behaviour against itself.
+    deal) with the 95 % interval `.../low` and `.../high`; `eval/greedy/...`, the points of the most probable actions;
+    `eval/score`; and `eval/probe/<rules>/<figure>`: behaviour in self-play.
     """
 
     def started(self, done: int, total: int) -> None:
-        """The run begins, or goes on: so many decisions are done, of so many."""
+        """Called when a run starts or resumes, with `done` of `total` decisions."""
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """An iteration is over, and so many decisions are done."""
+        """Called after an iteration, with the decisions so far and its figures."""
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """The policy was evaluated."""
+        """Called after an evaluation, with the decisions so far and its figures."""
 
     def note(self, text: str) -> None:
-        """Something has happened that the user may want to know: a sentence."""
+        """Called with a notice for the user."""
 
     def ends_run(self) -> bool:
-        """Whether the run is to end, though there are decisions left; it is asked after each iteration."""
+        """Return whether to end the run early; called after each iteration."""
         return False
 
 
 class Several(Watcher):
-    """Passes everything on to several watchers, in their order."""
+    """Forwards all calls to several watchers, in order."""
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
         self.watchers = watchers
@@ -100,7 +101,7 @@ class Several(Watcher):
 
 
 class Profile:
-    """Seconds by part: `with profile("play"): ...`."""
+    """Timer of the parts of an iteration: `with profile("play"): ...`."""
 
     def __init__(self) -> None:
         self.seconds = defaultdict[str, float](float)
@@ -112,31 +113,28 @@ class Profile:
         self.seconds[part] += time.perf_counter() - started
 
     def figures(self, decisions: int, network: float) -> dict[str, float]:
-        """`charts/SPS` and the seconds of each part of an iteration with so many decisions.
-
-        `network`: seconds of the policy's passes at the tables, which count as play so far.
-        """
+        """Return `charts/SPS` and the seconds of each part; `network` seconds of inference are moved out of play."""
         play, learn = self.seconds["play"], self.seconds["learn"]
         parts = {"play": play - network, "network": network, "learn": learn}
         return {"charts/SPS": decisions / (play + learn)} | {f"charts/seconds/{name}": value for name, value in parts.items()}
 
 
 class LogError(ValueError):
-    """A file that is no log of a run, or damaged; the message says where."""
+    """A file is not the log of a run, or damaged."""
 
 
 class Log(Watcher):
-    """Writes the figures of a run into files, as they come; OSError if it cannot."""
+    """Writes figures to the log files immediately; OSError if that fails."""
 
     def __init__(self, folder: str | Path, events: bool = True) -> None:
-        """Log into the folder of a run; with `events` in TensorBoard's format too, where TensorBoard is installed."""
+        """Log into a folder; with `events` also in TensorBoard's format, if TensorBoard is installed."""
         self.folder, self._wants_events = Path(folder), events
         self._file: io.FileIO | None = None
         self._events: Events | None = None
         self._before, self._began = 0.0, 0.0
 
     def started(self, done: int, total: int) -> None:
-        """Open the files; lines after `done` decisions go, all where nothing is done; `LogError` for no log, or OSError."""
+        """Open the files, and drop lines after `done` decisions (all if it is 0); LogError for a wrong file, or OSError."""
         path = self.folder / CSV_NAME
         there = path.exists() and path.stat().st_size
         kept = [row for row in _rows(path) if row[0] <= done > 0] if there else []
@@ -164,7 +162,6 @@ class Log(Watcher):
         self.close()
 
     def close(self) -> None:
-        """Close the files."""
         for file in (self._file, self._events):
             if file is not None:
                 file.close()
@@ -172,21 +169,21 @@ class Log(Watcher):
 
 
 def write_whole(file: io.FileIO, content: bytes) -> None:
-    """Write to a file without a buffer, so that nothing is left to be written later, when the disk may be full."""
+    """Write everything to an unbuffered file, so that a full disk raises now and not at a later flush."""
     left = memoryview(content)
     while left:
         left = left[file.write(left) or 0 :]
 
 
 class Events:
-    """Figures in TensorBoard's format; they are in the file when a call returns (TensorBoard's own writer has a thread)."""
+    """Synchronous writer of TensorBoard events (TensorBoard's own writer is a thread)."""
 
     def __init__(self, folder: Path, start: int) -> None:
-        """Begin a file in a folder; figures from `start` decisions on in earlier files no longer count."""
+        """Start an event file; it overrides figures of earlier files from `start` decisions on."""
         event_pb2 = importlib.import_module("tensorboard.compat.proto.event_pb2")
         writer = importlib.import_module("tensorboard.summary.writer.record_writer")
         folder.mkdir(parents=True, exist_ok=True)
-        seconds, left = divmod(time.time_ns(), 10**9)  # TensorBoard reads the files by their names
+        seconds, left = divmod(time.time_ns(), 10**9)  # TensorBoard reads the files in the order of their names
         self._file = (folder / f"events.out.tfevents.{seconds:010}.{left:09}").open("wb", buffering=0)
         self._event, self._record = event_pb2.Event, writer.RecordWriter
         session = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
@@ -194,7 +191,6 @@ class Events:
             self._add(self._event(step=start, wall_time=time.time(), **content))
 
     def write(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """Add figures; OSError if they cannot be written."""
         event = self._event(step=decisions, wall_time=time.time())
         for name, value in metrics.items():
             event.summary.value.add(tag=name, simple_value=float(value))
@@ -206,7 +202,6 @@ class Events:
         write_whole(self._file, record.getvalue())
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -214,14 +209,14 @@ class Events:
 
 
 def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
-    """The figures of the log of that name, by theirs: decisions (int64, ascending) and values (float64), each of shape (n,).
+    """Read a log: by figure, decisions (int64, ascending) and values (float64), each of shape (n,).
 
-    Of several values for the same decisions the last one counts; values that are no numbers are left out. Names of earlier
-    versions (`OLD_NAMES`) are replaced.
+    The last of several values for the same decisions counts; NaN and infinite values are skipped. Names of earlier versions
+    (`OLD_NAMES`) are replaced.
 
     Raises:
         OSError: there is no log, or it cannot be read.
-        LogError: the file of that name is no log.
+        LogError: the file is not a log.
     """
     figures = defaultdict[str, dict[int, float]](dict)
     for decisions, figure, value in _rows(Path(folder) / name):
@@ -236,7 +231,7 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """The lines of a log, up to one that was cut off; LogError if it is no log."""
+    """Yield the complete lines of a log; LogError if it is not a log."""
     with io.StringIO(read_file(path).decode(errors="replace"), newline="") as file:
         lines = csv.reader(line for line in file if line.endswith("\n"))
         line: list[str] = []
@@ -255,7 +250,7 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def as_csv(rows: list[Any]) -> bytes:
-    """Rows as lines; numbers with six digits."""
+    """Format rows as CSV, with six significant digits."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([f"{value:.6g}" if isinstance(value, float | np.floating) else value for value in row] for row in rows)
@@ -263,5 +258,5 @@ def as_csv(rows: list[Any]) -> bytes:
 
 
 def has_tensorboard() -> bool:
-    """Whether TensorBoard is installed."""
+    """Return whether TensorBoard is installed."""
     return importlib.util.find_spec("tensorboard") is not None

@@ -1,15 +1,15 @@
 """Proximal policy optimisation (Schulman et al., arXiv 1707.06347).
 
-Actor and critic share no parameter, so `update_actor` and `update_critic` are independent of each other and run side by side.
-Each goes through the decisions of an iteration in shuffled minibatches, once or several times.
+Actor and critic share no parameters, so `update_actor` and `update_critic` run in parallel. Each makes one or more passes over
+the decisions of an iteration, in shuffled minibatches.
 
     actor:  - surrogate - ent_coef * entropy / log(legal actions) + uniform_kl_coef * KL(uniform || policy)
-            + distil_coef * KL(recorded policy || policy), of recorded decisions
+            + distil_coef * KL(recorded policy || policy), on recorded decisions
     critic: (value - target)^2 / 2
 
-While an expert is imitated, the cross entropy to it takes the place of the surrogate; where all actions are played out, their
-values and the KL to the policy before do (`all_actions`). With several processes DistributedDataParallel averages the
-gradients, each process by its share of the decisions.
+Imitation replaces the surrogate by the cross entropy to the expert. Decisions with all actions played out replace it by the
+expected value and the KL to the old policy (`all_actions`). With several processes, DistributedDataParallel averages the
+gradients, weighted by each process's share of the decisions.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from .network import GRAIN, Critic, masked, padded
 from .schedule import Now, Stage
 
 CHUNK, GPU_CHUNK = 2048, 1 << 16
-"""Rows that go through a network at once where no gradients are needed."""
+"""Rows per forward pass without gradients."""
 ACTOR_COLUMNS = ("features", "mask", "choice", "log_prob", "phase", "advantage", "expert_probs", "values", "log_policy")
 ACTOR_FIGURES = ("losses/policy_loss", "losses/approx_kl", "losses/clipfrac")
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """How the decisions of an iteration are cut into minibatches: in all processes into as many.
+    """Split of the decisions of an iteration into minibatches: the same number in each process.
 
     Attributes:
         rows: decisions of this process.
         total: decisions of all processes.
-        minibatch_size: decisions of all processes in a minibatch, at most.
-        seed: of the order.
+        minibatch_size: maximum decisions of all processes in a minibatch.
+        seed: seed of the order.
         world: number of processes.
-        device: where the order is drawn.
+        device: device of the order.
     """
 
     rows: int
@@ -60,7 +60,7 @@ class Shuffle:
     device: str = "cpu"
 
     def minibatches(self, epoch: int) -> Iterator[Tensor]:
-        """Rows in random order, int64; a few that would make large minibatches uneven are left out."""
+        """Yield rows in random order, int64; drops a few rows of a large batch, so that all minibatches have equal sizes."""
         generator = torch.Generator(self.device).manual_seed(self.seed + epoch)
         order = torch.randperm(self.rows, generator=generator, device=self.device)
         steps = max(1, math.ceil(self.total / self.minibatch_size))
@@ -69,16 +69,16 @@ class Shuffle:
         yield from order.tensor_split(steps)
 
     def loss(self, losses: Tensor) -> Tensor:
-        """The mean, weighted so that the average over the processes is the mean over the decisions of all of them."""
+        """Return the mean loss, weighted so that the average over processes is the mean over all decisions."""
         return losses.sum() * (self.rows / max(1, self.total) * self.world / max(1, len(losses)))
 
 
 @dataclass(frozen=True)
 class Trainable:
-    """A network that learns, in DistributedDataParallel where there are several processes.
+    """A network with its optimizer and the dtype of its passes.
 
-    Its passes are of a dtype; `summed` is the sum of a tensor over the processes. Actor and critic learn side by side, so each
-    has a group of its own.
+    With several processes, `module` is in DistributedDataParallel and `summed` sums a tensor over them. Actor and critic learn
+    in parallel, so each has its own process group.
     """
 
     module: nn.Module
@@ -87,7 +87,7 @@ class Trainable:
     summed: Callable[[Tensor], Tensor] = lambda values: values
 
     def step(self, loss: Tensor, settings: PPOConfig) -> None:
-        """Move the parameters against the gradient of a loss, which is clipped."""
+        """Take an optimizer step on a loss, with clipped gradients."""
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.module.parameters(), settings.max_grad_norm)
@@ -95,7 +95,7 @@ class Trainable:
 
 
 def check_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
-    """ValueError if a state cannot be that of an optimizer: its settings, but for the learning rate, or its tensors differ."""
+    """Check that a state fits an optimizer: same settings except the learning rate, same tensor shapes; ValueError if not."""
     groups = optimizer.state_dict()["param_groups"], state["param_groups"]
     now, then = ([group | {"lr": 0} for group in each] for each in groups)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -114,17 +114,17 @@ def ppo_update(
     recorded: Iterator[Recorded] | None = None,
     lessons: tuple[Rollout, Shuffle] | None = None,
 ) -> dict[str, float]:
-    """Update both networks, side by side; only the critic in its warm-up.
+    """Update both networks in parallel; in the warm-up only the critic.
 
     Args:
         actor: the policy.
-        critic: the values.
-        batch: this process's decisions, with targets, and with advantages of mean 0 and variance 1.
-        shuffle: of the minibatches.
+        critic: the value network.
+        batch: this process's decisions, with targets and standardised advantages.
+        shuffle: minibatches of `batch`.
         now: stage and coefficients of the iteration.
-        threads: that do it.
-        recorded: for each minibatch of the actor decisions of another player, from which it learns too; None for none.
-        lessons: the decisions that the actor learns from, and their minibatches; None for those of the critic.
+        threads: threads of the update.
+        recorded: recorded decisions for each minibatch of the actor, an auxiliary distillation loss; None for none.
+        lessons: the actor's own batch and its minibatches; None to use `batch`.
 
     Returns:
         The figures of `update_actor` and `update_critic`, and `charts/learning_rate`.
@@ -151,11 +151,11 @@ def update_actor(
     settings: PPOConfig,
     recorded: Iterator[Recorded] | None = None,
 ) -> dict[str, float]:
-    """Improve the policy; arguments as in `ppo_update`, with the coefficients of this iteration.
+    """Update the policy; `settings` are those of this iteration, other arguments as in `ppo_update`.
 
     Returns:
-        Means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and how many
-        `losses/minibatches` there were. The policy loss is the cross entropy while an expert is imitated.
+        Means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and the number of
+        `losses/minibatches`. During imitation the policy loss is the cross entropy.
     """
     parts, distances = list[Tensor](), list[Tensor]()
     for rows in (rows for epoch in range(settings.update_epochs) for rows in shuffle.minibatches(epoch)):
@@ -180,15 +180,15 @@ def update_actor(
 
 
 def figure_means(sums: Tensor) -> dict[str, float]:
-    """`ACTOR_FIGURES` as means, from their sums and, behind them, the number of decisions."""
+    """Return `ACTOR_FIGURES` as means; `sums` are their sums, then the number of decisions."""
     *totals, count = sums.tolist()
     return {name: total / max(1.0, count) for name, total in zip(ACTOR_FIGURES, totals, strict=True)}
 
 
 def policy_losses(logits: Tensor, batch: Rollout, settings: PPOConfig) -> tuple[Tensor, Tensor]:
-    """The loss of each decision, float32, shape (n,), and the sums of `ACTOR_FIGURES`, float64.
+    """Return the loss of each decision, float32, shape (n,), and the sums of `ACTOR_FIGURES`, float64.
 
-    `logits`: float32, shape (n, n_choices), not masked.
+    `logits`: unmasked, float32, shape (n, n_choices).
     """
     logits = masked(logits, batch.mask)
     log_policy, policy = functional.log_softmax(logits, -1), functional.softmax(logits, -1)
@@ -215,24 +215,24 @@ def policy_losses(logits: Tensor, batch: Rollout, settings: PPOConfig) -> tuple[
 
 
 def log_prob_of(log_policy: Tensor, choice: Tensor) -> Tensor:
-    """Log probabilities of choices, shape (n,), from those of all, shape (n, n_choices)."""
+    """Select the log-probabilities of the choices, shape (n,), from `log_policy`, shape (n, n_choices)."""
     return log_policy.gather(1, choice[:, None]).squeeze(1)
 
 
 def clipped_surrogate(log_ratio: Tensor, advantage: Tensor, clip_coef: float) -> Tensor:
-    """Equation 7 of the paper for each decision: min(r A, clip(r, 1 - clip_coef, 1 + clip_coef) A)."""
+    """Return min(r A, clip(r, 1 - clip_coef, 1 + clip_coef) A) for each decision: equation 7 of the paper."""
     ratio = log_ratio.exp()
     return torch.minimum(ratio * advantage, ratio.clamp(1 - clip_coef, 1 + clip_coef) * advantage)
 
 
 def normalised_entropy(policy: Tensor, log_policy: Tensor, mask: Tensor) -> Tensor:
-    """Entropy over the logarithm of the number of legal actions: 0 to 1 in all phases; 0 where there is one action."""
+    """Return the entropy divided by the logarithm of the number of legal actions: 0 to 1; 0 for a single action."""
     legal = mask.sum(-1, dtype=torch.float32)
     return -(policy * log_policy).sum(-1) / legal.clamp(min=2).log()
 
 
 def uniform_kl(log_policy: Tensor, mask: Tensor) -> Tensor:
-    """KL(uniform over the legal actions || policy): its gradient does not vanish where an action has become improbable."""
+    """Return KL(uniform over legal actions || policy), whose gradient does not vanish for improbable actions."""
     legal = mask.sum(-1, dtype=torch.float32)
     return -(log_policy * mask).sum(-1) / legal - legal.log()
 
@@ -241,13 +241,13 @@ def uniform_kl(log_policy: Tensor, mask: Tensor) -> Tensor:
 
 
 def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings: PPOConfig) -> dict[str, float]:
-    """Bring the values nearer to their targets; `losses/value_loss` is the mean over the decisions of the last epoch."""
+    """Fit the values to their targets; return `losses/value_loss`, the mean over the last epoch."""
     for epoch in range(settings.update_epochs):
         total = torch.zeros(2, dtype=torch.float64, device=batch.choice.device)
         for rows in shuffle.minibatches(epoch):
             part = batch.select(rows, "seen", "target")
             error = critic.module(part.seen, critic.dtype) - part.target
-            losses = error.square() / 2  # whose minimum is the mean, however skewed
+            losses = error.square() / 2
             critic.step(shuffle.loss(losses), settings)
             total += torch.stack([losses.detach().double().sum(), total.new_tensor(len(rows))])
     loss, count = critic.summed(total).tolist()
@@ -255,7 +255,7 @@ def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings:
 
 
 def critic_values(critic: Critic, seen: Tensor, dtype: torch.dtype, threads: ThreadPool) -> Tensor:
-    """The critic's values of what it sees, float32, shape (n,)."""
+    """Return the critic's values of its inputs `seen`, float32, shape (n,)."""
     return torch.cat(threads.all([partial(_values, critic, part, dtype) for part in seen.tensor_split(threads.threads)]))
 
 

@@ -1,4 +1,4 @@
-"""Progress of a training run: a bar and tables that change in place on a terminal, lines elsewhere."""
+"""Progress of a training run: a live bar with tables on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LINE_SECONDS = 10.0
-"""Between two lines of progress where there is no terminal."""
+"""Interval between lines of progress without a terminal."""
 MOST_PROBES = 12
 TREND = "▁▂▃▄▅▆▇█"
 TREND_LENGTH = 16
@@ -29,26 +29,26 @@ UPDATES = {
     "losses/explained_variance": "explained variance",
     "charts/learning_rate": "learning rate",
 }
-"""Figures of the update that are shown, and their names."""
+"""Displayed figures of the update, and their labels."""
 PHASES = ("call", "trump", "nominate", "play", "suit")
 PARTS = ("play", "network", "learn")
-"""Of an iteration: the deals, the policy's passes in them, and the update."""
+"""Parts of an iteration with a time: play, inference in play, and the update."""
 
 
 @dataclass
 class Points:
-    """Points per deal against one opponent, evaluation by evaluation, and the newest 95 % interval."""
+    """Mean points per deal against one opponent, by evaluation, and the newest 95 % interval."""
 
     means: list[float] = field(default_factory=list)
     low: float = float("nan")
     high: float = float("nan")
 
     def text(self) -> str:
-        """The newest value: `+2.31 ±0.12`."""
+        """Return the newest value: `+2.31 ±0.12`."""
         return f"{self.means[-1]:+.2f} ±{(self.high - self.low) / 2:.2f}"
 
     def trend(self) -> str:
-        """The last means as a sparkline."""
+        """Return the last means as a sparkline."""
         recent = self.means[-TREND_LENGTH:]
         low, high = min(recent), max(recent)
         step = (high - low) / (len(TREND) - 1) or 1.0
@@ -57,7 +57,7 @@ class Points:
 
 @dataclass
 class Figures:
-    """The newest value of every figure of a run, and the points by (rules, opponent)."""
+    """Newest value of every figure of a run, and the points by (rules, opponent)."""
 
     latest: dict[str, float] = field(default_factory=dict)
     points: dict[tuple[str, str], Points] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Figures:
                 points.low, points.high = (metrics.get(f"{name}/{end}", value) for end in ("low", "high"))
 
     def probes(self) -> list[tuple[str, str, str]]:
-        """Rules, name and value of the main behaviour statistics, at most `MOST_PROBES`."""
+        """Return rules, name and value of the main behaviour statistics, at most `MOST_PROBES`."""
         from ..evaluation.behaviour_stats import MAIN, as_read
 
         named = dict.fromkeys(name.split("/")[2] for name in self.latest if name.startswith("eval/probe/"))
@@ -83,7 +83,7 @@ class Figures:
 
 
 class Lines(Watcher):
-    """Prints a line of progress every so many seconds: for files and pipes."""
+    """Prints a line of progress at intervals, for files and pipes."""
 
     def __init__(self, stream: TextIO, every: float = LINE_SECONDS) -> None:
         self._stream, self._every = stream, every
@@ -94,7 +94,7 @@ class Lines(Watcher):
         self._total, self._next = total, 0.0
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        if self._compiles:  # within the first iteration, which says nothing of the others
+        if self._compiles:  # the first iteration compiles, so its rate does not count
             self._compiles, self._rate = False, Rate(decisions)
         self._rate.note(decisions)
         if time.monotonic() >= self._next or decisions >= self._total:
@@ -117,7 +117,7 @@ class Lines(Watcher):
 
 
 class Screen(Watcher):
-    """A bar with tables below it, drawn on a terminal while the context is open; notes stand above."""
+    """A live bar with tables below and notices above, on a terminal while the context is open."""
 
     def __init__(self, console: Console, title: str, refresh: bool = True) -> None:
         from rich.live import Live
@@ -162,19 +162,19 @@ class Screen(Watcher):
 
 
 def points_table(figures: Figures) -> Table:
-    """Points per deal against the panel, with 95 % interval and trend."""
+    """Make the table of points per deal against the panel, with 95 % interval and trend."""
     from rich.text import Text
 
     table = new_table("points per deal", "95 %", "trend")
     table.columns[2].justify = "left"
     for (rules, opponent), points in figures.points.items():
-        name = Text(f"{rules_text(rules)} v {opponent}")  # not a string: a name may hold what Rich takes for markup
+        name = Text(f"{rules_text(rules)} v {opponent}")  # no string: Rich would read brackets in a name as markup
         table.add_row(name, Text(points.text(), colour(points.low, points.high)), points.trend())
     return table
 
 
 def update_table(figures: Figures) -> Table:
-    """Figures of the update, and the entropy of each phase."""
+    """Make the table of the update: losses, entropy by phase, and shares of time."""
     table = new_table("learning", "")
     for name, text in UPDATES.items():
         if name in figures.latest:
@@ -190,7 +190,7 @@ def update_table(figures: Figures) -> Table:
 
 
 def probe_table(figures: Figures) -> Table:
-    """The behaviour of the policy."""
+    """Make the table of behaviour statistics."""
     table = new_table("behaviour", "")
     probes = figures.probes()
     several = len({rules for rules, _, _ in probes}) > 1
@@ -201,7 +201,7 @@ def probe_table(figures: Figures) -> Table:
 
 @contextmanager
 def watching(title: str) -> Iterator[Watcher]:
-    """Show the progress on standard error under a title: a `Screen` on a terminal, `Lines` elsewhere."""
+    """Show progress on standard error: a `Screen` with a title on a terminal, else `Lines`."""
     if not sys.stderr.isatty():
         yield Lines(sys.stderr)
         return
