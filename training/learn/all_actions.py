@@ -1,13 +1,13 @@
-"""Values of all actions: every legal action of a decision is played out with the present policy in the true deal.
+"""Values of all actions: every legal action of a decision is played out with the current policy in the true deal.
 
-These are the vine estimates of Schulman et al., arXiv 1502.05477, section 5.2. The copies of a decision share their random
-numbers, ply by ply, so that they share much of the chance. With A(a) = value(a) - sum pi_old(b) value(b), in units of the
-reward scale, which hardly changes in the course of a run, the actor's loss is (`ppo.policy_losses`)
+These are the vine estimates of Schulman et al., arXiv 1502.05477, section 5.2. The copies of a decision use common random
+numbers in each ply, which reduces the variance. With A(a) = value(a) - sum pi_old(b) value(b), in units of the reward scale,
+the actor's loss is (`ppo.policy_losses`)
 
     - sum pi(a) A(a) + kl_coef * KL(pi || pi_old) - ent_coef * entropy / log(legal actions)
 
-PPO learns from the action taken alone. Values of all actions do not depend on how the seats came to a decision, so a share of
-the actions may be random: then the policy also learns where it never goes by itself. The critic learns as in PPO.
+PPO learns only from the action taken. Values of all actions are valid off-policy, so a share of the actions may be random: the
+policy then also learns in states that it would not reach. The critic learns as in PPO.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .network import Actor, masked
 from .ppo import ACTOR_COLUMNS, CHUNK
 
 COPIES = 8192
-"""Tables that are played out at once, about."""
+"""Approximate number of tables played out at once."""
 
 
 class AllActionsLearner(PolicyLearner):
-    """The policy that is being trained, which keeps the tables of some of its decisions.
+    """The policy in training, with the values of all actions at some of its decisions.
 
-    `settings` are `played_out` and `exploration`; `values_rng` draws for both, and the random numbers in playing out.
+    It uses `settings.played_out` and `settings.exploration`; `values_rng` draws for both, and for the playouts.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class AllActionsLearner(PolicyLearner):
         self._kept: list[tuple[np.ndarray, ...]] = []
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Choose`; where a random action is taken, the step still has the choice of the policy."""
+        """Choose actions; if an action is replaced by a random one, the step still has the policy's choice."""
         actions = super().choose(batch, rows)
         if self.settings.exploration > 0:
             random = np.flatnonzero(self.values_rng.random(len(rows)) < self.settings.exploration)
@@ -66,13 +66,12 @@ class AllActionsLearner(PolicyLearner):
     def decide(
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """See `Learner`."""
         drawn = np.flatnonzero(self.values_rng.random(len(rows)) < self.settings.played_out)
         self._kept.append((drawn, batch.save(rows[drawn]), mask[drawn], order[drawn]))
         return super().decide(batch, rows, features, mask, order)
 
     def finish(self) -> None:
-        """Add the column `values` to the steps, see `Rollout`."""
+        """Add the column `values` to the steps (see `Rollout`)."""
         tables, mask, order = (np.concatenate(arrays) for arrays in list(zip(*self._kept, strict=True))[1:])
         values = action_values(self.player, tables, mask, order, self.values_rng)
         ends = np.cumsum([len(drawn) for drawn, *_ in self._kept])
@@ -84,17 +83,17 @@ class AllActionsLearner(PolicyLearner):
 def action_values(
     player: ActorPlayer, tables: np.ndarray, mask: np.ndarray, order: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Value of each legal choice to the seat to act: its relative points at the end of one deal that is played out after it.
+    """Estimate the value of each legal choice: relative points of the seat to act after one playout.
 
     Args:
-        player: plays on, at all seats.
-        tables: records of tables where a seat is to act, shape (n,).
+        player: player at all seats.
+        tables: records of tables with a seat to act, shape (n,).
         mask: int8, shape (n, n_choices), from `Encoding.encode`.
-        order: int64, shape (n,), likewise.
-        rng: of the policy's draws.
+        order: int64, shape (n,), from `Encoding.encode`.
+        rng: random generator of the playouts.
 
     Returns:
-        float32, shape (n, n_choices); 0 for choices that are not legal.
+        float32, shape (n, n_choices); 0 for illegal choices.
     """
     values = np.zeros(mask.shape, np.float32)
     parts = max(1, ceil(int((mask != 0).sum()) / COPIES))
@@ -112,11 +111,11 @@ def play_out(
     """Take an action at each table, and play the deal to its end.
 
     Args:
-        player: plays at all seats.
+        player: player at all seats.
         tables: records, shape (n,).
         actions: int64, shape (n,).
-        source: int64, shape (n,), from 0 on: tables of one source share the random numbers of each ply.
-        rng: of these numbers.
+        source: int64, shape (n,), ascending from 0: tables of one source share the random number of each ply.
+        rng: random generator of these numbers.
 
     Returns:
         float32, shape (n, seats): points of each seat less the mean of the others'.
@@ -144,9 +143,9 @@ def play_out(
 
 
 def decisions_with_values(batch: Rollout, actor: Actor, dtype: torch.dtype, scale: RewardScale, threads: ThreadPool) -> Rollout:
-    """The decisions whose actions all have values, as the actor, which has not learnt from them yet, is to learn from them.
+    """Return the decisions with values, for the update of the actor.
 
-    They have `log_policy`, and for `values` the advantages of all actions in units of the scale.
+    Their `log_policy` is the policy before the update, and their `values` are advantages in units of the scale.
     """
     assert batch.values is not None
     part = batch.select((~batch.values.isnan().any(1)).nonzero().squeeze(1), *ACTOR_COLUMNS, "rule_set")

@@ -1,6 +1,6 @@
-"""A best response to a player on a full game, learnt by PPO: what it gains is a lower bound of what can be gained.
+"""Approximate best response to a fixed player on a full game, by PPO: its gain is a lower bound of the player's exploitability.
 
-The learner sits alone among copies of the player, which does not change. It imitates the player first, or begins with a policy.
+The learner has one seat, and copies of the player all others. It imitates the player first, or starts from a policy.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from .config import SIZES, CurriculumConfig, OpponentsConfig, PPOConfig, TrainCo
 from .log import read_log
 
 Train = Callable[[TrainConfig, Path], None]
-"""Trains in a folder, or goes on there."""
+"""Trains a run in a folder, or resumes it."""
 IMITATION = 0.15
-"""Share of the budget in which the learner imitates the player: the best response is sought from there."""
+"""Share of the budget in which the learner imitates the player."""
 UPDATE = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.01, uniform_kl_coef=0.02)
-"""Less entropy than self-play from nothing needs: against players that do not change, a pure strategy is a best response."""
+"""Less entropy than self-play from scratch needs: some best response to fixed players is a pure strategy."""
 SHORT, FEWER_DEALS, LEAST_APART = 1_000_000, 128, 50_000
-"""With a budget below SHORT, as players that search need, an evaluation has FEWER_DEALS, and so many decisions lie between two:
-else they would take longer than the learning."""
+"""Below a budget of SHORT, as against players that search, evaluations have FEWER_DEALS and lie at least LEAST_APART decisions
+apart. Otherwise they would take longer than the training."""
 DEALS = "test"
-"""The set of deals on which it is measured."""
+"""Set of deals of the final evaluation."""
 
 
 class RefusedError(ValueError):
-    """What was asked for cannot be done; the message says why."""
+    """Arguments or files are invalid; the message is for the user."""
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn a ValueError into a RefusedError; only for the call that the arguments first go to."""
+    """Turn a ValueError into a RefusedError; only for calls that validate the user's arguments."""
     try:
         yield
     except ValueError as error:
@@ -51,7 +51,7 @@ def refusals() -> Iterator[None]:
 
 
 class Target(NamedTuple):
-    """Whom a best response is sought to, where, and from which policy (from an imitation of the player if empty)."""
+    """The player to exploit, the table, and the learner's initial policy (an imitation of the player if empty)."""
 
     player: str
     variant: str
@@ -61,14 +61,14 @@ class Target(NamedTuple):
 
 
 class BestResponse(NamedTuple):
-    """What a learner that sits alone among copies of a player gains: points per deal above them.
+    """Gains of a learner alone among copies of a player, in points per deal above them.
 
     Attributes:
-        gain: of the learner, on deals that it never saw.
-        initial_gain: of the policy from which it began, on the same deals; None for an imitation of the player.
-        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; the learner draws its actions there.
-        threads: in which it learnt, on which the learning depends.
-        decisions: from which it learnt.
+        gain: gain of the greedy learner, on held-out deals.
+        initial_gain: gain of the initial policy, on the same deals; None without one.
+        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals, with sampled actions.
+        threads: threads of the training, which affect its result.
+        decisions: decisions of the training.
     """
 
     gain: Estimate
@@ -81,11 +81,11 @@ class BestResponse(NamedTuple):
 def find_best_response(
     target: Target, rules: Rules, budget: int, deals: int, seed: int, threads: int | None, folder: Path, train: Train
 ) -> BestResponse:
-    """Learn a best response in a folder, or go on where that was stopped, and measure it on so many duplicate deals.
+    """Train a best response in a folder, or resume, and evaluate it on `deals` duplicate deals.
 
     Raises:
-        RefusedError: that cannot be done, or the folder has another run.
-        KeyboardInterrupt: Ctrl-C came.
+        RefusedError: the arguments are invalid, or the folder has another run.
+        KeyboardInterrupt: on Ctrl-C.
     """
     from .checkpoint import RunFolder, read_config
 
@@ -107,7 +107,7 @@ def find_best_response(
 
 
 def config_of(target: Target, budget: int, seed: int, threads: int | None) -> TrainConfig:
-    """The training run: the learner sits alone among copies of the player."""
+    """Return the configuration of the training run."""
     usual = TrainConfig((target.variant,))
     config = TrainConfig(
         (target.variant,),
@@ -116,7 +116,7 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
         initial_policy=target.initial_policy,
         seed=seed,
         decisions=budget,
-        # Of all seats, of which one learns; but while the player is imitated, all of them.
+        # Counts all seats: only one learns, but during imitation all do.
         batch_size=min(SIZES[0] * target.seats, budget if target.initial_policy else max(1, round(IMITATION * budget))),
         threads=threads,
         ppo=UPDATE,
@@ -130,7 +130,7 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
 
 
 def _same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainConfig:
-    """The configuration of the run in a folder, whose threads and batch size may be others; RefusedError for another run."""
+    """Return the saved configuration, which may differ in threads and batch size only; else RefusedError."""
     comparable = dataclasses.replace(saved, threads=config.threads, batch_size=config.batch_size)
     for name, before, now in differences(comparable.as_dict(), config.as_dict()):
         raise RefusedError(
@@ -140,7 +140,7 @@ def _same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainCon
 
 
 def _curve_of(folder: Path, rules: Rules, field: AgentSpec) -> list[tuple[int, float, float, float]]:
-    """The learning curve of a run, `BestResponse.curve`."""
+    """Read the learning curve of a run (`BestResponse.curve`)."""
     log, name = read_log(folder), f"eval/{points_figure(rules, field)}"
     decisions, *values = (log[name][0], *(log[f"{name}{end}"][1] for end in ("", "/low", "/high")))
     return [(int(at), *point) for at, *point in zip(decisions.tolist(), *(column.tolist() for column in values), strict=True)]
@@ -157,11 +157,11 @@ def gain_alone(
     threads: int = 1,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Estimate:
-    """What a player gains alone among others, on all of so many duplicate deals: see `evaluation.comparison.compare`.
+    """Estimate the gain of a player alone among others on `deals` duplicate deals; see `evaluation.comparison.compare`.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C came before they were played.
-        ValueError: as there.
+        KeyboardInterrupt: on Ctrl-C before all deals are played.
+        ValueError: as `compare`.
     """
     try:
         played = compare(rules, player, field, deals, names=(ALONE,), seed=seed, deal_set=deal_set, threads=threads, tick=tick)

@@ -1,15 +1,15 @@
-"""What a run keeps on disk: its state, its policies, and its folder.
+"""Files of a run: checkpoints, policies and the folder.
 
     RUN/config.json                      the configuration
-    RUN/state/000001234567.pt            all that is needed to continue, by decisions; the last few are kept; a large one has
-                                         further parts of 16 MB at most, 000001234567.pt.1 and so on
+    RUN/state/000001234567.pt            a checkpoint, by decisions; the last `keep` remain; above 16 MB it continues in
+                                         000001234567.pt.1 and so on
     RUN/past/000001000000.safetensors    past policies that are opponents
     RUN/policy.safetensors               the best policy so far
     RUN/log.csv                          the figures of the training (written by `log`)
-    RUN/lock                             held by the process that trains
+    RUN/lock                             held by the training process
 
-Every file is written beside its place and moved there once it is safe on the disk: a process that is killed, a full disk or a
-power cut leaves the file before. No file can run code: policies are safetensors, and of a state torch reads the weights only.
+All writes are atomic: after a kill, a full disk or a power cut the previous file is intact. No file can run code: policies are
+safetensors, and torch reads states with `weights_only`.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ MAGIC = f"{FORMAT}6"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 MOST_BYTES = 16_000_000 - FIRST_LINE
-"""Of a state in one file: what is larger goes on in further files."""
+"""Maximum bytes of a state per file; a larger state has several files."""
 
 
 class CheckpointError(Exception):
-    """A file or folder of a run that cannot be written or used; the message says why."""
+    """A file or folder of a run cannot be written or used."""
 
 
 class OtherVersionError(CheckpointError):
-    """A state that another version has written: it is whole, and that version can go on from it."""
+    """A state is intact, but from another version, which can continue from it."""
 
 
 # ------------------------------------------------------------------------------------------------------ state files
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state, tensors and plain values, into files of at most 16 MB; the old ones go once the new ones are safe.
+    """Write a state, tensors and plain values, into files of at most 16 MB; the first file is written last.
 
     Raises:
-        CheckpointError: a file cannot be written; an older one is whole.
+        CheckpointError: a file cannot be written.
     """
     file = io.BytesIO()
     torch.save(state, file)
@@ -78,7 +78,7 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def part_of(path: Path, number: int) -> Path:
-    """The further file of a state, numbered from 1."""
+    """Return the path of a further file of a state, numbered from 1."""
     return path.with_name(f"{path.name}.{number}")
 
 
@@ -86,8 +86,8 @@ def load_state(path: Path) -> dict[str, Any]:
     """Read a state; tensors are on the CPU.
 
     Raises:
-        OtherVersionError: another version has written it.
-        CheckpointError: there is no such file, or it is damaged or something else.
+        OtherVersionError: another version wrote it.
+        CheckpointError: the file does not exist, is damaged, or is not a state.
     """
     try:
         with open_file(path) as opened:
@@ -106,7 +106,7 @@ def load_state(path: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = torch.load(io.BytesIO(content), "cpu", weights_only=True)
         return {**state}
-    except Exception as error:  # torch raises many for what is no state
+    except Exception as error:  # torch raises many types for other files
         raise CheckpointError(f"{path} is not the state of a training run") from error
 
 
@@ -114,7 +114,7 @@ def load_state(path: Path) -> dict[str, Any]:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; CheckpointError if it cannot be written."""
+    """Write a file atomically; CheckpointError if that fails."""
     with file_sentences(path):
         write_atomically(path, content)
 
@@ -130,7 +130,7 @@ def file_sentences(path: Path) -> Iterator[None]:
 
 @cache
 def code_revision() -> str | None:
-    """The revision of the code as `git describe` names it, where it runs from a checkout."""
+    """Return the revision of the code by `git describe`; None outside a checkout."""
     if not (PACKAGE.parent / ".git").exists():
         return None
     command = ["git", "-C", str(PACKAGE.parent), "describe", "--always", "--dirty", "--tags"]
@@ -144,10 +144,14 @@ def code_revision() -> str | None:
 
 
 class RunFolder:
-    """The folder of a run. `create` or `open` gives one that is locked against other processes until `close`.
+    """The folder of a run. `create` and `open` lock it against other processes until `close`.
 
-    So many states are kept. The file of the best policy is `policy`. `warn` is given a line where something had to be passed
-    over. One that somebody else has locked is to read from (the further processes of a run).
+    The constructor does not lock: for reading, as the further processes of a run do.
+
+    Attributes:
+        keep: number of states to keep.
+        warn: called with one line about each damaged state.
+        policy: file of the best policy.
     """
 
     def __init__(self, path: Path | str, *, keep: int = 2, warn: Callable[[str], None] | None = None) -> None:
@@ -159,10 +163,10 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path | str, config: Mapping[str, Any], **arguments: Any) -> RunFolder:
-        """The folder of a new run, with its configuration; it is made where it is not there. `arguments`: `keep` and `warn`.
+        """Create or reuse a folder for a new run, and write the configuration; `arguments`: `keep` and `warn`.
 
         Raises:
-            CheckpointError: there is a run in it, another process trains there, or it cannot be written to.
+            CheckpointError: the folder has a run, another process trains there, or it is not writable.
         """
         folder = cls(path, **arguments)
         if folder.has_run():
@@ -179,7 +183,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path | str, **arguments: Any) -> RunFolder:
-        """The folder of a run that is to continue; arguments and errors are as in `create`."""
+        """Open the folder of a run to continue; arguments and errors as in `create`."""
         folder = cls(path, **arguments)
         if not folder.has_run():
             raise CheckpointError(f"{folder.path} holds no run to continue; without --resume a new one is started there")
@@ -187,7 +191,7 @@ class RunFolder:
         return folder
 
     def _lock_and_clear(self) -> None:
-        """Make and lock the folder, and clear away what a process that was killed has left."""
+        """Make and lock the folder, and delete the temporary files of killed processes."""
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"{self.path} cannot be written: it is no folder")
         with file_sentences(self.path):
@@ -199,7 +203,7 @@ class RunFolder:
                 raise CheckpointError(f"another process trains in {self.path}; wait for it, stop it, or name another by --out")
             for folder in (self.path, self._states, self._past):
                 orphans = (part for part in folder.glob("*.pt.[0-9]*") if not part.with_suffix("").exists())
-                for left in [*folder.glob(".*.part"), *orphans]:  # orphans: of a state whose first file is not there
+                for left in [*folder.glob(".*.part"), *orphans]:  # orphans: parts of a state without its first file
                     left.unlink(missing_ok=True)
 
     def __enter__(self) -> RunFolder:
@@ -215,11 +219,11 @@ class RunFolder:
             self._lock = None
 
     def has_run(self) -> bool:
-        """Whether a run was started here."""
+        """Return whether the folder has a run."""
         return self._config.exists() or any(self._states.glob("*.pt"))
 
     def config(self) -> dict[str, Any]:
-        """How the run was started; CheckpointError if the file of it is not there, or damaged."""
+        """Read the configuration; CheckpointError if the file is missing or damaged."""
         try:
             config = parse_json(read_file(self._config))
         except OSError as error:
@@ -231,16 +235,16 @@ class RunFolder:
         return config
 
     def write_config(self, config: Mapping[str, Any]) -> None:
-        """Keep how the run is started, or with which budget it goes on; CheckpointError if that cannot be written."""
+        """Write the configuration, of a new run or with a new budget; CheckpointError if that fails."""
         write_file(self._config, json.dumps(config, indent=2).encode() + b"\n")
 
     # ------------------------------------------------------------------------------------------------------- states
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
-        """Keep a state after so many decisions; all but the last `keep` go, and past policies that none of these names.
+        """Write a state; delete all but the last `keep` states, and past policies that none of these refers to.
 
         Raises:
-            CheckpointError: it cannot be written; the states before are whole, and so are the past policies that they name.
+            CheckpointError: it cannot be written; older states and their past policies are intact.
         """
         save_state(self._states / f"{decisions:012d}.pt", state)
         for old in self._state_files()[: -self.keep]:
@@ -248,19 +252,19 @@ class RunFolder:
                 file.unlink(missing_ok=True)
         past, named = self.past(), set[str]()
         for file in self._state_files() if past else ():
-            with suppress(CheckpointError):  # a damaged one will be passed over
+            with suppress(CheckpointError):  # `latest_state` will skip a damaged one
                 named |= set(load_state(file).get("standing", {}).get("past", ()))
         for name in set(past) - named:
             self._past_file(name).unlink(missing_ok=True)
 
     def latest_state(self) -> dict[str, Any] | None:
-        """The newest state that is whole; None where there is no state.
+        """Load the newest intact state; None without any state.
 
-        A damaged one gives a line of warning and is put aside, `.damaged` added to its name.
+        A damaged state is skipped with a warning, and renamed to `.damaged`.
 
         Raises:
-            OtherVersionError: another version has written the newest one, which stays as it is.
-            CheckpointError: there are states, but all of them are damaged, or were found so before.
+            OtherVersionError: the newest state is from another version; it is left unchanged.
+            CheckpointError: all states are damaged.
         """
         files = self._state_files()
         for file in reversed(files):
@@ -278,22 +282,22 @@ class RunFolder:
 
     @property
     def decisions(self) -> int:
-        """How many the newest state has made; 0 without a state."""
+        """Decisions of the newest state; 0 without a state."""
         files = self._state_files()
         return int(files[-1].stem) if files else 0
 
     def _state_files(self) -> list[Path]:
-        """The states, the oldest first."""
+        """Return the states, oldest first."""
         return sorted(file for file in self._states.glob("*.pt") if file.stem.isdigit())
 
     # ------------------------------------------------------------------------------------------------------ policies
 
     def write_past(self, name: str, actor: nn.Module, run: Trainer) -> None:
-        """Keep an actor as a past policy of that name; see `write_policy`."""
+        """Write an actor as a past policy; see `write_policy`."""
         write_policy(self._past_file(name), actor, run, None)
 
     def read_past(self, name: str) -> dict[str, Tensor]:
-        """Parameters of a past policy; CheckpointError if there is none of that name, or it is damaged."""
+        """Read the parameters of a past policy; CheckpointError if it is missing or damaged."""
         try:
             _, _, tensors = read_policy(self._past_file(name))
         except PolicyFileError as error:
@@ -301,7 +305,7 @@ class RunFolder:
         return {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
 
     def past(self) -> list[str]:
-        """Names of the past policies, ascending."""
+        """Return the names of the past policies, ascending."""
         return sorted(file.stem for file in self._past.glob("*.safetensors"))
 
     def _past_file(self, name: str) -> Path:
@@ -309,7 +313,7 @@ class RunFolder:
 
 
 def read_config(folder: Path) -> TrainConfig:
-    """The configuration of the run in a folder; CheckpointError if there is none, or it is damaged."""
+    """Read the configuration of the run in a folder; CheckpointError if it is missing, damaged or invalid."""
     try:
         return TrainConfig.from_dict(RunFolder(folder).config())
     except (CheckpointError, ValueError) as error:
@@ -317,10 +321,10 @@ def read_config(folder: Path) -> TrainConfig:
 
 
 def write_policy(path: Path, actor: nn.Module, run: Trainer, score: float | None) -> None:
-    """Write the policy file of an actor (`network.Actor`) and its run, with the score that the run gave it.
+    """Write the policy file of an actor (`network.Actor`) of a run, with its score.
 
     Raises:
-        CheckpointError: it cannot be written, or holds numbers that are not finite; an older file is whole.
+        CheckpointError: it cannot be written, or a parameter is not finite; an older file is intact.
     """
     config = run.config
     info = PolicyInfo(

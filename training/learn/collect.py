@@ -1,7 +1,7 @@
-"""Deals played for training, and what is kept of them: one `Rollout` for each iteration.
+"""Rollouts: the deals of an iteration, and the learner's decisions in them.
 
-Each `Worker` plays a deal at each of its tables, in one thread, or on a GPU (`collect_cuda`). The learner sits on all seats,
-or on those that an opponent does not have, and keeps what it saw and did.
+Each `Worker` plays a deal at each of its tables, in one thread, or on a GPU (`collect_cuda`). The learner has all seats without
+an opponent, and records its decisions.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ from .log import Profile
 from .network import Actor
 
 FIRST_IN_MATCHES = 1 << 31
-"""Number of the first table at which matches are played; the tables of single deals have lower numbers."""
+"""Number of the first table with matches; tables with single deals have lower numbers."""
 TRIAL_TABLES, MOST_TRIAL_TABLES = 64, 4096
-"""Tables for each of the rules, from whose deals the number of tables is found, and for all together."""
+"""Tables per rule set, and maximum in all, of the trial that estimates the number of tables."""
 DRAWN_SHARE = 0.7
-"""Of the tables of each game, for rules that were drawn."""
+"""Share of each game's tables with drawn rules."""
 
 
 @dataclass
 class Rollout:
     """The learner's decisions in an iteration, each with at least two legal actions. All tensors are on one device.
 
-    The decisions of a table stand in the order in which they were taken.
+    The decisions of each table are in order of time. A choice is an output of the network, which stands for an action.
 
     Attributes:
-        seen: uint8, shape (n, n_features + n_hidden): what the critic sees; without hidden state if it is not privileged.
-        features: uint8, shape (n, n_features): what the seat saw, the first columns of `seen`.
+        seen: uint8, shape (n, n_features + n_hidden): input of the critic; without hidden state if it is not privileged.
+        features: uint8, shape (n, n_features): input of the actor, the first columns of `seen`.
         mask: int8, shape (n, n_choices): 1 for legal choices.
-        choice: int64, shape (n,): the output of the network that was taken.
-        log_prob: float32, shape (n,): its log probability under the policy that took it.
+        choice: int64, shape (n,): choice taken.
+        log_prob: float32, shape (n,): its log-probability under the behaviour policy.
         table, seat, phase, rule_set: int64, shape (n,); `table` is the row among all tables of this process.
-        reward: float32, shape (tables, MAX_SEATS): what each deal paid to each seat.
-        expert_probs: float32, shape (n, n_choices): the policy of an imitated expert; None without one.
-        values: float32, shape (n, n_choices): relative points after each action (`all_actions`), NaN in decisions that were not
-            played out; None where none was.
-        log_policy: float32, shape (n, n_choices): log probabilities of all actions before the update; None where not needed.
-        value, target: float32, shape (n,): what the critic said before it learnt from these deals, and should have said.
-        advantage: float32, shape (n,).
+        reward: float32, shape (tables, MAX_SEATS): reward of each seat for the deal.
+        expert_probs: float32, shape (n, n_choices): policy of the imitated expert; None without one.
+        values: float32, shape (n, n_choices): relative points after each action (`all_actions`), NaN for decisions not played
+            out; None if no decision was.
+        log_policy: float32, shape (n, n_choices): log-probabilities of all actions before the update; None if not needed.
+        value, target: float32, shape (n,): the critic's values before the update, and their targets.
+        advantage: float32, shape (n,): advantages.
     """
 
     seen: Tensor
@@ -85,19 +85,19 @@ class Rollout:
         return len(self.choice)
 
     def select(self, rows: Tensor, *names: str) -> Rollout:
-        """Some of the decisions, in these columns only, the others stay as they are; `rows`: int64, shape (k,)."""
+        """Return a copy with the named columns reduced to some rows, int64, shape (k,); other columns stay whole."""
         columns = {name: column.index_select(0, rows) for name in names if (column := getattr(self, name)) is not None}
         return replace(self, **columns)
 
 
 class Played(NamedTuple):
-    """The deals of an iteration at the tables of one worker.
+    """Result of an iteration at the tables of one worker.
 
     Attributes:
-        steps: decisions of the learner in the order in which they were taken: arrays or tensors by the names of `Rollout`.
+        steps: decisions of the learner, in order of time: arrays or tensors by the names of `Rollout`.
         reward: float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'.
-        behaviour: of the learner's calls and contracts, by the label of the rules.
-        seconds: that the network took.
+        behaviour: statistics of the learner's calls and contracts, by the label of the rules.
+        seconds: inference time.
     """
 
     steps: Sequence[Mapping[str, np.ndarray | Tensor]]
@@ -110,7 +110,7 @@ class Played(NamedTuple):
 
 
 class ActorPlayer:
-    """A network as a `Player`, as it is when this player is made. A greedy one takes the most probable action."""
+    """A `Player` with a snapshot of a network. A greedy one takes the most probable action."""
 
     wants_tables: ClassVar[bool] = False
 
@@ -129,14 +129,14 @@ class ActorPlayer:
     def act(
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None
     ) -> np.ndarray:
-        """See `noms_env.players.Player.act`; rows only."""
+        """Act as `noms_env.players.Player.act`, on batches only."""
         features, legal, order = self.encoding.encode(observation, mask)
         choice, _ = self.draw(features, legal, unit_draws(seeds))
         actions: np.ndarray = self.encoding.actions[order, choice].astype(np.int64)
         return actions
 
     def draw(self, features: np.ndarray, mask: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Choices, int64, shape (n,), and their log probabilities, float32, shape (n,); for `draws` see `draw_choices`."""
+        """Draw choices, int64, shape (n,), with their log-probabilities, float32, shape (n,); for `draws` see `draw_choice`."""
         with torch.inference_mode():
             seen, legal = (torch.from_numpy(array).to(self.device) for array in (features, mask))
             logits = self.logits(seen, legal).cpu().numpy()
@@ -147,13 +147,13 @@ class ActorPlayer:
 
 @jit
 def draw_choices(logits, mask, draws, choice, log_prob):
-    """Write a choice, int64, for each row, and its log probability, float32, by `draw_choice`."""
+    """Write a choice, int64, and its log-probability, float32, for each row; see `draw_choice`."""
     for i in range(len(draws)):
         choice[i], log_prob[i] = draw_choice(logits[i], mask[i], draws[i])
 
 
 class Learner:
-    """Sits at the tables of a batch; its decisions are kept in `steps`, with the hidden state if it is `privileged`."""
+    """Base class of learners. Records its decisions in `steps`, with the hidden state if `privileged`."""
 
     def __init__(self, encoding: Encoding, privileged: bool = True) -> None:
         self.encoding, self.privileged = encoding, privileged
@@ -161,7 +161,6 @@ class Learner:
         self.profile = Profile()
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Choose`."""
         features, mask, order = self.encoding.encode(batch.observation, batch.mask, rows)
         step = {"features": features, "mask": mask, "table": rows, "seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
         if self.privileged:
@@ -173,17 +172,17 @@ class Learner:
         return actions
 
     def finish(self) -> None:
-        """Is called when all deals are over."""
+        """Called when all deals are over."""
 
     def decide(
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Columns `choice` and `log_prob` for some rows of a batch, from what `Encoding.encode` says of them."""
+        """Return columns `choice` and `log_prob` for some rows; the last three arguments come from `Encoding.encode`."""
         raise NotImplementedError
 
 
 class PolicyLearner(Learner):
-    """The policy that is being trained: it draws its actions from `rng`."""
+    """The policy in training; it draws its actions from `rng`."""
 
     def __init__(self, player: ActorPlayer, rng: np.random.Generator, privileged: bool = True) -> None:
         super().__init__(player.encoding, privileged)
@@ -192,7 +191,6 @@ class PolicyLearner(Learner):
     def decide(
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """See `Learner`."""
         with self.profile("network"):
             choice, log_prob = self.player.draw(features, mask, self.rng.random(len(mask)))
         return {"choice": choice, "log_prob": log_prob}
@@ -203,10 +201,9 @@ class PolicyLearner(Learner):
 
 @dataclass
 class Worker:
-    """Tables at which one thread plays.
+    """Tables of one thread.
 
-    Of the rules of the run, the first so many that are `watched` have figures of behaviour. `number` is unlike those of all
-    other workers of the run, in all processes.
+    The first `watched` rule sets have behaviour figures. `number` is unique among the workers of all processes.
     """
 
     pool: TablePool
@@ -225,8 +222,8 @@ class Worker:
     ) -> Played:
         """Play a deal at each table.
 
-        The number of the iteration decides the cards, and `rng` the hand sizes and the seating. An opponent takes some of the
-        seats at a share of the tables, or if `alone` all but one.
+        The iteration determines the cards; `rng` draws hand sizes and seating. At a share of the tables an opponent has some
+        of the seats, or all but one if `alone`.
         """
         pool = self.pool
         pool.deal(iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng))
@@ -239,7 +236,7 @@ class Worker:
         return Played(learner.steps, reward, self._behaviour(seating == 0), learner.profile.seconds["network"])
 
     def _behaviour(self, learns: np.ndarray) -> dict[str, Tally]:
-        """What the learner did, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
+        """Return the learner's behaviour by the label of the rules; `learns`: its seats, bool, shape (tables, MAX_SEATS)."""
         by_label = {}
         for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.watched]):
             own, rules = np.flatnonzero(self.pool.rule_set == number), self.rule_sets[number]
@@ -248,7 +245,7 @@ class Worker:
 
 
 def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privileged: bool, device: str) -> Rollout:
-    """The decisions of all workers in one record on a device; `rule_set`: int64, of the tables of all workers in order."""
+    """Join the decisions of all workers on a device; `rule_set`: int64, by table, in the order of the workers."""
     seats = max(part.reward.shape[1] for part in parts)
     starts = np.cumsum([0, *(len(part.reward) for part in parts)]).tolist()
     steps = [
@@ -285,32 +282,32 @@ def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privil
 
 
 def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Generator) -> np.ndarray:
-    """Hand sizes for the exact-bid games, so that each size gets as many decisions; -1 for the other games."""
+    """Draw hand sizes for the exact-bid games, with about equally many decisions for each size; -1 for the other games."""
     sizes = np.full(len(pool), -1, np.int64)
     for number, rules in enumerate(rule_sets):
         rows = np.flatnonzero(pool.rule_set == number)
         if rules.variant.family != EXACT_BID or len(rows) == 0:
             continue
         allowed = np.array(sorted(set(rules.schedule)))
-        weight = 1 / (allowed + 1)  # a call, and about as many choices as cards
+        weight = 1 / (allowed + 1)  # a deal has one call and about one decision per card
         sizes[rows] = rng.choice(allowed, len(rows), p=weight / weight.sum())
     return sizes
 
 
 def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alone: bool = False) -> np.ndarray:
-    """Who sits where in the next deals: at a share of the tables an opponent has one to all but one of the seats.
+    """Draw the seating of the next deals: at a share of the tables an opponent has one to all but one of the seats.
 
     Args:
         seats: int64, shape (n,): seats of each table.
-        share: of the tables that have the opponent.
-        rng: of the draws.
-        alone: there the opponent has all seats but one.
+        share: share of the tables with the opponent.
+        rng: random generator.
+        alone: the opponent has all seats but one there.
 
     Returns:
-        int64, shape (n, MAX_SEATS): 0 for the learner, who has at least one seat everywhere, 1 for the opponent.
+        int64, shape (n, MAX_SEATS): 0 for the learner, which has at least one seat at each table, 1 for the opponent.
     """
     order = np.argsort(rng.random((len(seats), MAX_SEATS)) + (np.arange(MAX_SEATS) >= seats[:, None]), axis=1)
-    place = np.argsort(order, axis=1)  # of each seat in a random order of the table's seats
+    place = np.argsort(order, axis=1)  # rank of each seat in a random order of the table's seats
     taken = np.where(alone, seats - 1, rng.integers(1, np.maximum(seats, 2)))
     chosen = rng.random(len(seats)) < share
     return np.where(chosen[:, None] & (place < taken[:, None]), 1, 0)
@@ -319,7 +316,10 @@ def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alon
 def tables_for(
     decisions: float, rule_sets: Sequence[Rules], drawn: int, threads: int, seed: int, learner: PolicyLearner
 ) -> int:
-    """Tables whose deals make about so many decisions, from some deals of a policy, but at least those that are needed."""
+    """Estimate how many tables yield `decisions` decisions per iteration, from a trial of a few deals.
+
+    Never fewer than one table for each rule set and thread.
+    """
     tables = max(min(TRIAL_TABLES * len(rule_sets), MOST_TRIAL_TABLES), len(rule_sets))
     pool = TablePool(rule_sets, range(len(rule_sets)), tables, seed=seed)
     pool.deal(0, draw_sizes(pool, rule_sets, learner.rng))
@@ -329,10 +329,7 @@ def tables_for(
 
 
 def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:
-    """How many of the tables each of the rules gets, in proportion: as many, or `DRAWN_SHARE` of each game's for drawn ones.
-
-    The last `drawn` of the rules are those.
-    """
+    """Return the relative number of tables of each rule set; the last `drawn` ones share `DRAWN_SHARE` of a game's tables."""
     if not drawn:
         return [1.0] * len(rule_sets)
     own = len(rule_sets) - drawn
@@ -341,17 +338,17 @@ def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:
 
 
 def least_tables(weights: Sequence[float]) -> int:
-    """So many that each of the rules gets one."""
+    """Return the smallest number of tables that gives each rule set at least one."""
     return ceil(sum(weights) / min(weights))
 
 
 def make_workers(
     rule_sets: Sequence[Rules], drawn: int, tables: int, threads: int, config: TrainConfig, rank: int, device: Device = "cpu"
 ) -> Iterator[Worker]:
-    """For each thread one worker with single deals and one with matches, as far as there are such; ValueError for few tables.
+    """Make a worker for single deals and one for matches, if there are any, in each thread; ValueError for too few tables.
 
-    Of the rules of the tables the last `drawn` were drawn (see `weights_of`). Tables and threads are of each process, of which
-    `rank` is this one. Tables on a GPU keep no hidden state.
+    The last `drawn` rule sets were drawn (see `weights_of`). `tables` and `threads` are per process, and `rank` is its
+    number. Tables on a GPU have no hidden state.
     """
     weights = weights_of(rule_sets, drawn)
     least = threads * least_tables(weights)
@@ -385,7 +382,7 @@ def make_workers(
 
 
 def behaviour_figures(parts: Sequence[Played]) -> dict[str, float]:
-    """The learner's behaviour in an iteration: `rollout/<rules>/<figure>`."""
+    """Return the learner's behaviour in an iteration: `rollout/<rules>/<figure>`."""
     together: dict[str, Tally] = {}
     for part in parts:
         for rules, tally in part.behaviour.items():
@@ -394,7 +391,7 @@ def behaviour_figures(parts: Sequence[Played]) -> dict[str, float]:
 
 
 def entropies(batch: Rollout) -> dict[str, float]:
-    """For each phase, the mean of -log probability over log(legal actions) of the actions taken: an estimate of the entropy."""
+    """Estimate the normalised entropy of each phase: the mean of -log_prob / log(legal actions) over the actions taken."""
     legal = batch.mask.sum(1, dtype=torch.float64)
     surprise = -batch.log_prob / legal.clamp(min=2).log()
     counts = torch.bincount(batch.phase, minlength=len(PHASES)).tolist()

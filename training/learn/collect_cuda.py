@@ -1,11 +1,11 @@
-"""Deals played for training on a GPU: the same as in `collect`, with all that is kept of them left there.
+"""Rollouts on a GPU: as in `collect`, but all data stay on the GPU.
 
-`STEPS` decisions at all tables of a worker are one *page*: in each the seats to act are encoded, networks and other players
-choose, and the learner's decisions are written one behind another. A page is captured as a CUDA graph and replayed. Behind it
-the processor reads two numbers: how many decisions there are, and at how many tables deals go on. As these become fewer, the
-network looks at fewer rows. So all deals are whole, and no table waits long for others.
+A *page* is `STEPS` steps at all tables of a worker. In each step the seats to act are encoded, networks and other players
+choose, and the learner's decisions are appended. A page is captured as a CUDA graph and replayed. After each page the CPU reads
+two numbers: the decisions in the page, and the tables with unfinished deals. As these become fewer, the network computes fewer
+rows. So all deals end, and finished tables do not wait long.
 
-What is drawn at a table follows from the seed, the iteration, the table and the decision (`SeatedPlayers`), as everywhere.
+Random draws depend on the seed, the iteration, the table and the decision only (`SeatedPlayers`).
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from .collect import Played, Worker
 from .network import Actor
 
 STEPS = 3 if SIMULATED else 8
-"""Decisions of a page."""
+"""Steps of a page."""
 SIZES = (1, 3 / 4, 1 / 2, 1 / 4, 1 / 16)
-"""Rows that the network looks at, as shares of the tables: a graph for each."""
+"""Rows of the network's batch, as shares of the tables; each size has its own graph."""
 WATCHED = 256
-"""Tables of each of the rules whose deals are copied to the processor for the figures of behaviour."""
+"""Tables per rule set whose deals are copied to the CPU for behaviour figures."""
 WANTED_SIZE = TABLE.fields["wanted_deal_size"][1] // 2  # type: ignore[index]
-"""Place of a table's wanted hand size among its numbers of two bytes."""
+"""Index of a table's wanted hand size among its two-byte words."""
 
 
 class GpuActor(GpuPlayer):
-    """A network at tables on a GPU. It draws from the softmax, or takes the most probable actions if it is `greedy`.
+    """A network as a player on a GPU. It draws from the softmax, or takes the most probable actions if `greedy`.
 
-    `most` is how many rows it looks at where only some are asked, at least as many as are; None for all. What it sees and does
-    is written to its `page`, if it has one.
+    `most` is an upper bound of the rows to act, and the size of the network's batch; None for all tables. The decisions are
+    appended to `page`, if any.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class GpuActor(GpuPlayer):
             page.columns = page.room_for(self._room(page.tables)[1])
 
     def fold(self) -> None:
-        """Play from now on with the parameters that the network has now."""
+        """Take over the current parameters of the network."""
         self._logits = self.actor.frozen(self.dtype)
 
     def _room(self, count: int) -> tuple[LearnerRows, dict[str, Tensor]]:
-        """Working memory for so many rows, at most `TOGETHER`, and the same as torch has it."""
+        """Return buffers for `count` rows, at most `TOGETHER`, and torch views of them."""
         if self._rows is None or self._rows.capacity < min(count, TOGETHER):
             self._rows = LearnerRows(self.encoding, min(count, TOGETHER), self.page is not None and self.page.privileged)
             self._columns = {name: from_dlpack(array) for name, array in self._rows.columns.items()}
@@ -104,11 +104,11 @@ class GpuActor(GpuPlayer):
 
 
 class Page:
-    """The learner's decisions in a few steps at up to so many tables, one behind another.
+    """Buffer of the learner's decisions in `STEPS` steps, at up to `tables` tables.
 
     Attributes:
-        columns: by name, as `Played.steps` has them; the last row is for what is no decision.
-        count: int64, shape (): how many there are.
+        columns: columns of `Played.steps`, by name; the last row takes the writes of tables without a decision.
+        count: int64, shape (): number of decisions.
     """
 
     def __init__(self, tables: int, privileged: bool, device: str) -> None:
@@ -118,13 +118,13 @@ class Page:
         self._places = torch.arange(tables, device=device)
 
     def room_for(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Columns like those of one step, with room for `STEPS`."""
+        """Allocate columns for `STEPS` steps, like those of one step."""
         room = STEPS * self.tables + 1
         kept = {name: column for name, column in columns.items() if name != "logits"} | {"table": self._places}
         return {name: column.new_empty((room, *column.shape[1:])) for name, column in kept.items()}
 
     def add(self, columns: Mapping[str, Tensor], listed: RowList, first: int, part: int) -> None:
-        """Append decisions of one step at so many tables that are listed, or at fewer where there are fewer."""
+        """Append the decisions of one step at up to `part` listed tables, from `first` on."""
         asked = (listed.counted[-1] - first).clamp(0, part)
         places = self._places[:part]
         to = torch.where(places < asked, self.count + places, STEPS * self.tables)
@@ -134,14 +134,14 @@ class Page:
         self.count += asked
 
     def taken(self, count: int) -> dict[str, Tensor]:
-        """Copies of the first so many decisions."""
+        """Return copies of the first `count` decisions."""
         return {name: column[:count].clone() for name, column in self.columns.items()}
 
 
 class GpuCollector:
     """Plays the deals of an iteration at the tables of workers on a GPU.
 
-    The actor plays with the parameters that it has at each page. `note` is told in a sentence if a page cannot be captured.
+    Each page uses the actor's current parameters. `note` gets a notice if a page cannot be captured.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class GpuCollector:
     def play(
         self, worker: Worker, iteration: int, seed: int, opponent: Any = None, share: float = 0.0, alone: bool = False
     ) -> Played:
-        """Play a deal at each table of a worker; see `Worker.play`. An opponent is a past policy (`Actor`) or a `GpuPlayer`."""
+        """Play a deal at each table of a worker (see `Worker.play`); an opponent is a past policy (`Actor`) or a `GpuPlayer`."""
         if isinstance(opponent, Actor):
             self.past.actor.load_state_dict(opponent.state_dict())
             opponent = self.past
@@ -174,7 +174,7 @@ class GpuCollector:
         return self._tables[worker.number].play(iteration, seed, opponent, share, alone)
 
     def hero(self, greedy: bool) -> GpuActor:
-        """The policy as it is now, at other tables."""
+        """Return the current policy as a player of evaluations."""
         self._hero.greedy, self._hero.draws = greedy, not greedy
         self._hero.fold()
         return self._hero
@@ -196,7 +196,6 @@ class _Tables:
         )
 
     def play(self, iteration: int, seed: int, opponent: GpuPlayer | None, share: float, alone: bool) -> Played:
-        """See `GpuCollector.play`."""
         generator = torch.Generator(self.collector.device).manual_seed(seed)
         if not self.pool.in_matches:
             words = from_dlpack(self.batch.tables).view(torch.int16)
@@ -210,7 +209,7 @@ class _Tables:
         return Played(steps, relative_points(self._points, self.seats), self._behaviour(seating == 0), 0.0)
 
     def _seat(self, opponent: GpuPlayer | None, seating: Tensor, seed: int) -> SeatedPlayers:
-        """The learner and an opponent at the tables, with a seating and a seed of these deals."""
+        """Seat the learner and an opponent, with the seating and seed of these deals."""
         key = id(opponent)
         if key not in self._seated:
             players = [self.collector.learner, *([] if opponent is None else [opponent])]
@@ -223,7 +222,7 @@ class _Tables:
         return seated
 
     def _steps(self, seated: SeatedPlayers, opponent: GpuPlayer | None) -> Iterator[dict[str, Tensor]]:
-        """The decisions of each page, until no deal goes on."""
+        """Play pages until all deals are over, and yield the decisions of each."""
         left = len(self.pool)
         while left > 0:
             size = min(size for share in SIZES if (size := -int(-share * len(self.pool) // 1)) >= left)
@@ -232,7 +231,7 @@ class _Tables:
             yield self.collector.page.taken(count)
 
     def _take_page(self, seated: SeatedPlayers, opponent: GpuPlayer | None, size: int) -> None:
-        """Play a page, as a graph where that can be; capturing one plays it once."""
+        """Play a page, as a graph if possible; the capture plays it once."""
         key, work = (id(opponent), size), partial(self._page, seated, opponent, size)
         if not (self.collector.captures and can_capture() and (opponent is None or opponent.can_be_captured)):
             work()
@@ -243,7 +242,7 @@ class _Tables:
             try:
                 self._graphs[key] = captured(work)
             except RuntimeError as error:
-                if self._pages == before:  # the page itself went wrong
+                if self._pages == before:  # the page failed, not the capture
                     raise
                 self.collector.captures = False
                 self.collector.note(f"play is not captured as a CUDA graph, and slower: {str(error).splitlines()[0]}")
@@ -261,7 +260,7 @@ class _Tables:
         self._pages += 1
 
     def _behaviour(self, learns: Tensor) -> dict[str, Tally]:
-        """What the learner did at some of the tables, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
+        """Return `Worker`'s behaviour figures for the first `WATCHED` tables of each rule set."""
         by_label = {}
         for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.worker.watched]):
             own, rules = np.flatnonzero(self.pool.rule_set == number)[:WATCHED], self.rule_sets[number]
@@ -271,7 +270,7 @@ class _Tables:
 
 
 def draw_sizes(rule_set: Tensor, rule_sets: Sequence[Rules], generator: torch.Generator) -> Tensor:
-    """`collect.draw_sizes` on a GPU: hand sizes for the exact-bid games, -1 for the others; int64, shape (tables,)."""
+    """Draw hand sizes as `collect.draw_sizes`, on a GPU; int64, shape (tables,)."""
     sizes = torch.full_like(rule_set, -1)
     for number, rules in enumerate(rule_sets):
         if rules.variant.family == EXACT_BID:
@@ -282,20 +281,20 @@ def draw_sizes(rule_set: Tensor, rule_sets: Sequence[Rules], generator: torch.Ge
 
 
 def draw_seating(seats: Tensor, share: float, alone: bool, generator: torch.Generator) -> Tensor:
-    """`collect.draw_seating` on a GPU; `seats`: int64, shape (n,)."""
+    """Draw a seating as `collect.draw_seating`, on a GPU; `seats`: int64, shape (n,)."""
 
     def random(*shape: int) -> Tensor:
         return torch.rand(shape, device=seats.device, generator=generator)
 
     keys = random(len(seats), MAX_SEATS) + (torch.arange(MAX_SEATS, device=seats.device) >= seats[:, None])
-    place = keys.argsort(1).argsort(1)  # of each seat in a random order of the table's seats
+    place = keys.argsort(1).argsort(1)  # rank of each seat in a random order of the table's seats
     taken = seats - 1 if alone else 1 + (random(len(seats)) * (seats - 1)).long()
     chosen = random(len(seats)) < share
     return (chosen[:, None] & (place < taken[:, None])).long()
 
 
 def relative_points(points: Tensor, seats: Tensor) -> Tensor:
-    """`table_pool.relative_points` on a GPU: float32, shape (tables, MAX_SEATS), from points of as many columns or fewer."""
+    """Compute `table_pool.relative_points` on a GPU; pads points to float32, shape (tables, MAX_SEATS)."""
     columns = torch.arange(MAX_SEATS, device=points.device)
     padded = torch.nn.functional.pad(points, (0, MAX_SEATS - points.shape[1])).double()
     there = columns < seats[:, None]

@@ -1,7 +1,7 @@
-"""Where a run computes: its device and precision, and its processes (`torchrun --nproc_per_node=K -m noms_training train ...`).
+"""Device, precision and processes of a run (`torchrun --nproc_per_node=K -m noms_training train ...`).
 
-Each process has its own tables and its own share of the decisions; gradients are averaged by DistributedDataParallel (gloo on
-processors, nccl on GPUs). Started without torchrun there is one process, and nothing here does anything.
+Each process has its own tables and its own share of the decisions. DistributedDataParallel averages the gradients (gloo on
+CPUs, nccl on GPUs). Without torchrun there is a single process, and all collective operations are identities.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, distributed, nn
 
 SIMULATED = bool(numba.config.ENABLE_CUDASIM)
-"""Whether numba's simulator stands in for a GPU: the tables of a run on a GPU lie there, and torch's tensors elsewhere."""
+"""Whether numba simulates the GPU: then the tables of a run on `cuda` are simulated, and torch runs on the CPU."""
 
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes of a run, of which `rank` is this one among `world`.
+    """Processes of a run; this one has number `rank` of `world`.
 
-    `groups` are two groups of all of them, for the updates that run side by side: the actor's and the critic's.
+    `groups` are two groups of all processes, one for the actor's and one for the critic's update, which run in parallel.
     """
 
     rank: int = 0
@@ -33,17 +33,17 @@ class Processes:
 
     @property
     def leads(self) -> bool:
-        """Whether this one writes files and talks to the user."""
+        """Whether this process writes the files and the output."""
         return self.rank == 0
 
     def wrapped(self, module: nn.Module, group: int) -> nn.Module:
-        """The module with its gradients averaged over the processes of a group; parameters start as those of rank 0."""
+        """Wrap a module to average gradients over the processes of a group; parameters start as those of rank 0."""
         if self.world == 1:
             return module
         return nn.parallel.DistributedDataParallel(module, process_group=self.groups[group])
 
     def summed(self, values: Tensor, group: int | None = None) -> Tensor:
-        """The sum over the processes, float64; `group` as in `wrapped`."""
+        """Return the sum over the processes, float64; `group` as in `wrapped`."""
         total = values.double()
         if self.world == 1:
             return total
@@ -52,11 +52,11 @@ class Processes:
         return sent.to(values.device)
 
     def agreed(self, wish: bool) -> bool:
-        """What the first process wishes, known to all."""
+        """Return the first process's `wish` in all processes."""
         return bool(self.summed(torch.tensor(float(wish and self.leads))) > 0)
 
     def gathered(self, own: Tensor) -> list[Tensor]:
-        """A tensor of each process; all of one shape."""
+        """Return the tensors of all processes; they must have one shape."""
         if self.world == 1:
             return [own]
         sent = own.contiguous().to(self._device())
@@ -65,13 +65,13 @@ class Processes:
         return [part.to(own.device) for part in parts]
 
     def _device(self) -> str:
-        """Where tensors have to be for the collective operations."""
+        """Return the device of the collective operations."""
         return "cuda" if distributed.get_backend() == "nccl" else "cpu"
 
 
 @contextmanager
 def joined_processes(device: str) -> Iterator[Processes]:
-    """The processes that torchrun has started, if it has; they part with the context. `device`: `cpu` or `cuda`."""
+    """Join the processes that torchrun started, if any, until the context ends; `device`: `cpu` or `cuda`."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Processes()
         return
@@ -84,7 +84,7 @@ def joined_processes(device: str) -> Iterator[Processes]:
 
 
 def device_of(name: str) -> str:
-    """The device that a configuration names; with several GPUs that of this process's number. ValueError if it is not there."""
+    """Resolve the device of a configuration, and select the GPU of this process; ValueError if there is none."""
     if name == "cuda" and SIMULATED:
         return "cpu"
     if name == "auto":
@@ -95,16 +95,16 @@ def device_of(name: str) -> str:
         raise ValueError(f"device must be auto, cpu or cuda, not {name!r}")
     if name == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-        torch.zeros(1, device="cuda")  # makes it the one that numba finds
+        torch.zeros(1, device="cuda")  # creates the context that numba uses
     return name
 
 
 def compiled(network: nn.Module, *example: Any) -> str:
-    """Let torch compile a network for calls like an example with any number of rows; returns why it cannot be, or ""."""
+    """Compile a network for calls like `example` with any number of rows; return why torch cannot, or ""."""
     try:
         network.compile(dynamic=True)
         network(*example).sum().backward()
-    except Exception as error:  # compilers have many
+    except Exception as error:  # compilers raise many types
         network._compiled_call_impl = None
         return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
     finally:
@@ -113,7 +113,7 @@ def compiled(network: nn.Module, *example: Any) -> str:
 
 
 def precision_of(name: str, device: str) -> torch.dtype:
-    """The precision of the passes through the networks; parameters are always float32."""
+    """Resolve the precision of passes through the networks; parameters are always float32."""
     if name == "auto":
         fast = torch.cuda.is_bf16_supported() if device == "cuda" else bf16_is_fast(torch.cpu.get_capabilities())
         return torch.bfloat16 if fast else torch.float32
@@ -121,8 +121,8 @@ def precision_of(name: str, device: str) -> torch.dtype:
 
 
 def bf16_is_fast(cpu: Mapping[str, Any]) -> bool:
-    """Whether products of bf16 are faster than those of fp32, from `torch.cpu.get_capabilities()`.
+    """Return whether bf16 products are faster than fp32, from `torch.cpu.get_capabilities()`.
 
-    They are with AMX, and with the AVX-512 of AMD. The AVX-512 of Intel takes about twice as long for them as for fp32.
+    They are with AMX and with AMD's AVX-512. With Intel's AVX-512 they take about twice as long.
     """
     return bool(cpu.get("amx_bf16")) or (bool(cpu.get("avx512_bf16")) and "Intel" not in str(cpu.get("cpu_name")))

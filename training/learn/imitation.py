@@ -1,12 +1,10 @@
-"""Learning from another player: from its decisions at the learner's own tables, or from recorded ones.
+"""Learning from another player: an expert at the learner's tables, or recorded decisions.
 
-*Imitation.* An expert plays in the learner's place, and the learner makes its decisions more probable. An expert that is a
-policy gives the probabilities of all actions, which say more of it than what it drew (policy distillation: Rusu et al., arXiv
-1511.06295). Of any other expert the action that it takes has probability 1.
+*Imitation.* An expert plays in place of the learner, which minimises the cross entropy to it. The target is the expert's policy
+if the expert has probabilities (policy distillation: Rusu et al., arXiv 1511.06295), else its action with probability 1.
 
-*Recorded decisions.* `noms export --targets` records them with probabilities. Those of a search on the policy are a step
-better than the policy, so playing, recording and learning in turns goes on improving it (expert iteration: T. Anthony et al.,
-arXiv 1705.08439).
+*Recorded decisions.* `noms export --targets` records decisions with probabilities. A search on the policy is stronger than the
+policy, so repeated recording and learning improves it (expert iteration: T. Anthony et al., arXiv 1705.08439).
 """
 
 from __future__ import annotations
@@ -33,14 +31,14 @@ from .data.shards import MOST_IN_ALL, read_shards, shard_folders
 from .network import masked
 
 SHARE = 0.5
-"""Recorded decisions in a minibatch, as a share of its own decisions."""
+"""Ratio of recorded to own decisions in a minibatch."""
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Recorded(NamedTuple):
     """Recorded decisions of another player: `features` and `mask` as in `Rollout`.
 
-    `probs`, float32, shape (n, n_choices), is its policy, and `coef` the coefficient of the loss.
+    `probs`, float32, shape (n, n_choices), is its policy; `coef` is the coefficient of the loss.
     """
 
     features: Tensor
@@ -50,21 +48,21 @@ class Recorded(NamedTuple):
 
 
 def distance_from(recorded: Recorded, logits: Tensor) -> Tensor:
-    """The mean KL(recorded policy || policy), from logits, shape (n, n_choices), not masked."""
+    """Return the mean KL(recorded policy || policy), from unmasked logits, shape (n, n_choices)."""
     log_policy = functional.log_softmax(masked(logits, recorded.mask), -1)
     return (torch.xlogy(recorded.probs, recorded.probs) - recorded.probs * log_policy).sum(-1).mean()
 
 
 class RecordedDecisions:
-    """Recorded decisions with a choice, as a network sees them, from folders that `noms export --targets` has written.
+    """Encoded decisions with two or more legal actions, from folders of `noms export --targets`.
 
     Attributes:
         features, mask: as in `Rollout`.
-        probs: float16, shape (n, n_choices): the policy of the player that decided.
+        probs: float16, shape (n, n_choices): policy of the player that decided.
 
     Raises:
-        ValueError: a folder holds no such decisions, or those of other tables, or the folders hold more than `MOST_IN_ALL`
-            decisions with a choice together; see also `read_shards`.
+        ValueError: the folders have no decisions with a policy, decisions of other tables, or more than `MOST_IN_ALL`
+            decisions in all; see also `read_shards`.
         OSError: a file cannot be read.
     """
 
@@ -84,7 +82,7 @@ class RecordedDecisions:
         return len(self.features)
 
     def batches(self, rows: int, coef: float, rng: np.random.Generator, device: str) -> Iterator[Recorded]:
-        """So many decisions, drawn with replacement, for each minibatch."""
+        """Yield batches of `rows` decisions, drawn with replacement, without end."""
         arrays = self.features, self.mask, self.probs
         while True:
             drawn = rng.integers(len(self), size=rows)
@@ -93,7 +91,7 @@ class RecordedDecisions:
 
 
 def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> Iterator[_Part]:
-    """Features, masks and policies of each shard of a folder."""
+    """Yield features, masks and policies of each shard of a folder."""
     for about, rows in read_shards(folder, ("observation", "action_mask", "policy")):
         rules = _rules(about["source"])
         if rules is None or rules not in rule_sets:
@@ -109,7 +107,7 @@ def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> It
 
 
 def _rules(source: dict[str, Any]) -> Rules | None:
-    """The rules of exported play; None of records, or where there are no such rules."""
+    """Return the rules of exported play; None if the source is a file of records, or invalid."""
     try:
         return make_rules(game(source["variant"]), source["seats"], source["options"])
     except (KeyError, RulesError):
@@ -117,7 +115,7 @@ def _rules(source: dict[str, Any]) -> Rules | None:
 
 
 class ImitatedExperts(Learner):
-    """Experts whose decisions are kept as if they were the learner's own, drawn from `rng`.
+    """Experts in place of the learner, with the random generator `rng`.
 
     `at_tables`, int64, shape (tables,), is the number of the expert at each table.
     """
@@ -136,7 +134,7 @@ class ImitatedExperts(Learner):
     def decide(
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """See `Learner`; besides the experts' policy over the outputs of the network, float32, shape (n, n_choices)."""
+        """Return the columns of `Learner.decide`, and `expert_probs` (see `Rollout`)."""
         names, numbers = self.encoding.actions[order], self._at_tables[rows]
         choice, probs = np.empty(len(rows), np.int64), np.empty((len(rows), self.encoding.n_choices), np.float32)
         for number in np.unique(numbers):

@@ -1,14 +1,14 @@
-"""The networks: a residual MLP over bytes, or attention over tokens; actor and critic share no parameter.
+"""The networks: a residual MLP over bytes, or attention over tokens; actor and critic share no parameters.
 
     first layer (bytes in) -> ReLU -> `blocks` times x + ReLU(Linear(LayerNorm(x))) -> LayerNorm -> head
 
-The actor sees the features of the seat to act. The critic sees the same, and a privileged one also the hidden state (Baisero
-and Amato, arXiv 2105.11674: on top of the observation, not instead of it). Since they share no parameter, what the critic
-knows reaches the actor through the advantages only.
+The actor sees the features of the seat to act. The critic sees the same, and a privileged critic also the hidden state (Baisero
+and Amato, arXiv 2105.11674: in addition to the observation, not instead). The hidden state affects the actor through the
+advantages only.
 
-Features are bytes; their scale is folded into the first layer, so a batch is converted once and never scaled.
-Logits of cards to play and cards to nominate are products with one table of card embeddings. Each legal card to play is also
-scored by one small network, the same for all cards, from what is counted at the card (`CardScorer`).
+Features are bytes; their scale is folded into the first layer, so a batch is never scaled itself. Logits of cards to play and
+cards to nominate are products with one table of card embeddings. A small network, shared by all cards, also scores each legal
+card to play from the card's own features (`CardScorer`).
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from .draw_rules import BETWEEN_DEALS
 from .layers import add_and_normalise, first_layer
 
 WORDS = NOMINATE - CARDS
-"""Actions between the cards to play and the cards to nominate."""
+"""Number of actions between the cards to play and the cards to nominate."""
 HEAD_GAIN = 0.01
 """Initial gain of the heads, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
 OWN_GAIN = 0.1
-"""Initial size of what the scorer knows of each card by itself."""
+"""Initial scale of the scorer's card embeddings."""
 ACTIVE = 64.0
-"""Features that are not 0 in an observation, about: the first layer is scaled as if it had so many inputs."""
+"""Typical number of nonzero features, used as the fan-in of the first layer at initialisation."""
 GRAIN = 64
-"""Rows of a batch come to a multiple of this: oneDNN compiles the products of each new shape, and keeps about a thousand."""
+"""Batches are padded to multiples of this: oneDNN compiles a kernel for each shape, and caches about a thousand."""
 ILLEGAL = -1e9
-"""Logit of an action that is not legal: finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
+"""Logit of an illegal action: finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
 
 
 class Trunk(nn.Module):
-    """From bytes to a vector; `scale`, float32, shape (n_features,): a byte counts as `byte * scale`."""
+    """Residual MLP from bytes to a vector; `scale`, float32, shape (n_features,), multiplies the bytes."""
 
     scale: Tensor
 
@@ -67,17 +67,17 @@ class Trunk(nn.Module):
 
     @property
     def last_norm(self) -> nn.LayerNorm:
-        """Whose scale and shift the trunk leaves to the head."""
+        """The last norm; the head applies its weight and bias."""
         norm = self.norms[-1]
         assert isinstance(norm, nn.LayerNorm)
         return norm
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """From uint8, shape (n, n_features), to `dtype`, shape (n, width)."""
+        """Map uint8, shape (n, n_features), to `dtype`, shape (n, width)."""
         return self.folded(dtype)(features)
 
     def folded(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-        """`forward` with all that can be folded into the layers: the scale into the first, norms into the others."""
+        """Return `forward` with the scale folded into the first layer, and the norms into the others."""
         first = first_layer(self.first.weight * self.scale, self.first.bias, dtype)
         pairs: Any = zip(self.norms, self.layers, strict=False)
         blocks = [folded_norm(norm, layer.weight, layer.bias, dtype) for norm, layer in pairs]
@@ -93,18 +93,18 @@ class Trunk(nn.Module):
 
 
 def folded_norm(norm: nn.LayerNorm, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """A layer that does what the weight and bias of a norm and then a layer do: a norm without them takes half the time."""
+    """Fold the weight and bias of a norm into the next layer: a norm without them takes half the time."""
     return (weight * norm.weight).to(dtype), (bias + weight @ norm.bias).to(dtype)
 
 
 def padded(rows: Tensor) -> Tensor:
-    """Rows, shape (n, width), with rows of zeros behind them up to a multiple of `GRAIN`."""
+    """Append rows of zeros, up to a multiple of `GRAIN`."""
     missing = -len(rows) % GRAIN
     return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
 
 
 class Layer(nn.Module):
-    """The parameters of a layer with attention (`noms_env.policy.attention`)."""
+    """Parameters of an attention layer (`noms_env.policy.attention`)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Layer(nn.Module):
 
 
 class AttentionTrunk(nn.Module):
-    """From the bytes of an encoding to the token of the deal, and to a number for each card, with attention."""
+    """Attention from the bytes of an encoding to the token of the deal and a score for each card."""
 
     scale: Tensor
 
@@ -139,15 +139,14 @@ class AttentionTrunk(nn.Module):
 
     @property
     def last_norm(self) -> nn.LayerNorm:
-        """See `Trunk`."""
         return self.norm
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """The token of the deal: from uint8, shape (n, n_features), to `dtype`, shape (n, width)."""
+        """Map uint8, shape (n, n_features), to the token of the deal, `dtype`, shape (n, width)."""
         return self.folded(dtype)(features)[0]
 
     def folded(self, dtype: torch.dtype) -> Attention:
-        """The network with the parameters that it has now."""
+        """Return the network with its current parameters."""
         parameters: dict[str, Any] = {f"trunk.{name}": part for name, part in self.named_parameters()}
         places = {name: self.get_buffer(f"at_{name}") for name in self.tokens.places}
         first = partial(first_layer, dtype=dtype)
@@ -155,15 +154,15 @@ class AttentionTrunk(nn.Module):
 
 
 def scale_of(encoding: Encoding, privileged: bool) -> Tensor:
-    """What each byte counts, float32: of the features, and if `privileged` of the hidden ones behind them."""
+    """Return the scale of each input byte, float32: features, then hidden ones if `privileged`."""
     hidden = torch.ones(encoding.n_hidden if privileged else 0)
     return torch.cat([torch.from_numpy(encoding.scale), hidden])
 
 
 class CardHead(nn.Module):
-    """Logits of actions: cards to play and to nominate by their embeddings, words by a plain layer.
+    """Logits of actions: cards to play and to nominate by embeddings, words by a linear layer.
 
-    `choices`: int64, shape (n_choices,): the numbers of the actions that the network tells apart.
+    `choices`: int64, shape (n_choices,): numbers of the actions among the outputs.
     """
 
     choices: Tensor
@@ -182,22 +181,21 @@ class CardHead(nn.Module):
                 layer.weight *= HEAD_GAIN
 
     def folded(self) -> tuple[Tensor, Tensor]:
-        """Weight, shape (n_choices, width), and bias of the one linear layer that this is."""
+        """Return weight, shape (n_choices, width), and bias of the equivalent linear layer."""
         weight = torch.cat([self.cards @ self.play.weight, self.words.weight, self.cards @ self.nominate.weight])
         return weight[self.choices], self.bias[self.choices]
 
 
 class CardScorer(nn.Module):
-    """What is added to the logit of a card to play: out . ReLU(card @ what is counted at it + own of the card + context).
+    """Score added to the logit of a card to play: out . ReLU(card @ features of the card + own of the card + context).
 
-    The same weights for all cards let the network learn once what it would else have to learn for each. The context is a layer
-    on the output of the trunk.
+    All cards share the weights, so a lesson about one card applies to all. The context is a linear layer on the trunk.
 
     Args:
-        columns: int64, shape (cards to play, k): where the features of each card stand (`Encoding.card_columns`).
+        columns: int64, shape (cards to play, k): columns of the features of each card (`Encoding.card_columns`).
         scale: float32, shape (n_features,), as in `Trunk`.
-        cards: int64, shape (cards to play,): their numbers.
-        config: the size.
+        cards: int64, shape (cards to play,): numbers of the cards.
+        config: size of the actor.
     """
 
     columns: Tensor
@@ -216,11 +214,11 @@ class CardScorer(nn.Module):
         self.out = nn.Parameter(torch.randn(units) * HEAD_GAIN)
 
     def folded(self, scores_all: bool) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-        """Adds the scores, with the parameters that there are now; `scores_all`: also of illegal cards, so that no GPU waits.
+        """Return a function that adds the scores with the current parameters.
 
         It takes outputs, float32, shape (n, n_choices + units): logits, then the context; features, uint8, shape
-        (n, n_features); and a mask, int8, shape (n, n_choices), in which the cards to play come first. It returns logits with
-        the scores of the legal cards to play, float32, shape (n, n_choices).
+        (n, n_features); and a mask, int8, shape (n, n_choices), with the cards to play first. It returns logits, float32, shape
+        (n, n_choices). `scores_all` also scores illegal cards, which avoids a synchronisation of the GPU.
         """
         weight, own, out = (self.card * self.scale).T, self.own[self.cards], self.out.clone()
 
@@ -244,7 +242,7 @@ class CardScorer(nn.Module):
 
 
 class Actor(nn.Module):
-    """The policy: logits of all actions that can be legal, from what the seat sees; the arguments are as in its parts."""
+    """The policy network: logits of all choices, from the features; for the arguments see its parts."""
 
     trunk: Any
 
@@ -256,23 +254,23 @@ class Actor(nn.Module):
 
     @classmethod
     def of(cls, encoding: Encoding, config: ActorConfig) -> Actor:
-        """An actor that sees what an encoding gives."""
+        """Make an actor for an encoding."""
         if config.kind == "attention":
             return AttentionActor(encoding, config)
         choices, columns = (torch.from_numpy(array.astype(np.int64)) for array in (encoding.choices, encoding.card_columns))
         return cls(torch.from_numpy(encoding.scale), choices, columns, config)
 
     def forward(self, features: Tensor, mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Logits float32, shape (n, n_choices); those of actions that are not legal mean nothing."""
+        """Return logits, float32, shape (n, n_choices); ignore those of illegal actions."""
         return self.folded(dtype)(features, mask)
 
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor, Tensor], Tensor]:
-        """`forward` of the policy as it is now, with the weights prepared once for many small batches."""
+        """Return `forward` of the current policy, with weights prepared once for many small batches."""
         return torch.no_grad()(self.folded(dtype))
 
     def folded(self, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
-        """`forward` with the norms folded into the layers; the last one gives the choices, then the scorer's context."""
+        """Return `forward` with the norms folded into the layers; the last layer has the choices, then the scorer's context."""
         (weight, bias), layers = self.head.folded(), self.trunk.folded(dtype)
         if self.scorer is not None:
             context = self.scorer.context
@@ -289,7 +287,7 @@ class Actor(nn.Module):
 
 
 class AttentionActor(Actor):
-    """The policy with attention; the legal cards to play are scored by their own tokens."""
+    """The policy network with attention; each legal card to play is scored from its own token."""
 
     def __init__(self, encoding: Encoding, config: ActorConfig) -> None:
         nn.Module.__init__(self)
@@ -298,7 +296,6 @@ class AttentionActor(Actor):
         self.score = nn.Parameter(torch.randn(config.token_width) * HEAD_GAIN)
 
     def folded(self, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
-        """See `Actor`."""
         network, score = self.trunk.folded(dtype), self.score.to(dtype, copy=True)
         last = folded_norm(self.trunk.last_norm, *self.head.folded(), dtype)
 
@@ -311,7 +308,7 @@ class AttentionActor(Actor):
 
 
 class Critic(nn.Module):
-    """The value of the deal for the seat to act, in normalised points, from what a trunk of that width gives."""
+    """The value network: value of the deal for the seat to act, in units of the reward scale; `width` is the trunk's."""
 
     def __init__(self, trunk: Trunk | AttentionTrunk, width: int) -> None:
         super().__init__()
@@ -322,30 +319,30 @@ class Critic(nn.Module):
 
     @classmethod
     def of(cls, encoding: Encoding, config: NetworkConfig, privileged: bool) -> Critic:
-        """A critic of what an encoding gives; a privileged one sees the hidden features behind it."""
+        """Make a critic for an encoding; a privileged one has the hidden features as further inputs."""
         if config.kind == "attention":
             return cls(AttentionTrunk(encoding, config, privileged), config.token_width)
         return cls(Trunk(scale_of(encoding, privileged), config), config.width)
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Values float32, shape (n,)."""
+        """Return values, float32, shape (n,)."""
         head = folded_norm(self.trunk.last_norm, self.value.weight, self.value.bias, dtype)
         return functional.linear(self.trunk(features, dtype), *head).float().squeeze(-1)
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
-    """Logits, float32, in which actions that are not legal (mask, int8, 0) have no probability; both of shape (n, actions)."""
+    """Replace the logits of illegal actions (mask 0, int8) by `ILLEGAL`; both of shape (n, actions)."""
     return torch.where(mask.view(torch.bool), logits, ILLEGAL)
 
 
 def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence[Rules] = ()) -> Encoding:
-    """What the networks of a run see: the features of all tables that it, or its initial policy, is for.
+    """Return the encoding of a run, with the features of all its rules and those of its initial policy.
 
-    `rule_sets` are of the tables of the run, and further ones were drawn at random.
+    `rule_sets` are the run's own rules, `drawn` those drawn at random.
 
     Raises:
-        PolicyFileError: there is no such initial policy, or the file holds none that can be used here.
-        ValueError: the initial policy does not know all these games.
+        PolicyFileError: the initial policy does not exist, or its file is unusable.
+        ValueError: the initial policy was not trained for all games of the run.
     """
     kinds = {"card_features": config.card_features, "trick_features": config.trick_features}
     if not config.initial_policy:
@@ -361,19 +358,19 @@ def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence
 
 
 def seen_options(own: Sequence[Rules], drawn: Sequence[Rules]) -> list[str]:
-    """The options that a network sees: those in which the tables differ, but where some are drawn none between deals."""
+    """Return the options among the features: those that differ between tables, with drawn rules only those within a deal."""
     options = differing_options([*own, *drawn])
     return [name for name in options if not drawn or name not in BETWEEN_DEALS]
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:
-    """The parameters of the policy that a run starts from, by file, folder or name, for an actor of the run's shape.
+    """Load the parameters of an initial policy, by file, folder or name, for an actor of the run.
 
-    Features that the policy did not see get weight 0.
+    Features that the policy does not have get weight 0.
 
     Raises:
-        PolicyFileError: there is no such policy, or it holds none that can be used here.
-        ValueError: it sees what the run does not, or is of another size.
+        PolicyFileError: the policy does not exist, or its file is unusable.
+        ValueError: the policy has features that the run lacks, or another size.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
     try:

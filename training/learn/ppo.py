@@ -247,7 +247,7 @@ def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings:
         for rows in shuffle.minibatches(epoch):
             part = batch.select(rows, "seen", "target")
             error = critic.module(part.seen, critic.dtype) - part.target
-            losses = error.square() / 2
+            losses = error.square() / 2  # its minimum is the mean, also of skewed returns
             critic.step(shuffle.loss(losses), settings)
             total += torch.stack([losses.detach().double().sum(), total.new_tensor(len(rows))])
     loss, count = critic.summed(total).tolist()
