@@ -165,7 +165,7 @@ class GpuCollector:
     def play(
         self, worker: Worker, iteration: int, seed: int, opponent: Any = None, share: float = 0.0, alone: bool = False
     ) -> Played:
-        """Play a deal at each table of a worker (see `Worker.play`); an opponent is a past policy (`Actor`) or a `GpuPlayer`."""
+        """Play a deal at each table of a worker (see `Worker.play`); opponents are past policies (`Actor`) or a `GpuPlayer`."""
         if isinstance(opponent, Actor):
             self.past.actor.load_state_dict(opponent.state_dict())
             opponent = self.past

@@ -1,7 +1,7 @@
-"""Expert iteration (T. Anthony et al., arXiv 1705.08439): a search on the policy plays, the policy learns from it, and again.
+"""Expert iteration (T. Anthony et al., arXiv 1705.08439): in each round a search on the policy plays, and the policy learns.
 
-Each round has a folder: the search's decisions, the run that learnt from them, and `result.json` with the comparison of both
-policies. The next round begins with the better one.
+Each round has a folder with the search's decisions, the training run, and `result.json` with a comparison of the new and the
+old policy. The next round starts from the better one.
 """
 
 from __future__ import annotations
@@ -35,41 +35,41 @@ from .data.decisions import columns_of
 from .data.shards import write_shards
 
 FINE_TUNING = PPOConfig(learning_rate=3e-4, ent_coef_call=0.01, ent_coef_play=0.003, uniform_kl_coef=0.0)
-"""Of a policy that has found its way: the entropy that a run from nothing needs would flatten it again."""
+"""Update of a trained policy: the entropy bonus of a run from scratch would flatten it again."""
 SETTINGS, RESULT = "improve.json", "result.json"
 TABLES = {"variants": str, "seats": int, "option": str}
-"""Of a policy's training: lists that say at which tables it was."""
+"""Lists in the training section of a policy file that determine its tables, and the types of their values."""
 COMPARING = b"for the comparison of two rounds"
-"""Makes deals of its own: those of the set `dev` itself have chosen the best policy of each run."""
+"""Salt of the deals of comparisons: the plain set `dev` has already selected the best policy of each run."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """What a series of rounds is made with; it stays the same when the series goes on."""
+    """Settings of a series of rounds; they cannot change when a series resumes."""
 
     policy: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="POLICY")]
-    """The policy to begin with, by file, folder or name; it must name the tables that it was trained at."""
+    """Initial policy, by file, folder or name; it must name the tables of its training."""
     matches: Annotated[int, tyro.conf.arg(metavar="N")] = 256
-    """Matches of each round that the search plays, at each kind of table of the policy."""
+    """Matches that the search plays per round and kind of table of the policy."""
     worlds: Annotated[int, tyro.conf.arg(metavar="N")] = 24
     """Worlds of the search."""
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = 4_000_000
-    """Decisions of self-play in each round, beside which the policy learns from the search's."""
+    """Decisions of self-play per round, in addition to those of the search."""
     deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000
-    """Duplicate deals of each kind of table on which two rounds are compared; a run chooses its best policy by others."""
+    """Duplicate deals per kind of table for the comparison of two rounds; a run selects its best policy on other deals."""
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0
-    """0 to 2**63 - 1, of all that is random."""
+    """Random seed, 0 to 2**63 - 1."""
 
 
 class Workers(NamedTuple):
-    """Who plays: so many processes, or a Ray cluster."""
+    """Workers that play: a number of processes, or a Ray cluster."""
 
     number: int
     on_ray: bool
 
 
 def keep_settings(series: Series, folder: Path) -> None:
-    """Note the settings in the folder; RefusedError if others are there."""
+    """Save the settings in the folder; RefusedError if it has other settings."""
     path = folder / SETTINGS
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def keep_settings(series: Series, folder: Path) -> None:
 
 
 def read_training(policy: str) -> PolicyInfo:
-    """What a policy says of its training; RefusedError if it does not say at which tables that was."""
+    """Read the training section of a policy file; RefusedError if it does not determine the tables."""
     try:
         info = read_info(policy_file_of(policy))
     except (PolicyFileError, OSError) as error:
@@ -104,21 +104,21 @@ def read_training(policy: str) -> PolicyInfo:
 
 
 def tables_of(info: PolicyInfo) -> list[Rules]:
-    """The tables of the run that made a policy; what the policy before it could play besides is kept, and not improved."""
+    """Return the rules of the run that trained a policy; further rules of its initial policy are not trained."""
     of = info.training
     return make_rule_sets(of["variants"], of["seats"], parse_options(of["option"]))
 
 
 def train_round(series: Series, policy: str, folder: Path, number: int, spread: Workers, train: Train) -> dict[str, Any]:
-    """Play, learn from a policy on, and compare, as far as that is not done yet in the folder of a round (numbered from 1).
+    """Run or resume a round (numbered from 1) from a policy: record the search, train, compare.
 
     Returns:
-        What is in `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
+        The content of `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
 
     Raises:
-        RefusedError: that cannot be done, or a file is damaged.
-        WorkerError: a process that played was killed.
-        KeyboardInterrupt: Ctrl-C came.
+        RefusedError: the arguments are invalid, or a file is damaged.
+        WorkerError: a worker process was killed.
+        KeyboardInterrupt: on Ctrl-C.
     """
     if (folder / RESULT).exists():
         return read_result(folder, policy)
@@ -138,7 +138,7 @@ def train_round(series: Series, policy: str, folder: Path, number: int, spread: 
 
 
 def read_result(folder: Path, policy: str) -> dict[str, Any]:
-    """The result of a round that is done: its figures, and which of two policies it kept; RefusedError if it is damaged."""
+    """Read the result of a completed round; RefusedError if it is damaged."""
     path = folder / RESULT
     try:
         result = parse_json(read_file(path))
@@ -152,7 +152,7 @@ def read_result(folder: Path, policy: str) -> dict[str, Any]:
 
 
 def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folder: Path, seed: int, spread: Workers) -> None:
-    """Record what the search decides, in a folder for each lot of matches; those that are missing are played."""
+    """Record the decisions of the search, in one folder per lot of matches; existing lots are skipped."""
     lots = list[tuple[workers.Play, int, Path]]()
     for rules in rule_sets:
         player = (f"search:{policy},worlds={series.worlds}",)
@@ -173,7 +173,7 @@ def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folde
 
 
 def config_of_round(series: Series, policy: str, info: PolicyInfo, seed: int, decisions: Path) -> TrainConfig:
-    """The run in which the policy learns from the search's decisions, beside self-play."""
+    """Return the configuration of the run: self-play plus the decisions of the search."""
     of = info.training
     return TrainConfig(
         tuple(of["variants"]),
@@ -193,7 +193,7 @@ def config_of_round(series: Series, policy: str, info: PolicyInfo, seed: int, de
 
 
 def compare_rounds(series: Series, policy: str, before: str, rule_sets: Sequence[Rules]) -> dict[str, dict[str, float]]:
-    """What a policy gains over the one before at each kind of table: points per deal with their 95 % interval."""
+    """Compare a policy with the one before at each kind of table: gain in points per deal with 95 % interval."""
     gains, deal_set, threads = {}, SaltedSet("dev", COMPARING), os.cpu_count() or 1
     with refusals(), progress_bar("compare", "deals", series.deals * len(rule_sets)) as tick:
         for rules in rule_sets:

@@ -1,6 +1,6 @@
-"""Decisions as rows of a data set: what a seat saw, what it might do, what it did, and the points that followed.
+"""Decisions as rows of a data set: observation, legal actions, action and return.
 
-Decisions come from records that are played again (`from_records`), or straight from play (`from_play`), deal by deal.
+Their source is either records, which are replayed (`from_records`), or play (`from_play`), deal by deal.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from ...agents.spec import AgentSpec
 from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points
 
 SIDE_BY_SIDE = 64
-"""Matches that are played at once; which random numbers a player gets depends on it."""
+"""Matches played at once; the random numbers of players depend on it."""
 MOST_MATCHES = 1 << 32
 
 Decisions = dict[str, np.ndarray]
-"""Rows of the data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)."""
+"""Rows of a data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)."""
 
 
 class Column(NamedTuple):
-    """A column of the data set: NumPy's name of its type, what it holds, and how many numbers a row has (0: no list)."""
+    """A column of a data set: name, NumPy dtype, description, and numbers per row (0: a scalar)."""
 
     name: str
     dtype: str
@@ -59,39 +59,39 @@ COLUMNS = (
     Column("deal", "int32", "number of the deal in the match, from 0"),
     Column("step", "int16", "number of the decision in the deal, from 0, those of all seats counted"),
 )
-"""The data set, column by column."""
+"""Columns of every data set."""
 TARGETS = (
     Column("policy", "float32", "the player's probability of each action; zeros of a player that tells none", NUM_ACTIONS),
     Column("value", "float32", "relative points that its search expects of the deal, not multiplied; NaN without a search"),
 )
-"""Columns that are added where they are asked for: what a network can learn from the player that decided."""
+"""Optional columns: learning targets from the player that decided."""
 
 
 def empty_rows(rows: int, columns: Sequence[Column] = COLUMNS) -> Decisions:
-    """Arrays for so many rows."""
+    """Return zeros for a number of rows."""
     shapes = {column: (rows, column.width) if column.width else (rows,) for column in columns}
     return {column.name: np.zeros(shape, column.dtype) for column, shape in shapes.items()}
 
 
 def columns_of(targets: bool) -> tuple[Column, ...]:
-    """The columns of a data set, with targets or without."""
+    """Return the columns of a data set, with or without targets."""
     return COLUMNS + TARGETS if targets else COLUMNS
 
 
 class ExportError(ValueError):
-    """A record that decisions cannot be taken from; the message says where and why."""
+    """A record cannot be exported."""
 
 
 def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> Iterator[Decisions]:
-    """The decisions of records, deal by deal. Nothing in them is trusted: the actions are played, and must come to the points.
+    """Yield the decisions of records, deal by deal. Records are not trusted: a replay must give the recorded points.
 
     Args:
-        lines: numbers of lines, with what `noms_env.record.read_records` makes of them.
+        lines: line numbers and records, from `noms_env.record.read_records`.
         first: running number of the first deal.
 
     Raises:
-        ExportError: a line is damaged, its deal cannot be played or ends otherwise, or its observations would show what the
-            file does not hold.
+        ExportError: a line is damaged, its deal cannot be replayed or has other points, or its observations depend on earlier
+            deals that are not in the file.
     """
     before: tuple[Record, Table] | None = None
     for number, (line, record) in enumerate(lines, first):
@@ -113,7 +113,7 @@ def _follows(record: Record, before: Record) -> bool:
 
 
 def _check_memory(record: Record, before: Table | None) -> None:
-    """Refuse a deal whose observations show the deals before, where these are not there."""
+    """Check that the previous deal is available if observations show it; RecordError if not."""
     for option in ("observe_previous_hand", "accumulate"):
         if record["options"].get(option) and record["deal"] > 0 and before is None:
             raise RecordError(f"{option} shows the deals before, but deal {record['deal'] - 1} is not on the line before")
@@ -123,7 +123,7 @@ def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisio
     steps = record["steps"]
     decisions = empty_rows(len(steps))
     for place, table in enumerate(replay(record, before)):
-        if place < len(steps) and not table.is_scored:  # `replay` refuses steps behind the end
+        if place < len(steps) and not table.is_scored:  # `replay` refuses steps after the end
             decisions["observation"][place], decisions["action_mask"][place] = table.view(int(table.row.seat))
             decisions["seat"][place], decisions["phase"][place] = table.row.seat, table.phase
             decisions["action"][place] = table.number(steps[place]["action"])
@@ -157,23 +157,23 @@ def from_play(
     first: int = 0,
     targets: bool = False,
 ) -> Iterator[tuple[Decisions, int]]:
-    """Play matches, and give the decisions of all seats, also those without a choice. Nothing is played before it is asked for.
+    """Play matches lazily, and yield the decisions of all seats, including forced ones.
 
-    The cards of match m are those of `noms_env.record.record_matches` with the same seed.
+    Match m has the same cards as in `noms_env.record.record_matches` with the same seed.
 
     Args:
-        rules: of the tables.
-        players: one for all seats, or one for each.
-        matches: how many.
-        seed: 0 to 2**63 - 1: of the cards, and of what is random in the players.
+        rules: rules of the tables.
+        players: one for all seats, or one per seat.
+        matches: number of matches.
+        seed: seed of the cards and of the players, 0 to 2**63 - 1.
         first: number of the first match.
-        targets: with the columns `TARGETS`.
+        targets: whether to add the columns `TARGETS`.
 
     Yields:
-        Decisions of whole deals, one deal after another, and the number of matches that are over with them.
+        Decisions of whole deals, and the number of matches that ended with them.
 
     Raises:
-        ValueError: a number is out of range, or a player cannot sit at such a table.
+        ValueError: a number is out of range, or a player cannot play under these rules.
         ForfeitError: a player failed.
     """
     check_seed(seed)
@@ -194,7 +194,7 @@ def from_play(
 def _waves(
     rules: Rules, players: Sequence[AgentSpec], matches: range, seed: int, targets: bool
 ) -> Iterator[tuple[Decisions, int]]:
-    """`from_play`, so many matches at a time at as many tables."""
+    """Play `SIDE_BY_SIDE` matches at a time, for `from_play`."""
     deals = 0
     for first in matches[::SIDE_BY_SIDE]:
         numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
@@ -219,35 +219,34 @@ def _waves(
 
 
 class _Noting:
-    """A player at the tables, whose decisions are added to the log of all players, with the numbers of their rows.
+    """A player at the tables that appends its decisions, with their rows, to the common log.
 
-    `told` gets its targets of the rows that it is asked about, in their order; None where they are not wanted.
+    `told` receives the player's targets for the requested rows, in order; None without targets.
     """
 
     def __init__(self, guard: Guarded, told: list[SearchOutput] | None, log: list[Decisions]) -> None:
         self.guard, self._told, self.log, self.deal_over = guard, told, log, guard.deal_over
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Choose`."""
         actions = self.guard(batch, rows)
         seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
         seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
         if self._told is not None:
             told = SearchOutput(*(np.concatenate(parts) for parts in zip(nothing_told(0), *self._told, strict=True)))
             self._told.clear()
-            told = told if len(told.action) == len(rows) else nothing_told(len(rows))  # it has failed at one of them
+            told = told if len(told.action) == len(rows) else nothing_told(len(rows))  # the player failed in some row
             seen |= {"policy": told.action_weights, "value": told.value}
         self.log.append(seen)
         return actions
 
 
 def nothing_told(rows: int) -> SearchOutput:
-    """Of a player that tells nothing."""
+    """Return the targets of a player without any."""
     return SearchOutput(np.full(rows, NOBODY), np.zeros((rows, NUM_ACTIONS), np.float32), np.full(rows, np.nan, np.float32))
 
 
 def _asking(spec: AgentSpec, told: list[SearchOutput]) -> AgentSpec:
-    """The same player; whenever it acts, its targets are added to a list."""
+    """Wrap a player so that its targets are appended to a list whenever it acts."""
     return replace(spec, make=lambda: _Asking(spec.make(), told))
 
 
@@ -260,7 +259,6 @@ class _Asking:
             self.with_memory = lambda memory: _Asking(with_memory(memory), told)
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
-        """See `Player.act`."""
         if isinstance(self.player, TellsTargets):
             targets = self.player.targets(observation, mask, seeds, tables=tables)
         else:
@@ -272,7 +270,7 @@ class _Asking:
 
 
 def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:
-    """The decisions of a deal at each table, table by table."""
+    """Join the decisions of a deal at each table, table by table."""
     row = np.concatenate([part["row"] for part in log])
     order = np.argsort(row, kind="stable")
     row, batch = row[order], pool.batch

@@ -1,7 +1,7 @@
-"""Decisions as files: shards of a fixed number of rows, as Parquet or NumPy's `.npz`, with a card that describes them.
+"""Decisions as files: shards of a fixed number of rows, as Parquet or NumPy's `.npz`, with a data card.
 
-Only a group of rows is held in memory (with `.npz` a shard). The same arguments give the same bytes, with the same versions of
-NumPy and Arrow. A shard may come from anybody, and what learns from it trusts it: so what is read is checked.
+Writing holds one row group in memory (with `.npz` one shard). Output is deterministic, for fixed versions of NumPy and Arrow.
+Shards are not trusted: readers validate everything, since training relies on it.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from .decisions import COLUMNS, TARGETS, Column, Decisions, empty_rows
 FileFormat = Literal["parquet", "npz"]
 FORMAT = "noms-export/1"
 MOST_ROWS = 1 << 20
-"""Of a shard: it is read as a whole, and takes 1.9 GiB then."""
+"""Maximum rows of a shard, which is read as a whole and then takes 1.9 GiB."""
 MOST_IN_ALL = 1 << 22
-"""Rows of all shards that one run learns from: it holds them all in memory."""
+"""Maximum rows of all shards of a run, which holds them in memory."""
 MOST_BYTES = 16
-"""Of a value in a shard of Parquet before it is compressed; four times as much where a row has only one, such as a text."""
+"""Maximum uncompressed bytes per value in Parquet; four times as many for scalars, such as texts."""
 ROUNDING = 1e-3
-"""How far the sum of probabilities may be from 1: they are rounded."""
+"""Tolerance of the sum of probabilities, which are rounded."""
 SOURCE: dict[str, type | tuple[type, ...]] = {
     **{"variant": str, "seats": int, "options": dict, "players": list, "matches": int, "seed": int, "first": int},
     "limit": (int, float, type(None)),
 }
-"""What a shard may say of where its decisions come from, and the types of that."""
+"""Fields of the source of a shard, and their types."""
 SHARD = 1 << 16
-"""Rows of a shard, if nothing else is said: 77 MiB of observations and masks before they are compressed."""
+"""Default rows of a shard: 77 MiB of observations and masks, uncompressed."""
 MOST_TEXT = 1 << 20
-"""Bytes of what a shard says of itself."""
+"""Maximum bytes of a shard's metadata."""
 GROUP = 1 << 12
-"""Rows of a row group in Parquet: 5 MiB."""
+"""Rows of a Parquet row group: 5 MiB."""
 CARD = "README.md"
 CODEC = "zstd"
 
 
 class Written(NamedTuple):
-    """How many rows (decisions) of how many deals were written, in how many files."""
+    """Numbers of decisions (rows), deals and shards (files) written."""
 
     decisions: int
     deals: int
@@ -73,20 +73,20 @@ def write_shards(
 ) -> Written:
     """Write decisions as a folder of shards, `decisions-00000.parquet` and so on, with a card, `README.md`.
 
-    The folder is there whole or not at all: it is written under a name that ends in `.part`, and moved to its place.
+    The write is atomic: a temporary folder `.part` is moved into place.
 
     Args:
-        decisions: in any portions.
-        folder: a new one, in folders that need not be there, or an empty one.
-        source: where they come from, as plain values: the card and every shard say so.
-        file_format: `parquet` (the extra `export`) or `npz`.
-        shard: rows of each file but the last.
-        columns: of the decisions.
+        decisions: decisions, in batches of any size.
+        folder: a new or empty folder; missing parents are created.
+        source: source of the decisions as plain values, for the card and every shard.
+        file_format: `parquet` (needs the extra `export`) or `npz`.
+        shard: rows per file; the last one may have fewer.
+        columns: columns of the decisions.
 
     Raises:
         ValueError: `shard` is not from 1 to `MOST_ROWS`, the folder is not empty, or there are no decisions.
         MissingExtraError: Arrow is not installed.
-        OSError: it cannot be written; nothing is left behind.
+        OSError: a file cannot be written; no file remains.
     """
     if not 1 <= shard <= MOST_ROWS:
         raise ValueError(f"the rows of a shard must be from 1 to {MOST_ROWS}, not {shard}")
@@ -114,7 +114,7 @@ def write_shards(
 
 
 def check_folder(folder: Path) -> None:
-    """ValueError unless a folder can be made, or is there and empty; OSError if it cannot be looked into."""
+    """Check that a folder is new, or empty and not the current one; ValueError if not, OSError if it is unreadable."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: a folder is wanted")
     if folder.is_dir() and any(folder.iterdir()):
@@ -124,7 +124,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _blocks(decisions: Iterable[Decisions], sizes: Iterator[int], columns: Sequence[Column]) -> Iterator[Decisions]:
-    """The rows in blocks of these sizes, the last of which may be smaller."""
+    """Yield the rows in blocks of the given sizes; the last block may be smaller."""
     rows, filled = empty_rows(next(sizes), columns), 0
     for part in decisions:
         start, behind = 0, len(part["action"])
@@ -142,7 +142,7 @@ def _blocks(decisions: Iterable[Decisions], sizes: Iterator[int], columns: Seque
 
 
 def _write_npz(decisions: Iterable[Decisions], folder: Path, about: str, shard: int, columns: Sequence[Column]) -> Written:
-    """A file for each shard: an array for each column, and `about`, a text."""
+    """Write a file per shard, with an array per column and the text `about`."""
     written = Written(0, 0, 0)
     for rows in _blocks(decisions, itertools.repeat(shard), columns):
         arrays: dict[str, Any] = {"about": np.array(about), **rows}
@@ -153,7 +153,7 @@ def _write_npz(decisions: Iterable[Decisions], folder: Path, about: str, shard: 
 
 
 def _write_parquet(decisions: Iterable[Decisions], folder: Path, about: str, shard: int, columns: Sequence[Column]) -> Written:
-    """A file for each shard, of row groups of at most `GROUP` rows; the metadata of its schema hold `about`."""
+    """Write a file per shard, in row groups of at most `GROUP` rows; `about` is in the metadata of the schema."""
     import pyarrow as arrow
     from pyarrow import parquet
 
@@ -188,7 +188,7 @@ def _arrow_type(column: Column) -> Any:
 
 
 def card(about: Mapping[str, Any], file_format: FileFormat, written: Written, columns: Sequence[Column]) -> str:
-    """What the folder holds, for people; its head tells Hugging Face's `datasets` which files to read."""
+    """Return the data card; its front matter names the files for Hugging Face's `datasets`."""
     head = ["---", "configs:", "- config_name: default", "  data_files: decisions-*.parquet", "---", ""]
     return "\n".join(
         [
@@ -218,7 +218,7 @@ def _type_text(column: Column) -> str:
 
 
 def shard_folders(folder: Path) -> list[Path]:
-    """The folder of an export, or, if this one holds exports, theirs by name; ValueError if there are no decisions in it."""
+    """Return the folder itself if it has shards, else its subfolders with shards, by name; ValueError if none has any."""
     folders = [folder] if _shards_in(folder) else sorted(place for place in folder.glob("[!.]*/") if _shards_in(place))
     if not folders:
         raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted, or one of such folders")
@@ -230,14 +230,14 @@ def _shards_in(folder: Path) -> list[Path]:
 
 
 def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], Decisions]]:
-    """The shards of a folder one after another: what they say of themselves (`format`, `layout`, `source`), and some columns.
+    """Yield the metadata (`format`, `layout`, `source`) and some columns of each shard of a folder.
 
-    Nothing in them is trusted: types, widths, lengths and values are those of decisions, or the shard is refused.
+    Shards are not trusted: types, widths, lengths and values are validated.
 
     Raises:
-        ValueError: the folder has no shards, a shard is damaged or written for other observations, it lacks a column, or has
-            more rows than can be read at once.
-        MissingExtraError: Arrow is not installed, and the shards are Parquet.
+        ValueError: the folder has no shards, or a shard is damaged, has another observation layout, lacks a column, or has more
+            than `MOST_ROWS` rows.
+        MissingExtraError: the shards are Parquet, and Arrow is not installed.
         OSError: a file cannot be read.
     """
     paths = _shards_in(folder)
@@ -245,7 +245,7 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
         raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted")
     wanted = [column for column in COLUMNS + TARGETS if column.name in columns]
     for path in paths:
-        open_file(path).close()  # what fails behind this is damage, also where it looks like a fault of the disk
+        open_file(path).close()  # later errors count as damage, even OSErrors
         try:
             about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, wanted)
             check_about(about)
@@ -254,18 +254,18 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
             raise
         except ShardError as error:
             raise ValueError(f"{path} {error}") from error
-        except Exception as error:  # what zip files, NumPy and Arrow find wrong
+        except Exception as error:  # of zipfile, NumPy or Arrow
             raise ValueError(f"{path} is damaged: {brief(str(error))[1:-1]}") from error
         yield about, rows
 
 
 def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callable[[Column], bool]) -> None:
-    """Refuse a shard, before it is read, whose columns have other types or lengths than they must have.
+    """Check types and lengths of the columns before reading them; ShardError if wrong.
 
     Args:
-        columns: those that are wanted.
-        rows: the number of rows of each column that there is.
-        fits: whether a column that there is has the right type.
+        columns: required columns.
+        rows: number of rows of each existing column.
+        fits: whether an existing column has the right type.
     """
     for column in columns:
         if column.name not in rows:
@@ -318,7 +318,7 @@ def _read_parquet(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions
 
 
 def _check_sizes(metadata: Any, columns: Sequence[Column]) -> None:
-    """Refuse a shard of Parquet, before it is read, that says of a column that it takes more bytes than its rows can fill."""
+    """Check the declared bytes of the Parquet columns before reading them; ShardError if its rows cannot fill them."""
     sizes = dict.fromkeys((column.name for column in columns), 0)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
@@ -335,11 +335,11 @@ def _check_sizes(metadata: Any, columns: Sequence[Column]) -> None:
 
 
 class ShardError(ValueError):
-    """A shard is refused; the message goes on after the name of the file."""
+    """A shard is invalid; the message continues after the name of the file."""
 
 
 def check_about(about: Any) -> None:
-    """Refuse what a shard says of itself, unless it has the form that an export of this version gives it; ShardError."""
+    """Check the metadata of a shard; ShardError unless this version could have written them."""
     if not isinstance(about, dict) or about.get("format") != FORMAT or not isinstance(about.get("source"), dict):
         raise ShardError("is damaged: it does not say where its decisions come from")
     if about.get("layout") != layout_digest():
@@ -352,7 +352,7 @@ def check_about(about: Any) -> None:
 
 
 def _most_bytes() -> np.ndarray:
-    """The highest value of each byte of an observation, as far as it is a flag or a card; uint8, shape (OBSERVATION_SIZE,)."""
+    """Return the maximum of each byte of an observation, 255 unless it is a flag or a card; uint8, (OBSERVATION_SIZE,)."""
     most = np.full(OBSERVATION_SIZE, 255, np.uint8)
     flags = "hand", "played", "exposed", "phase", "trump", "led_suit", "role", "variant"
     for section in OBSERVATION:
@@ -388,17 +388,17 @@ ALLOWED: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "policy": _between(0, 1 + ROUNDING),
     "value": lambda values: ~np.isinf(values),
 }
-"""For each column, which of its values are allowed."""
+"""Predicate of the allowed values of each column."""
 
 
 def check_rows(rows: Decisions) -> None:
-    """Refuse rows that are no decisions.
+    """Check the values of rows.
 
     Args:
-        rows: some columns, of the types and widths of `COLUMNS` and `TARGETS`, and of one length (`read_shards` sees to it).
+        rows: some columns, with the types and widths of `COLUMNS` and `TARGETS` and one length (`read_shards` checks that).
 
     Raises:
-        ShardError: a value is not allowed, a row has no legal action, or an action or probability is of one that is not legal.
+        ShardError: a value is not allowed, a row has no legal action, or an illegal action is taken or has a probability.
     """
     for name, values in rows.items():
         fits = ALLOWED[name](values).reshape(len(values), -1).all(axis=1)

@@ -1,6 +1,7 @@
-"""Matches played by several processes, for data sets that take long to make: lots of matches, handed out one by one.
+"""Parallel play for data sets: worker processes play lots of matches.
 
-A lot gives the same decisions in any process, and lots are taken in their order, so that the number of workers does not matter.
+The decisions of a lot do not depend on the process, and lots are returned in order. So the number of workers does not change a
+data set.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from ...extras import require
 from .decisions import SIDE_BY_SIDE, Decisions, from_play
 
 AHEAD = 2
-"""Jobs for each worker that are handed out before they are needed; so many results may wait in memory."""
+"""Submitted jobs per worker, and so the maximum number of results in memory."""
 
 Lot = list[tuple[Decisions, int]]
 Result = TypeVar("Result")
 
 
 class WorkerError(RuntimeError):
-    """A process that played has been killed."""
+    """A worker process was killed."""
 
 
 @dataclass(frozen=True)
 class Play:
-    """What is to be played: the arguments of `from_play`, rules and players by their names, so that processes can share it."""
+    """Arguments of `from_play`, with rules and players by name, so that they can be pickled."""
 
     variant: str
     seats: int
@@ -50,35 +51,35 @@ class Play:
     targets: bool = False
 
     def lot(self, first: int, matches: int = SIDE_BY_SIDE) -> Iterator[tuple[Decisions, int]]:
-        """The decisions of some of the matches."""
+        """Play some of the matches, and yield their decisions."""
         rules = make_rules(game(self.variant), self.seats, self.options)
         players = agent_specs(self.players, self.limit)
         return from_play(rules, players, min(matches, self.matches - first), self.seed, first, self.targets)
 
     @property
     def lots(self) -> range:
-        """The first match of each lot."""
+        """Numbers of the first matches of the lots."""
         return range(0, self.matches, SIDE_BY_SIDE)
 
     @property
     def source(self) -> dict[str, Any]:
-        """What a data set says of where it comes from."""
+        """Description of the source of a data set."""
         sha256 = {name: file_sha256(name) for name in self.players}
         policies = {name: digest for name, digest in sha256.items() if digest is not None}
         return vars(self) | {"players": list(self.players), "policies": policies, "thumb_version": NEWEST}
 
 
 def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator[tuple[Decisions, int]]:
-    """What `from_play` gives, played by several processes or on a Ray cluster. Nothing is played before it is asked for.
+    """Yield the same as `from_play`, with several processes or a Ray cluster. Play is lazy.
 
     Raises:
-        ValueError, ForfeitError: see `from_play`; also if there is not at least one worker.
-        MissingExtraError: Ray is asked for and not installed.
-        WorkerError: a process was killed.
+        ValueError, ForfeitError: see `from_play`; also if `workers` is less than 1.
+        MissingExtraError: Ray is needed and not installed.
+        WorkerError: a worker process was killed.
     """
     if workers < 1:
         raise ValueError(f"workers must be 1 or more, not {workers}")
-    alone = play.lot(0, play.matches)  # complains where something is wrong
+    alone = play.lot(0, play.matches)  # validates the arguments
     return alone if workers == 1 and not on_ray else _joined(play, workers, on_ray)
 
 
@@ -91,17 +92,17 @@ def _joined(play: Play, workers: int, on_ray: bool) -> Iterator[tuple[Decisions,
 
 
 def played_lots(lots: Iterable[tuple[Play, int]], workers: int, on_ray: bool = False) -> Iterator[Lot]:
-    """The decisions of lots of matches, in their order, each given by its first match; errors are as in `from_workers`."""
+    """Yield the decisions of lots, given by their first matches, in order; raises as `from_workers`."""
     return in_ray(play_lot, lots) if on_ray else in_processes(play_lot, lots, workers)
 
 
 def play_lot(play: Play, first: int) -> Lot:
-    """The decisions of a lot of matches."""
+    """Return the decisions of a lot of matches."""
     return list(play.lot(first))
 
 
 def _handed_out(submit: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], ahead: int) -> Iterator[Any]:
-    """What `submit` gives for each job, of which so many are handed out before the first is asked for."""
+    """Submit jobs, at most `ahead` at a time, and yield the returned handles in order."""
     waiting, left = deque[Any](), iter(jobs)
     while True:
         waiting.extend(submit(*job) for job in itertools.islice(left, ahead - len(waiting)))
@@ -111,13 +112,13 @@ def _handed_out(submit: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], ahe
 
 
 def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Result]:
-    """The results of a function of a module, called by so many processes, in the order of the jobs: its arguments.
+    """Call a module-level function in worker processes, and yield the results in the order of `jobs`, its arguments.
 
-    Few jobs are taken before their results are asked for. The processes end with the iterator.
+    Jobs are consumed lazily. The processes end with the iterator.
 
     Raises:
-        WorkerError: a process was killed.
-        Exception: what the function raises.
+        WorkerError: a worker process was killed.
+        Exception: any exception of the function.
     """
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, context, _begin_in_process)
@@ -130,17 +131,17 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
-            while process.is_alive():  # `join` alone returns too early while a thread of the pool waits for the same process
+            while process.is_alive():  # `join` can return early while a thread of the pool joins the same process
                 process.join()
 
 
 def _begin_in_process() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the parent minds
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
     end_with_parent()
 
 
 def end_with_parent() -> None:
-    """Let this process end with the one that has started it, also where that is killed and can end nobody itself."""
+    """Exit this process when its parent exits, even if the parent is killed."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -152,14 +153,14 @@ def end_with_parent() -> None:
 
 
 def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-    """As `in_processes`, on the Ray cluster at RAY_ADDRESS, or on one of all cores of this machine that ends with the iterator.
+    """Run `in_processes` on the Ray cluster at RAY_ADDRESS, or else on a local one that ends with the iterator.
 
     Every machine of the cluster needs this package, and the players' files under the same names.
 
     Raises:
         MissingExtraError: Ray is not installed.
-        WorkerError: a process was killed again and again.
-        Exception: what the function raises.
+        WorkerError: a worker process was killed repeatedly.
+        Exception: any exception of the function.
     """
     ray = require("ray", "rllib", "--ray")
     is_own = not ray.is_initialized()
@@ -170,7 +171,7 @@ def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> 
         for result in _handed_out(ray.remote(function).remote, jobs, ahead):
             yield ray.get(result)
     except ray.exceptions.RayTaskError as error:
-        raise error.cause from None  # Ray's own message has the whole stack of the other process
+        raise error.cause from None  # Ray's own message has the whole stack trace of the worker
     except ray.exceptions.WorkerCrashedError as error:
         raise WorkerError("a process has been killed again and again, perhaps for want of memory") from error
     finally:
