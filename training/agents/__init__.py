@@ -1,1 +1,1 @@
-"""Players by name, and the tables at which they play."""
+"""Players by name, and table pools."""

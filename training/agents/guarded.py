@@ -21,10 +21,10 @@ from .table_pool import AtTables, Choose, LearnsFromDeals, OnGpu
 class Guarded:
     """A player in a block of deals, with the interface of `table_pool.Choose`.
 
-    At a table that it has forfeited it takes the first legal actions, so that the deal ends.
+    At a forfeited table it takes the first legal actions, so that the deal ends.
 
     Attributes:
-        lost: the reasons, by row of the batch.
+        lost: reasons of the forfeits, by row of the batch.
     """
 
     def __init__(self, choose: Choose, stop: Event, at_once: int | None = None, strict: bool = False) -> None:
@@ -32,20 +32,16 @@ class Guarded:
 
         Args:
             choose: the player.
-            stop: setting it gives up the block.
-            at_once: the most rows of one call; None for all.
-            strict: no table is forfeited: the player's errors propagate, and an illegal answer raises `IllegalAnswerError`, a
+            stop: set it to abort the block.
+            at_once: maximum rows per call; None for all.
+            strict: never forfeit a table: the player's errors propagate, and an illegal answer raises `IllegalAnswerError`, a
                 ValueError.
         """
         self._choose, self._stop, self._at_once, self._strict = choose, stop, at_once, strict
         self.lost: dict[int, str] = {}
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `table_pool.Choose`.
-
-        Raises:
-            Stopped: the block is given up.
-        """
+        """See `table_pool.Choose`; raises Stopped if the block is aborted."""
         if self._stop.is_set():
             raise Stopped
         if not self.lost:
@@ -81,14 +77,14 @@ class Guarded:
         return np.concatenate(parts)
 
     def _ask(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """The answers, with the first legal action in place of a failure."""
+        """Return the answers, with the first legal action in place of a failure."""
         try:
             actions = check_shape(self._choose(batch, rows), len(rows))
         except FAILURES as error:
             if self._strict:
                 raise
             why = describe_failure(error)
-            if len(rows) > 1:  # ask row by row, so that only the failing rows are forfeited
+            if len(rows) > 1:  # retry row by row, so that only the failing rows are forfeited
                 return np.concatenate([self._ask(batch, rows[place : place + 1]) for place in range(len(rows))])
             self._lose(rows, why)
             return first_legal(batch, rows)
@@ -111,9 +107,9 @@ class Guarded:
 def guard_players(
     players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False
 ) -> Iterator[list[Guarded]]:
-    """The guarded players of a block of deals; at its end those with a `close` are closed.
+    """Yield the guarded players of a block of deals, and close them at its end.
 
-    A player's random numbers depend on `stream`, integers from 0, and on its place. See `Guarded` for the other arguments.
+    A player's random numbers depend on `stream`, nonnegative integers, and its place. For other arguments see `Guarded`.
     """
     with ExitStack() as stack:
         guards = []
@@ -127,7 +123,7 @@ def guard_players(
 def seated(
     players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False
 ) -> Iterator[Sequence[Guarded | OnGpu]]:
-    """Yield guarded players, or on a GPU those of `OnGpu`, whose random numbers follow from the first number of `stream`."""
+    """Yield guarded players; on a GPU `OnGpu` players, seeded with the first number of `stream`."""
     if device_of(players) == "cuda":
         yield [OnGpu(spec.make(), stream[0], stop) for spec in players]
         return
@@ -136,7 +132,7 @@ def seated(
 
 
 def _make_player(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) -> Choose:
-    """Make a player for the tables; if that fails, it fails at each of them."""
+    """Make a player for the tables; if that fails, each of its calls raises the error."""
     try:
         player = spec.make()
     except Exception as error:
@@ -152,17 +148,13 @@ def _make_player(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) ->
 
 
 def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-    """The lowest legal action of each row, int64, shape (n,)."""
+    """Return the lowest legal action of each row, int64, shape (n,)."""
     actions: np.ndarray = batch.mask[rows].argmax(axis=1)
     return actions
 
 
 def check_shape(actions: object, rows: int) -> np.ndarray:
-    """Answers as int64, shape (rows,).
-
-    Raises:
-        TypeError: they are no such array.
-    """
+    """Return answers as int64, shape (rows,); TypeError if they are not `rows` integers."""
     answers = np.asarray(actions)
     if answers.shape != (rows,) or answers.dtype.kind not in "iu":
         raise TypeError(f"the answer must be {rows} integers, not {answers.dtype} of shape {answers.shape}")

@@ -1,4 +1,4 @@
-"""Bots of OpenSpiel as players, named by a function of this or another module.
+"""OpenSpiel bots as players, by the name of a function in this or another module.
 
     noms evaluate noms_training.agents.open_spiel_players:ismcts random --variant up_down --deals 50
     noms evaluate my_bots:make thumb --variant up_down  # def make(): return OpenSpielPlayer(my_bot)
@@ -27,14 +27,14 @@ from noms_env.variants.rulebook import ROTATION_WORDS
 from noms_env.variants.trumps import ROTATION
 
 SIMULATIONS = 50
-"""Of `ismcts`, for each decision."""
+"""Simulations of `ismcts` per decision."""
 
 MakeBot = Callable[[DealGame, int, int], Any]
 """Makes a bot (`pyspiel.Bot`) from the game, its seat and a seed (0 to 2**63 - 1)."""
 
 
 class OpenSpielPlayer(RowByRow):
-    """A bot of OpenSpiel as a player. Each decision makes a new bot, so it keeps no memory."""
+    """An OpenSpiel bot as a player. It is stateless: each decision makes a new bot."""
 
     wants_tables: ClassVar[bool] = True
 
@@ -47,9 +47,9 @@ class OpenSpielPlayer(RowByRow):
 
 
 def game_of(row: np.record) -> DealGame:
-    """The OpenSpiel game for the deal at a table (`table_record.TABLE`).
+    """Return the OpenSpiel game for the deal at a table (`table_record.TABLE`).
 
-    It ignores the match: totals, a double hand of noms, tricks that add up over deals.
+    It ignores the rest of the match: totals, a double hand of noms, tricks that add up over deals.
     """
     rules = rules_of(row)
     parameters = parameters_of(rules, dealer=int(row.dealer))
@@ -67,22 +67,22 @@ def _load_game(name: str, parameters: tuple[tuple[str, Any], ...]) -> DealGame:
 
 
 def ismcts() -> OpenSpielPlayer:
-    """Information-set Monte Carlo tree search with random playouts (P. I. Cowling, E. J. Powley, D. Whitehouse, 2012)."""
+    """Make an information-set Monte Carlo tree search with random playouts (Cowling, Powley, Whitehouse, 2012)."""
     return OpenSpielPlayer(partial(ismcts_bot, simulations=SIMULATIONS))
 
 
 def uniform_random() -> OpenSpielPlayer:
-    """Every legal action with the same probability."""
+    """Make a player of uniformly random legal actions."""
     return OpenSpielPlayer(lambda game, seat, seed: UniformRandomBot(seat, np.random.default_rng(seed)))
 
 
 def ismcts_bot(game: DealGame, seat: int, seed: int, *, simulations: int) -> Any:
-    """OpenSpiel's search; it explores with a constant of a quarter of the range of the points."""
+    """Make OpenSpiel's search, with an exploration constant of a quarter of the range of the points."""
     chance = np.random.RandomState(seed % 2**32)
     evaluator = RandomRolloutEvaluator(1, chance)
     explore = (game.max_utility() - game.min_utility()) / 4
     bot = ISMCTSBot(game, evaluator, explore, simulations, random_state=chance)
     bot.set_resampler(
         lambda state, player: state.resample_from_infostate(player, chance.random_sample)
-    )  # its own: by the clock
+    )  # the default resampler is seeded by the clock
     return bot

@@ -20,20 +20,20 @@ DeviceChoice = Literal["auto", "cpu", "cuda"]
 
 
 def label(rules: Rules) -> str:
-    """Rules in the names of figures: `small_ships_4`."""
+    """Return the label of rules in names of figures: `small_ships_4`."""
     return f"{rules.variant.name}_{rules.seats}"
 
 
 def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") -> AgentSpec:
-    """A player by its name.
+    """Load a player by name.
 
     Args:
         name: as for `noms_env.load_player`.
-        limit: seconds that a program has for a decision; of no effect on other players.
-        device: `cuda` for a player of a GPU, which plays with others of the same device only.
+        limit: seconds per decision of a program; ignored for other players.
+        device: `cuda` for a player on a GPU, which plays only with others on it.
 
     Raises:
-        ValueError, ModuleNotFoundError, RuntimeError: as from `noms_env.load_player`.
+        ValueError, ModuleNotFoundError, RuntimeError: as `noms_env.load_player`.
     """
     parsed = parse_player(name)
     player = load_player(parsed, device, limit)
@@ -44,7 +44,7 @@ def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") ->
         return AgentSpec(name, player.fresh, block=EXTERNAL_BLOCK, at_once=1)
     sha256, block = _sha256(parsed), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
     rule_sets, only = getattr(player, "rule_sets", None), getattr(player, "hand_size", None)
-    if hasattr(player, "waits"):  # a policy on a GPU: its network sees only the rows that are asked
+    if hasattr(player, "waits"):  # a policy on a GPU: its network computes only the requested rows
         player.waits = True
     if sha256 is not None or device == "cuda":
         # All blocks share one player: policies and searches are stateless, and take GPU memory once.
@@ -53,16 +53,15 @@ def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") ->
 
 
 def agent_specs(names: Sequence[str], limit: float | None = None, device: DeviceChoice = "cpu") -> list[AgentSpec]:
-    """Players that sit at the same tables, by their names.
+    """Load players for the same tables, by name.
 
     Args:
         names: as for `agent_spec`.
-        limit: seconds that each program has for a decision.
-        device: `cpu`, `cuda`, or `auto`: a GPU if there is one and all of them play there.
+        limit: seconds per decision of each program.
+        device: `cpu`, `cuda`, or `auto`: a GPU if there is one and all players support it.
 
     Raises:
-        ValueError: as from `agent_spec`; or there is a limit and no program among the players.
-        ModuleNotFoundError, RuntimeError: likewise.
+        ValueError, ModuleNotFoundError, RuntimeError: as `agent_spec`; ValueError also for a limit without a program.
     """
     if limit is not None and not any(name.startswith(COMMAND) for name in names):
         raise ValueError(f"only programs ({COMMAND}PROGRAM) have a time limit for decisions, and {', '.join(names)} is none")
@@ -76,7 +75,7 @@ def agent_specs(names: Sequence[str], limit: float | None = None, device: Device
 
 
 def is_program(name: str) -> bool:
-    """Whether `agent_spec` would run third-party code for a name; check names from files before making them."""
+    """Return whether `agent_spec` would run third-party code for a name; check names from files before loading them."""
     try:
         return parse_player(name).is_foreign
     except ValueError:
@@ -84,10 +83,10 @@ def is_program(name: str) -> bool:
 
 
 def file_sha256(name: str) -> str | None:
-    """SHA-256 of the file of a policy, or of that on which a player searches; None if the name is that of another player.
+    """Return the SHA-256 of the policy file of a policy or of a search on one; None for other players.
 
     Raises:
-        ValueError: there is no such player.
+        ValueError: the player does not exist.
         OSError: its file cannot be read.
     """
     return _sha256(parse_player(name))
@@ -99,16 +98,16 @@ def _sha256(player: PlayerName) -> str | None:
 
 
 def compile_players(names: Iterable[str], batches: bool = True) -> None:
-    """Compile what the players need, before play; silent where it is cached.
+    """Compile the code of some players before play, with progress unless it is cached.
 
     Args:
         names: the players; third-party ones are skipped.
-        batches: whether many tables are played side by side.
+        batches: whether many tables are played at once.
     """
     if COMPILED:
         PROGRESS.use(parts(["random", *sorted({name for name in names if not is_program(name)})], batches))
 
 
 def hashes(agent_specs: Iterable[AgentSpec]) -> dict[str, str]:
-    """SHA-256 of the files of policies, by name, to tell figures of different weights apart."""
+    """Return the SHA-256 of policy files by player name, to tell figures of different weights apart."""
     return {spec.name: spec.sha256 for spec in agent_specs if spec.sha256 is not None}

@@ -12,22 +12,22 @@ from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
 
 BLOCK, SEARCH_BLOCK, EXTERNAL_BLOCK = 128, 8, 32
-"""Deals that are played side by side: fewer with players that search or may be slow. Results depend on it."""
+"""Deals played at once: in general, with players that search, and with third-party players. Results depend on it."""
 GPU_TABLES, GPU_SEARCH_TABLES = 1 << 18, 1 << 13
-"""Tables at which deals are played side by side on a GPU, without players that search and with one. No result depends on it."""
+"""Tables played at once on a GPU, without and with players that search. Results do not depend on it."""
 
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """A player, and how to run it at many tables.
+    """Specification of a player at many tables.
 
     Attributes:
-        name: as the user wrote it.
+        name: name as the user wrote it.
         make: makes the player for a block of deals.
-        rule_sets: the rules that it can play; None for all.
-        block: deals to play side by side.
-        sha256: of a policy's file; None for other players.
-        at_once: the most rows of one call; None for any number.
+        rule_sets: rules that it can play; None for all.
+        block: deals to play at once.
+        sha256: SHA-256 of the policy file; None for other players.
+        at_once: maximum rows per call; None for any number.
         hand_size: the only hand size that a solution can play; None for all.
         device: `cuda` for a `GpuPlayer`, which plays only with others on a GPU.
     """
@@ -42,11 +42,7 @@ class AgentSpec:
     device: Device = "cpu"
 
     def check(self, rules: Rules) -> None:
-        """Check that it can play all deals of a match at a table.
-
-        Raises:
-            ValueError: it was trained for other rules, or it is a solution for one hand size only.
-        """
+        """Check that the player can play all deals of a match; ValueError if its rules or its hand size differ."""
         check_rules(self.name, self.rule_sets, rules)
         if self.hand_size is not None and set(rules.schedule) - {self.hand_size}:
             sizes = f"hands have {span(min(rules.schedule), max(rules.schedule))} cards"
@@ -57,11 +53,7 @@ class AgentSpec:
 
 
 def device_of(players: Sequence[AgentSpec]) -> Device:
-    """The common device of some players.
-
-    Raises:
-        ValueError: some play on the processor and others on a GPU.
-    """
+    """Return the common device of some players; ValueError if they differ."""
     first = players[0]
     for player in players:
         if player.device != first.device:
@@ -71,23 +63,19 @@ def device_of(players: Sequence[AgentSpec]) -> Device:
 
 
 def check_together(players: Sequence[AgentSpec], rules: Rules) -> None:
-    """Check that some players can play at one table.
-
-    Raises:
-        ValueError: one cannot sit there, or they play on several devices.
-    """
+    """Check that some players can play at one table; ValueError if one does not know the rules, or devices differ."""
     for player in players:
         player.check(rules)
     device_of(players)
 
 
 def threads_of(players: Sequence[AgentSpec], threads: int) -> int:
-    """The number of threads for blocks of deals; one keeps a GPU busy."""
+    """Return the number of threads for blocks of deals; on a GPU one is enough."""
     return threads if device_of(players) == "cpu" else 1
 
 
 def deals_at_once(players: Sequence[AgentSpec], games: int, block: int | None = None) -> int:
-    """The number of deals to play side by side, each in `games` games: a block, or on a GPU as many as fit its tables."""
+    """Return the number of deals to play at once, each in `games` games: a block, or on a GPU enough to fill its tables."""
     least = min(player.block for player in players)
     block = block or least
     if device_of(players) == "cpu":
@@ -97,5 +85,5 @@ def deals_at_once(players: Sequence[AgentSpec], games: int, block: int | None = 
 
 
 def describe_device(device: Device) -> dict[str, str]:
-    """The entry of a device in result files: none for the CPU."""
+    """Return the entry of a device in result files; none for the CPU."""
     return {} if device == "cpu" else {"device": device}

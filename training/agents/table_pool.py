@@ -1,7 +1,7 @@
-"""Tables at which deals are played by players, for training and evaluation; needs no torch.
+"""Pools of tables for training and evaluation, without torch.
 
-A `TablePool` is a batch of tables; `play` plays one deal at each table to its end, with any player on any seat. Players change
-only between deals.
+A `TablePool` is a batch of tables; `play` plays one deal at each table to its end, with any player on any seat. The seating is
+fixed within a deal.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from noms_env.variants.table_record import TABLE
 from ..thread_pool import Stopped
 
 Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
-"""Legal actions, int64, shape (n,), for the seats to act at some rows of a batch, int64, shape (n,)."""
+"""Function from a batch and some of its rows, int64, shape (n,), to legal actions of the seats to act, int64, shape (n,)."""
 LOOK = 8
-"""Decisions between two looks at whether the deals on a GPU are over: each look waits for it."""
+"""Steps on a GPU between checks whether all deals are over; each check synchronises."""
 
 
 @runtime_checkable
@@ -39,15 +39,15 @@ class LearnsFromDeals(Protocol):
 
 
 def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
-    """The rule sets of a run: each game with each number of seats that it allows.
+    """Make the rule sets of a run: each game with each number of seats that it allows.
 
     Args:
         variants: names of games.
-        seats: numbers of seats; the usual number of each game when there are none.
+        seats: numbers of seats; empty for the default of each game.
         options: options, each for every game that has it.
 
     Raises:
-        RulesError: no such game, a number of seats or an option that suits none of the games, a value that is not allowed.
+        RulesError: unknown game, a number of seats or an option that no game has, or an invalid value.
     """
     games = [game(name) for name in variants]
     chosen = dict(options or {})
@@ -80,13 +80,13 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
 
 
 class TablePool:
-    """Tables of several rule sets, which stop at the end of each deal.
+    """Tables of several rule sets, which pause after each deal.
 
     Attributes:
         batch: the tables; `batch.points` and `tables` show each finished deal.
-        rule_set: int64, shape (n,): which of `rule_sets` each row plays.
-        seats: int64, shape (n,): seats at each row.
-        in_matches: deals follow one another as in a match; otherwise each stands for itself.
+        rule_set: int64, shape (n,): number of the rule set of each row.
+        seats: int64, shape (n,): number of seats of each row.
+        in_matches: whether the deals of a table form matches; otherwise they are independent.
     """
 
     def __init__(
@@ -106,16 +106,16 @@ class TablePool:
         """Set up tables.
 
         Args:
-            rule_sets: rules.
-            rule_set_numbers: which of the rule sets of the run these are.
-            tables: how many tables; at least one for each of the rule sets.
-            seed: of the deals.
-            first_table: number of the first table; pools of one seed must not overlap.
+            rule_sets: rules of the tables.
+            rule_set_numbers: numbers of these rule sets in the run.
+            tables: number of tables, at least one per rule set.
+            seed: seed of the deals.
+            first_table: number of the first table; pools with the same seed must not overlap.
             in_matches: see the class.
-            state: keep the hidden state, for the critic.
-            skip_forced: moves without alternative are not asked for.
-            shares: of the tables, above 0, for each of the rule sets; all alike if not given.
-            device: where the tables lie.
+            state: whether to provide the hidden state, for the critic.
+            skip_forced: whether to take forced moves without asking the players.
+            shares: relative number of tables of each rule set, above 0; None for equal shares.
+            device: device of the tables.
         """
         self.batch = make_batch(
             [
@@ -144,7 +144,7 @@ class TablePool:
 
     @property
     def tables(self) -> np.recarray:
-        """The records of the tables, shape (n,): `batch.tables`, or a copy of those on a GPU."""
+        """Records of the tables, shape (n,): `batch.tables`, or a copy from a GPU."""
         if self.batch.device == "cpu":
             return self.batch.tables
         copied: np.recarray = self.batch.save() if self._copied is None else self._copied
@@ -158,7 +158,7 @@ class TablePool:
 
     @property
     def goes_on(self) -> np.ndarray:
-        """Tables whose deal goes on, bool, shape (n,)."""
+        """Tables with an unfinished deal, bool, shape (n,)."""
         going_on: np.ndarray = ~(_on_processor(self.batch.scored) | self.over)
         return going_on
 
@@ -166,8 +166,8 @@ class TablePool:
         """Start a deal at each table.
 
         Args:
-            number: of the deals: equal numbers have equal cards (except in matches, which go on). On a GPU only the first
-                number of a pool counts, and later deals count up from it, which saves a copy.
+            number: number of the deals: equal numbers have equal cards (except in matches, which continue). On a GPU only the
+                first number of a pool counts, and later deals count up from it, which saves a copy.
             sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches, and not on a GPU.
         """
         batch = self.batch
@@ -182,17 +182,17 @@ class TablePool:
         self.fresh = False
 
     def step(self, actions: np.ndarray) -> None:
-        """Take an action at each table whose deal goes on."""
+        """Take an action at each table with an unfinished deal."""
         self._copied = None
         self.batch.step(actions)
 
     def next_deal(self) -> None:
-        """Deal the next hand of each match that goes on."""
+        """Deal the next hand of each unfinished match."""
         self._copied = None
         self.batch.next_deal()
 
     def save(self) -> np.ndarray:
-        """The tables as bytes, uint8, shape (n, bytes of a table)."""
+        """Return the tables as bytes, uint8, shape (n, bytes of a table)."""
         return self.batch.save().view(np.uint8).reshape(len(self), -1)
 
     def restore(self, saved: np.ndarray) -> None:
@@ -207,7 +207,7 @@ def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
     Args:
         pool: the tables; afterwards `pool.batch.points` are the points of the deals.
         players: each a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` for tables on a GPU.
-        seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
+        seating: integers, shape (n, MAX_SEATS): index of the player on each seat.
     """
     on_cpu = pool.batch.device == "cpu"
     for actions in choices_of(pool.batch, players, seating) if on_cpu else choices_on_gpu(pool, players, seating):
@@ -215,7 +215,7 @@ def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
 
 
 def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the next action at each table whose deal goes on, until all are over; the caller steps. Arguments: see `play`."""
+    """Yield the next actions until all deals are over; the caller steps. Arguments: see `play`."""
     actions = np.zeros(len(batch), np.int64)
     while True:
         rows = np.flatnonzero(~(batch.scored | batch.over))
@@ -231,7 +231,7 @@ def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) 
 
 
 def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarray) -> Iterator[Any]:
-    """`choices_of` on a GPU; it may yield some more actions after all deals are over, which have no effect."""
+    """Yield actions as `choices_of`, on a GPU; a few surplus ones at the end have no effect."""
     from noms_env.cuda.players.seats import SeatedPlayers  # here, since it takes time to import
 
     seated = SeatedPlayers(pool.batch, players, seating, players[0].seed)
@@ -241,7 +241,7 @@ def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarra
 
 
 def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> Iterator[np.ndarray]:
-    """Play the matches of a pool, whose first deals are dealt, to their ends. Arguments: see `play`.
+    """Play the matches of a pool to their ends; their first deals must be dealt. Arguments: see `play`.
 
     Yields:
         bool, shape (n,), after each deal: the tables that have just finished a deal.
@@ -261,45 +261,38 @@ def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarr
 
 
 class OnGpu:
-    """A GPU player in a block of deals. It has no memory of earlier deals, and does not fail.
+    """A `GpuPlayer` in a block of deals, which `stop` aborts. It has no memory of earlier deals, and does not fail.
 
     Attributes:
-        seed: of its random choices.
+        seed: seed of its random choices.
         lost: forfeited tables: none.
     """
 
     def __init__(self, player: Any, seed: int, stop: Event) -> None:
-        """A `GpuPlayer`; the block is given up once `stop` is set."""
         self._player, self.seed, self._stop = player, seed, stop
         self.lost: dict[int, str] = {}
 
     def act(self, batch: Any, seeds: Any = None, *, where: Any = None, actions: Any = None) -> Any:
-        """See `GpuPlayer.act`.
-
-        Raises:
-            Stopped: the block is given up.
-        """
+        """See `GpuPlayer.act`; raises Stopped if the block is aborted."""
         if self._stop.is_set():
             raise Stopped
         return self._player.act(batch, seeds, where=where, actions=actions)
 
 
 class AtTables:
-    """A player at the tables of a batch, with a generator of seeds and its memory of the matches."""
+    """A player at the tables of a batch, with a random generator and its memory of the matches."""
 
     def __init__(self, player: Player, rng: np.random.Generator) -> None:
         self._player, self._rng = player, rng
         self._memory: np.ndarray | None = None
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Choose`."""
         player, rng = with_memory(self._player, None if self._memory is None else self._memory[rows]), self._rng
         tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
         seeds = draw_seeds(rng, len(rows))
         return np.asarray(player.act(batch.observation[rows], batch.mask[rows], seeds, tables=tables))
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """See `LearnsFromDeals`."""
         told = recalled(self._player, batch.tables[rows])
         if told is None:
             return
@@ -309,20 +302,20 @@ class AtTables:
 
 
 def _on_processor(array: Any) -> np.ndarray:
-    """An array as it is, or a copy of one on a GPU."""
+    """Return an array, or a copy of one on a GPU."""
     copied: np.ndarray = array if isinstance(array, np.ndarray) else array.to_numpy()
     return copied
 
 
 def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:
-    """Own points less the mean of the others', for each seat: sums to zero over the seats of each deal.
+    """Compute each seat's points less the mean of the others'; they sum to zero over the seats of a deal.
 
     Args:
         points: float, shape (deals, MAX_SEATS).
-        seats: integers, shape (deals,): seats at the table; the columns behind are not looked at.
+        seats: integers, shape (deals,): seats at the table; further columns are ignored.
 
     Returns:
-        float32, shape (deals, MAX_SEATS); 0 for seats that are not there.
+        float32, shape (deals, MAX_SEATS); 0 for absent seats.
     """
     there = np.arange(points.shape[1]) < seats[:, None]
     own = np.where(there, points, 0.0).astype(np.float64)
