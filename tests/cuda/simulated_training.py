@@ -12,7 +12,7 @@ from noms_env.players.protocol import decision_seed
 from noms_env.policy.inference_kernels import draw_choice, uniform
 from noms_training.agents.table_pool import TablePool, relative_points
 from noms_training.evaluation.comparison import figures
-from noms_training.learn import collect_cuda, loop, schedule
+from noms_training.learn import loop, schedule
 from noms_training.learn.checkpoint import RunFolder
 from noms_training.learn.collect import Rollout, joined
 from noms_training.learn.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
@@ -148,25 +148,6 @@ def test_what_cannot_be_on_a_gpu_is_said_and_stays_on_the_processor() -> None:
         assert reason in run.notes[0]
         run.iterate()
         run.close()
-
-
-def test_seatings_and_hand_sizes_are_drawn_as_on_the_processor() -> None:
-    generator = torch.Generator().manual_seed(1)
-    seats = torch.tensor([2, 3, 4, 7] * 500)
-    for alone in (False, True):
-        taken = collect_cuda.draw_seating(seats, 0.5, alone, generator)
-        assert taken.shape == (2000, MAX_SEATS)
-        for number in (2, 3, 4, 7):
-            counts = taken[seats == number].sum(1)
-            assert 0.4 < float((counts > 0).float().mean()) < 0.6
-            allowed = {0, number - 1} if alone else set(range(number))
-            assert set(counts.tolist()) == allowed
-            assert taken[seats == number][:, number:].sum() == 0
-    run = Trainer(config(option=(*SHORT[:2], "start_cards=3")))
-    dealt = sorted(set(run.rule_sets[0].schedule))
-    sizes = collect_cuda.draw_sizes(torch.zeros(4000, dtype=torch.int64), run.rule_sets, generator)
-    weights = np.array([1 / (size + 1) for size in dealt])
-    assert np.abs(np.bincount(sizes.numpy(), minlength=max(dealt) + 1)[dealt] / 4000 - weights / weights.sum()).max() < 0.05
 
 
 def test_all_cards_are_scored_as_the_legal_ones_are() -> None:

@@ -100,7 +100,7 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("noms_training.learn.data.shards.require", lacking("pyarrow.parquet"))
     for name, sentence in (
         ("nowhere", "has no decisions"),
-        ("untold", "nobody tells a policy in"),
+        ("untold", "has a policy: name policies"),
         ("plain", "has no column 'policy'"),
         ("parquet", "reading Parquet needs pyarrow.parquet"),
         ("of other tables 0", "of tables that this run does not play"),

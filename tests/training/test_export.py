@@ -353,7 +353,7 @@ def test_what_fails_in_a_worker_is_told(tmp_path: Path) -> None:
 
 def test_wrong_numbers_of_workers_and_targets(run: Run, tmp_path: Path, games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("export", "--variant", "down_up", "--out", tmp_path / "set")
-    assert_refused(run(*words, "--targets"), "targets are told by policies")
+    assert_refused(run(*words, "--targets"), "only policies and searches on them have targets")
     assert_refused(run("export", games, "--targets", "--out", tmp_path / "set"), "--targets goes with --variant")
     assert_refused(run(*words, "--workers", 2, "--ray"), "give --workers or --ray, and not both")
     monkeypatch.setitem(sys.modules, "ray", None)

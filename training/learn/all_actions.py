@@ -52,7 +52,7 @@ class AllActionsLearner(PolicyLearner):
     ) -> None:
         super().__init__(player, rng, privileged)
         self.settings, self.values_rng = settings, values_rng
-        self._kept: list[tuple[np.ndarray, ...]] = []
+        self._saved: list[tuple[np.ndarray, ...]] = []
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """Choose actions; if an action is replaced by a random one, the step still has the policy's choice."""
@@ -67,15 +67,15 @@ class AllActionsLearner(PolicyLearner):
         self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
     ) -> dict[str, np.ndarray]:
         drawn = np.flatnonzero(self.values_rng.random(len(rows)) < self.settings.played_out)
-        self._kept.append((drawn, batch.save(rows[drawn]), mask[drawn], order[drawn]))
+        self._saved.append((drawn, batch.save(rows[drawn]), mask[drawn], order[drawn]))
         return super().decide(batch, rows, features, mask, order)
 
     def finish(self) -> None:
         """Add the column `values` to the steps (see `Rollout`)."""
-        tables, mask, order = (np.concatenate(arrays) for arrays in list(zip(*self._kept, strict=True))[1:])
+        tables, mask, order = (np.concatenate(arrays) for arrays in list(zip(*self._saved, strict=True))[1:])
         values = action_values(self.player, tables, mask, order, self.values_rng)
-        ends = np.cumsum([len(drawn) for drawn, *_ in self._kept])
-        for step, (drawn, *_), own in zip(self.steps, self._kept, np.split(values, ends[:-1]), strict=True):
+        ends = np.cumsum([len(drawn) for drawn, *_ in self._saved])
+        for step, (drawn, *_), own in zip(self.steps, self._saved, np.split(values, ends[:-1]), strict=True):
             step["values"] = np.full(step["mask"].shape, np.nan, np.float32)
             step["values"][drawn] = own
 
@@ -83,17 +83,10 @@ class AllActionsLearner(PolicyLearner):
 def action_values(
     player: ActorPlayer, tables: np.ndarray, mask: np.ndarray, order: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Estimate the value of each legal choice: relative points of the seat to act after one playout.
+    """Estimate the value of each legal choice: relative points of the seat to act after one playout by `player`.
 
-    Args:
-        player: player at all seats.
-        tables: records of tables with a seat to act, shape (n,).
-        mask: int8, shape (n, n_choices), from `Encoding.encode`.
-        order: int64, shape (n,), from `Encoding.encode`.
-        rng: random generator of the playouts.
-
-    Returns:
-        float32, shape (n, n_choices); 0 for illegal choices.
+    `tables` are records with a seat to act, shape (n,); `mask`, int8, shape (n, n_choices), and `order`, int64, shape (n,), are
+    from `Encoding.encode`. Returns float32, shape (n, n_choices); 0 for illegal choices.
     """
     values = np.zeros(mask.shape, np.float32)
     parts = max(1, ceil(int((mask != 0).sum()) / COPIES))
@@ -108,17 +101,10 @@ def action_values(
 def play_out(
     player: ActorPlayer, tables: np.ndarray, actions: np.ndarray, source: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Take an action at each table, and play the deal to its end.
+    """Take an action at each table, and play the deal to its end, with `player` at all seats.
 
-    Args:
-        player: player at all seats.
-        tables: records, shape (n,).
-        actions: int64, shape (n,).
-        source: int64, shape (n,), ascending from 0: tables of one source share the random number of each ply.
-        rng: random generator of these numbers.
-
-    Returns:
-        float32, shape (n, seats): points of each seat less the mean of the others'.
+    `tables` are records, shape (n,). Tables of one `source`, int64, shape (n,), ascending from 0, share the random number of
+    each ply. Returns float32, shape (n, seats): points of each seat less the mean of the others'.
     """
     n, encoding = len(tables), player.encoding
     if n == 0:
@@ -129,17 +115,17 @@ def play_out(
     actions = actions.copy()
     while True:
         copies.step(actions, False, True, False)
-        going_on = np.flatnonzero(~(copies.scored | copies.over))
-        if len(going_on) == 0:
+        rows = np.flatnonzero(~(copies.scored | copies.over))
+        if len(rows) == 0:
             return relative_points(copies.points, tables["n_seats"])
-        copies.observe(going_on)
+        copies.observe(rows)
         draws = rng.random(int(source[-1]) + 1)
-        legal = copies.mask[going_on]
-        actions[going_on] = legal.argmax(1)
-        asked = going_on[legal.sum(1) > 1]
-        features, mask, order = encoding.encode(copies.observation, copies.mask, asked)
-        choice, _ = player.draw(features, mask, draws[source[asked]])
-        actions[asked] = encoding.actions[order, choice]
+        legal = copies.mask[rows]
+        actions[rows] = legal.argmax(1)
+        rows = rows[legal.sum(1) > 1]
+        features, mask, order = encoding.encode(copies.observation, copies.mask, rows)
+        choice, _ = player.draw(features, mask, draws[source[rows]])
+        actions[rows] = encoding.actions[order, choice]
 
 
 def decisions_with_values(batch: Rollout, actor: Actor, dtype: torch.dtype, scale: RewardScale, threads: ThreadPool) -> Rollout:

@@ -58,9 +58,6 @@ class OtherVersionError(CheckpointError):
     """A state is intact, but from another version, which can continue from it."""
 
 
-# ------------------------------------------------------------------------------------------------------ state files
-
-
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
     """Write a state, tensors and plain values, into files of at most 16 MB; the first file is written last.
 
@@ -110,9 +107,6 @@ def load_state(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is not the state of a training run") from error
 
 
-# ------------------------------------------------------------------------------------------------------- writing
-
-
 def write_file(path: Path, content: bytes) -> None:
     """Write a file atomically; CheckpointError if that fails."""
     with file_sentences(path):
@@ -125,7 +119,7 @@ def file_sentences(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be written: {error.strerror or error}; what was there before is kept") from error
+        raise CheckpointError(f"{path} cannot be written: {error.strerror or error}; the previous file is intact") from error
 
 
 @cache
@@ -138,9 +132,6 @@ def code_revision() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10).stdout.strip() or None
     except (OSError, subprocess.TimeoutExpired):
         return None
-
-
-# ------------------------------------------------------------------------------------------------------ the folder
 
 
 class RunFolder:
@@ -213,13 +204,11 @@ class RunFolder:
         self.close()
 
     def close(self) -> None:
-        """Release the lock."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def has_run(self) -> bool:
-        """Return whether the folder has a run."""
         return self._config.exists() or any(self._states.glob("*.pt"))
 
     def config(self) -> dict[str, Any]:
@@ -237,8 +226,6 @@ class RunFolder:
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write the configuration, of a new run or with a new budget; CheckpointError if that fails."""
         write_file(self._config, json.dumps(config, indent=2).encode() + b"\n")
-
-    # ------------------------------------------------------------------------------------------------------- states
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
         """Write a state; delete all but the last `keep` states, and past policies that none of these refers to.
@@ -283,17 +270,12 @@ class RunFolder:
     @property
     def decisions(self) -> int:
         """Decisions of the newest state; 0 without a state."""
-        files = self._state_files()
-        return int(files[-1].stem) if files else 0
+        return max((int(file.stem) for file in self._state_files()), default=0)
 
     def _state_files(self) -> list[Path]:
-        """Return the states, oldest first."""
         return sorted(file for file in self._states.glob("*.pt") if file.stem.isdigit())
 
-    # ------------------------------------------------------------------------------------------------------ policies
-
     def write_past(self, name: str, actor: nn.Module, run: Trainer) -> None:
-        """Write an actor as a past policy; see `write_policy`."""
         write_policy(self._past_file(name), actor, run, None)
 
     def read_past(self, name: str) -> dict[str, Tensor]:

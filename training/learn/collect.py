@@ -6,6 +6,7 @@ an opponent, and records its decisions.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -106,22 +107,13 @@ class Played(NamedTuple):
     seconds: float
 
 
-# ------------------------------------------------------------------------------------------------------- the learner
-
-
 class ActorPlayer:
     """A `Player` with a snapshot of a network. A greedy one takes the most probable action."""
 
     wants_tables: ClassVar[bool] = False
 
     def __init__(
-        self,
-        actor: Actor,
-        encoding: Encoding,
-        *,
-        dtype: torch.dtype = torch.float32,
-        device: str = "cpu",
-        greedy: bool = False,
+        self, actor: Actor, encoding: Encoding, *, dtype: torch.dtype = torch.float32, device: str = "cpu", greedy: bool = False
     ) -> None:
         self.logits, self.encoding = actor.frozen(dtype), encoding
         self.device, self.greedy = device, greedy
@@ -129,11 +121,9 @@ class ActorPlayer:
     def act(
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None
     ) -> np.ndarray:
-        """Act as `noms_env.players.Player.act`, on batches only."""
         features, legal, order = self.encoding.encode(observation, mask)
         choice, _ = self.draw(features, legal, unit_draws(seeds))
-        actions: np.ndarray = self.encoding.actions[order, choice].astype(np.int64)
-        return actions
+        return np.asarray(self.encoding.actions[order, choice], np.int64)
 
     def draw(self, features: np.ndarray, mask: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw choices, int64, shape (n,), with their log-probabilities, float32, shape (n,); for `draws` see `draw_choice`."""
@@ -168,8 +158,7 @@ class Learner:
             step["hidden"] = self.encoding.encode_hidden(batch.hidden_state, rows, order)
         step |= self.decide(batch, rows, features, mask, order)
         self.steps.append(step)
-        actions: np.ndarray = self.encoding.actions[order, step["choice"]].astype(np.int64)
-        return actions
+        return np.asarray(self.encoding.actions[order, step["choice"]], np.int64)
 
     def finish(self) -> None:
         """Called when all deals are over."""
@@ -196,9 +185,6 @@ class PolicyLearner(Learner):
         return {"choice": choice, "log_prob": log_prob}
 
 
-# ------------------------------------------------------------------------------------------------------- the workers
-
-
 @dataclass
 class Worker:
     """Tables of one thread.
@@ -222,8 +208,7 @@ class Worker:
     ) -> Played:
         """Play a deal at each table.
 
-        The iteration determines the cards; `rng` draws hand sizes and seating. At a share of the tables an opponent has some
-        of the seats, or all but one if `alone`.
+        The iteration determines the cards; `rng` draws hand sizes and seating. For the opponent see `draw_seating`.
         """
         pool = self.pool
         pool.deal(iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng))
@@ -233,14 +218,17 @@ class Worker:
         play(pool, [learner.choose, opponent or learner.choose], seating)
         learner.finish()
         reward = relative_points(pool.batch.points, pool.seats)
-        return Played(learner.steps, reward, self._behaviour(seating == 0), learner.profile.seconds["network"])
+        return Played(learner.steps, reward, self.behaviour(seating == 0), learner.profile.seconds["network"])
 
-    def _behaviour(self, learns: np.ndarray) -> dict[str, Tally]:
-        """Return the learner's behaviour by the label of the rules; `learns`: its seats, bool, shape (tables, MAX_SEATS)."""
+    def behaviour(self, learns: np.ndarray, most: int | None = None) -> dict[str, Tally]:
+        """Count the learner's behaviour at the first `most` tables of each rule set, by the label of the rules.
+
+        `learns`: the learner's seats, bool, shape (tables, MAX_SEATS).
+        """
         by_label = {}
         for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.watched]):
-            own, rules = np.flatnonzero(self.pool.rule_set == number), self.rule_sets[number]
-            by_label[label(rules)] = count_deals(self.pool.batch.tables[own].view(np.recarray), rules, learns[own])
+            own, rules = np.flatnonzero(self.pool.rule_set == number)[:most], self.rule_sets[number]
+            by_label[label(rules)] = count_deals(self.pool.batch.save(own), rules, learns[own])
         return by_label
 
 
@@ -286,25 +274,18 @@ def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Gener
     sizes = np.full(len(pool), -1, np.int64)
     for number, rules in enumerate(rule_sets):
         rows = np.flatnonzero(pool.rule_set == number)
-        if rules.variant.family != EXACT_BID or len(rows) == 0:
-            continue
-        allowed = np.array(sorted(set(rules.schedule)))
-        weight = 1 / (allowed + 1)  # a deal has one call and about one decision per card
-        sizes[rows] = rng.choice(allowed, len(rows), p=weight / weight.sum())
+        if rules.variant.family == EXACT_BID and len(rows) > 0:
+            allowed = np.array(sorted(set(rules.schedule)))
+            weight = 1 / (allowed + 1)  # a deal has one call and about one decision per card
+            sizes[rows] = rng.choice(allowed, len(rows), p=weight / weight.sum())
     return sizes
 
 
 def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alone: bool = False) -> np.ndarray:
-    """Draw the seating of the next deals: at a share of the tables an opponent has one to all but one of the seats.
+    """Draw the seating of deals: at a share of the tables an opponent has one to all but one of the seats.
 
-    Args:
-        seats: int64, shape (n,): seats of each table.
-        share: share of the tables with the opponent.
-        rng: random generator.
-        alone: the opponent has all seats but one there.
-
-    Returns:
-        int64, shape (n, MAX_SEATS): 0 for the learner, which has at least one seat at each table, 1 for the opponent.
+    If the learner is `alone`, the opponent has all seats but one there. `seats` is int64, shape (n,). Returns int64, shape
+    (n, MAX_SEATS): 0 for the learner, 1 for the opponent.
     """
     order = np.argsort(rng.random((len(seats), MAX_SEATS)) + (np.arange(MAX_SEATS) >= seats[:, None]), axis=1)
     place = np.argsort(order, axis=1)  # rank of each seat in a random order of the table's seats
@@ -378,15 +359,11 @@ def make_workers(
         first += own
 
 
-# ------------------------------------------------------------------------------------------------------- figures
-
-
 def behaviour_figures(parts: Sequence[Played]) -> dict[str, float]:
     """Return the learner's behaviour in an iteration: `rollout/<rules>/<figure>`."""
-    together: dict[str, Tally] = {}
-    for part in parts:
-        for rules, tally in part.behaviour.items():
-            together[rules] = together.get(rules, Tally()) + tally
+    together = defaultdict[str, Tally](Tally)
+    for rules, tally in (item for part in parts for item in part.behaviour.items()):
+        together[rules] += tally
     return {f"rollout/{rules}/{name}": mean for rules, tally in together.items() for name, mean in tally.means().items()}
 
 

@@ -11,9 +11,9 @@ Random draws depend on the seed, the iteration, the table and the decision only 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,14 +28,14 @@ from noms_env.cuda.players.policy import TOGETHER, RowList, can_capture, capture
 from noms_env.cuda.players.seats import SeatedPlayers
 from noms_env.cuda.rows import GpuRows
 from noms_env.policy.encoding import Encoding
-from noms_env.variants import Rules
-from noms_env.variants.families import EXACT_BID
 from noms_env.variants.table_record import TABLE
 
-from ..agents.registry import label
-from ..evaluation.behaviour_stats import Tally, count_deals
-from .collect import Played, Worker
+from ..agents.table_pool import relative_points
+from .collect import Played, Worker, draw_seating, draw_sizes
 from .network import Actor
+
+if TYPE_CHECKING:
+    from .train import Trainer
 
 STEPS = 3 if SIMULATED else 8
 """Steps of a page."""
@@ -55,13 +55,7 @@ class GpuActor(GpuPlayer):
     """
 
     def __init__(
-        self,
-        actor: Actor,
-        encoding: Encoding,
-        dtype: torch.dtype,
-        *,
-        greedy: bool = False,
-        page: Page | None = None,
+        self, actor: Actor, encoding: Encoding, dtype: torch.dtype, *, greedy: bool = False, page: Page | None = None
     ) -> None:
         super().__init__()
         self.actor, self.encoding, self.dtype, self.greedy, self.page = actor, encoding, dtype, greedy, page
@@ -134,36 +128,22 @@ class Page:
         self.count += asked
 
     def taken(self, count: int) -> dict[str, Tensor]:
-        """Return copies of the first `count` decisions."""
         return {name: column[:count].clone() for name, column in self.columns.items()}
 
 
 class GpuCollector:
-    """Plays the deals of an iteration at the tables of workers on a GPU.
+    """Plays the deals of an iteration at the tables of a run on a GPU; each page uses the actor's current parameters."""
 
-    Each page uses the actor's current parameters. `note` gets a notice if a page cannot be captured.
-    """
-
-    def __init__(
-        self,
-        actor: Actor,
-        encoding: Encoding,
-        workers: Sequence[Worker],
-        rule_sets: Sequence[Rules],
-        dtype: torch.dtype,
-        privileged: bool,
-        note: Callable[[str], None],
-    ) -> None:
-        self.device = str(next(actor.parameters()).device)
-        page = Page(max(len(worker.pool) for worker in workers), privileged, self.device)
-        self.learner = GpuActor(actor, encoding, dtype, page=page)
-        self.past = GpuActor(copy.deepcopy(actor), encoding, dtype)
-        self._hero = GpuActor(actor, encoding, dtype)
-        self.page, self.note, self.captures = page, note, True
-        self._tables = {worker.number: _Tables(worker, rule_sets, self) for worker in workers}
+    def __init__(self, run: Trainer) -> None:
+        self.device, self.note, self.captures = run.device, run.notes.append, True
+        self.page = Page(max(len(worker.pool) for worker in run.workers), run.config.privileged_critic, run.device)
+        self.learner = GpuActor(run.actor, run.encoding, run.dtype, page=self.page)
+        self.past = GpuActor(copy.deepcopy(run.actor), run.encoding, run.dtype)
+        self._hero = GpuActor(run.actor, run.encoding, run.dtype)
+        self._tables = {worker.number: _Tables(worker, self) for worker in run.workers}
 
     def play(
-        self, worker: Worker, iteration: int, seed: int, opponent: Any = None, share: float = 0.0, alone: bool = False
+        self, worker: Worker, iteration: int, rng: np.random.Generator, opponent: Any, share: float, alone: bool
     ) -> Played:
         """Play a deal at each table of a worker (see `Worker.play`); opponents are past policies (`Actor`) or a `GpuPlayer`."""
         if isinstance(opponent, Actor):
@@ -171,7 +151,7 @@ class GpuCollector:
             opponent = self.past
         if hasattr(opponent, "waits"):
             opponent.waits = False
-        return self._tables[worker.number].play(iteration, seed, opponent, share, alone)
+        return self._tables[worker.number].play(iteration, rng, opponent, share, alone)
 
     def hero(self, greedy: bool) -> GpuActor:
         """Return the current policy as a player of evaluations."""
@@ -183,40 +163,35 @@ class GpuCollector:
 class _Tables:
     """The tables of a worker, and the graphs of their pages."""
 
-    def __init__(self, worker: Worker, rule_sets: Sequence[Rules], collector: GpuCollector) -> None:
-        self.worker, self.rule_sets, self.collector = worker, rule_sets, collector
-        self.pool, self.batch, device = worker.pool, worker.pool.batch, collector.device
-        self.seats, self.rule_set = (torch.from_numpy(array).to(device) for array in (self.pool.seats, self.pool.rule_set))
+    def __init__(self, worker: Worker, collector: GpuCollector) -> None:
+        self.worker, self.collector, self.pool, self.batch = worker, collector, worker.pool, worker.pool.batch
         self._seated: dict[int, SeatedPlayers] = {}
-        self._state = torch.zeros(2, dtype=torch.int64, device=device)
+        self._state = torch.zeros(2, dtype=torch.int64, device=collector.device)
         self._graphs: dict[tuple[int, int], Any] = {}
         self._pages = 0
-        self._over, self._scored, self._points = (
-            from_dlpack(array) for array in (self.batch.over, self.batch.scored, self.batch.points)
-        )
+        self._over, self._scored = from_dlpack(self.batch.over), from_dlpack(self.batch.scored)
 
-    def play(self, iteration: int, seed: int, opponent: GpuPlayer | None, share: float, alone: bool) -> Played:
-        generator = torch.Generator(self.collector.device).manual_seed(seed)
-        if not self.pool.in_matches:
+    def play(self, iteration: int, rng: np.random.Generator, opponent: GpuPlayer | None, share: float, alone: bool) -> Played:
+        pool, seed = self.pool, int(rng.integers(2**62))
+        if not pool.in_matches:
             words = from_dlpack(self.batch.tables).view(torch.int16)
-            words[:, WANTED_SIZE] = draw_sizes(self.rule_set, self.rule_sets, generator).to(torch.int16)
-        self.pool.deal(iteration)
-        seating = torch.zeros((len(self.pool), MAX_SEATS), dtype=torch.int64, device=self.collector.device)
+            words[:, WANTED_SIZE] = torch.from_numpy(draw_sizes(pool, self.worker.rule_sets, rng)).to(words)
+        pool.deal(iteration)
+        seating = np.zeros((len(pool), MAX_SEATS), np.int64)
         if opponent is not None:
-            seating = draw_seating(self.seats, share, alone, generator)
+            seating = draw_seating(pool.seats, share, rng, alone)
         seated = self._seat(opponent, seating, seed)
         steps = [part for part in self._steps(seated, opponent) if len(part["choice"]) > 0]
-        return Played(steps, relative_points(self._points, self.seats), self._behaviour(seating == 0), 0.0)
+        reward = relative_points(from_dlpack(self.batch.points).cpu().numpy(), pool.seats)
+        return Played(steps, reward, self.worker.behaviour(seating == 0, WATCHED), 0.0)
 
-    def _seat(self, opponent: GpuPlayer | None, seating: Tensor, seed: int) -> SeatedPlayers:
-        """Seat the learner and an opponent, with the seating and seed of these deals."""
+    def _seat(self, opponent: GpuPlayer | None, seating: np.ndarray, seed: int) -> SeatedPlayers:
         key = id(opponent)
         if key not in self._seated:
             players = [self.collector.learner, *([] if opponent is None else [opponent])]
-            nobody = np.zeros((len(self.pool), MAX_SEATS), np.int64)
-            self._seated[key] = SeatedPlayers(self.batch, players, nobody, 0)
+            self._seated[key] = SeatedPlayers(self.batch, players, seating, 0)
         seated = self._seated[key]
-        from_dlpack(seated.seating).copy_(seating)
+        from_dlpack(seated.seating).copy_(torch.from_numpy(seating))
         from_dlpack(seated.decisions).zero_()
         from_dlpack(seated.seed).fill_(seed)
         return seated
@@ -245,7 +220,9 @@ class _Tables:
                 if self._pages == before:  # the page failed, not the capture
                     raise
                 self.collector.captures = False
-                self.collector.note(f"play is not captured as a CUDA graph, and slower: {str(error).splitlines()[0]}")
+                self.collector.note(
+                    f"play is slower, since it cannot be captured as a CUDA graph: {str(error).splitlines()[0]}"
+                )
 
     def _page(self, seated: SeatedPlayers, opponent: GpuPlayer | None, size: int) -> None:
         learner, page = self.collector.learner, self.collector.page
@@ -258,46 +235,3 @@ class _Tables:
             self.batch.step(seated.act())  # type: ignore[arg-type]
         torch.stack([(~(self._scored | self._over)).sum(), page.count], out=self._state)
         self._pages += 1
-
-    def _behaviour(self, learns: Tensor) -> dict[str, Tally]:
-        """Return `Worker`'s behaviour figures for the first `WATCHED` tables of each rule set."""
-        by_label = {}
-        for number in np.unique(self.pool.rule_set[self.pool.rule_set < self.worker.watched]):
-            own, rules = np.flatnonzero(self.pool.rule_set == number)[:WATCHED], self.rule_sets[number]
-            tables = self.batch.save(own)
-            by_label[label(rules)] = count_deals(tables, rules, learns[torch.from_numpy(own).to(learns.device)].cpu().numpy())
-        return by_label
-
-
-def draw_sizes(rule_set: Tensor, rule_sets: Sequence[Rules], generator: torch.Generator) -> Tensor:
-    """Draw hand sizes as `collect.draw_sizes`, on a GPU; int64, shape (tables,)."""
-    sizes = torch.full_like(rule_set, -1)
-    for number, rules in enumerate(rule_sets):
-        if rules.variant.family == EXACT_BID:
-            allowed = torch.tensor(sorted(set(rules.schedule)), device=rule_set.device)
-            drawn = torch.multinomial(1 / (allowed + 1), len(rule_set), replacement=True, generator=generator)
-            sizes = torch.where(rule_set == number, allowed[drawn], sizes)
-    return sizes
-
-
-def draw_seating(seats: Tensor, share: float, alone: bool, generator: torch.Generator) -> Tensor:
-    """Draw a seating as `collect.draw_seating`, on a GPU; `seats`: int64, shape (n,)."""
-
-    def random(*shape: int) -> Tensor:
-        return torch.rand(shape, device=seats.device, generator=generator)
-
-    keys = random(len(seats), MAX_SEATS) + (torch.arange(MAX_SEATS, device=seats.device) >= seats[:, None])
-    place = keys.argsort(1).argsort(1)  # rank of each seat in a random order of the table's seats
-    taken = seats - 1 if alone else 1 + (random(len(seats)) * (seats - 1)).long()
-    chosen = random(len(seats)) < share
-    return (chosen[:, None] & (place < taken[:, None])).long()
-
-
-def relative_points(points: Tensor, seats: Tensor) -> Tensor:
-    """Compute `table_pool.relative_points` on a GPU; pads points to float32, shape (tables, MAX_SEATS)."""
-    columns = torch.arange(MAX_SEATS, device=points.device)
-    padded = torch.nn.functional.pad(points, (0, MAX_SEATS - points.shape[1])).double()
-    there = columns < seats[:, None]
-    own = torch.where(there, padded, 0.0)
-    others = (own.sum(1, keepdim=True) - own) / (seats[:, None] - 1)
-    return torch.where(there, own - others, 0.0).float()

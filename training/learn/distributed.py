@@ -65,7 +65,6 @@ class Processes:
         return [part.to(own.device) for part in parts]
 
     def _device(self) -> str:
-        """Return the device of the collective operations."""
         return "cuda" if distributed.get_backend() == "nccl" else "cpu"
 
 
@@ -90,7 +89,7 @@ def device_of(name: str) -> str:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device cuda is not there: torch finds no GPU; use cpu or auto")
+        raise ValueError("device cuda is not available: torch finds no GPU; use cpu or auto")
     if name not in ("cpu", "cuda"):
         raise ValueError(f"device must be auto, cpu or cuda, not {name!r}")
     if name == "cuda":
@@ -99,7 +98,7 @@ def device_of(name: str) -> str:
     return name
 
 
-def compiled(network: nn.Module, *example: Any) -> str:
+def compile_network(network: nn.Module, *example: Any) -> str:
     """Compile a network for calls like `example` with any number of rows; return why torch cannot, or ""."""
     try:
         network.compile(dynamic=True)

@@ -26,30 +26,26 @@ DECILES = 10
 
 
 def gae(table: Tensor, seat: Tensor, value: Tensor, reward: Tensor, gae_lambda: float) -> Tensor:
-    """Compute generalised advantage estimates; the decisions of each table must be in order of time.
+    """Compute generalised advantage estimates, float32, shape (n,).
 
     Args:
-        table: int64, shape (n,): table of each decision.
+        table: int64, shape (n,): table of each decision; the decisions of a table must be in order of time.
         seat: int64, shape (n,): seat that took it.
         value: float32, shape (n,): the critic's values.
         reward: float32, shape (tables, seats): reward of each seat for the deal.
         gae_lambda: 0 to 1; with 1 an advantage is reward - value.
-
-    Returns:
-        float32, shape (n,).
     """
-    who = table * reward.shape[1] + seat
-    order = torch.argsort(who, stable=True)  # groups the decisions of each seat
-    who, value = who[order], value[order].double()
-    is_last = torch.ones_like(who, dtype=torch.bool)
-    is_last[:-1] = who[1:] != who[:-1]
-    next_value = torch.where(is_last, reward.flatten()[who].double(), value.roll(-1))
-    delta = next_value - value
+    chain = table * reward.shape[1] + seat
+    order = torch.argsort(chain, stable=True)
+    chain, value = chain[order], value[order].double()
+    is_last = torch.ones_like(chain, dtype=torch.bool)
+    is_last[:-1] = chain[1:] != chain[:-1]
+    delta = torch.where(is_last, reward.flatten()[chain].double(), value.roll(-1)) - value
     last = is_last.nonzero().squeeze(1)
-    following = last[is_last.cumsum(0) - is_last.long()] - torch.arange(len(who), device=who.device)
+    following = last[is_last.cumsum(0) - is_last.long()] - torch.arange(len(chain), device=chain.device)
     advantage = delta.clone()
-    for number in range(1, int(following.max()) + 1 if len(who) else 0):
-        rows = (following == number).nonzero().squeeze(1)  # `number` decisions of the seat follow
+    for number in range(1, int(following.max()) + 1 if len(chain) else 0):
+        rows = (following == number).nonzero().squeeze(1)  # decisions with `number` later ones in their chain
         advantage[rows] = delta[rows] + gae_lambda * advantage[rows + 1]
     return torch.empty_like(advantage, dtype=torch.float32).index_copy_(0, order, advantage.float())
 
@@ -64,11 +60,8 @@ class RewardScale:
     def update(self, reward: Tensor, rule_set: Tensor, seats: Tensor, summed: Callable[[Tensor], Tensor]) -> None:
         """Add the deals of an iteration; rule sets without deals keep their scale.
 
-        Args:
-            reward: float32, shape (tables, MAX_SEATS); 0 for absent seats.
-            rule_set: int64, shape (tables,): number of the rule set.
-            seats: int64, shape (tables,): number of seats.
-            summed: sums a tensor over all processes.
+        `reward` is float32, shape (tables, MAX_SEATS), 0 for absent seats; `rule_set` (its number) and `seats` are int64,
+        shape (tables,); `summed` sums a tensor over all processes.
         """
         squares = torch.bincount(rule_set, reward.double().square().sum(1), len(self.weight))
         counts = torch.bincount(rule_set, seats.double(), len(self.weight))
@@ -93,7 +86,7 @@ class RewardScale:
     def load_state_dict(self, state: dict[str, list[float]]) -> None:
         loaded = [torch.tensor(state[name], dtype=torch.float64) for name in ("mean_square", "weight")]
         if any(values.shape != self.weight.shape for values in loaded):
-            raise ValueError("the scale of the rewards is of other rules")
+            raise ValueError("the reward scale is of other rules")
         self.mean_square, self.weight = (values.to(self.weight.device) for values in loaded)
 
 
@@ -108,9 +101,6 @@ def standardise(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Cal
     return normal.float()
 
 
-# --------------------------------------------------------------------------------------------------- critic calibration
-
-
 def explained_variance(value: Tensor, reward: Tensor) -> float:
     """Return 1 - Var(reward - value) / Var(reward): 1 for a perfect critic, 0 for a constant one."""
     variance = float(reward.var(correction=0)) if len(reward) else 0.0
@@ -118,23 +108,18 @@ def explained_variance(value: Tensor, reward: Tensor) -> float:
 
 
 def critic_figures(value: Tensor, reward: Tensor) -> dict[str, float]:
-    """Compare values with returns, in deciles of the values.
+    """Compare the critic's values with the returns, both float32, shape (n,).
 
-    Args:
-        value: float32, shape (n,): the critic's values before the update.
-        reward: float32, shape (n,): the returns.
-
-    Returns:
-        `losses/explained_variance`; and from ten decisions on `losses/calibration/<decile>/value` and `.../return`, the means
-        of deciles 1 to 10, and `losses/calibration_error`: the root mean square of their differences, in reward scales.
+    Returns `losses/explained_variance`; and from ten decisions on `losses/calibration/<decile>/value` and `.../return`, means
+    of the deciles 1 to 10 of the values, and `losses/calibration_error`: the root mean square of their differences.
     """
     figures = {"losses/explained_variance": explained_variance(value, reward)}
     if len(value) < DECILES:
         return figures
     order = torch.argsort(value, stable=True)
-    values, returns = ([float(part.mean()) for part in column[order].tensor_split(DECILES)] for column in (value, reward))
-    error = sum((said - paid) ** 2 for said, paid in zip(values, returns, strict=True)) / DECILES
-    figures["losses/calibration_error"] = math.sqrt(error)
-    for number, (said, paid) in enumerate(zip(values, returns, strict=True), 1):
-        figures |= {f"losses/calibration/{number}/value": said, f"losses/calibration/{number}/return": paid}
+    deciles = zip(value[order].tensor_split(DECILES), reward[order].tensor_split(DECILES), strict=True)
+    means = [(float(values.mean()), float(returns.mean())) for values, returns in deciles]
+    figures["losses/calibration_error"] = math.sqrt(sum((a - b) ** 2 for a, b in means) / DECILES)
+    for number, (mean_value, mean_return) in enumerate(means, 1):
+        figures |= {f"losses/calibration/{number}/value": mean_value, f"losses/calibration/{number}/return": mean_return}
     return figures

@@ -75,7 +75,7 @@ class RecordedDecisions:
             if rows > MOST_IN_ALL:
                 raise ValueError(f"{names} hold more than {MOST_IN_ALL:,} decisions with a choice: name fewer folders")
         if rows == 0:
-            raise ValueError(f"nobody tells a policy in {names}: name players that do to `noms export`")
+            raise ValueError(f"no decision in {names} has a policy: name policies or searches on them to `noms export`")
         self.features, self.mask, self.probs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
     def __len__(self) -> int:
@@ -121,12 +121,7 @@ class ImitatedExperts(Learner):
     """
 
     def __init__(
-        self,
-        experts: Sequence[Player],
-        at_tables: np.ndarray,
-        encoding: Encoding,
-        rng: np.random.Generator,
-        privileged: bool = True,
+        self, experts: Sequence[Player], at_tables: np.ndarray, encoding: Encoding, rng: np.random.Generator, privileged: bool
     ) -> None:
         super().__init__(encoding, privileged)
         self.experts, self._at_tables = [(expert, AtTables(expert, rng)) for expert in experts], at_tables

@@ -15,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -76,28 +77,15 @@ class Watcher:
 
 
 class Several(Watcher):
-    """Forwards all calls to several watchers, in order."""
+    """Forwards all calls to several watchers, in order; ends the run if one of them does."""
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
-        self.watchers = watchers
+        def forward(method: str, *arguments: Any) -> bool:
+            answers = [getattr(watcher, method)(*arguments) for watcher in watchers]
+            return any(answers)
 
-    def _all(self, method: str, *arguments: Any) -> list[Any]:
-        return [getattr(watcher, method)(*arguments) for watcher in self.watchers]
-
-    def started(self, done: int, total: int) -> None:
-        self._all("started", done, total)
-
-    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self._all("iteration", decisions, metrics)
-
-    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self._all("evaluation", decisions, metrics)
-
-    def note(self, text: str) -> None:
-        self._all("note", text)
-
-    def ends_run(self) -> bool:
-        return any(self._all("ends_run"))
+        for method in ("started", "iteration", "evaluation", "note", "ends_run"):
+            setattr(self, method, partial(forward, method))
 
 
 class Profile:
@@ -180,32 +168,25 @@ class Events:
 
     def __init__(self, folder: Path, start: int) -> None:
         """Start an event file; it overrides figures of earlier files from `start` decisions on."""
-        event_pb2 = importlib.import_module("tensorboard.compat.proto.event_pb2")
+        proto = importlib.import_module("tensorboard.compat.proto.event_pb2")
         writer = importlib.import_module("tensorboard.summary.writer.record_writer")
         folder.mkdir(parents=True, exist_ok=True)
         seconds, left = divmod(time.time_ns(), 10**9)  # TensorBoard reads the files in the order of their names
         self._file = (folder / f"events.out.tfevents.{seconds:010}.{left:09}").open("wb", buffering=0)
-        self._event, self._record = event_pb2.Event, writer.RecordWriter
-        session = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
-        for content in ({"file_version": "brain.Event:2"}, {"session_log": session}):
-            self._add(self._event(step=start, wall_time=time.time(), **content))
+        self._event, self._record = proto.Event, writer.RecordWriter
+        self._add(start, file_version="brain.Event:2")
+        self._add(start, session_log=proto.SessionLog(status=proto.SessionLog.START))
 
     def write(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        event = self._event(step=decisions, wall_time=time.time())
-        for name, value in metrics.items():
-            event.summary.value.add(tag=name, simple_value=float(value))
-        self._add(event)
+        self._add(decisions, summary={"value": [{"tag": tag, "simple_value": float(value)} for tag, value in metrics.items()]})
 
-    def _add(self, event: Any) -> None:
+    def _add(self, step: int, **content: Any) -> None:
         record = io.BytesIO()
-        self._record(record).write(event.SerializeToString())
+        self._record(record).write(self._event(step=step, wall_time=time.time(), **content).SerializeToString())
         write_whole(self._file, record.getvalue())
 
     def close(self) -> None:
         self._file.close()
-
-
-# --------------------------------------------------------------------------------------------------------------- CSV
 
 
 def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
@@ -225,8 +206,8 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
             figures["/".join([OLD_NAMES.get(first, first), *rest])][decisions] = value
     ordered = {figure: sorted(points.items()) for figure, points in figures.items()}
     return {
-        figure: (np.array([at for at, _ in points], np.int64), np.array([value for _, value in points]))
-        for figure, points in ordered.items()
+        name: (np.array([at for at, _ in row], np.int64), np.array([value for _, value in row]))
+        for name, row in ordered.items()
     }
 
 

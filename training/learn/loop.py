@@ -14,6 +14,7 @@ import math
 import signal
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -88,7 +89,7 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
     every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
     stage, ends, stops = None, False, False
     watcher.started(run.decisions, config.decisions)
-    _tell(run, watcher)
+    _pass_notes(run, watcher)
     if run.decisions == 0:
         evaluator.measure(scored=False)  # scores are in units of the reward scale, which is not known yet
     while run.decisions < config.decisions and not (ends or stops):
@@ -97,7 +98,7 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
             watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
         metrics = run.iterate()
         watcher.iteration(run.decisions, metrics)
-        _tell(run, watcher)
+        _pass_notes(run, watcher)
         ends, stops = agreed(watcher.ends_run()), agreed(is_over())
         is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends
         if is_due:
@@ -109,8 +110,7 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
     return ends or run.decisions >= config.decisions
 
 
-def _tell(run: Trainer, watcher: Watcher) -> None:
-    """Pass the notices of a run to a watcher, once."""
+def _pass_notes(run: Trainer, watcher: Watcher) -> None:
     while run.notes:
         watcher.note(run.notes.pop(0))
 
@@ -161,8 +161,7 @@ class Evaluator:
 
     def save(self) -> None:
         """Write a checkpoint, and the policy if none has been evaluated yet."""
-        standing = {"best": self.best, "past": self.past, "others": self.others}
-        state = self.run.state() | {"standing": standing}
+        state = self.run.state() | {"standing": {"best": self.best, "past": self.past, "others": self.others}}
         if self.run.processes.leads:
             self.folder.write_state(self.run.decisions, state)
             if self.best is None:
@@ -178,17 +177,17 @@ class Evaluator:
             self.best, self.past = None if best is None else float(best), list(past)
             self._load_past()
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-            raise CheckpointError(f"the state in {self.folder.path} is not of the run that its config.json tells of") from error
+            raise CheckpointError(
+                f"the state in {self.folder.path} is not of the run that its config.json describes"
+            ) from error
 
     def _check_others(self, before: Mapping[str, str]) -> None:
         for name, sha256 in before.items():
             if self.others.get(name, sha256) != sha256:
                 raise CheckpointError(
-                    f"the run in {self.folder.path} plays with the policy {name}, whose file had SHA-256 {sha256} so far and "
-                    f"has {self.others[name]} now: put the old one back to go on, or begin a run with the new one"
+                    f"the file of {name} has changed since the run in {self.folder.path} stopped, from SHA-256 {sha256} to "
+                    f"{self.others[name]}: restore the old file to continue, or start a new run"
                 )
-
-    # -------------------------------------------------------------------------------------------------- evaluations
 
     def evaluate(self) -> None:
         """Evaluate the policy, save it if it is the best so far, and add it to the opponents."""
@@ -208,21 +207,20 @@ class Evaluator:
             hero, deals, runner = run.hero(self.panel[0].device, greedy), config.evaluation_deals, run.threads.all
             return figures(run.rule_sets, hero, self.panel, deals, seed=config.seed, probes=not greedy, runner=runner)
 
-        drawn, greedy = against_panel(greedy=False), against_panel(greedy=True)
-        score = self._score(drawn) if scored else None
-        metrics = drawn | {f"greedy/{name}": value for name, value in _points(greedy).items()}
+        metrics = against_panel(greedy=False)
+        score = self._score(metrics) if scored else None
+        metrics |= {f"greedy/{name}": value for name, value in _points(against_panel(greedy=True)).items()}
         metrics |= {} if score is None else {"score": score}
         self.watcher.evaluation(run.decisions, {f"eval/{name}": value for name, value in metrics.items()})
         return score
 
     def _score(self, metrics: Mapping[str, float]) -> float:
         """Return the mean of the points over panel and rules, in units of the reward scale of each rule set."""
-        points = _points(metrics)
-        by_rules = [
-            np.mean([value for name, value in points.items() if name.split("/")[1] == rules]) / scale
-            for rules, scale in zip(self.run.labels, self.run.reward_scale.scale.tolist(), strict=False)
-        ]
-        return float(np.mean(by_rules))
+        points = defaultdict[str, list[float]](list)
+        for name, value in _points(metrics).items():
+            points[name.split("/")[1]].append(value)
+        scales = zip(self.run.labels, self.run.reward_scale.scale.tolist(), strict=False)
+        return float(np.mean([np.mean(points[rules]) / scale for rules, scale in scales]))
 
     def _join_opponents(self) -> None:
         """Add the current policy to the past policies, and thin them out."""
@@ -233,8 +231,7 @@ class Evaluator:
         if run.processes.leads:
             self.folder.write_past(name, run.actor, run)
         names = [*self.past, name]
-        kept = thinned([run.decisions - int(past) for past in names], opponents.past)
-        self.past = [names[place] for place in kept]
+        self.past = [names[i] for i in thinned([run.decisions - int(past) for past in names], opponents.past)]
         run.processes.summed(torch.zeros(1))  # a barrier: all wait until the file exists
         self._load_past()
 

@@ -97,10 +97,10 @@ class Trainable:
 def check_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
     """Check that a state fits an optimizer: same settings except the learning rate, same tensor shapes; ValueError if not."""
     groups = optimizer.state_dict()["param_groups"], state["param_groups"]
-    now, then = ([group | {"lr": 0} for group in each] for each in groups)
+    own, saved = ([group | {"lr": 0} for group in each] for each in groups)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    tensors = [(parameters[place].shape, tensor) for place, kept in state["state"].items() for tensor in kept.values()]
-    if now != then or any(tensor.shape not in ((), shape) or tensor.dtype != torch.float32 for shape, tensor in tensors):
+    tensors = [(parameters[i].shape, tensor) for i, moments in state["state"].items() for tensor in moments.values()]
+    if own != saved or any(tensor.shape not in ((), shape) or tensor.dtype != torch.float32 for shape, tensor in tensors):
         raise ValueError("the optimizer state does not match")
 
 
@@ -114,7 +114,7 @@ def ppo_update(
     recorded: Iterator[Recorded] | None = None,
     lessons: tuple[Rollout, Shuffle] | None = None,
 ) -> dict[str, float]:
-    """Update both networks in parallel; in the warm-up only the critic.
+    """Update both networks in parallel; in the warm-up only the critic. Returns the figures of both, and the learning rate.
 
     Args:
         actor: the policy.
@@ -123,15 +123,11 @@ def ppo_update(
         shuffle: minibatches of `batch`.
         now: stage and coefficients of the iteration.
         threads: threads of the update.
-        recorded: recorded decisions for each minibatch of the actor, an auxiliary distillation loss; None for none.
-        lessons: the actor's own batch and its minibatches; None to use `batch`.
-
-    Returns:
-        The figures of `update_actor` and `update_critic`, and `charts/learning_rate`.
+        recorded: recorded decisions for each minibatch of the actor, for an auxiliary distillation loss; None for none.
+        lessons: a batch for the actor alone, and its minibatches; None to use `batch`.
     """
-    for network in (actor, critic):
-        for group in network.optimizer.param_groups:
-            group["lr"] = now.ppo.learning_rate
+    for group in actor.optimizer.param_groups + critic.optimizer.param_groups:
+        group["lr"] = now.ppo.learning_rate
     jobs = [partial(update_critic, critic, batch, shuffle, now.ppo)]
     if now.stage is not Stage.CRITIC_WARMUP:
         jobs.append(partial(update_actor, actor, *(lessons or (batch, shuffle)), now.ppo, recorded))
@@ -141,15 +137,8 @@ def ppo_update(
     return metrics
 
 
-# --------------------------------------------------------------------------------------------------------- the actor
-
-
 def update_actor(
-    actor: Trainable,
-    batch: Rollout,
-    shuffle: Shuffle,
-    settings: PPOConfig,
-    recorded: Iterator[Recorded] | None = None,
+    actor: Trainable, batch: Rollout, shuffle: Shuffle, settings: PPOConfig, recorded: Iterator[Recorded] | None = None
 ) -> dict[str, float]:
     """Update the policy; `settings` are those of this iteration, other arguments as in `ppo_update`.
 
@@ -235,9 +224,6 @@ def uniform_kl(log_policy: Tensor, mask: Tensor) -> Tensor:
     """Return KL(uniform over legal actions || policy), whose gradient does not vanish for improbable actions."""
     legal = mask.sum(-1, dtype=torch.float32)
     return -(log_policy * mask).sum(-1) / legal - legal.log()
-
-
-# -------------------------------------------------------------------------------------------------------- the critic
 
 
 def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings: PPOConfig) -> dict[str, float]:

@@ -32,7 +32,7 @@ from . import collect, schedule
 from .all_actions import AllActionsLearner, decisions_with_values
 from .collect import ActorPlayer, Learner, Played, PolicyLearner, Rollout, Worker
 from .config import SIZES, TrainConfig
-from .distributed import SIMULATED, Processes, compiled, device_of, precision_of
+from .distributed import SIMULATED, Processes, compile_network, device_of, precision_of
 from .draw_rules import draw_rules
 from .gae import RewardScale, critic_figures, gae, standardise
 from .imitation import SHARE, ImitatedExperts, Recorded, RecordedDecisions
@@ -100,8 +100,7 @@ class Trainer:
         if on_gpu:
             from .collect_cuda import GpuCollector  # here, since it takes time to import
 
-            kept = (self.dtype, config.privileged_critic, self.notes.append)
-            self.collector = GpuCollector(self.actor, self.encoding, self.workers, self.all_rules, *kept)
+            self.collector = GpuCollector(self)
         self._is_compiled = self.device == "cpu" or config.decisions < COMPILED_FROM
 
     def new_actor(self) -> Actor:
@@ -127,7 +126,7 @@ class Trainer:
                 check_gpu()
                 return {name: self.spec(name, "cuda") for name in names}, "cuda"
             except (ImportError, RuntimeError, ValueError) as error:
-                self.notes.append(f"the tables stay on the processor, so that play is slower: {error}")
+                self.notes.append(f"the tables are on the processor, which is slower: {error}")
         return {name: self.spec(name) for name in [*names, *experts]}, "cpu"
 
     def _compile(self) -> None:
@@ -136,8 +135,8 @@ class Trainer:
         rows = torch.zeros((GRAIN, self.critic.trunk.scale.numel()), dtype=torch.uint8, device=self.device)
         mask = torch.ones((GRAIN, self.encoding.n_choices), dtype=torch.int8, device=self.device)
         seen = rows[:, : self.encoding.n_features].contiguous()
-        whys = [compiled(self.critic, rows, self.dtype), compiled(self.actor, seen, mask, self.dtype)]
-        self.notes += [f"learning is slower, since torch does not compile the networks: {why}" for why in whys if why][:1]
+        failures = [compile_network(self.critic, rows, self.dtype), compile_network(self.actor, seen, mask, self.dtype)]
+        self.notes += [f"learning is slower, since torch cannot compile the networks: {why}" for why in failures if why][:1]
 
     def spec(self, name: str, device: Device = "cpu") -> AgentSpec:
         """Load another player of the run, with the run's version of `thumb`."""
@@ -155,11 +154,10 @@ class Trainer:
         if device == "cpu" or self.collector is None:
             player = self.player(self.actor, greedy)
             return AgentSpec("policy", lambda: player)
-        on_gpu: Any = self.collector.hero(greedy)
-        return AgentSpec("policy", lambda: on_gpu, device=device)
+        hero: Any = self.collector.hero(greedy)
+        return AgentSpec("policy", lambda: hero, device=device)
 
     def player(self, actor: Actor, greedy: bool = False) -> ActorPlayer:
-        """Return an actor of this run as a player."""
         return ActorPlayer(actor, self.encoding, dtype=self.dtype, device=self.device, greedy=greedy)
 
     def expert_for(self, rules: Rules) -> str:
@@ -177,13 +175,14 @@ class Trainer:
         """Estimate the number of tables whose deals fill a batch, from a trial with the initial policy."""
         player = ActorPlayer(self.actor, self.encoding, device=self.device)
         learner = PolicyLearner(player, self._stream(TRIAL), privileged=False)
-        wanted, drawn = (self.config.batch_size or SIZES[0]) / self.processes.world, len(self.all_rules) - len(self.rule_sets)
-        return collect.tables_for(wanted, self.all_rules, drawn, self.threads.threads, self.config.seed, learner)
+        decisions, drawn = (
+            (self.config.batch_size or SIZES[0]) / self.processes.world,
+            len(self.all_rules) - len(self.rule_sets),
+        )
+        return collect.tables_for(decisions, self.all_rules, drawn, self.threads.threads, self.config.seed, learner)
 
     def _stream(self, purpose: int, number: int = 0) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, self.iteration, purpose, number])
-
-    # ------------------------------------------------------------------------------------------------- an iteration
 
     def iterate(self) -> dict[str, float]:
         """Run one iteration, and return its figures (see `Watcher`)."""
@@ -229,17 +228,14 @@ class Trainer:
 
     def collect(self, worker: Worker, now: Now) -> Played:
         """Play the deals of one worker, with an opponent at some tables."""
-        rng, alone = self._stream(DEALS, worker.number), self.config.opponents.alone
-        name = self.draw_opponent(worker, now)
+        rng, name = self._stream(DEALS, worker.number), self.draw_opponent(worker, now)
+        past, seating = self.past.get(name or ""), (now.opponent_share, self.config.opponents.alone)
         if self.collector is not None:
-            opponent = None if name is None else self.past[name] if name in self.past else self.players[name].make()
-            seed = int(rng.integers(2**62))
-            return self.collector.play(worker, self.iteration, seed, opponent, now.opponent_share, alone)
-        learner = self._learner(worker, now, rng)
-        if name is None:
-            return worker.play(self.iteration, learner, rng)
-        player = self.player(self.past[name]) if name in self.past else self.players[name].make()
-        return worker.play(self.iteration, learner, rng, AtTables(player, rng), now.opponent_share, alone)
+            opponent = past or (self.players[name].make() if name else None)
+            return self.collector.play(worker, self.iteration, rng, opponent, *seating)
+        player = self.player(past) if past else self.players[name].make() if name else None
+        choose = None if player is None else AtTables(player, rng)
+        return worker.play(self.iteration, self._learner(worker, now, rng), rng, choose, *seating)
 
     def draw_opponent(self, worker: Worker, now: Now) -> str | None:
         """Draw the name of a worker's opponent, a past policy or another player; None without opponents."""
@@ -265,8 +261,6 @@ class Trainer:
             return None
         rows = max(1, round(SHARE * (now.ppo.minibatch_size or SIZES[1]) / self.processes.world))
         return self.recorded.batches(rows, now.distil_coef, self._stream(RECORDED, self.processes.rank), self.device)
-
-    # --------------------------------------------------------------------------------------------------- the state
 
     def _parts(self) -> dict[str, Any]:
         actor, critic = self.trainable
@@ -297,5 +291,4 @@ class Trainer:
                 worker.pool.restore(state["tables"][str(worker.number)].numpy())
 
     def close(self) -> None:
-        """End the threads."""
         self.threads.close()

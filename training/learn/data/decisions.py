@@ -5,7 +5,7 @@ Their source is either records, which are replayed (`from_records`), or play (`f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 from typing import Any, NamedTuple
@@ -100,7 +100,7 @@ def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> I
         try:
             table = before[1] if before is not None and _follows(record, before[0]) else None
             _check_memory(record, table)
-            decisions, table = _decided(record, table, number)
+            decisions, table = _replayed_decisions(record, table, number)
         except RecordError as error:
             raise ExportError(f"line {line}: {error}") from error
         before = record, table
@@ -113,13 +113,13 @@ def _follows(record: Record, before: Record) -> bool:
 
 
 def _check_memory(record: Record, before: Table | None) -> None:
-    """Check that the previous deal is available if observations show it; RecordError if not."""
+    """Check that the previous deal is available if observations depend on it; RecordError if not."""
     for option in ("observe_previous_hand", "accumulate"):
         if record["options"].get(option) and record["deal"] > 0 and before is None:
             raise RecordError(f"{option} shows the deals before, but deal {record['deal'] - 1} is not on the line before")
 
 
-def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
+def _replayed_decisions(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
     steps = record["steps"]
     decisions = empty_rows(len(steps))
     for place, table in enumerate(replay(record, before)):
@@ -130,32 +130,22 @@ def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisio
     seats = len(record["points"])
     if not same_points(table.row.points[:seats], record["points"]):
         points = table.row.points[:seats].tolist()
-        raise RecordError(f"the points are {record['points']}, but by the rules {points} (noms check tells more)")
+        raise RecordError(f"the points are {record['points']}, but by the rules {points} (see noms check)")
     seat = decisions["seat"]
-    _fill(
-        decisions,
-        points=table.row.points[seat],
-        relative_points=relative_points(table.row.points[np.newaxis], np.array([seats]))[0, seat],
-        seats=seats,
-        record=number,
-        step=np.arange(len(steps)),
-        **{name: record[name] for name in ("variant", "match", "deal")},
-    )
-    return decisions, table
+    relative = relative_points(table.row.points[np.newaxis], np.array([seats]))[0, seat]
+    columns = {"points": table.row.points[seat], "relative_points": relative, "seats": seats, "record": number}
+    columns |= {"step": np.arange(len(steps))} | {name: record[name] for name in ("variant", "match", "deal")}
+    return _fill(decisions, columns), table
 
 
-def _fill(decisions: Decisions, **columns: Any) -> None:
+def _fill(decisions: Decisions, columns: Mapping[str, Any]) -> Decisions:
     for name, values in columns.items():
         decisions[name][:] = values
+    return decisions
 
 
 def from_play(
-    rules: Rules,
-    players: Sequence[AgentSpec],
-    matches: int,
-    seed: int = 0,
-    first: int = 0,
-    targets: bool = False,
+    rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int = 0, first: int = 0, targets: bool = False
 ) -> Iterator[tuple[Decisions, int]]:
     """Play matches lazily, and yield the decisions of all seats, including forced ones.
 
@@ -187,7 +177,7 @@ def from_play(
         player.check(rules)
     if targets and not any(isinstance(player.make(), TellsTargets | TellsProbabilities) for player in players):
         names = ", ".join(player.name for player in players)
-        raise ValueError(f"targets are told by policies and by searches on them, which {names} is not")
+        raise ValueError(f"only policies and searches on them have targets, and {names} is neither")
     return _waves(rules, players, range(first, first + matches), seed, targets)
 
 
@@ -198,15 +188,15 @@ def _waves(
     deals = 0
     for first in matches[::SIDE_BY_SIDE]:
         numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
-        told = [list[SearchOutput]() if targets else None for _ in players]
-        specs = [player if heard is None else _asking(player, heard) for player, heard in zip(players, told, strict=True)]
+        outputs = [list[SearchOutput]() if targets else None for _ in players]
+        specs = [_record_targets(player, output) for player, output in zip(players, outputs, strict=True)]
         with guard_players(specs, (seed, first), Event()) as guards:
             log = list[Decisions]()
-            witnesses = [_Noting(guard, heard, log) for guard, heard in zip(guards, told, strict=True)]
+            recorders = [_DecisionRecorder(guard, output, log) for guard, output in zip(guards, outputs, strict=True)]
             pool = TablePool([rules], [0], len(numbers), seed=seed, in_matches=True, skip_forced=False)
             seating = np.tile(np.arange(MAX_SEATS) if len(players) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
             pool.batch.reset(match=numbers, table=0)
-            for playing in play_deal_by_deal(pool, witnesses, seating):
+            for playing in play_deal_by_deal(pool, recorders, seating):
                 for guard, player in zip(guards, players, strict=True):
                     for row, why in guard.lost.items():
                         where = f"match {numbers[row]}, deal {pool.batch.tables.deal[row]}"
@@ -218,54 +208,53 @@ def _waves(
                 yield decisions, int((playing & pool.batch.over).sum())
 
 
-class _Noting:
+class _DecisionRecorder:
     """A player at the tables that appends its decisions, with their rows, to the common log.
 
-    `told` receives the player's targets for the requested rows, in order; None without targets.
+    `outputs` receives the player's targets for the requested rows, in order; None without targets.
     """
 
-    def __init__(self, guard: Guarded, told: list[SearchOutput] | None, log: list[Decisions]) -> None:
-        self.guard, self._told, self.log, self.deal_over = guard, told, log, guard.deal_over
+    def __init__(self, guard: Guarded, outputs: list[SearchOutput] | None, log: list[Decisions]) -> None:
+        self.guard, self.outputs, self.log, self.deal_over = guard, outputs, log, guard.deal_over
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         actions = self.guard(batch, rows)
-        seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
-        seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
-        if self._told is not None:
-            told = SearchOutput(*(np.concatenate(parts) for parts in zip(nothing_told(0), *self._told, strict=True)))
-            self._told.clear()
-            told = told if len(told.action) == len(rows) else nothing_told(len(rows))  # the player failed in some row
-            seen |= {"policy": told.action_weights, "value": told.value}
-        self.log.append(seen)
+        step = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
+        step |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
+        if self.outputs is not None:
+            output = SearchOutput(*map(np.concatenate, zip(_no_targets(0), *self.outputs, strict=True)))
+            self.outputs.clear()
+            output = output if len(output.action) == len(rows) else _no_targets(len(rows))  # the player failed in some row
+            step |= {"policy": output.action_weights, "value": output.value}
+        self.log.append(step)
         return actions
 
 
-def nothing_told(rows: int) -> SearchOutput:
-    """Return the targets of a player without any."""
+def _no_targets(rows: int) -> SearchOutput:
     return SearchOutput(np.full(rows, NOBODY), np.zeros((rows, NUM_ACTIONS), np.float32), np.full(rows, np.nan, np.float32))
 
 
-def _asking(spec: AgentSpec, told: list[SearchOutput]) -> AgentSpec:
-    """Wrap a player so that its targets are appended to a list whenever it acts."""
-    return replace(spec, make=lambda: _Asking(spec.make(), told))
+def _record_targets(spec: AgentSpec, outputs: list[SearchOutput] | None) -> AgentSpec:
+    """Wrap a player so that its targets are appended to `outputs` whenever it acts; unchanged if that is None."""
+    return spec if outputs is None else replace(spec, make=lambda: _TargetRecorder(spec.make(), outputs))
 
 
-class _Asking:
-    def __init__(self, player: Player, told: list[SearchOutput]) -> None:
-        self.player, self.told, self.wants_tables = player, told, player.wants_tables
+class _TargetRecorder:
+    def __init__(self, player: Player, outputs: list[SearchOutput]) -> None:
+        self.player, self.outputs, self.wants_tables = player, outputs, player.wants_tables
         self.close = getattr(player, "close", lambda: None)
         if isinstance(player, Remembers):
             self.recall, with_memory = player.recall, player.with_memory
-            self.with_memory = lambda memory: _Asking(with_memory(memory), told)
+            self.with_memory = lambda memory: _TargetRecorder(with_memory(memory), outputs)
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         if isinstance(self.player, TellsTargets):
             targets = self.player.targets(observation, mask, seeds, tables=tables)
         else:
-            targets = nothing_told(len(mask))._replace(action=self.player.act(observation, mask, seeds, tables=tables))
+            targets = _no_targets(len(mask))._replace(action=self.player.act(observation, mask, seeds, tables=tables))
             if isinstance(self.player, TellsProbabilities):
                 targets = targets._replace(action_weights=self.player.probabilities(observation, mask))
-        self.told.append(targets)
+        self.outputs.append(targets)
         return targets.action
 
 
@@ -276,17 +265,8 @@ def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> D
     row, batch = row[order], pool.batch
     seen = {name: np.concatenate([part[name] for part in log])[order] for name in log[0] if name != "row"}
     _, begins, deal = np.unique(row, return_index=True, return_inverse=True)
-    decisions = empty_rows(len(row), columns_of("policy" in seen))
-    _fill(
-        decisions,
-        **seen | {"phase": np.array(PHASES)[seen["phase"]]},
-        points=batch.points[row, seen["seat"]],
-        relative_points=relative_points(batch.points, pool.seats)[row, seen["seat"]],
-        variant=batch.groups[0].rules.variant.name,
-        seats=pool.seats[row],
-        record=deal,
-        match=matches[row],
-        deal=batch.tables.deal[row],
-        step=np.arange(len(row)) - begins[deal],
-    )
-    return decisions
+    columns = seen | {"phase": np.array(PHASES)[seen["phase"]], "seats": pool.seats[row], "record": deal}
+    columns |= {"points": batch.points[row, seen["seat"]], "variant": batch.groups[0].rules.variant.name}
+    columns |= {"relative_points": relative_points(batch.points, pool.seats)[row, seen["seat"]], "match": matches[row]}
+    columns |= {"deal": batch.tables.deal[row], "step": np.arange(len(row)) - begins[deal]}
+    return _fill(empty_rows(len(row), columns_of("policy" in seen)), columns)

@@ -95,20 +95,20 @@ def write_shards(
     about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
     if file_format == "parquet":
         require("pyarrow.parquet", "export", "an export as Parquet")
-    beside = next(parent for parent in folder.parents if parent.exists()) / f".{folder.name}.{os.getpid()}.part"
-    beside.mkdir()
+    part = next(parent for parent in folder.parents if parent.exists()) / f".{folder.name}.{os.getpid()}.part"
+    part.mkdir()
     try:
         write = _write_parquet if file_format == "parquet" else _write_npz
-        written = write(decisions, beside, json.dumps(about, sort_keys=True), shard, columns)
+        written = write(decisions, part, json.dumps(about, sort_keys=True), shard, columns)
         if not written.decisions:
             raise ValueError("there are no decisions to write")
-        (beside / CARD).write_text(card(about, file_format, written, columns), encoding="utf-8")
+        (part / CARD).write_text(card(about, file_format, written, columns), encoding="utf-8")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
             folder.rmdir()
-        beside.replace(folder)
+        part.replace(folder)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(part, ignore_errors=True)
         raise
     return written
 
@@ -127,9 +127,9 @@ def _blocks(decisions: Iterable[Decisions], sizes: Iterator[int], columns: Seque
     """Yield the rows in blocks of the given sizes; the last block may be smaller."""
     rows, filled = empty_rows(next(sizes), columns), 0
     for part in decisions:
-        start, behind = 0, len(part["action"])
-        while start < behind:
-            count = min(behind - start, len(rows["action"]) - filled)
+        start, end = 0, len(part["action"])
+        while start < end:
+            count = min(end - start, len(rows["action"]) - filled)
             for name, column in rows.items():
                 column[filled : filled + count] = part[name][start : start + count]
             filled, start = filled + count, start + count
@@ -221,7 +221,7 @@ def shard_folders(folder: Path) -> list[Path]:
     """Return the folder itself if it has shards, else its subfolders with shards, by name; ValueError if none has any."""
     folders = [folder] if _shards_in(folder) else sorted(place for place in folder.glob("[!.]*/") if _shards_in(place))
     if not folders:
-        raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted, or one of such folders")
+        raise ValueError(f"{folder} has no decisions: name a folder made by `noms export`, or a folder of such folders")
     return folders
 
 
@@ -242,7 +242,7 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
     """
     paths = _shards_in(folder)
     if not paths:
-        raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted")
+        raise ValueError(f"{folder} has no decisions: name a folder made by `noms export`")
     wanted = [column for column in COLUMNS + TARGETS if column.name in columns]
     for path in paths:
         open_file(path).close()  # later errors count as damage, even OSErrors
@@ -260,13 +260,7 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
 
 
 def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callable[[Column], bool]) -> None:
-    """Check types and lengths of the columns before reading them; ShardError if wrong.
-
-    Args:
-        columns: required columns.
-        rows: number of rows of each existing column.
-        fits: whether an existing column has the right type.
-    """
+    """Check the columns before reading them, from their numbers of rows and whether a type fits; ShardError if wrong."""
     for column in columns:
         if column.name not in rows:
             raise ShardError(f"has no column {column.name!r}")
@@ -331,9 +325,6 @@ def _check_sizes(metadata: Any, columns: Sequence[Column]) -> None:
             raise ShardError(f"has {sizes[column.name]:,} bytes in its column {column.name!r}, where {most:,} can be read")
 
 
-# ------------------------------------------------------------------------------------------------------ checking
-
-
 class ShardError(ValueError):
     """A shard is invalid; the message continues after the name of the file."""
 
@@ -392,13 +383,9 @@ ALLOWED: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def check_rows(rows: Decisions) -> None:
-    """Check the values of rows.
+    """Check values, and that each row has a legal action and no illegal choice or probability; ShardError if not.
 
-    Args:
-        rows: some columns, with the types and widths of `COLUMNS` and `TARGETS` and one length (`read_shards` checks that).
-
-    Raises:
-        ShardError: a value is not allowed, a row has no legal action, or an illegal action is taken or has a probability.
+    `rows` are some columns; their types, widths and lengths must be valid.
     """
     for name, values in rows.items():
         fits = ALLOWED[name](values).reshape(len(values), -1).all(axis=1)

@@ -126,7 +126,7 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
         for future in _handed_out(partial(pool.submit, function), jobs, AHEAD * workers):
             yield future.result()
     except BrokenProcessPool as error:
-        raise WorkerError("a process has ended itself or was killed, perhaps for want of memory") from error
+        raise WorkerError("a worker process exited or was killed, perhaps out of memory") from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
@@ -173,7 +173,7 @@ def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> 
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None  # Ray's own message has the whole stack trace of the worker
     except ray.exceptions.WorkerCrashedError as error:
-        raise WorkerError("a process has been killed again and again, perhaps for want of memory") from error
+        raise WorkerError("a worker process was killed repeatedly, perhaps out of memory") from error
     finally:
         if is_own:
             ray.shutdown()
