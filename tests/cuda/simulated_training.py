@@ -14,7 +14,7 @@ from noms_training.agents.table_pool import TablePool, relative_points
 from noms_training.evaluation.comparison import figures
 from noms_training.learn import loop, schedule
 from noms_training.learn.checkpoint import RunFolder
-from noms_training.learn.collect import Rollout, joined
+from noms_training.learn.collect import Rollout, make_rollout
 from noms_training.learn.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from noms_training.learn.log import Log, read_log
 from noms_training.learn.train import DEALS, Trainer
@@ -45,7 +45,7 @@ def rollout_of(run: Trainer) -> Rollout:
     """What an iteration collects."""
     now = schedule.at(run.progress, run.config)
     parts = [run.collect(worker, now) for worker in run.workers]
-    return joined(parts, run.rule_set, run.encoding, run.config.privileged_critic, run.device)
+    return make_rollout(parts, run.rule_set, run.encoding, run.config.privileged_critic, run.device)
 
 
 @pytest.mark.parametrize("variant", ["big_ships", "nonesuch"])

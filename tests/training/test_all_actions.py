@@ -10,7 +10,7 @@ from noms_env.core.actions import NUMBER
 from noms_env.core.state import MAX_SEATS
 from noms_training.agents.table_pool import AtTables, TablePool, play, relative_points
 from noms_training.learn.all_actions import AllActionsLearner, action_values, decisions_with_values, play_out
-from noms_training.learn.collect import joined
+from noms_training.learn.collect import make_rollout
 from noms_training.learn.config import PPOConfig
 from noms_training.learn.train import Trainer
 from tests.training.test_self_play import tiny
@@ -123,7 +123,7 @@ def test_advantages_are_in_units_of_the_scale_and_of_mean_zero_under_the_policy(
     worker, rng = run.workers[0], np.random.default_rng(0)
     learner = AllActionsLearner(run.player(run.actor), rng, True, PPOConfig(played_out=0.5), np.random.default_rng(1))
     played = worker.play(0, learner, rng)
-    batch = joined([played], run.rule_set, run.encoding, True, "cpu")
+    batch = make_rollout([played], run.rule_set, run.encoding, True, "cpu")
     batch.advantage = torch.zeros(len(batch))
     part = decisions_with_values(batch, run.actor, torch.float32, run.reward_scale, run.threads)
     run.close()

@@ -82,13 +82,13 @@ def test_rounds_from_end_to_end_go_on_where_they_were_stopped(run: Run, first: P
     shutil.rmtree("rounds/01/decisions/down_up_3-000064")  # as if it had been stopped before this lot
     shutil.rmtree("rounds/01/run")
     Path("rounds/01/result.json").unlink()
-    made, played_lots = list[int](), workers.played_lots
+    made, play_lots = list[int](), workers.play_lots
 
     def noted(lots: list[tuple[workers.Play, int]], *how: Any) -> Any:
         made.extend(first for _, first in lots)
-        return played_lots(lots, *how)
+        return play_lots(lots, *how)
 
-    monkeypatch.setattr(workers, "played_lots", noted)
+    monkeypatch.setattr(workers, "play_lots", noted)
     assert run("--rounds", 2)[0] == 0
     assert made == [64, 0, 64]
     assert results == (of_round(1), Path("rounds/01/run/policy.safetensors").read_bytes())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noms_training.learn.collect import draw_seating
-from noms_training.learn.loop import thinned
+from noms_training.learn.loop import thin_out
 
 
 def test_without_a_share_everybody_is_the_learner() -> None:
@@ -49,7 +49,7 @@ def test_past_selves_are_kept_at_distances_that_grow_with_their_age() -> None:
     names: list[int] = []
     for now in range(1, 200):
         names.append(now)
-        names = [names[place] for place in thinned([now - name for name in names], 8)]
+        names = [names[place] for place in thin_out([now - name for name in names], 8)]
     ages = [199 - name for name in names]
     assert len(ages) == 8
     assert ages[0] == 198  # the first policy of all
@@ -60,6 +60,6 @@ def test_past_selves_are_kept_at_distances_that_grow_with_their_age() -> None:
 
 @given(st.lists(st.integers(0, 10**9), max_size=30), st.integers(0, 12))
 def test_never_more_than_asked_for_and_in_order(ages: list[int], most: int) -> None:
-    kept = thinned(sorted(ages, reverse=True), most)
+    kept = thin_out(sorted(ages, reverse=True), most)
     assert len(kept) == min(most, len(ages))
     assert kept == sorted(set(kept))

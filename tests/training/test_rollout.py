@@ -19,7 +19,7 @@ from noms_training.learn.collect import (
     Rollout,
     draw_choices,
     draw_sizes,
-    joined,
+    make_rollout,
     make_workers,
 )
 from noms_training.learn.config import ActorConfig, TrainConfig
@@ -53,7 +53,7 @@ def make_learner(rule_sets: Sequence[Rules], seed: int = 0, *, greedy: bool = Fa
 def record_of(pool: TablePool, learner: PolicyLearner) -> Rollout:
     """The decisions of a learner at the tables of a pool."""
     part = Played(learner.steps, relative_points(pool.batch.points, pool.seats), {}, 0.0)
-    return joined([part], torch.from_numpy(pool.rule_set), learner.encoding, learner.privileged, "cpu")
+    return make_rollout([part], torch.from_numpy(pool.rule_set), learner.encoding, learner.privileged, "cpu")
 
 
 def played(
@@ -143,9 +143,8 @@ def test_parts_are_joined_with_tables_of_their_own() -> None:
     learner = make_learner(worker.rule_sets)
     part = worker.play(0, learner, np.random.default_rng(0))
     nothing, rule_set = part._replace(steps=[]), torch.zeros(72, dtype=torch.int64)
-    one, both, none = (
-        joined(parts, rule_set, learner.encoding, True, "cpu") for parts in ([part], [part, nothing, part], [nothing, nothing])
-    )
+    several = [part], [part, nothing, part], [nothing, nothing]
+    one, both, none = (make_rollout(parts, rule_set, learner.encoding, True, "cpu") for parts in several)
     assert len(both) == 2 * len(one)
     assert both.table.max() == 71
     assert torch.equal(both.table, torch.cat([one.table, one.table + 48]))

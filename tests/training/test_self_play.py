@@ -16,7 +16,7 @@ from noms_env.policy.player import load_policy
 from noms_training.agents.table_pool import AtTables, TablePool, play
 from noms_training.learn import schedule
 from noms_training.learn.checkpoint import write_policy
-from noms_training.learn.collect import Rollout, entropies, joined
+from noms_training.learn.collect import Rollout, entropies, make_rollout
 from noms_training.learn.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from noms_training.learn.gae import critic_figures, explained_variance
 from noms_training.learn.network import masked
@@ -205,7 +205,7 @@ def test_opponents_sit_at_the_tables_once_they_are_to_come() -> None:
 def _decisions(run: Trainer) -> Rollout:
     """The decisions from which an iteration learns."""
     played = [run.collect(worker, schedule.at(run.progress, run.config)) for worker in run.workers]
-    return joined(played, run.rule_set, run.encoding, run.config.privileged_critic, run.device)
+    return make_rollout(played, run.rule_set, run.encoding, run.config.privileged_critic, run.device)
 
 
 def _log_policy(run: Trainer, decisions: Rollout) -> Tensor:

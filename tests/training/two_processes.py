@@ -9,7 +9,7 @@ from torch import nn
 
 from noms_training.learn.collect import Played, Rollout, Worker
 from noms_training.learn.config import PPOConfig
-from noms_training.learn.distributed import Processes, joined_processes
+from noms_training.learn.distributed import Processes, join_processes
 from noms_training.learn.ppo import ACTOR_COLUMNS, Shuffle, Trainable, update_actor, update_critic
 from noms_training.learn.schedule import Now
 from noms_training.learn.train import Trainer
@@ -41,9 +41,9 @@ def update(processes: Processes) -> dict[str, np.ndarray]:
     rows = torch.arange(CUT) if processes.rank == 0 else torch.arange(CUT, SIZE)
     modules = [make_actor(seed=processes.rank), make_critic(seed=processes.rank)]
     found = named("start", make_actor(), make_critic())
-    wrapped = [processes.wrapped(module, place) for place, module in enumerate(modules)]
+    wrapped = [processes.wrap(module, place) for place, module in enumerate(modules)]
     own = whole.select(rows, *(name for name in ACTOR_COLUMNS if name != "expert_probs"), "seen", "target")
-    total = int(processes.summed(torch.tensor(len(rows))))
+    total = int(processes.all_sum(torch.tensor(len(rows))))
     learn(wrapped[0], wrapped[1], own, Shuffle(len(rows), total, SIZE, 0, processes.world))
     alone = [make_actor(), make_critic()]
     learn(alone[0], alone[1], whole, Shuffle(SIZE, SIZE, SIZE, 0))
@@ -75,6 +75,6 @@ def run(processes: Processes) -> dict[str, np.ndarray]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with joined_processes("cpu") as together:
+    with join_processes("cpu") as together:
         found = update(together) if sys.argv[1] == "update" else run(together)
         np.savez(sys.argv[2], allow_pickle=False, **found)

@@ -21,22 +21,15 @@ from .table_pool import AtTables, Choose, LearnsFromDeals, OnGpu
 class Guarded:
     """A player in a block of deals, with the interface of `table_pool.Choose`.
 
-    At a forfeited table it takes the first legal actions, so that the deal ends.
+    At a forfeited table it takes the first legal actions, so that the deal ends. `stop` aborts the block. With `strict` the
+    player's errors propagate, and an illegal answer raises `IllegalAnswerError`, a ValueError.
 
     Attributes:
         lost: reasons of the forfeits, by row of the batch.
     """
 
     def __init__(self, choose: Choose, stop: Event, at_once: int | None = None, strict: bool = False) -> None:
-        """Guard a player.
-
-        Args:
-            choose: the player.
-            stop: set it to abort the block.
-            at_once: maximum rows per call; None for all.
-            strict: never forfeit a table: the player's errors propagate, and an illegal answer raises `IllegalAnswerError`, a
-                ValueError.
-        """
+        """Guard a player; a call has at most `at_once` rows."""
         self._choose, self._stop, self._at_once, self._strict = choose, stop, at_once, strict
         self.lost: dict[int, str] = {}
 
@@ -149,8 +142,7 @@ def _make_player(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) ->
 
 def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
     """Return the lowest legal action of each row, int64, shape (n,)."""
-    actions: np.ndarray = batch.mask[rows].argmax(axis=1)
-    return actions
+    return np.asarray(batch.mask[rows].argmax(axis=1))
 
 
 def check_shape(actions: object, rows: int) -> np.ndarray:

@@ -25,15 +25,9 @@ def label(rules: Rules) -> str:
 
 
 def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") -> AgentSpec:
-    """Load a player by name.
+    """Load a player by name; names and errors are those of `noms_env.load_player`.
 
-    Args:
-        name: as for `noms_env.load_player`.
-        limit: seconds per decision of a program; ignored for other players.
-        device: `cuda` for a player on a GPU, which plays only with others on it.
-
-    Raises:
-        ValueError, ModuleNotFoundError, RuntimeError: as `noms_env.load_player`.
+    `limit` is in seconds per decision of a program, and ignored for other players. Players on `cuda` play only with each other.
     """
     parsed = parse_player(name)
     player = load_player(parsed, device, limit)
@@ -53,15 +47,9 @@ def agent_spec(name: str, limit: float | None = None, device: Device = "cpu") ->
 
 
 def agent_specs(names: Sequence[str], limit: float | None = None, device: DeviceChoice = "cpu") -> list[AgentSpec]:
-    """Load players for the same tables, by name.
+    """Load players for the same tables, as `agent_spec`; ValueError for a limit without a program.
 
-    Args:
-        names: as for `agent_spec`.
-        limit: seconds per decision of each program.
-        device: `cpu`, `cuda`, or `auto`: a GPU if there is one and all players support it.
-
-    Raises:
-        ValueError, ModuleNotFoundError, RuntimeError: as `agent_spec`; ValueError also for a limit without a program.
+    `device` is `cpu`, `cuda`, or `auto`: a GPU if there is one and all players support it.
     """
     if limit is not None and not any(name.startswith(COMMAND) for name in names):
         raise ValueError(f"only programs ({COMMAND}PROGRAM) have a time limit for decisions, and {', '.join(names)} is none")
@@ -83,12 +71,7 @@ def is_program(name: str) -> bool:
 
 
 def file_sha256(name: str) -> str | None:
-    """Return the SHA-256 of the policy file of a policy or of a search on one; None for other players.
-
-    Raises:
-        ValueError: the player does not exist.
-        OSError: its file cannot be read.
-    """
+    """Return the SHA-256 of the policy file of a policy or a search on one, None for others; ValueError for no player."""
     return _sha256(parse_player(name))
 
 
@@ -98,12 +81,7 @@ def _sha256(player: PlayerName) -> str | None:
 
 
 def compile_players(names: Iterable[str], batches: bool = True) -> None:
-    """Compile the code of some players before play, with progress unless it is cached.
-
-    Args:
-        names: the players; third-party ones are skipped.
-        batches: whether many tables are played at once.
-    """
+    """Compile the code of some players before play, unless cached or third-party; `batches` for many tables at once."""
     if COMPILED:
         PROGRESS.use(parts(["random", *sorted({name for name in names if not is_program(name)})], batches))
 

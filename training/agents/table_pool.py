@@ -39,29 +39,24 @@ class LearnsFromDeals(Protocol):
 
 
 def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
-    """Make the rule sets of a run: each game with each number of seats that it allows.
+    """Make the rule sets of a run: each game with each number of seats that it allows, or its default for no `seats`.
 
-    Args:
-        variants: names of games.
-        seats: numbers of seats; empty for the default of each game.
-        options: options, each for every game that has it.
+    Each option is for every game that has it.
 
-    Raises:
-        RulesError: unknown game, a number of seats or an option that no game has, or an invalid value.
+    RulesError for an unknown game, a number of seats or an option that no game has, or an invalid value.
     """
-    games = [game(name) for name in variants]
-    chosen = dict(options or {})
-    for name in chosen:
-        if not any(name == option.name for variant in games for option in variant.options):
-            if len(games) == 1:
-                games[0].option(name)  # raises
-            names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
-            raise RulesError(
-                f"no game of this run has an option {name!r}; {suggest_names(name, names)} options are {', '.join(names)}"
-            )
+    games, chosen = [game(name) for name in variants], dict(options or {})
+    names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
+    for name in [name for name in chosen if name not in names]:
+        if len(games) == 1:
+            games[0].option(name)  # raises
+        raise RulesError(
+            f"no game of this run has an option {name!r}; {suggest_names(name, names)} options are {', '.join(names)}"
+        )
     rule_sets: list[Rules] = []
     for variant in games:
-        own = {name: value for name, value in chosen.items() if any(name == option.name for option in variant.options)}
+        known = {option.name for option in variant.options}
+        own = {name: value for name, value in chosen.items() if name in known}
         for number in seats or (None,):
             try:
                 rule_sets.append(make_rules(variant, number, own))
@@ -103,19 +98,11 @@ class TablePool:
         shares: Sequence[float] | None = None,
         device: Device = "cpu",
     ) -> None:
-        """Set up tables.
+        """Set up `tables` tables, at least one per rule set.
 
-        Args:
-            rule_sets: rules of the tables.
-            rule_set_numbers: numbers of these rule sets in the run.
-            tables: number of tables, at least one per rule set.
-            seed: seed of the deals.
-            first_table: number of the first table; pools with the same seed must not overlap.
-            in_matches: see the class.
-            state: whether to provide the hidden state, for the critic.
-            skip_forced: whether to take forced moves without asking the players.
-            shares: relative number of tables of each rule set, above 0; None for equal shares.
-            device: device of the tables.
+        `rule_set_numbers` are the numbers of the rule sets in the run. Pools with the same seed must not overlap in their table
+        numbers, which start at `first_table`. `state` provides the hidden state for the critic, `skip_forced` takes forced
+        moves without the players, and `shares` are relative numbers of tables of the rule sets, above 0 (None: equal).
         """
         self.batch = make_batch(
             [
@@ -147,9 +134,8 @@ class TablePool:
         """Records of the tables, shape (n,): `batch.tables`, or a copy from a GPU."""
         if self.batch.device == "cpu":
             return self.batch.tables
-        copied: np.recarray = self.batch.save() if self._copied is None else self._copied
-        self._copied = copied
-        return copied
+        self._copied = self.batch.save() if self._copied is None else self._copied
+        return self._copied
 
     @property
     def over(self) -> np.ndarray:
@@ -159,8 +145,7 @@ class TablePool:
     @property
     def goes_on(self) -> np.ndarray:
         """Tables with an unfinished deal, bool, shape (n,)."""
-        going_on: np.ndarray = ~(_on_processor(self.batch.scored) | self.over)
-        return going_on
+        return np.asarray(~(_on_processor(self.batch.scored) | self.over))
 
     def deal(self, number: int, sizes: np.ndarray | None = None) -> None:
         """Start a deal at each table.
@@ -202,12 +187,10 @@ class TablePool:
 
 
 def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
-    """Play the dealt deals of a pool to their ends.
+    """Play the dealt deals of a pool to their ends; afterwards `pool.batch.points` are their points.
 
-    Args:
-        pool: the tables; afterwards `pool.batch.points` are the points of the deals.
-        players: each a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` for tables on a GPU.
-        seating: integers, shape (n, MAX_SEATS): index of the player on each seat.
+    A player is a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` for tables on a GPU. `seating`, integers, shape
+    (n, MAX_SEATS), is the index of the player on each seat.
     """
     on_cpu = pool.batch.device == "cpu"
     for actions in choices_of(pool.batch, players, seating) if on_cpu else choices_on_gpu(pool, players, seating):
@@ -243,20 +226,18 @@ def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarra
 def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> Iterator[np.ndarray]:
     """Play the matches of a pool to their ends; their first deals must be dealt. Arguments: see `play`.
 
-    Yields:
-        bool, shape (n,), after each deal: the tables that have just finished a deal.
+    Yields after each deal the tables that have just finished one, bool, shape (n,).
     """
     while True:
         playing = ~pool.over
         play(pool, players, seating)
         yield playing
-        over = pool.over
-        if over.all():
+        unfinished = np.flatnonzero(~pool.over)
+        if len(unfinished) == 0:
             return
-        going_on = np.flatnonzero(~over)
         for player in players:
             if isinstance(player, LearnsFromDeals):
-                player.deal_over(pool.batch, going_on)
+                player.deal_over(pool.batch, unfinished)
         pool.next_deal()
 
 
@@ -293,32 +274,25 @@ class AtTables:
         return np.asarray(player.act(batch.observation[rows], batch.mask[rows], seeds, tables=tables))
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        told = recalled(self._player, batch.tables[rows])
-        if told is None:
+        memory = recalled(self._player, batch.tables[rows])
+        if memory is None:
             return
         if self._memory is None:
-            self._memory = np.zeros((len(batch), *told.shape[1:]))
-        self._memory[rows] += told
+            self._memory = np.zeros((len(batch), *memory.shape[1:]))
+        self._memory[rows] += memory
 
 
 def _on_processor(array: Any) -> np.ndarray:
-    """Return an array, or a copy of one on a GPU."""
-    copied: np.ndarray = array if isinstance(array, np.ndarray) else array.to_numpy()
-    return copied
+    return np.asarray(array if isinstance(array, np.ndarray) else array.to_numpy())
 
 
 def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:
     """Compute each seat's points less the mean of the others'; they sum to zero over the seats of a deal.
 
-    Args:
-        points: float, shape (deals, MAX_SEATS).
-        seats: integers, shape (deals,): seats at the table; further columns are ignored.
-
-    Returns:
-        float32, shape (deals, MAX_SEATS); 0 for absent seats.
+    `points` are float, shape (deals, MAX_SEATS), and `seats` integers, shape (deals,). Returns float32 of the same shape, 0 for
+    absent seats.
     """
-    there = np.arange(points.shape[1]) < seats[:, None]
-    own = np.where(there, points, 0.0).astype(np.float64)
-    total = own.sum(axis=1, keepdims=True)
-    others = (total - own) / (seats[:, None] - 1)
-    return np.where(there, own - others, 0.0).astype(np.float32)
+    is_seat = np.arange(points.shape[1]) < seats[:, None]
+    own = np.where(is_seat, points, 0.0).astype(np.float64)
+    others = (own.sum(axis=1, keepdims=True) - own) / (seats[:, None] - 1)
+    return np.where(is_seat, own - others, 0.0).astype(np.float32)

@@ -26,7 +26,7 @@ from noms_env.envs.processor_rows import ProcessorRows
 
 from ..agents.table_pool import relative_points
 from ..thread_pool import ThreadPool
-from .collect import ActorPlayer, PolicyLearner, Rollout
+from .collect import ActorPlayer, PolicyLearner, Rollout, Step
 from .config import PPOConfig
 from .gae import RewardScale
 from .network import Actor, masked
@@ -63,9 +63,7 @@ class AllActionsLearner(PolicyLearner):
             actions[random] = (legal * self.values_rng.random(legal.shape)).argmax(1)
         return actions
 
-    def decide(
-        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def decide(self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray) -> Step:
         drawn = np.flatnonzero(self.values_rng.random(len(rows)) < self.settings.played_out)
         self._saved.append((drawn, batch.save(rows[drawn]), mask[drawn], order[drawn]))
         return super().decide(batch, rows, features, mask, order)

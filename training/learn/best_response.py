@@ -83,16 +83,14 @@ def find_best_response(
 ) -> BestResponse:
     """Train a best response in a folder, or resume, and evaluate it on `deals` duplicate deals.
 
-    Raises:
-        RefusedError: the arguments are invalid, or the folder has another run.
-        KeyboardInterrupt: on Ctrl-C.
+    RefusedError if the arguments are invalid, or the folder has another run; KeyboardInterrupt on Ctrl-C.
     """
     from .checkpoint import RunFolder, read_config
 
     with refusals():
         config, learner = config_of(target, budget, seed, threads), f"{folder / 'policy.safetensors'}@0"
     if RunFolder(folder).has_run():
-        config = _same_run(config, read_config(folder), folder)
+        config = _check_same_run(config, read_config(folder), folder)
     train(config, folder)
     heroes = [learner, f"{target.initial_policy}@0"] if target.initial_policy else [learner]
     field, count = agent_spec(target.player), threads or os.cpu_count() or 1
@@ -129,7 +127,7 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
     return fitting(config, target.initial_policy)
 
 
-def _same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainConfig:
+def _check_same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainConfig:
     """Return the saved configuration, which may differ in threads and batch size only; else RefusedError."""
     comparable = dataclasses.replace(saved, threads=config.threads, batch_size=config.batch_size)
     for name, before, now in differences(comparable.as_dict(), config.as_dict()):
@@ -142,8 +140,8 @@ def _same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainCon
 def _curve_of(folder: Path, rules: Rules, field: AgentSpec) -> list[tuple[int, float, float, float]]:
     """Read the learning curve of a run (`BestResponse.curve`)."""
     log, name = read_log(folder), f"eval/{points_figure(rules, field)}"
-    decisions, *values = (log[name][0], *(log[f"{name}{end}"][1] for end in ("", "/low", "/high")))
-    return [(int(at), *point) for at, *point in zip(decisions.tolist(), *(column.tolist() for column in values), strict=True)]
+    columns = log[name][0], *(log[f"{name}{end}"][1] for end in ("", "/low", "/high"))
+    return [*zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def gain_alone(
@@ -157,11 +155,9 @@ def gain_alone(
     threads: int = 1,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Estimate:
-    """Estimate the gain of a player alone among others on `deals` duplicate deals; see `evaluation.comparison.compare`.
+    """Estimate the gain of a player alone among others on `deals` duplicate deals, with arguments and errors of `compare`.
 
-    Raises:
-        KeyboardInterrupt: on Ctrl-C before all deals are played.
-        ValueError: as `compare`.
+    KeyboardInterrupt on Ctrl-C before all deals are played.
     """
     try:
         played = compare(rules, player, field, deals, names=(ALONE,), seed=seed, deal_set=deal_set, threads=threads, tick=tick)

@@ -59,11 +59,7 @@ class OtherVersionError(CheckpointError):
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state, tensors and plain values, into files of at most 16 MB; the first file is written last.
-
-    Raises:
-        CheckpointError: a file cannot be written.
-    """
+    """Write tensors and plain values into files of at most 16 MB, the first one last; CheckpointError if that fails."""
     file = io.BytesIO()
     torch.save(state, file)
     content = file.getvalue()
@@ -137,12 +133,8 @@ def code_revision() -> str | None:
 class RunFolder:
     """The folder of a run. `create` and `open` lock it against other processes until `close`.
 
-    The constructor does not lock: for reading, as the further processes of a run do.
-
-    Attributes:
-        keep: number of states to keep.
-        warn: called with one line about each damaged state.
-        policy: file of the best policy.
+    The constructor does not lock: for reading, as the further processes of a run do. `keep` is the number of states to keep,
+    `warn` is called with a line about each damaged state, and `policy` is the file of the best policy.
     """
 
     def __init__(self, path: Path | str, *, keep: int = 2, warn: Callable[[str], None] | None = None) -> None:
@@ -156,8 +148,7 @@ class RunFolder:
     def create(cls, path: Path | str, config: Mapping[str, Any], **arguments: Any) -> RunFolder:
         """Create or reuse a folder for a new run, and write the configuration; `arguments`: `keep` and `warn`.
 
-        Raises:
-            CheckpointError: the folder has a run, another process trains there, or it is not writable.
+        CheckpointError if the folder has a run, another process trains there, or it is not writable.
         """
         folder = cls(path, **arguments)
         if folder.has_run():
@@ -228,11 +219,7 @@ class RunFolder:
         write_file(self._config, json.dumps(config, indent=2).encode() + b"\n")
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
-        """Write a state; delete all but the last `keep` states, and past policies that none of these refers to.
-
-        Raises:
-            CheckpointError: it cannot be written; older states and their past policies are intact.
-        """
+        """Write a state, and delete all but the last `keep`, and past policies without one; CheckpointError changes nothing."""
         save_state(self._states / f"{decisions:012d}.pt", state)
         for old in self._state_files()[: -self.keep]:
             for file in [old, *old.parent.glob(f"{old.name}.*")]:
@@ -303,11 +290,7 @@ def read_config(folder: Path) -> TrainConfig:
 
 
 def write_policy(path: Path, actor: nn.Module, run: Trainer, score: float | None) -> None:
-    """Write the policy file of an actor (`network.Actor`) of a run, with its score.
-
-    Raises:
-        CheckpointError: it cannot be written, or a parameter is not finite; an older file is intact.
-    """
+    """Write the policy file of an actor, with its score; CheckpointError if that fails, or a parameter is not finite."""
     config = run.config
     info = PolicyInfo(
         rule_sets=run.encoding.rule_sets,

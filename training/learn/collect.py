@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -41,6 +41,10 @@ TRIAL_TABLES, MOST_TRIAL_TABLES = 64, 4096
 """Tables per rule set, and maximum in all, of the trial that estimates the number of tables."""
 DRAWN_SHARE = 0.7
 """Share of each game's tables with drawn rules."""
+
+
+Step = Mapping[str, Any]
+"""Decisions of one step at several tables: an array or tensor for each of some columns of `Rollout`."""
 
 
 @dataclass
@@ -95,14 +99,14 @@ class Played(NamedTuple):
     """Result of an iteration at the tables of one worker.
 
     Attributes:
-        steps: decisions of the learner, in order of time: arrays or tensors by the names of `Rollout`.
+        steps: decisions of the learner, in order of time.
         reward: float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'.
         behaviour: statistics of the learner's calls and contracts, by the label of the rules.
         seconds: inference time.
     """
 
-    steps: Sequence[Mapping[str, np.ndarray | Tensor]]
-    reward: np.ndarray | Tensor
+    steps: Sequence[Step]
+    reward: np.ndarray
     behaviour: dict[str, Tally]
     seconds: float
 
@@ -163,9 +167,7 @@ class Learner:
     def finish(self) -> None:
         """Called when all deals are over."""
 
-    def decide(
-        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def decide(self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray) -> Step:
         """Return columns `choice` and `log_prob` for some rows; the last three arguments come from `Encoding.encode`."""
         raise NotImplementedError
 
@@ -177,9 +179,7 @@ class PolicyLearner(Learner):
         super().__init__(player.encoding, privileged)
         self.player, self.rng = player, rng
 
-    def decide(
-        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def decide(self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray) -> Step:
         with self.profile("network"):
             choice, log_prob = self.player.draw(features, mask, self.rng.random(len(mask)))
         return {"choice": choice, "log_prob": log_prob}
@@ -232,13 +232,13 @@ class Worker:
         return by_label
 
 
-def joined(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privileged: bool, device: str) -> Rollout:
+def make_rollout(parts: Sequence[Played], rule_set: Tensor, encoding: Encoding, privileged: bool, device: str) -> Rollout:
     """Join the decisions of all workers on a device; `rule_set`: int64, by table, in the order of the workers."""
     seats = max(part.reward.shape[1] for part in parts)
     starts = np.cumsum([0, *(len(part.reward) for part in parts)]).tolist()
-    steps = [
-        {**step, "table": step["table"] + start} for part, start in zip(parts, starts, strict=False) for step in part.steps
-    ]
+    steps: list[Step] = []
+    for part, start in zip(parts, starts, strict=False):
+        steps += [{**step, "table": step["table"] + start} for step in part.steps]
 
     def column(name: str, dtype: torch.dtype, *width: int) -> Tensor:
         columns = [torch.as_tensor(step[name]) for step in steps]
@@ -294,19 +294,13 @@ def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alon
     return np.where(chosen[:, None] & (place < taken[:, None]), 1, 0)
 
 
-def tables_for(
-    decisions: float, rule_sets: Sequence[Rules], drawn: int, threads: int, seed: int, learner: PolicyLearner
-) -> int:
-    """Estimate how many tables yield `decisions` decisions per iteration, from a trial of a few deals.
-
-    Never fewer than one table for each rule set and thread.
-    """
+def decisions_per_table(rule_sets: Sequence[Rules], seed: int, learner: PolicyLearner) -> float:
+    """Estimate the mean number of decisions per deal, at least 1, from a trial of a few deals."""
     tables = max(min(TRIAL_TABLES * len(rule_sets), MOST_TRIAL_TABLES), len(rule_sets))
     pool = TablePool(rule_sets, range(len(rule_sets)), tables, seed=seed)
     pool.deal(0, draw_sizes(pool, rule_sets, learner.rng))
     play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
-    made = sum(len(step["choice"]) for step in learner.steps) / tables
-    return max(round(decisions / max(made, 1)), threads * least_tables(weights_of(rule_sets, drawn)))
+    return max(1.0, sum(len(step["choice"]) for step in learner.steps) / tables)
 
 
 def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:
@@ -318,9 +312,9 @@ def weights_of(rule_sets: Sequence[Rules], drawn: int) -> list[float]:
     return [(DRAWN_SHARE if kind[1] else 1 - DRAWN_SHARE) / kinds.count(kind) for kind in kinds]
 
 
-def least_tables(weights: Sequence[float]) -> int:
-    """Return the smallest number of tables that gives each rule set at least one."""
-    return ceil(sum(weights) / min(weights))
+def least_tables(weights: Sequence[float], threads: int = 1) -> int:
+    """Return the smallest number of tables that gives each rule set at least one in each thread."""
+    return threads * ceil(sum(weights) / min(weights))
 
 
 def make_workers(
@@ -332,8 +326,7 @@ def make_workers(
     number. Tables on a GPU have no hidden state.
     """
     weights = weights_of(rule_sets, drawn)
-    least = threads * least_tables(weights)
-    if tables < least:
+    if tables < (least := least_tables(weights, threads)):
         raise ValueError(f"tables must be at least {least}: one for each game and number of seats in each of {threads} threads")
     in_matches = [config.curriculum.matches if rules.variant.deals_depend else 0.0 for rules in rule_sets]
     first = rank * tables

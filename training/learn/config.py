@@ -236,7 +236,7 @@ class TrainConfig(_Checked):
     seed: Annotated[int, Between(0, 2**63 - 1)] = 0
     decisions: Annotated[int, Between(1, 10**15)] = 6_000_000
     batch_size: Annotated[int | None, Between(1, 1 << 24), by_default("32,768, or 524,288 on a GPU")] = None
-    tables: Annotated[int | None, Between(1, 1 << 20), by_default("as many as make a batch under random play")] = None
+    tables: Annotated[int | None, Between(1, 1 << 20), by_default("enough for a batch with the initial policy")] = None
     threads: Annotated[int | None, Between(1, 1024), by_default("one for each core")] = None
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
@@ -260,9 +260,9 @@ class TrainConfig(_Checked):
         if not self.variants:
             raise ValueError("name at least one game to train on; `noms list` shows them")
         if not self.panel:
-            raise ValueError("the panel needs one player or more: by it the policy is chosen that is kept")
+            raise ValueError("the panel needs one player or more, to select the best policy")
         if self.ppo.played_out > 0 and self.opponents.share > 0:
-            raise ValueError("ppo.played_out needs self-play alone: opponents.share must be 0 with it")
+            raise ValueError("opponents.share must be 0 with ppo.played_out, which needs pure self-play")
         if self.ppo.exploration > 0 and self.ppo.played_out == 0:
             raise ValueError("ppo.exploration needs ppo.played_out above 0: PPO learns from its own actions only")
         for names, what in ((self.variants, "game"), (self.panel, "player of the panel")):
@@ -281,20 +281,18 @@ class TrainConfig(_Checked):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """Restore a configuration from JSON. A file without `thumb_version` predates the second version of `thumb`.
+        """Restore a configuration from JSON; ValueError for an unknown or missing key, or a wrong value.
 
-        Raises:
-            ValueError: a key is unknown (as in a file of an older version) or missing, or a value is not allowed.
+        A file without `thumb_version` predates the second version of `thumb`.
         """
-        made: TrainConfig = _from_dict(cls, {"thumb_version": FIRST, **values} if isinstance(values, Mapping) else values, "")
-        return made
+        config: TrainConfig = _from_dict(cls, {"thumb_version": FIRST, **values} if isinstance(values, Mapping) else values, "")
+        return config
 
 
 def _from_dict(kind: type[Any], values: object, where: str) -> Any:
     if not isinstance(values, Mapping):
         raise ValueError(f"{where.rstrip('.') or 'a configuration'} must be an object with keys, not {brief(values)}")
-    hints = get_type_hints(kind)
-    made = {}
+    hints, arguments = get_type_hints(kind), {}
     for name, value in values.items():
         if name not in hints:
             keys = ", ".join(sorted(hints))
@@ -303,9 +301,9 @@ def _from_dict(kind: type[Any], values: object, where: str) -> Any:
             value = _from_dict(hints[name], value, f"{name}.")
         if name == "expert" and isinstance(value, str):  # older files name a single player
             value = [value] if value else []
-        made[name] = tuple(value) if isinstance(value, list) else value
+        arguments[name] = tuple(value) if isinstance(value, list) else value
     try:
-        return kind(**made)
+        return kind(**arguments)
     except TypeError as error:
         raise ValueError(f"the configuration is not complete: {error}") from error
 
@@ -335,12 +333,9 @@ def fitting(config: TrainConfig, policy: str | None) -> TrainConfig:
         info = read_info(policy_file_of(policy))
     except (PolicyFileError, OSError):
         return config
-    return dataclasses.replace(
-        config,
-        network=ActorConfig(**info.network),
-        card_features=config.card_features or info.card_features,
-        trick_features=config.trick_features or info.trick_features,
-    )
+    cards, tricks = config.card_features or info.card_features, config.trick_features or info.trick_features
+    network = ActorConfig(**info.network)
+    return dataclasses.replace(config, network=network, card_features=cards, trick_features=tricks)
 
 
 def differences(before: dict[str, Any], after: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -36,14 +36,14 @@ class Processes:
         """Whether this process writes the files and the output."""
         return self.rank == 0
 
-    def wrapped(self, module: nn.Module, group: int) -> nn.Module:
+    def wrap(self, module: nn.Module, group: int) -> nn.Module:
         """Wrap a module to average gradients over the processes of a group; parameters start as those of rank 0."""
         if self.world == 1:
             return module
         return nn.parallel.DistributedDataParallel(module, process_group=self.groups[group])
 
-    def summed(self, values: Tensor, group: int | None = None) -> Tensor:
-        """Return the sum over the processes, float64; `group` as in `wrapped`."""
+    def all_sum(self, values: Tensor, group: int | None = None) -> Tensor:
+        """Return the sum over the processes, float64; `group` as in `wrap`."""
         total = values.double()
         if self.world == 1:
             return total
@@ -51,11 +51,11 @@ class Processes:
         distributed.all_reduce(sent, group=None if group is None else self.groups[group])
         return sent.to(values.device)
 
-    def agreed(self, wish: bool) -> bool:
+    def broadcast(self, wish: bool) -> bool:
         """Return the first process's `wish` in all processes."""
-        return bool(self.summed(torch.tensor(float(wish and self.leads))) > 0)
+        return bool(self.all_sum(torch.tensor(float(wish and self.leads))) > 0)
 
-    def gathered(self, own: Tensor) -> list[Tensor]:
+    def all_gather(self, own: Tensor) -> list[Tensor]:
         """Return the tensors of all processes; they must have one shape."""
         if self.world == 1:
             return [own]
@@ -69,7 +69,7 @@ class Processes:
 
 
 @contextmanager
-def joined_processes(device: str) -> Iterator[Processes]:
+def join_processes(device: str) -> Iterator[Processes]:
     """Join the processes that torchrun started, if any, until the context ends; `device`: `cpu` or `cuda`."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Processes()

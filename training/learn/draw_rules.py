@@ -31,13 +31,9 @@ TRIES = 100
 
 
 def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping[str, Sequence[Any]]) -> list[Rules]:
-    """Draw the rules that a run plays besides its own, without duplicates.
+    """Draw the rules that a run plays besides its own, without duplicates: at most `mixes` mixes of options per game.
 
-    Args:
-        variants: names of games.
-        mixes: maximum number of mixes of options per game; 0 draws nothing at all.
-        seed: seed of the draws.
-        held_out: values by option that are never drawn, except where they are a game's default.
+    0 mixes draw nothing at all. `held_out` are values by option that are never drawn, except as a game's default.
     """
     drawn: dict[Rules, None] = {}
     for name in variants if mixes else ():
@@ -56,9 +52,7 @@ def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping
 
 def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:
     """Yield rules for each number of seats and for each word, flag and None, in a mix if the value needs other options."""
-    low, high = variant.seats
-    for seats in range(low, high + 1):
-        yield make_rules(variant, seats)
+    yield from _all_seats(variant)
     for option in variant.options:
         for value in _named_values(option) if option.name not in BETWEEN_DEALS else ():
             alone = _rules(variant, None, {option.name: value})
@@ -66,6 +60,11 @@ def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:
             rules = alone or next((mix for mix in mixes if mix is not None), None)
             if rules is not None:
                 yield rules
+
+
+def _all_seats(variant: Variant) -> list[Rules]:
+    low, high = variant.seats
+    return [make_rules(variant, seats) for seats in range(low, high + 1)]
 
 
 def draw_mix(variant: Variant, fixed: Mapping[str, Any] | None, rng: np.random.Generator) -> Rules | None:
@@ -128,8 +127,7 @@ def widest_rules(variants: Sequence[str]) -> list[Rules]:
     """
     rule_sets: dict[Rules | None, None] = {}
     for variant in map(game, variants):
-        low, high = variant.seats
-        rule_sets |= {make_rules(variant, seats): None for seats in range(low, high + 1)}
+        rule_sets |= dict.fromkeys(_all_seats(variant))
         values = [{option.name: value} for option in variant.options for value in _values(option)]
         for value in values:
             pairs = (_rules(variant, None, other | value) for other in ({}, *values))

@@ -29,7 +29,7 @@ from ..evaluation.duplicate import SaltedSet
 from ..options import parse_options
 from ..progress_bar import progress_bar
 from .best_response import RefusedError, Train, gain_alone, refusals
-from .config import SIZES, ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
+from .config import SIZES, ActorConfig, CurriculumConfig, PPOConfig, TrainConfig, differences
 from .data import workers
 from .data.decisions import columns_of
 from .data.shards import write_shards
@@ -79,9 +79,8 @@ def keep_settings(series: Series, folder: Path) -> None:
         before = Series(**parse_json(read_file(path)))
     except (ValueError, TypeError) as error:
         raise RefusedError(f"{path} is damaged: {error}") from error
-    for name, value in asdict(series).items():
-        if value != getattr(before, name):
-            raise RefusedError(f"the rounds in {folder} were begun with {name} {getattr(before, name)!r}, not {value!r}")
+    for name, old, new in differences(asdict(before), asdict(series)):
+        raise RefusedError(f"the rounds in {folder} were begun with {name} {old!r}, not {new!r}")
 
 
 def read_training(policy: str) -> PolicyInfo:
@@ -95,11 +94,11 @@ def read_training(policy: str) -> PolicyInfo:
     for name, kind in TABLES.items():
         values = info.training[name]
         if not isinstance(values, list) or not all(type(value) is kind for value in values):
-            raise RefusedError(f"{policy} says {brief(values)} for {name} of its training, which makes no sense")
+            raise RefusedError(f"{policy} has an invalid {name} in its training section: {brief(values)}")
     with refusals():
         tables = tables_of(info)
     if not tables or not all(rules in info.rule_sets for rules in tables):
-        raise RefusedError(f"{policy} says that it was trained at tables for which it is not")
+        raise RefusedError(f"{policy} names tables in its training section that it does not play")
     return info
 
 
@@ -112,8 +111,7 @@ def tables_of(info: PolicyInfo) -> list[Rules]:
 def train_round(series: Series, policy: str, folder: Path, number: int, spread: Workers, train: Train) -> dict[str, Any]:
     """Run or resume a round (numbered from 1) from a policy: record the search, train, compare.
 
-    Returns:
-        The content of `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
+    Returns the content of `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
 
     Raises:
         RefusedError: the arguments are invalid, or a file is damaged.
@@ -148,7 +146,7 @@ def read_result(folder: Path, policy: str) -> dict[str, Any]:
             raise ValueError("it has no figures of tables")
         return {"policy": str(folder / "run"), "before": policy, "gains": gains, "kept": own[result["kept"]]}
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RefusedError(f"{path} is damaged ({error}): remove it, and the round is compared again") from error
+        raise RefusedError(f"{path} is damaged ({error}): remove it to compare the round again") from error
 
 
 def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folder: Path, seed: int, spread: Workers) -> None:
@@ -166,7 +164,7 @@ def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folde
     compile_players({name for play, *_ in missing for name in play.players})
     with progress_bar("search", "lots of matches", len(lots)) as tick:
         tick(len(lots) - len(missing))
-        made = workers.played_lots([lot[:2] for lot in missing], spread.number, spread.on_ray)
+        made = workers.play_lots([lot[:2] for lot in missing], spread.number, spread.on_ray)
         for (play, first, place), lot in zip(missing, made, strict=True):
             write_shards((part for part, _ in lot), place, play.source | {"first": first}, "npz", columns=columns_of(True))
             tick(1)

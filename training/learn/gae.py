@@ -57,15 +57,15 @@ class RewardScale:
         self.mean_square = torch.zeros(rule_sets, dtype=torch.float64, device=device)
         self.weight = torch.zeros_like(self.mean_square)
 
-    def update(self, reward: Tensor, rule_set: Tensor, seats: Tensor, summed: Callable[[Tensor], Tensor]) -> None:
+    def update(self, reward: Tensor, rule_set: Tensor, seats: Tensor, all_sum: Callable[[Tensor], Tensor]) -> None:
         """Add the deals of an iteration; rule sets without deals keep their scale.
 
         `reward` is float32, shape (tables, MAX_SEATS), 0 for absent seats; `rule_set` (its number) and `seats` are int64,
-        shape (tables,); `summed` sums a tensor over all processes.
+        shape (tables,); `all_sum` sums a tensor over all processes.
         """
         squares = torch.bincount(rule_set, reward.double().square().sum(1), len(self.weight))
         counts = torch.bincount(rule_set, seats.double(), len(self.weight))
-        squares, counts = summed(torch.stack([squares, counts]))
+        squares, counts = all_sum(torch.stack([squares, counts]))
         for running, new in ((self.mean_square, squares / counts), (self.weight, torch.ones_like(counts))):
             running[counts > 0] = (SCALE_MEMORY * running + (1 - SCALE_MEMORY) * new)[counts > 0]
 
@@ -90,11 +90,11 @@ class RewardScale:
         self.mean_square, self.weight = (values.to(self.weight.device) for values in loaded)
 
 
-def standardise(advantage: Tensor, rule_set: Tensor, rule_sets: int, summed: Callable[[Tensor], Tensor]) -> Tensor:
+def standardise(advantage: Tensor, rule_set: Tensor, rule_sets: int, all_sum: Callable[[Tensor], Tensor]) -> Tensor:
     """Scale advantages to mean 0 and variance 1 per rule set, over all processes; float32, shape (n,)."""
     exact = advantage.double()
     sums = [torch.bincount(rule_set, exact**power, rule_sets) for power in range(3)]
-    count, total, square = summed(torch.stack(sums))
+    count, total, square = all_sum(torch.stack(sums))
     mean = total / count.clamp(min=1)
     deviation = (square / count.clamp(min=1) - mean**2).clamp(min=0).sqrt() + 1e-8
     normal: Tensor = (exact - mean[rule_set]) / deviation[rule_set]

@@ -26,7 +26,7 @@ from noms_env.policy.rules_lookup import shows
 from noms_env.variants import Rules, RulesError, game, make_rules
 
 from ..agents.table_pool import AtTables
-from .collect import Learner
+from .collect import Learner, Step
 from .data.shards import MOST_IN_ALL, read_shards, shard_folders
 from .network import masked
 
@@ -69,7 +69,7 @@ class RecordedDecisions:
     def __init__(self, folders: Sequence[str], encoding: Encoding, rule_sets: Sequence[Rules]) -> None:
         parts, rows, names = list[_Part](), 0, ", ".join(folders)
         places = [place for folder in folders for place in shard_folders(Path(folder))]
-        for part in (part for place in places for part in _encoded(place, encoding, rule_sets)):
+        for part in (part for place in places for part in _encode_shards(place, encoding, rule_sets)):
             parts.append(part)
             rows += len(part[0])
             if rows > MOST_IN_ALL:
@@ -90,7 +90,7 @@ class RecordedDecisions:
             yield Recorded(features, mask, probs.float(), coef)
 
 
-def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> Iterator[_Part]:
+def _encode_shards(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> Iterator[_Part]:
     """Yield features, masks and policies of each shard of a folder."""
     for about, rows in read_shards(folder, ("observation", "action_mask", "policy")):
         rules = _rules(about["source"])
@@ -126,9 +126,7 @@ class ImitatedExperts(Learner):
         super().__init__(encoding, privileged)
         self.experts, self._at_tables = [(expert, AtTables(expert, rng)) for expert in experts], at_tables
 
-    def decide(
-        self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def decide(self, batch: BatchEnv, rows: np.ndarray, features: np.ndarray, mask: np.ndarray, order: np.ndarray) -> Step:
         """Return the columns of `Learner.decide`, and `expert_probs` (see `Rollout`)."""
         names, numbers = self.encoding.actions[order], self._at_tables[rows]
         choice, probs = np.empty(len(rows), np.int64), np.empty((len(rows), self.encoding.n_choices), np.float32)

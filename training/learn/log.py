@@ -193,11 +193,7 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
     """Read a log: by figure, decisions (int64, ascending) and values (float64), each of shape (n,).
 
     The last of several values for the same decisions counts; NaN and infinite values are skipped. Names of earlier versions
-    (`OLD_NAMES`) are replaced.
-
-    Raises:
-        OSError: there is no log, or it cannot be read.
-        LogError: the file is not a log.
+    (`OLD_NAMES`) are replaced. LogError if the file is not a log, OSError if it is missing or unreadable.
     """
     figures = defaultdict[str, dict[int, float]](dict)
     for decisions, figure, value in _rows(Path(folder) / name):

@@ -28,7 +28,7 @@ from ..evaluation.comparison import figures
 from . import schedule
 from .checkpoint import CheckpointError, RunFolder, write_policy
 from .config import TrainConfig
-from .distributed import device_of, joined_processes
+from .distributed import device_of, join_processes
 from .log import Watcher
 from .train import Trainer
 
@@ -39,7 +39,7 @@ EVALUATIONS = 20
 @contextmanager
 def prepared(config: TrainConfig) -> Iterator[Trainer]:
     """Set up a run, and end its processes and threads with the context; ValueError if the configuration is invalid."""
-    with joined_processes(device_of(config.device)) as processes:
+    with join_processes(device_of(config.device)) as processes:
         run = Trainer(config, processes)
         try:
             for rules in run.rule_sets:
@@ -62,12 +62,9 @@ def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None
 
 
 def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = None, minutes: float | None = None) -> bool:
-    """Train until the budget is spent, from the last checkpoint in the folder if it has one.
+    """Train from the last checkpoint, if any, until the budget is spent; return whether it is.
 
     The run also stops, with a checkpoint, after the current iteration on Ctrl-C or once about `minutes` have passed.
-
-    Returns:
-        Whether the run is finished.
 
     Raises:
         CheckpointError: a file cannot be written, or the file of another policy in the run has changed since the run stopped;
@@ -85,7 +82,7 @@ def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = No
 
 def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> bool:
     """Iterate, evaluate and save; return whether the run is finished."""
-    config, watcher, agreed = run.config, evaluator.watcher, run.processes.agreed
+    config, watcher, broadcast = run.config, evaluator.watcher, run.processes.broadcast
     every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
     stage, ends, stops = None, False, False
     watcher.started(run.decisions, config.decisions)
@@ -99,11 +96,11 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
         metrics = run.iterate()
         watcher.iteration(run.decisions, metrics)
         _pass_notes(run, watcher)
-        ends, stops = agreed(watcher.ends_run()), agreed(is_over())
+        ends, stops = broadcast(watcher.ends_run()), broadcast(is_over())
         is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends
         if is_due:
             evaluator.evaluate()
-        if is_due or agreed(time.monotonic() - saved_at > config.save_every):
+        if is_due or broadcast(time.monotonic() - saved_at > config.save_every):
             evaluator.save()
             saved_at = time.monotonic()
     evaluator.save()
@@ -142,10 +139,6 @@ class Evaluator:
         best: score of the best policy; None before the first evaluation.
         past: names of the past policies that are opponents, oldest first; a name is the number of decisions at that time.
         others: SHA-256 of the files of experts, opponents and panel players that are policies, by name.
-
-    Raises:
-        CheckpointError: the state does not fit the configuration, or the file of another policy has changed since the run
-            stopped.
     """
 
     def __init__(self, run: Trainer, folder: RunFolder, watcher: Watcher) -> None:
@@ -177,12 +170,10 @@ class Evaluator:
             self.best, self.past = None if best is None else float(best), list(past)
             self._load_past()
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-            raise CheckpointError(
-                f"the state in {self.folder.path} is not of the run that its config.json describes"
-            ) from error
+            raise CheckpointError(f"the state in {self.folder.path} is not of the run that its config describes") from error
 
-    def _check_others(self, before: Mapping[str, str]) -> None:
-        for name, sha256 in before.items():
+    def _check_others(self, others: Mapping[str, str]) -> None:
+        for name, sha256 in others.items():
             if self.others.get(name, sha256) != sha256:
                 raise CheckpointError(
                     f"the file of {name} has changed since the run in {self.folder.path} stopped, from SHA-256 {sha256} to "
@@ -231,8 +222,8 @@ class Evaluator:
         if run.processes.leads:
             self.folder.write_past(name, run.actor, run)
         names = [*self.past, name]
-        self.past = [names[i] for i in thinned([run.decisions - int(past) for past in names], opponents.past)]
-        run.processes.summed(torch.zeros(1))  # a barrier: all wait until the file exists
+        self.past = [names[i] for i in thin_out([run.decisions - int(past) for past in names], opponents.past)]
+        run.processes.all_sum(torch.zeros(1))  # a barrier: all wait until the file exists
         self._load_past()
 
     def _load_past(self) -> None:
@@ -248,7 +239,7 @@ def _points(metrics: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if name.startswith("points/") and name.count("/") == 2}
 
 
-def thinned(ages: Sequence[int], most: int) -> list[int]:
+def thin_out(ages: Sequence[int], most: int) -> list[int]:
     """Choose the past policies to keep, so that their ages grow about geometrically; return ascending indices.
 
     The ages descend (oldest first). The oldest and the youngest policy are dropped last.

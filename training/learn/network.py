@@ -66,11 +66,9 @@ class Trunk(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(config.width, config.width) for _ in range(config.blocks))
 
     @property
-    def last_norm(self) -> nn.LayerNorm:
+    def last_norm(self) -> nn.Module:
         """The last norm; the head applies its weight and bias."""
-        norm = self.norms[-1]
-        assert isinstance(norm, nn.LayerNorm)
-        return norm
+        return self.norms[-1]
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Map uint8, shape (n, n_features), to `dtype`, shape (n, width)."""
@@ -79,8 +77,8 @@ class Trunk(nn.Module):
     def folded(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
         """Return `forward` with the scale folded into the first layer, and the norms into the others."""
         first = first_layer(self.first.weight * self.scale, self.first.bias, dtype)
-        pairs: Any = zip(self.norms, self.layers, strict=False)
-        blocks = [folded_norm(norm, layer.weight, layer.bias, dtype) for norm, layer in pairs]
+        layers: Any = self.layers
+        blocks = [folded_norm(norm, layer.weight, layer.bias, dtype) for norm, layer in zip(self.norms, layers, strict=False)]
 
         def run(features: Tensor) -> Tensor:
             inputs = first(features)
@@ -92,12 +90,12 @@ class Trunk(nn.Module):
         return run
 
 
-def folded_norm(norm: nn.LayerNorm, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def folded_norm(norm: Any, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Fold the weight and bias of a norm into the next layer: a norm without them takes half the time."""
     return (weight * norm.weight).to(dtype), (bias + weight @ norm.bias).to(dtype)
 
 
-def padded(rows: Tensor) -> Tensor:
+def pad_rows(rows: Tensor) -> Tensor:
     """Append rows of zeros, up to a multiple of `GRAIN`."""
     missing = -len(rows) % GRAIN
     return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
@@ -138,7 +136,7 @@ class AttentionTrunk(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     @property
-    def last_norm(self) -> nn.LayerNorm:
+    def last_norm(self) -> nn.Module:
         return self.norm
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -190,12 +188,8 @@ class CardScorer(nn.Module):
     """Score added to the logit of a card to play: out . ReLU(card @ features of the card + own of the card + context).
 
     All cards share the weights, so a lesson about one card applies to all. The context is a linear layer on the trunk.
-
-    Args:
-        columns: int64, shape (cards to play, k): columns of the features of each card (`Encoding.card_columns`).
-        scale: float32, shape (n_features,), as in `Trunk`.
-        cards: int64, shape (cards to play,): numbers of the cards.
-        config: size of the actor.
+    `columns`, int64, shape (cards to play, k), are the columns of each card's features (`Encoding.card_columns`); `scale` is as
+    in `Trunk`; `cards`, int64, shape (cards to play,), are the numbers of the cards.
     """
 
     columns: Tensor
@@ -271,15 +265,14 @@ class Actor(nn.Module):
 
     def folded(self, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
         """Return `forward` with the norms folded into the layers; the last layer has the choices, then the scorer's context."""
-        (weight, bias), layers = self.head.folded(), self.trunk.folded(dtype)
+        (weight, bias), layers, add_scores = self.head.folded(), self.trunk.folded(dtype), None
         if self.scorer is not None:
-            context = self.scorer.context
+            context, add_scores = self.scorer.context, self.scorer.folded(weight.is_cuda)
             weight, bias = torch.cat([weight, context.weight]), torch.cat([bias, context.bias])
         last = folded_norm(self.trunk.last_norm, weight, bias, dtype)
-        add_scores = None if self.scorer is None else self.scorer.folded(weight.is_cuda)
 
         def logits(features: Tensor, mask: Tensor) -> Tensor:
-            rows = features if torch.is_grad_enabled() else padded(features)
+            rows = features if torch.is_grad_enabled() else pad_rows(features)
             outputs = functional.linear(layers(rows), *last)[: len(features)].float()
             return outputs if add_scores is None else add_scores(outputs, features, mask)
 
@@ -336,13 +329,9 @@ def masked(logits: Tensor, mask: Tensor) -> Tensor:
 
 
 def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence[Rules] = ()) -> Encoding:
-    """Return the encoding of a run, with the features of all its rules and those of its initial policy.
+    """Return the encoding of a run, with the features of its own and drawn rules and those of its initial policy.
 
-    `rule_sets` are the run's own rules, `drawn` those drawn at random.
-
-    Raises:
-        PolicyFileError: the initial policy does not exist, or its file is unusable.
-        ValueError: the initial policy was not trained for all games of the run.
+    PolicyFileError if the initial policy is missing or unusable, ValueError if it was not trained for all games of the run.
     """
     kinds = {"card_features": config.card_features, "trick_features": config.trick_features}
     if not config.initial_policy:
@@ -364,31 +353,28 @@ def seen_options(own: Sequence[Rules], drawn: Sequence[Rules]) -> list[str]:
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:
-    """Load the parameters of an initial policy, by file, folder or name, for an actor of the run.
+    """Load the parameters of an initial policy for an actor of the run; features that the policy lacks get weight 0.
 
-    Features that the policy does not have get weight 0.
-
-    Raises:
-        PolicyFileError: the policy does not exist, or its file is unusable.
-        ValueError: the policy has features that the run lacks, or another size.
+    PolicyFileError if the policy is missing or unusable, ValueError if the run lacks some of its features, or its size differs.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
     try:
         places = encoding.places_of(of_policy)
     except ValueError as error:
-        raise ValueError(f"a run must see all that its initial policy sees; of {name}, {error}") from error
-    columns: dict[str, tuple[Sequence[int] | np.ndarray, int]] = {"trunk.first.weight": (places, encoding.n_features)}
+        raise ValueError(f"a run must have all features of its initial policy; of {name}, {error}") from error
+    columns: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {"trunk.first.weight": (places, range(encoding.n_features))}
     if "scorer.card" in tensors:
-        sections = encoding.card_sections
-        columns["scorer.card"] = [sections.index(section) for section in of_policy.card_sections], len(sections)
+        columns["scorer.card"] = of_policy.card_sections, encoding.card_sections
     if "trunk.card.weight" in tensors:
         known, seen = Tokens.of(of_policy), Tokens.of(encoding)
-        columns["trunk.card.weight"] = [seen.card_keys.index(key) for key in known.card_keys], len(seen.card_keys)
-        columns["trunk.seat.weight"] = [seen.seat_keys.index(key) for key in known.seat_keys], len(seen.seat_keys)
-    for key, (where, number) in columns.items():
+        columns |= {
+            "trunk.card.weight": (known.card_keys, seen.card_keys),
+            "trunk.seat.weight": (known.seat_keys, seen.seat_keys),
+        }
+    for key, (old_columns, new_columns) in columns.items():
         old = tensors[key]
-        tensors[key] = np.zeros((len(old), number), np.float32)
-        tensors[key][:, where] = old
+        tensors[key] = np.zeros((len(old), len(new_columns)), np.float32)
+        tensors[key][:, [new_columns.index(column) for column in old_columns]] = old
     state = actor.state_dict()
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
         raise ValueError(f"an initial policy must have the run's kind and size of network; {name} has layers of other sizes")

@@ -30,7 +30,7 @@ from ..thread_pool import ThreadPool
 from .collect import Rollout
 from .config import PPOConfig
 from .imitation import Recorded, distance_from
-from .network import GRAIN, Critic, masked, padded
+from .network import GRAIN, Critic, masked, pad_rows
 from .schedule import Now, Stage
 
 CHUNK, GPU_CHUNK = 2048, 1 << 16
@@ -77,14 +77,14 @@ class Shuffle:
 class Trainable:
     """A network with its optimizer and the dtype of its passes.
 
-    With several processes, `module` is in DistributedDataParallel and `summed` sums a tensor over them. Actor and critic learn
+    With several processes, `module` is in DistributedDataParallel and `all_sum` sums a tensor over them. Actor and critic learn
     in parallel, so each has its own process group.
     """
 
     module: nn.Module
     optimizer: torch.optim.Optimizer
     dtype: torch.dtype = torch.float32
-    summed: Callable[[Tensor], Tensor] = lambda values: values
+    all_sum: Callable[[Tensor], Tensor] = lambda values: values
 
     def step(self, loss: Tensor, settings: PPOConfig) -> None:
         """Take an optimizer step on a loss, with clipped gradients."""
@@ -112,7 +112,7 @@ def ppo_update(
     now: Now,
     threads: ThreadPool,
     recorded: Iterator[Recorded] | None = None,
-    lessons: tuple[Rollout, Shuffle] | None = None,
+    actor_batch: tuple[Rollout, Shuffle] | None = None,
 ) -> dict[str, float]:
     """Update both networks in parallel; in the warm-up only the critic. Returns the figures of both, and the learning rate.
 
@@ -124,13 +124,13 @@ def ppo_update(
         now: stage and coefficients of the iteration.
         threads: threads of the update.
         recorded: recorded decisions for each minibatch of the actor, for an auxiliary distillation loss; None for none.
-        lessons: a batch for the actor alone, and its minibatches; None to use `batch`.
+        actor_batch: a batch for the actor alone, and its minibatches; None to use `batch`.
     """
     for group in actor.optimizer.param_groups + critic.optimizer.param_groups:
         group["lr"] = now.ppo.learning_rate
     jobs = [partial(update_critic, critic, batch, shuffle, now.ppo)]
     if now.stage is not Stage.CRITIC_WARMUP:
-        jobs.append(partial(update_actor, actor, *(lessons or (batch, shuffle)), now.ppo, recorded))
+        jobs.append(partial(update_actor, actor, *(actor_batch or (batch, shuffle)), now.ppo, recorded))
     metrics = {"charts/learning_rate": now.ppo.learning_rate}
     for figures in threads.all(jobs):
         metrics |= figures
@@ -142,9 +142,8 @@ def update_actor(
 ) -> dict[str, float]:
     """Update the policy; `settings` are those of this iteration, other arguments as in `ppo_update`.
 
-    Returns:
-        Means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and the number of
-        `losses/minibatches`. During imitation the policy loss is the cross entropy.
+    Returns means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and the number of
+    `losses/minibatches`. During imitation the policy loss is the cross entropy.
     """
     parts, distances = list[Tensor](), list[Tensor]()
     for rows in (rows for epoch in range(settings.update_epochs) for rows in shuffle.minibatches(epoch)):
@@ -162,9 +161,9 @@ def update_actor(
             loss = loss + others.coef * distance
         actor.step(loss, settings)
         parts.append(torch.cat([figures, figures.new_tensor([len(rows)])]))
-        if settings.target_kl > 0 and figure_means(actor.summed(parts[-1]))["losses/approx_kl"] > settings.target_kl:
+        if settings.target_kl > 0 and figure_means(actor.all_sum(parts[-1]))["losses/approx_kl"] > settings.target_kl:
             break
-    metrics = figure_means(actor.summed(torch.stack(parts).sum(0))) | {"losses/minibatches": float(len(parts))}
+    metrics = figure_means(actor.all_sum(torch.stack(parts).sum(0))) | {"losses/minibatches": float(len(parts))}
     return metrics | ({"losses/distillation_kl": float(torch.stack(distances).mean())} if distances else {})
 
 
@@ -236,7 +235,7 @@ def update_critic(critic: Trainable, batch: Rollout, shuffle: Shuffle, settings:
             losses = error.square() / 2  # its minimum is the mean, also of skewed returns
             critic.step(shuffle.loss(losses), settings)
             total += torch.stack([losses.detach().double().sum(), total.new_tensor(len(rows))])
-    loss, count = critic.summed(total).tolist()
+    loss, count = critic.all_sum(total).tolist()
     return {"losses/value_loss": loss / max(1.0, count)}
 
 
@@ -250,4 +249,4 @@ def _values(critic: Critic, seen: Tensor, dtype: torch.dtype) -> Tensor:
     if len(seen) == 0:
         return torch.zeros(0, device=seen.device)
     chunk = CHUNK if seen.device.type == "cpu" else GPU_CHUNK
-    return torch.cat([critic.forward(padded(part), dtype)[: len(part)] for part in seen.split(chunk)])
+    return torch.cat([critic.forward(pad_rows(part), dtype)[: len(part)] for part in seen.split(chunk)])

@@ -78,8 +78,9 @@ class Figures:
 
         named = dict.fromkeys(name.split("/")[2] for name in self.latest if name.startswith("eval/probe/"))
         figures = [(rules, probe, self.latest.get(f"eval/probe/{rules}/{probe}")) for rules in named for probe in MAIN]
-        found = [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in figures if value is not None]
-        return found[:MOST_PROBES]
+        return [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in figures if value is not None][
+            :MOST_PROBES
+        ]
 
 
 class Lines(Watcher):
@@ -105,7 +106,7 @@ class Lines(Watcher):
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
         self._figures.evaluated(metrics)
         for rules in dict.fromkeys(rules for rules, _ in self._figures.points):
-            points = [f"v {name} {one.text()}" for (of, name), one in self._figures.points.items() if of == rules]
+            points = [f"v {name} {row.text()}" for (of, name), row in self._figures.points.items() if of == rules]
             where = f", {rules_text(rules)}" if len({rules for rules, _ in self._figures.points}) > 1 else ""
             self.note(f"after {decisions:,} decisions{where}: {' · '.join(points)} points")
 
@@ -182,10 +183,9 @@ def update_table(figures: Figures) -> Table:
     for phase in PHASES:
         if f"losses/entropy/{phase}" in figures.latest:
             table.add_row(f"entropy, {phase}", f"{figures.latest[f'losses/entropy/{phase}']:.3f}")
-    seconds = [figures.latest.get(f"charts/seconds/{part}", 0.0) for part in PARTS]
-    for part, spent in zip(PARTS, seconds, strict=True):
-        if sum(seconds) > 0:
-            table.add_row(f"time, {part}", f"{spent / sum(seconds):.0%}")
+    seconds = {part: figures.latest.get(f"charts/seconds/{part}", 0.0) for part in PARTS}
+    for part, spent in seconds.items() if sum(seconds.values()) > 0 else ():
+        table.add_row(f"time, {part}", f"{spent / sum(seconds.values()):.0%}")
     return table
 
 

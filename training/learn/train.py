@@ -51,7 +51,7 @@ DEALS, LEARNING, OPPONENTS, TRIAL, RECORDED, VALUES = range(6)
 
 
 class Trainer:
-    """State of a training run: networks, tables, opponents and reward scale.
+    """State of a training run: networks, tables, opponents and reward scale; ValueError if the configuration is invalid.
 
     Attributes:
         iteration, decisions: completed so far.
@@ -63,9 +63,6 @@ class Trainer:
         past: past policies that are opponents, by name.
         players: other opponents and the experts, by name.
         notes: notices for the user.
-
-    Raises:
-        ValueError: the configuration is invalid.
     """
 
     def __init__(self, config: TrainConfig, processes: Processes | None = None) -> None:
@@ -90,6 +87,7 @@ class Trainer:
             self.actor.load_state_dict(initial_parameters(config.initial_policy, self.encoding, self.actor))
         self.critic = Critic.of(self.encoding, config.critic, config.privileged_critic).to(self.device)
         self.trainable = self._trainable(self.actor, 0), self._trainable(self.critic, 1)
+        self.weights = collect.weights_of(self.all_rules, len(drawn))
         tables, where = config.tables or self._tables_of_a_batch(), (config, self.processes.rank, self.tables_on)
         self.workers = list(collect.make_workers(self.all_rules, len(drawn), tables, self.threads.threads, *where))
         of_tables = zip(*((worker.pool.rule_set, worker.pool.seats) for worker in self.workers), strict=True)
@@ -108,9 +106,9 @@ class Trainer:
         return Actor.of(self.encoding, self.config.network).to(self.device)
 
     def _trainable(self, network: Actor | Critic, group: int) -> Trainable:
-        module = self.processes.wrapped(network, group)
+        module = self.processes.wrap(network, group)
         optimizer = torch.optim.Adam(module.parameters(), lr=self.config.ppo.learning_rate, eps=1e-5, fused=True)
-        return Trainable(module, optimizer, self.dtype, partial(self.processes.summed, group=group))
+        return Trainable(module, optimizer, self.dtype, partial(self.processes.all_sum, group=group))
 
     def _players(self) -> tuple[dict[str, AgentSpec], Device]:
         """Load the opponents and experts, and choose the device of the tables."""
@@ -165,43 +163,40 @@ class Trainer:
         for name in self.config.curriculum.expert:
             try:
                 self.players[name].check(rules)
+                return name
             except ValueError as error:
                 refusal = error
-            else:
-                return name
         raise refusal
 
     def _tables_of_a_batch(self) -> int:
-        """Estimate the number of tables whose deals fill a batch, from a trial with the initial policy."""
+        """Estimate how many tables yield a batch per iteration; at least one for each rule set and thread."""
         player = ActorPlayer(self.actor, self.encoding, device=self.device)
         learner = PolicyLearner(player, self._stream(TRIAL), privileged=False)
-        decisions, drawn = (
-            (self.config.batch_size or SIZES[0]) / self.processes.world,
-            len(self.all_rules) - len(self.rule_sets),
-        )
-        return collect.tables_for(decisions, self.all_rules, drawn, self.threads.threads, self.config.seed, learner)
+        batch_size = (self.config.batch_size or SIZES[0]) / self.processes.world
+        tables = batch_size / collect.decisions_per_table(self.all_rules, self.config.seed, learner)
+        return max(round(tables), collect.least_tables(self.weights, self.threads.threads))
 
     def _stream(self, purpose: int, number: int = 0) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, self.iteration, purpose, number])
 
     def iterate(self) -> dict[str, float]:
         """Run one iteration, and return its figures (see `Watcher`)."""
-        now, profile, summed = schedule.at(self.progress, self.config), Profile(), self.processes.summed
+        now, profile, all_sum = schedule.at(self.progress, self.config), Profile(), self.processes.all_sum
         if not self._is_compiled:
             self._compile()
         with profile("play"):
             played = self.threads.all([partial(self.collect, worker, now) for worker in self.workers])
-            batch = collect.joined(played, self.rule_set, self.encoding, self.config.privileged_critic, self.device)
+            batch = collect.make_rollout(played, self.rule_set, self.encoding, self.config.privileged_critic, self.device)
         with profile("learn"):
-            self.reward_scale.update(batch.reward, self.rule_set, self.seats, summed)
+            self.reward_scale.update(batch.reward, self.rule_set, self.seats, all_sum)
             batch.reward = self.reward_scale.divide(batch.reward, self.rule_set)
             batch.value = critic_values(self.critic, batch.seen, self.dtype, self.threads)
             batch.advantage = gae(batch.table, batch.seat, batch.value, batch.reward, self.config.ppo.gae_lambda)
             batch.target = batch.value + batch.advantage
-            batch.advantage = standardise(batch.advantage, batch.rule_set, len(self.all_rules), summed)
-            lessons = self._lessons(batch, now)
+            batch.advantage = standardise(batch.advantage, batch.rule_set, len(self.all_rules), all_sum)
+            actor_batch = self._actor_batch(batch, now)
             shuffle = self._shuffle(len(batch), now)
-            metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now), lessons)
+            metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now), actor_batch)
         metrics |= critic_figures(batch.value, batch.reward[batch.table, batch.seat]) | collect.behaviour_figures(played)
         if now.stage is not Stage.IMITATION:  # the expert's actions have no log-probabilities
             metrics |= collect.entropies(batch)
@@ -210,11 +205,11 @@ class Trainer:
         return metrics | profile.figures(shuffle.total, network=sum(part.seconds for part in played) / self.threads.threads)
 
     def _shuffle(self, rows: int, now: Now) -> Shuffle:
-        total = int(self.processes.summed(torch.tensor(rows)))
+        total = int(self.processes.all_sum(torch.tensor(rows)))
         seed = int(self._stream(LEARNING, self.processes.rank).integers(2**62))
         return Shuffle(rows, total, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)
 
-    def _lessons(self, batch: Rollout, now: Now) -> tuple[Rollout, Shuffle] | None:
+    def _actor_batch(self, batch: Rollout, now: Now) -> tuple[Rollout, Shuffle] | None:
         """Return the decisions with values of all actions, and their shuffle; None if no action was played out."""
         if batch.values is None:
             return None
@@ -270,9 +265,9 @@ class Trainer:
     def state(self) -> dict[str, Any]:
         """Return the state of the run for a checkpoint: tensors and plain values."""
         tables: dict[str, torch.Tensor] = {}  # tables in matches, of all processes, by worker number
-        gathered = self.processes.gathered
+        all_gather = self.processes.all_gather
         for worker in (worker for worker in self.workers if worker.pool.in_matches):
-            numbers, pools = gathered(torch.tensor([worker.number])), gathered(torch.from_numpy(worker.pool.save()))
+            numbers, pools = all_gather(torch.tensor([worker.number])), all_gather(torch.from_numpy(worker.pool.save()))
             tables |= {str(int(number)): saved for number, saved in zip(numbers, pools, strict=True)}
         parts = {name: part.state_dict() for name, part in self._parts().items()}
         return {"iteration": self.iteration, "decisions": self.decisions, "tables": tables} | parts

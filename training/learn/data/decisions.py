@@ -85,13 +85,10 @@ class ExportError(ValueError):
 def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> Iterator[Decisions]:
     """Yield the decisions of records, deal by deal. Records are not trusted: a replay must give the recorded points.
 
-    Args:
-        lines: line numbers and records, from `noms_env.record.read_records`.
-        first: running number of the first deal.
+    `lines` are line numbers and records from `noms_env.record.read_records`; `first` is the running number of the first deal.
 
-    Raises:
-        ExportError: a line is damaged, its deal cannot be replayed or has other points, or its observations depend on earlier
-            deals that are not in the file.
+    ExportError if a line is damaged, its deal cannot be replayed or has other points, or its observations depend on earlier
+    deals that are not in the file.
     """
     before: tuple[Record, Table] | None = None
     for number, (line, record) in enumerate(lines, first):
@@ -149,15 +146,8 @@ def from_play(
 ) -> Iterator[tuple[Decisions, int]]:
     """Play matches lazily, and yield the decisions of all seats, including forced ones.
 
-    Match m has the same cards as in `noms_env.record.record_matches` with the same seed.
-
-    Args:
-        rules: rules of the tables.
-        players: one for all seats, or one per seat.
-        matches: number of matches.
-        seed: seed of the cards and of the players, 0 to 2**63 - 1.
-        first: number of the first match.
-        targets: whether to add the columns `TARGETS`.
+    There is one player for all seats, or one per seat. `seed`, 0 to 2**63 - 1, determines cards and players: match m has the
+    cards of `noms_env.record.record_matches` with the same seed. `targets` adds the columns `TARGETS`.
 
     Yields:
         Decisions of whole deals, and the number of matches that ended with them.
@@ -178,10 +168,10 @@ def from_play(
     if targets and not any(isinstance(player.make(), TellsTargets | TellsProbabilities) for player in players):
         names = ", ".join(player.name for player in players)
         raise ValueError(f"only policies and searches on them have targets, and {names} is neither")
-    return _waves(rules, players, range(first, first + matches), seed, targets)
+    return _play_in_waves(rules, players, range(first, first + matches), seed, targets)
 
 
-def _waves(
+def _play_in_waves(
     rules: Rules, players: Sequence[AgentSpec], matches: range, seed: int, targets: bool
 ) -> Iterator[tuple[Decisions, int]]:
     """Play `SIDE_BY_SIDE` matches at a time, for `from_play`."""
@@ -201,7 +191,7 @@ def _waves(
                     for row, why in guard.lost.items():
                         where = f"match {numbers[row]}, deal {pool.batch.tables.deal[row]}"
                         raise ForfeitError(player.name, f"{why} ({where})")
-                decisions = _joined(pool, log, numbers)
+                decisions = _join_tables(pool, log, numbers)
                 log.clear()
                 decisions["record"] += deals
                 deals = int(decisions["record"][-1]) + 1
@@ -258,7 +248,7 @@ class _TargetRecorder:
         return targets.action
 
 
-def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:
+def _join_tables(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:
     """Join the decisions of a deal at each table, table by table."""
     row = np.concatenate([part["row"] for part in log])
     order = np.argsort(row, kind="stable")

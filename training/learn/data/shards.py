@@ -73,15 +73,8 @@ def write_shards(
 ) -> Written:
     """Write decisions as a folder of shards, `decisions-00000.parquet` and so on, with a card, `README.md`.
 
-    The write is atomic: a temporary folder `.part` is moved into place.
-
-    Args:
-        decisions: decisions, in batches of any size.
-        folder: a new or empty folder; missing parents are created.
-        source: source of the decisions as plain values, for the card and every shard.
-        file_format: `parquet` (needs the extra `export`) or `npz`.
-        shard: rows per file; the last one may have fewer.
-        columns: columns of the decisions.
+    The write is atomic: a temporary folder `.part` is moved to `folder`, which must be new or empty. The decisions come in
+    batches of any size; a file has `shard` rows, the last one perhaps fewer. `source` describes their source as plain values.
 
     Raises:
         ValueError: `shard` is not from 1 to `MOST_ROWS`, the folder is not empty, or there are no decisions.

@@ -80,18 +80,18 @@ def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator
     if workers < 1:
         raise ValueError(f"workers must be 1 or more, not {workers}")
     alone = play.lot(0, play.matches)  # validates the arguments
-    return alone if workers == 1 and not on_ray else _joined(play, workers, on_ray)
+    return alone if workers == 1 and not on_ray else _play_in_parallel(play, workers, on_ray)
 
 
-def _joined(play: Play, workers: int, on_ray: bool) -> Iterator[tuple[Decisions, int]]:
+def _play_in_parallel(play: Play, workers: int, on_ray: bool) -> Iterator[tuple[Decisions, int]]:
     deals = 0
-    for lot in played_lots([(play, first) for first in play.lots], workers, on_ray):
+    for lot in play_lots([(play, first) for first in play.lots], workers, on_ray):
         for decisions, ended in lot:
             yield decisions | {"record": decisions["record"] + deals}, ended  # what comes from Ray cannot be written to
         deals += int(decisions["record"][-1]) + 1
 
 
-def played_lots(lots: Iterable[tuple[Play, int]], workers: int, on_ray: bool = False) -> Iterator[Lot]:
+def play_lots(lots: Iterable[tuple[Play, int]], workers: int, on_ray: bool = False) -> Iterator[Lot]:
     """Yield the decisions of lots, given by their first matches, in order; raises as `from_workers`."""
     return in_ray(play_lot, lots) if on_ray else in_processes(play_lot, lots, workers)
 
@@ -101,7 +101,7 @@ def play_lot(play: Play, first: int) -> Lot:
     return list(play.lot(first))
 
 
-def _handed_out(submit: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], ahead: int) -> Iterator[Any]:
+def _submit_ahead(submit: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], ahead: int) -> Iterator[Any]:
     """Submit jobs, at most `ahead` at a time, and yield the returned handles in order."""
     waiting, left = deque[Any](), iter(jobs)
     while True:
@@ -114,16 +114,12 @@ def _handed_out(submit: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], ahe
 def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Result]:
     """Call a module-level function in worker processes, and yield the results in the order of `jobs`, its arguments.
 
-    Jobs are consumed lazily. The processes end with the iterator.
-
-    Raises:
-        WorkerError: a worker process was killed.
-        Exception: any exception of the function.
+    Jobs are consumed lazily. The processes end with the iterator. Raises errors of the function, or WorkerError if killed.
     """
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, context, _begin_in_process)
+    pool = ProcessPoolExecutor(workers, context, _init_worker)
     try:
-        for future in _handed_out(partial(pool.submit, function), jobs, AHEAD * workers):
+        for future in _submit_ahead(partial(pool.submit, function), jobs, AHEAD * workers):
             yield future.result()
     except BrokenProcessPool as error:
         raise WorkerError("a worker process exited or was killed, perhaps out of memory") from error
@@ -135,7 +131,7 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
                 process.join()
 
 
-def _begin_in_process() -> None:
+def _init_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
     end_with_parent()
 
@@ -155,12 +151,7 @@ def end_with_parent() -> None:
 def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
     """Run `in_processes` on the Ray cluster at RAY_ADDRESS, or else on a local one that ends with the iterator.
 
-    Every machine of the cluster needs this package, and the players' files under the same names.
-
-    Raises:
-        MissingExtraError: Ray is not installed.
-        WorkerError: a worker process was killed repeatedly.
-        Exception: any exception of the function.
+    Every machine of the cluster needs this package, and the players' files under the same names. MissingExtraError without Ray.
     """
     ray = require("ray", "rllib", "--ray")
     is_own = not ray.is_initialized()
@@ -168,7 +159,7 @@ def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> 
         ray.init(log_to_driver=False)
     try:
         ahead = AHEAD * int(ray.cluster_resources()["CPU"])
-        for result in _handed_out(ray.remote(function).remote, jobs, ahead):
+        for result in _submit_ahead(ray.remote(function).remote, jobs, ahead):
             yield ray.get(result)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None  # Ray's own message has the whole stack trace of the worker
