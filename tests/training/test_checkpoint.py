@@ -95,9 +95,7 @@ def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
     save_state(path, STATE)
     with monkeypatch.context() as patch:
         patch.setattr(os, call, broken(number))
-        with pytest.raises(
-            CheckpointError, match=f"state cannot be written: {os.strerror(number)}; the previous file is intact"
-        ):
+        with pytest.raises(CheckpointError, match=f"state cannot be written: {os.strerror(number)}; the previous file"):
             save_state(path, {"new": 1})
     assert same(load_state(path), STATE)
     assert list(tmp_path.iterdir()) == [path]
