@@ -219,7 +219,7 @@ class RunFolder:
         write_file(self._config, json.dumps(config, indent=2).encode() + b"\n")
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
-        """Write a state, or raise CheckpointError; then delete all but the last `keep`, and past policies that these do not name."""
+        """Write a state (CheckpointError if that fails); delete all but the last `keep`, and past policies without a state."""
         save_state(self._states / f"{decisions:012d}.pt", state)
         for old in self._state_files()[: -self.keep]:
             for file in [old, *old.parent.glob(f"{old.name}.*")]:
