@@ -32,8 +32,7 @@ from .gae import RewardScale
 from .network import Actor, masked
 from .ppo import ACTOR_COLUMNS, CHUNK
 
-COPIES = 8192
-"""Approximate number of tables played out at once."""
+COPIES = 8192  # approximate number of tables played out at once
 
 
 class AllActionsLearner(PolicyLearner):

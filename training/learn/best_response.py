@@ -26,15 +26,13 @@ from .log import read_log
 
 Train = Callable[[TrainConfig, Path], None]
 """Trains a run in a folder, or resumes it."""
-IMITATION = 0.15
-"""Share of the budget in which the learner imitates the player."""
+IMITATION = 0.15  # share of the budget in which the learner imitates the player
 UPDATE = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.01, uniform_kl_coef=0.02)
 """Less entropy than self-play from scratch needs: some best response to fixed players is a pure strategy."""
 SHORT, FEWER_DEALS, LEAST_APART = 1_000_000, 128, 50_000
 """Below a budget of SHORT, as against players that search, evaluations have FEWER_DEALS and lie at least LEAST_APART decisions
 apart. Otherwise they would take longer than the training."""
-DEALS = "test"
-"""Set of deals of the final evaluation."""
+DEALS = "test"  # set of deals of the final evaluation
 
 
 class RefusedError(ValueError):

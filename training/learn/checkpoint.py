@@ -44,10 +44,8 @@ if TYPE_CHECKING:
 
 FORMAT = "noms-state/"
 MAGIC = f"{FORMAT}6"
-FIRST_LINE = len(MAGIC) + 1 + 64 + 1
-"""Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
-MOST_BYTES = 16_000_000 - FIRST_LINE
-"""Maximum bytes of a state per file; a larger state has several files."""
+FIRST_LINE = len(MAGIC) + 1 + 64 + 1  # bytes of the first line of a state file: the format, and the SHA-256 of the rest
+MOST_BYTES = 16_000_000 - FIRST_LINE  # maximum bytes of a state per file; a larger state has several files
 
 
 class CheckpointError(Exception):

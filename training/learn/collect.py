@@ -35,12 +35,10 @@ from .config import TrainConfig
 from .log import Profile
 from .network import Actor
 
-FIRST_IN_MATCHES = 1 << 31
-"""Number of the first table with matches; tables with single deals have lower numbers."""
+FIRST_IN_MATCHES = 1 << 31  # number of the first table with matches; tables with single deals have lower numbers
 TRIAL_TABLES, MOST_TRIAL_TABLES = 64, 4096
 """Tables per rule set, and maximum in all, of the trial that estimates the number of tables."""
-DRAWN_SHARE = 0.7
-"""Share of each game's tables with drawn rules."""
+DRAWN_SHARE = 0.7  # share of each game's tables with drawn rules
 
 
 Step = Mapping[str, Any]

@@ -37,12 +37,9 @@ from .network import Actor
 if TYPE_CHECKING:
     from .train import Trainer
 
-STEPS = 3 if SIMULATED else 8
-"""Steps of a page."""
-SIZES = (1, 3 / 4, 1 / 2, 1 / 4, 1 / 16)
-"""Rows of the network's batch, as shares of the tables; each size has its own graph."""
-WATCHED = 256
-"""Tables per rule set whose deals are copied to the CPU for behaviour figures."""
+STEPS = 3 if SIMULATED else 8  # steps of a page
+SIZES = (1, 3 / 4, 1 / 2, 1 / 4, 1 / 16)  # rows of the network's batch, as shares of the tables; each size has its own graph
+WATCHED = 256  # tables per rule set whose deals are copied to the CPU for behaviour figures
 WANTED_SIZE = TABLE.fields["wanted_deal_size"][1] // 2  # type: ignore[index]
 """Index of a table's wanted hand size among its two-byte words."""
 

@@ -18,16 +18,11 @@ BETWEEN_DEALS = frozenset(
     {"accumulate", "cut", "cut_min", "early_stop", "max_deals", "max_hands", "n_hands", "reveal_stock_at_end", "target"}
 )
 """Options without effect within a deal: they are not drawn, and not among the features of a policy for any options."""
-SHARE = 0.3
-"""Probability that a mix changes an option."""
-FROM, TO = 1, 13
-"""Range of the numbers drawn for an option whose limits depend on the deck."""
-SPAN = 12
-"""Maximum distance of a drawn number from the smallest one of its option."""
-SMALLEST = {"ranks": 5, "suits": 2}
-"""Sizes of the smallest deck."""
-TRIES = 100
-"""Attempts per mix."""
+SHARE = 0.3  # probability that a mix changes an option
+FROM, TO = 1, 13  # range of the numbers drawn for an option whose limits depend on the deck
+SPAN = 12  # maximum distance of a drawn number from the smallest one of its option
+SMALLEST = {"ranks": 5, "suits": 2}  # sizes of the smallest deck
+TRIES = 100  # attempts per mix
 
 
 def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping[str, Sequence[Any]]) -> list[Rules]:

@@ -18,10 +18,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-SCALE_MEMORY = 0.99
-"""Decay per iteration of the running mean square of the rewards."""
-LARGEST_REWARD = 20.0
-"""Clipping limit, in units of the scale. Clipping is rare, since it biases the mean."""
+SCALE_MEMORY = 0.99  # decay per iteration of the running mean square of the rewards
+LARGEST_REWARD = 20.0  # clipping limit, in units of the scale. Clipping is rare, since it biases the mean
 DECILES = 10
 
 

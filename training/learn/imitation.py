@@ -30,8 +30,7 @@ from .collect import Learner, Step
 from .data.shards import MOST_IN_ALL, read_shards, shard_folders
 from .network import masked
 
-SHARE = 0.5
-"""Ratio of recorded to own decisions in a minibatch."""
+SHARE = 0.5  # ratio of recorded to own decisions in a minibatch
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 

@@ -29,10 +29,8 @@ from noms_env.policy.matmul import (
     padded_columns,
 )
 
-EPSILON = 1e-5
-"""Added to the variance, as torch's LayerNorm does."""
-KEPT = (torch.bfloat16, torch.float32)
-"""Dtypes of the compiled norm."""
+EPSILON = 1e-5  # added to the variance, as torch's LayerNorm does
+KEPT = (torch.bfloat16, torch.float32)  # dtypes of the compiled norm
 
 
 def first_layer(weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:

@@ -26,8 +26,7 @@ from noms_env._files import read_file, write_atomically
 CSV_NAME = "log.csv"
 EVENTS_NAME = "tensorboard"
 HEADER = ("decisions", "name", "value")
-SECONDS = "charts/seconds"
-"""Name of the figure for the total running time, over all resumptions."""
+SECONDS = "charts/seconds"  # name of the figure for the total running time, over all resumptions
 OLD_NAMES = {
     **{name: f"losses/{name}" for name in ("policy_loss", "value_loss", "approx_kl", "clipfrac", "explained_variance")},
     **{name: f"losses/{name}" for name in ("entropy", "calibration", "calibration_error", "distillation_kl")},
@@ -36,8 +35,7 @@ OLD_NAMES = {
 }
 """Prefixes of figures in logs of earlier versions, and their replacements."""
 
-SHOWN = 60
-"""Maximum quoted characters of a wrong line."""
+SHOWN = 60  # maximum quoted characters of a wrong line
 
 Row = tuple[int, str, float]
 Series = dict[str, tuple[np.ndarray, np.ndarray]]

@@ -32,8 +32,7 @@ from .distributed import device_of, join_processes
 from .log import Watcher
 from .train import Trainer
 
-EVALUATIONS = 20
-"""Default number of evaluations per run."""
+EVALUATIONS = 20  # default number of evaluations per run
 
 
 @contextmanager

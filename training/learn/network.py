@@ -36,18 +36,13 @@ from .config import ActorConfig, NetworkConfig, TrainConfig
 from .draw_rules import BETWEEN_DEALS
 from .layers import add_and_normalise, first_layer
 
-WORDS = NOMINATE - CARDS
-"""Number of actions between the cards to play and the cards to nominate."""
+WORDS = NOMINATE - CARDS  # number of actions between the cards to play and the cards to nominate
 HEAD_GAIN = 0.01
 """Initial gain of the heads, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
-OWN_GAIN = 0.1
-"""Initial scale of the scorer's card embeddings."""
-ACTIVE = 64.0
-"""Typical number of nonzero features, used as the fan-in of the first layer at initialisation."""
-GRAIN = 64
-"""Batches are padded to multiples of this: oneDNN compiles a kernel for each shape, and caches about a thousand."""
-ILLEGAL = -1e9
-"""Logit of an illegal action: finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
+OWN_GAIN = 0.1  # initial scale of the scorer's card embeddings
+ACTIVE = 64.0  # typical number of nonzero features, used as the fan-in of the first layer at initialisation
+GRAIN = 64  # batches are padded to multiples of this: oneDNN compiles a kernel for each shape, and caches about a thousand
+ILLEGAL = -1e9  # logit of an illegal action: finite, so that 0 * log 0 in entropy and KL is 0 and not NaN
 
 
 class Trunk(nn.Module):

@@ -33,8 +33,7 @@ from .imitation import Recorded, distance_from
 from .network import GRAIN, Critic, masked, pad_rows
 from .schedule import Now, Stage
 
-CHUNK, GPU_CHUNK = 2048, 1 << 16
-"""Rows per forward pass without gradients."""
+CHUNK, GPU_CHUNK = 2048, 1 << 16  # rows per forward pass without gradients
 ACTOR_COLUMNS = ("features", "mask", "choice", "log_prob", "phase", "advantage", "expert_probs", "values", "log_policy")
 ACTOR_FIGURES = ("losses/policy_loss", "losses/approx_kl", "losses/clipfrac")
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table
 
-LINE_SECONDS = 10.0
-"""Interval between lines of progress without a terminal."""
+LINE_SECONDS = 10.0  # interval between lines of progress without a terminal
 MOST_PROBES = 12
 TREND = "▁▂▃▄▅▆▇█"
 TREND_LENGTH = 16
@@ -31,8 +30,7 @@ UPDATES = {
 }
 """Displayed figures of the update, and their labels."""
 PHASES = ("call", "trump", "nominate", "play", "suit")
-PARTS = ("play", "network", "learn")
-"""Parts of an iteration with a time: play, inference in play, and the update."""
+PARTS = ("play", "network", "learn")  # parts of an iteration with a time: play, inference in play, and the update
 
 
 @dataclass

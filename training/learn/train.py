@@ -44,8 +44,7 @@ from .schedule import Now, Stage
 if TYPE_CHECKING:
     from .collect_cuda import GpuCollector
 
-COMPILED_FROM = 300_000_000
-"""Smallest budget for which the networks are compiled for a GPU, which takes up to a minute."""
+COMPILED_FROM = 300_000_000  # smallest budget for which the networks are compiled for a GPU, which takes up to a minute
 DEALS, LEARNING, OPPONENTS, TRIAL, RECORDED, VALUES = range(6)
 """Purposes of random streams; the key of a stream is (seed, iteration, purpose, number)."""
 

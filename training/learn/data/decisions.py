@@ -27,8 +27,7 @@ from ...agents.guarded import Guarded, guard_players
 from ...agents.spec import AgentSpec
 from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points
 
-SIDE_BY_SIDE = 64
-"""Matches played at once; the random numbers of players depend on it."""
+SIDE_BY_SIDE = 64  # matches played at once; the random numbers of players depend on it
 MOST_MATCHES = 1 << 32
 
 Decisions = dict[str, np.ndarray]

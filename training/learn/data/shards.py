@@ -32,25 +32,18 @@ from .decisions import COLUMNS, TARGETS, Column, Decisions, empty_rows
 
 FileFormat = Literal["parquet", "npz"]
 FORMAT = "noms-export/1"
-MOST_ROWS = 1 << 20
-"""Maximum rows of a shard, which is read as a whole and then takes 1.9 GiB."""
-MOST_IN_ALL = 1 << 22
-"""Maximum rows of all shards of a run, which holds them in memory."""
-MOST_BYTES = 16
-"""Maximum uncompressed bytes per value in Parquet; four times as many for scalars, such as texts."""
-ROUNDING = 1e-3
-"""Tolerance of the sum of probabilities, which are rounded."""
+MOST_ROWS = 1 << 20  # maximum rows of a shard, which is read as a whole and then takes 1.9 GiB
+MOST_IN_ALL = 1 << 22  # maximum rows of all shards of a run, which holds them in memory
+MOST_BYTES = 16  # maximum uncompressed bytes per value in Parquet; four times as many for scalars, such as texts
+ROUNDING = 1e-3  # tolerance of the sum of probabilities, which are rounded
 SOURCE: dict[str, type | tuple[type, ...]] = {
     **{"variant": str, "seats": int, "options": dict, "players": list, "matches": int, "seed": int, "first": int},
     "limit": (int, float, type(None)),
 }
 """Fields of the source of a shard, and their types."""
-SHARD = 1 << 16
-"""Default rows of a shard: 77 MiB of observations and masks, uncompressed."""
-MOST_TEXT = 1 << 20
-"""Maximum bytes of a shard's metadata."""
-GROUP = 1 << 12
-"""Rows of a Parquet row group: 5 MiB."""
+SHARD = 1 << 16  # default rows of a shard: 77 MiB of observations and masks, uncompressed
+MOST_TEXT = 1 << 20  # maximum bytes of a shard's metadata
+GROUP = 1 << 12  # rows of a Parquet row group: 5 MiB
 CARD = "README.md"
 CODEC = "zstd"
 

@@ -26,8 +26,7 @@ from ...agents.registry import agent_specs, file_sha256
 from ...extras import require
 from .decisions import SIDE_BY_SIDE, Decisions, from_play
 
-AHEAD = 2
-"""Submitted jobs per worker, and so the maximum number of results in memory."""
+AHEAD = 2  # submitted jobs per worker, and so the maximum number of results in memory
 
 Lot = list[tuple[Decisions, int]]
 Result = TypeVar("Result")
