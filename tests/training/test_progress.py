@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_an_evaluation_is_taken_apart() -> None:
     figures = Figures()
-    figures.evaluated(EVALUATION)
+    figures.add_evaluation(EVALUATION)
     assert list(figures.points) == [("down_up_4", "random")]
     assert figures.points["down_up_4", "random"].text() == "+2.50 ±0.25"
     assert figures.probes() == [("down_up_4", "bids hit exactly", "45.6%"), ("small_ships_4", "partner seen in trick", "3.44")]

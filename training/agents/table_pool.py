@@ -31,7 +31,7 @@ LOOK = 8
 
 @runtime_checkable
 class LearnsFromDeals(Protocol):
-    """A `Choose` that is called at the end of a deal if the match goes on."""
+    """A `Choose` that is called at the end of a deal if the match continues."""
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
         """Learn from the finished deals at some rows of a batch, int64, shape (n,)."""

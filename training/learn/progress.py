@@ -60,8 +60,7 @@ class Figures:
     latest: dict[str, float] = field(default_factory=dict)
     points: dict[tuple[str, str], Points] = field(default_factory=dict)
 
-    def evaluated(self, metrics: Mapping[str, float]) -> None:
-        """Add an evaluation."""
+    def add_evaluation(self, metrics: Mapping[str, float]) -> None:
         self.latest |= metrics
         for name, value in metrics.items():
             if name.startswith("eval/points/") and name.count("/") == 3:
@@ -76,9 +75,8 @@ class Figures:
 
         named = dict.fromkeys(name.split("/")[2] for name in self.latest if name.startswith("eval/probe/"))
         figures = [(rules, probe, self.latest.get(f"eval/probe/{rules}/{probe}")) for rules in named for probe in MAIN]
-        return [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in figures if value is not None][
-            :MOST_PROBES
-        ]
+        shown = [(rules, probe, value) for rules, probe, value in figures if value is not None][:MOST_PROBES]
+        return [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in shown]
 
 
 class Lines(Watcher):
@@ -102,7 +100,7 @@ class Lines(Watcher):
             self.note(f"{min(1.0, decisions / self._total):4.0%} · {counts}")
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self._figures.evaluated(metrics)
+        self._figures.add_evaluation(metrics)
         for rules in dict.fromkeys(rules for rules, _ in self._figures.points):
             points = [f"v {name} {row.text()}" for (of, name), row in self._figures.points.items() if of == rules]
             where = f", {rules_text(rules)}" if len({rules for rules, _ in self._figures.points}) > 1 else ""
@@ -143,7 +141,7 @@ class Screen(Watcher):
         self._live.refresh()
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self._figures.evaluated(metrics)
+        self._figures.add_evaluation(metrics)
         self._live.refresh()
 
     def note(self, text: str) -> None:

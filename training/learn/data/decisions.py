@@ -39,29 +39,29 @@ class Column(NamedTuple):
 
     name: str
     dtype: str
-    says: str
+    description: str
     width: int = 0
 
 
 COLUMNS = (
-    Column("observation", "uint8", "what the seat saw (`noms_env.observation.layout.OBSERVATION`)", OBSERVATION_SIZE),
+    Column("observation", "uint8", "observation of the seat (`noms_env.observation.layout.OBSERVATION`)", OBSERVATION_SIZE),
     Column("action_mask", "int8", "1 for each legal action", NUM_ACTIONS),
-    Column("action", "int16", "the action taken (`noms_env.core.actions`)"),
-    Column("points", "float32", "the return: points of the deal for this seat, once it was scored"),
-    Column("relative_points", "float32", "those less the mean of the others'"),
-    Column("variant", "U12", "the game"),
+    Column("action", "int16", "action taken (`noms_env.core.actions`)"),
+    Column("points", "float32", "return: points of the seat for the deal"),
+    Column("relative_points", "float32", "`points` less the mean of the others'"),
+    Column("variant", "U12", "game"),
     Column("seats", "int8", "number of seats"),
-    Column("seat", "int8", "who decided"),
+    Column("seat", "int8", "seat that decided"),
     Column("phase", "U12", f"{', '.join(PHASES)}"),
-    Column("record", "int64", "running number of the deal in the data set, from 0"),
-    Column("match", "int64", "number of the match in its file, or as played"),
+    Column("record", "int64", "number of the deal in the data set, from 0"),
+    Column("match", "int64", "number of the match in its file, or in play"),
     Column("deal", "int32", "number of the deal in the match, from 0"),
-    Column("step", "int16", "number of the decision in the deal, from 0, those of all seats counted"),
+    Column("step", "int16", "number of the decision in the deal, from 0, over all seats"),
 )
 """Columns of every data set."""
 TARGETS = (
-    Column("policy", "float32", "the player's probability of each action; zeros of a player that tells none", NUM_ACTIONS),
-    Column("value", "float32", "relative points that its search expects of the deal, not multiplied; NaN without a search"),
+    Column("policy", "float32", "the player's probability of each action; zeros if it has none", NUM_ACTIONS),
+    Column("value", "float32", "relative points that its search expects for the deal, unscaled; NaN without a search"),
 )
 """Optional columns: learning targets from the player that decided."""
 

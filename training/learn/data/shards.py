@@ -186,7 +186,7 @@ def card(about: Mapping[str, Any], file_format: FileFormat, written: Written, co
             "",
             "| column | type | |",
             "| --- | --- | --- |",
-            *(f"| `{column.name}` | {_type_text(column)} | {column.says} |" for column in columns),
+            *(f"| `{column.name}` | {_type_text(column)} | {column.description} |" for column in columns),
             "",
             f"Version {about['environment']} of the environments, layout `{about['layout']}`. Written by `noms export` from:",
             "",
