@@ -11,9 +11,9 @@ Random draws depend on the seed, the iteration, the table and the decision only 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,9 +33,6 @@ from noms_env.variants.table_record import TABLE
 from ..agents.table_pool import relative_points
 from .collect import Played, Worker, draw_seating, draw_sizes
 from .network import Actor
-
-if TYPE_CHECKING:
-    from .train import Trainer
 
 STEPS = 3 if SIMULATED else 8  # steps of a page
 SIZES = (1, 3 / 4, 1 / 2, 1 / 4, 1 / 16)  # rows of the network's batch, as shares of the tables; each size has its own graph
@@ -129,15 +126,26 @@ class Page:
 
 
 class GpuCollector:
-    """Plays the deals of an iteration at the tables of a run on a GPU; each page uses the actor's current parameters."""
+    """Plays the deals of an iteration at the tables of workers on a GPU; each page uses the actor's current parameters.
 
-    def __init__(self, run: Trainer) -> None:
-        self.device, self.note, self.captures = run.device, run.notes.append, True
-        self.page = Page(max(len(worker.pool) for worker in run.workers), run.config.privileged_critic, run.device)
-        self.learner = GpuActor(run.actor, run.encoding, run.dtype, page=self.page)
-        self.past = GpuActor(copy.deepcopy(run.actor), run.encoding, run.dtype)
-        self._hero = GpuActor(run.actor, run.encoding, run.dtype)
-        self._tables = {worker.number: _Tables(worker, self) for worker in run.workers}
+    `notes` gets a notice if a page cannot be captured.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        encoding: Encoding,
+        workers: Sequence[Worker],
+        dtype: torch.dtype,
+        privileged: bool,
+        notes: list[str],
+    ) -> None:
+        self.device, self.note, self.captures = str(next(actor.parameters()).device), notes.append, True
+        self.page = Page(max(len(worker.pool) for worker in workers), privileged, self.device)
+        self.learner = GpuActor(actor, encoding, dtype, page=self.page)
+        self.past = GpuActor(copy.deepcopy(actor), encoding, dtype)
+        self._hero = GpuActor(actor, encoding, dtype)
+        self._tables = {worker.number: _Tables(worker, self) for worker in workers}
 
     def play(
         self, worker: Worker, iteration: int, rng: np.random.Generator, opponent: Any, share: float, alone: bool

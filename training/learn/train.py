@@ -97,7 +97,8 @@ class Trainer:
         if on_gpu:
             from .collect_cuda import GpuCollector  # here, since it takes time to import
 
-            self.collector = GpuCollector(self)
+            parts = self.actor, self.encoding, self.workers, self.dtype
+            self.collector = GpuCollector(*parts, config.privileged_critic, self.notes)
         self._is_compiled = self.device == "cpu" or config.decisions < COMPILED_FROM
 
     def new_actor(self) -> Actor:
