@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from noms_env.variants import Rules
 
@@ -93,13 +93,10 @@ def find_best_response(
     heroes = [learner, f"{target.initial_policy}@0"] if target.initial_policy else [learner]
     field, count = agent_spec(target.player), threads or os.cpu_count() or 1
     with progress_bar("measure", "deals", deals * len(heroes)) as tick:
-        gains = [
-            gain_alone(rules, agent_spec(hero), field, deals, seed=seed, deal_set=DEALS, threads=count, tick=tick)
-            for hero in heroes
-        ]
-    initial_gain = gains[1] if target.initial_policy else None
-    curve, threads = _curve_of(folder, rules, field), read_config(folder).threads
-    return BestResponse(gains[0], initial_gain, curve, threads, RunFolder(folder).decisions)
+        options = {"seed": seed, "deal_set": DEALS, "threads": count, "tick": tick}
+        gains = [gain_alone(rules, agent_spec(hero), field, deals, **options) for hero in heroes]
+    initial_gain, curve = gains[1] if target.initial_policy else None, _curve_of(folder, rules, field)
+    return BestResponse(gains[0], initial_gain, curve, read_config(folder).threads, RunFolder(folder).decisions)
 
 
 def config_of(target: Target, budget: int, seed: int, threads: int | None) -> TrainConfig:
@@ -142,23 +139,13 @@ def _curve_of(folder: Path, rules: Rules, field: AgentSpec) -> list[tuple[int, f
     return [*zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def gain_alone(
-    rules: Rules,
-    player: AgentSpec,
-    field: AgentSpec,
-    deals: int,
-    *,
-    seed: int = 0,
-    deal_set: str = "dev",
-    threads: int = 1,
-    tick: Callable[[int], None] = lambda deals: None,
-) -> Estimate:
-    """Estimate the gain of a player alone among others on `deals` duplicate deals, with arguments and errors of `compare`.
+def gain_alone(rules: Rules, player: AgentSpec, field: AgentSpec, deals: int, **options: Any) -> Estimate:
+    """Estimate the gain of a player alone among others on `deals` duplicate deals, with options and errors of `compare`.
 
     KeyboardInterrupt on Ctrl-C before all deals are played.
     """
     try:
-        played = compare(rules, player, field, deals, names=(ALONE,), seed=seed, deal_set=deal_set, threads=threads, tick=tick)
+        played = compare(rules, player, field, deals, names=(ALONE,), **options)
     except NothingPlayedError as nothing:
         raise KeyboardInterrupt from nothing
     if played.ending != "all":

@@ -113,10 +113,7 @@ def train_round(series: Series, policy: str, folder: Path, number: int, spread: 
 
     Returns the content of `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
 
-    Raises:
-        RefusedError: the arguments are invalid, or a file is damaged.
-        WorkerError: a worker process was killed.
-        KeyboardInterrupt: on Ctrl-C.
+    RefusedError for invalid arguments or a damaged file, WorkerError for a killed worker, KeyboardInterrupt on Ctrl-C.
     """
     if (folder / RESULT).exists():
         return read_result(folder, policy)
@@ -126,11 +123,11 @@ def train_round(series: Series, policy: str, folder: Path, number: int, spread: 
     record_search(series, policy, rule_sets, folder / "decisions", seed, spread)
     with refusals():
         config = config_of_round(series, policy, info, seed, folder / "decisions")
+    trained = str(folder / "run")
     train(config, folder / "run")
-    gains = compare_rounds(series, str(folder / "run"), policy, rule_sets)
-    policies = {"policy": str(folder / "run"), "before": policy}
+    gains = compare_rounds(series, trained, policy, rule_sets)
     is_better = sum(gain["mean"] for gain in gains.values()) > 0
-    result = policies | {"gains": gains, "kept": policies["policy" if is_better else "before"]}
+    result = {"policy": trained, "before": policy, "gains": gains, "kept": trained if is_better else policy}
     write_atomically(folder / RESULT, json.dumps(result, indent=1).encode())
     return result
 
@@ -152,10 +149,9 @@ def read_result(folder: Path, policy: str) -> dict[str, Any]:
 def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folder: Path, seed: int, spread: Workers) -> None:
     """Record the decisions of the search, in one folder per lot of matches; existing lots are skipped."""
     lots = list[tuple[workers.Play, int, Path]]()
+    player = (f"search:{policy},worlds={series.worlds}",)
     for rules in rule_sets:
-        player = (f"search:{policy},worlds={series.worlds}",)
-        options = given_options(rules)
-        play = workers.Play(rules.variant.name, rules.seats, options, player, series.matches, seed, targets=True)
+        play = workers.Play(rules.variant.name, rules.seats, given_options(rules), player, series.matches, seed, targets=True)
         lots += [(play, first, folder / f"{label(rules)}-{first:06}") for first in play.lots]
     missing = [lot for lot in lots if not lot[2].exists()]
     with refusals():
@@ -172,11 +168,9 @@ def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folde
 
 def config_of_round(series: Series, policy: str, info: PolicyInfo, seed: int, decisions: Path) -> TrainConfig:
     """Return the configuration of the run: self-play plus the decisions of the search."""
-    of = info.training
+    tables: dict[str, Any] = {name: tuple(info.training[name]) for name in TABLES}
     return TrainConfig(
-        tuple(of["variants"]),
-        seats=tuple(of["seats"]),
-        option=tuple(of["option"]),
+        **tables,
         initial_policy=policy,
         seed=seed,
         decisions=series.decisions,
