@@ -72,7 +72,10 @@ class Guarded:
     def _ask(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """Return the answers, with the first legal action in place of a failure."""
         try:
-            actions = check_shape(self._choose(batch, rows), len(rows))
+            actions = np.asarray(self._choose(batch, rows))
+            if actions.shape != (len(rows),) or actions.dtype.kind not in "iu":
+                raise TypeError(f"the answer must be {len(rows)} integers, not {actions.dtype} of shape {actions.shape}")
+            actions = actions.astype(np.int64)
         except FAILURES as error:
             if self._strict:
                 raise
@@ -143,11 +146,3 @@ def _make_player(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) ->
 def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
     """Return the lowest legal action of each row, int64, shape (n,)."""
     return np.asarray(batch.mask[rows].argmax(axis=1))
-
-
-def check_shape(actions: object, rows: int) -> np.ndarray:
-    """Return answers as int64, shape (rows,); TypeError if they are not `rows` integers."""
-    answers = np.asarray(actions)
-    if answers.shape != (rows,) or answers.dtype.kind not in "iu":
-        raise TypeError(f"the answer must be {rows} integers, not {answers.dtype} of shape {answers.shape}")
-    return answers.astype(np.int64)

@@ -133,7 +133,6 @@ def _check_same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> Tr
 
 
 def _curve_of(folder: Path, rules: Rules, field: AgentSpec) -> list[tuple[int, float, float, float]]:
-    """Read the learning curve of a run (`BestResponse.curve`)."""
     log, name = read_log(folder), f"eval/{points_figure(rules, field)}"
     columns = log[name][0], *(log[f"{name}{end}"][1] for end in ("", "/low", "/high"))
     return [*zip(*(column.tolist() for column in columns), strict=True)]

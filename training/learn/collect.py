@@ -210,9 +210,8 @@ class Worker:
         """
         pool = self.pool
         pool.deal(iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng))
-        seating = np.zeros((len(pool), MAX_SEATS), np.int64)
-        if opponent is not None:
-            seating = draw_seating(pool.seats, share, rng, alone)
+        nobody = np.zeros((len(pool), MAX_SEATS), np.int64)
+        seating = nobody if opponent is None else draw_seating(pool.seats, share, rng, alone)
         play(pool, [learner.choose, opponent or learner.choose], seating)
         learner.finish()
         reward = relative_points(pool.batch.points, pool.seats)

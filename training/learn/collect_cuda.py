@@ -182,9 +182,8 @@ class _Tables:
             words = from_dlpack(self.batch.tables).view(torch.int16)
             words[:, WANTED_SIZE] = torch.from_numpy(draw_sizes(pool, self.worker.rule_sets, rng)).to(words)
         pool.deal(iteration)
-        seating = np.zeros((len(pool), MAX_SEATS), np.int64)
-        if opponent is not None:
-            seating = draw_seating(pool.seats, share, rng, alone)
+        nobody = np.zeros((len(pool), MAX_SEATS), np.int64)
+        seating = nobody if opponent is None else draw_seating(pool.seats, share, rng, alone)
         seated = self._seat(opponent, seating, seed)
         steps = [part for part in self._steps(seated, opponent) if len(part["choice"]) > 0]
         reward = relative_points(from_dlpack(self.batch.points).cpu().numpy(), pool.seats)

@@ -78,7 +78,6 @@ def _rules(variant: Variant, seats: int | None, options: Mapping[str, Any]) -> R
 
 
 def _named_values(option: Option) -> list[Any]:
-    """Return the words, flags and None that an option allows."""
     return [*option.words, *((True, False) if option.flag else ()), *((None,) if option.none else ())]
 
 

@@ -90,7 +90,6 @@ class RecordedDecisions:
 
 
 def _encode_shards(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> Iterator[_Part]:
-    """Yield features, masks and policies of each shard of a folder."""
     for about, rows in read_shards(folder, ("observation", "action_mask", "policy")):
         rules = _rules(about["source"])
         if rules is None or rules not in rule_sets:

@@ -80,7 +80,6 @@ def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = No
 
 
 def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> bool:
-    """Iterate, evaluate and save; return whether the run is finished."""
     config, watcher, broadcast = run.config, evaluator.watcher, run.processes.broadcast
     every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
     stage, ends, stops = None, False, False
@@ -147,8 +146,7 @@ class Evaluator:
         self.past: list[str] = []
         names = [*run.config.curriculum.expert, *run.config.opponents.players, *run.config.panel]
         self.others = {name: digest for name in names if name and (digest := file_sha256(name)) is not None}
-        state = folder.latest_state()
-        if state is not None:
+        if (state := folder.latest_state()) is not None:
             self._restore(state)
 
     def save(self) -> None:
@@ -200,7 +198,7 @@ class Evaluator:
         metrics = against_panel(greedy=False)
         score = self._score(metrics) if scored else None
         metrics |= {f"greedy/{name}": value for name, value in _points(against_panel(greedy=True)).items()}
-        metrics |= {} if score is None else {"score": score}
+        metrics |= {"score": score} if score is not None else {}
         self.watcher.evaluation(run.decisions, {f"eval/{name}": value for name, value in metrics.items()})
         return score
 

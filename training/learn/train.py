@@ -128,7 +128,6 @@ class Trainer:
         return {name: self.spec(name) for name in [*names, *experts]}, "cpu"
 
     def _compile(self) -> None:
-        """Compile the networks for a GPU, or note why torch cannot."""
         self._is_compiled = True
         rows = torch.zeros((GRAIN, self.critic.trunk.scale.numel()), dtype=torch.uint8, device=self.device)
         mask = torch.ones((GRAIN, self.encoding.n_choices), dtype=torch.int8, device=self.device)
@@ -238,7 +237,6 @@ class Trainer:
         return names[int(self._stream(OPPONENTS, worker.number).integers(len(names)))] if names else None
 
     def _learner(self, worker: Worker, now: Now, rng: np.random.Generator) -> Learner:
-        """Return the learner of the current stage."""
         privileged = self.config.privileged_critic
         if now.stage is Stage.IMITATION:
             names = self.config.curriculum.expert

@@ -173,7 +173,6 @@ def from_play(
 def _play_in_waves(
     rules: Rules, players: Sequence[AgentSpec], matches: range, seed: int, targets: bool
 ) -> Iterator[tuple[Decisions, int]]:
-    """Play `SIDE_BY_SIDE` matches at a time, for `from_play`."""
     deals = 0
     for first in matches[::SIDE_BY_SIDE]:
         numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
@@ -248,7 +247,6 @@ class _TargetRecorder:
 
 
 def _join_tables(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:
-    """Join the decisions of a deal at each table, table by table."""
     row = np.concatenate([part["row"] for part in log])
     order = np.argsort(row, kind="stable")
     row, batch = row[order], pool.batch

@@ -128,7 +128,6 @@ def _blocks(decisions: Iterable[Decisions], sizes: Iterator[int], columns: Seque
 
 
 def _write_npz(decisions: Iterable[Decisions], folder: Path, about: str, shard: int, columns: Sequence[Column]) -> Written:
-    """Write a file per shard, with an array per column and the text `about`."""
     written = Written(0, 0, 0)
     for rows in _blocks(decisions, itertools.repeat(shard), columns):
         arrays: dict[str, Any] = {"about": np.array(about), **rows}
