@@ -141,7 +141,7 @@ class PPOConfig(_Checked):
     ent_coef_call: Coefficient = 0.5
     ent_coef_play: Coefficient = 0.12
     uniform_kl_coef: Coefficient = 0.1
-    coefs_left: Annotated[float | None, Between(1e-9, 1), by_default("linear decay, as each says")] = None
+    coefs_left: Annotated[float | None, Between(1e-9, 1), by_default("the linear decay of each")] = None
     played_out: Share = 0.0
     exploration: Share = 0.0
     kl_coef: Coefficient = 0.3
@@ -196,7 +196,7 @@ class TrainConfig(_Checked):
     Attributes:
         variants: Games; one policy learns them all.
         seats: Numbers of seats, each for every game that allows it.
-        option: Option of the games, NAME=VALUE, for every game that has it; repeatable.
+        option: Option of the games, NAME=VALUE, for every game that has it.
         drawn_rules: Random mixes of options per game, for a policy that plays under any options. It also learns every number
             of seats and every option alone. Evaluations use the run's own rules.
         held_out: Option values, NAME=VALUE, that are never drawn.
@@ -212,8 +212,8 @@ class TrainConfig(_Checked):
         privileged_critic: The critic also sees the hidden cards.
         card_features: Features of each card in hand: whether it beats the trick, and how many cards still out are higher and
             lower.
-        trick_features: Features of each card that may win the trick: how many cards and seats may still beat it. They help in
-            `nonesuch`, whose cards have two suits, and show no gain in other games.
+        trick_features: Features of each card that may win the trick: how many cards and seats may still beat it. They
+            help in `nonesuch`, whose cards have two suits, and show no gain in other games.
         network: Size of the actor.
         critic: Size of the critic.
         ppo: Settings of the PPO update.
