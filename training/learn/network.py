@@ -357,7 +357,7 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
         places = encoding.places_of(of_policy)
     except ValueError as error:
         raise ValueError(f"a run must have all features of its initial policy; of {name}, {error}") from error
-    columns: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {"trunk.first.weight": (places, range(encoding.n_features))}
+    columns: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {"trunk.first.weight": ([*places], range(encoding.n_features))}
     if "scorer.card" in tensors:
         columns["scorer.card"] = of_policy.card_sections, encoding.card_sections
     if "trunk.card.weight" in tensors:
