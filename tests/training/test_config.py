@@ -34,7 +34,7 @@ def test_a_configuration_survives_json(preset: str) -> None:
         ({"panel": []}, "the panel needs one player or more"),
         ({"network": None}, "network must be an object with keys, not None"),
         ({"ppo": {"exploration": 0.1}}, r"exploration needs ppo\.played_out above 0"),
-        ({"ppo": {"played_out": 0.5}, "opponents": {"share": 0.1}}, r"opponents\.share must be 0 with it"),
+        ({"ppo": {"played_out": 0.5}, "opponents": {"share": 0.1}}, r"opponents\.share must be 0 with ppo\.played_out"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -> None:
