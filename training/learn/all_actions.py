@@ -72,9 +72,9 @@ class AllActionsLearner(PolicyLearner):
         tables, mask, order = (np.concatenate(arrays) for arrays in list(zip(*self._saved, strict=True))[1:])
         values = action_values(self.player, tables, mask, order, self.values_rng)
         ends = np.cumsum([len(drawn) for drawn, *_ in self._saved])
-        for step, (drawn, *_), own in zip(self.steps, self._saved, np.split(values, ends[:-1]), strict=True):
+        for step, (drawn, *_), part in zip(self.steps, self._saved, np.split(values, ends[:-1]), strict=True):
             step["values"] = np.full(step["mask"].shape, np.nan, np.float32)
-            step["values"][drawn] = own
+            step["values"][drawn] = part
 
 
 def action_values(

@@ -103,12 +103,12 @@ def load_state(path: Path) -> dict[str, Any]:
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file atomically; CheckpointError if that fails."""
-    with file_sentences(path):
+    with write_errors(path):
         write_atomically(path, content)
 
 
 @contextmanager
-def file_sentences(path: Path) -> Iterator[None]:
+def write_errors(path: Path) -> Iterator[None]:
     """Turn an OSError into a CheckpointError."""
     try:
         yield
@@ -174,7 +174,7 @@ class RunFolder:
         """Make and lock the folder, and delete the temporary files of killed processes."""
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"{self.path} cannot be written: it is no folder")
-        with file_sentences(self.path):
+        with write_errors(self.path):
             for folder in (self.path, self._states, self._past):
                 folder.mkdir(parents=True, exist_ok=True)
             self._lock = (self.path / "lock").open("a+")
@@ -305,7 +305,7 @@ def write_policy(path: Path, actor: nn.Module, run: Trainer, score: float | None
     )
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
     try:
-        with file_sentences(path):
+        with write_errors(path):
             save_policy(path, tensors, info)
     except PolicyFileError as error:
         raise CheckpointError(f"{path} is not written: {error}") from error

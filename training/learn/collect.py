@@ -333,16 +333,16 @@ def make_workers(
             numbers = [number for number, share in enumerate(shares) if share > 0]
             if not numbers:
                 continue
-            wanted = [weights[number] * shares[number] for number in numbers]
+            pool_weights = [weights[number] * shares[number] for number in numbers]
             pool = TablePool(
                 [rule_sets[number] for number in numbers],
                 numbers,
-                max(round(own * sum(wanted) / sum(weights)), least_tables(wanted)),
+                max(round(own * sum(pool_weights) / sum(weights)), least_tables(pool_weights)),
                 seed=config.seed,
                 first_table=first + kind * FIRST_IN_MATCHES,
                 in_matches=bool(kind),
                 state=config.privileged_critic and device == "cpu",
-                shares=wanted,
+                shares=pool_weights,
                 device=device,
             )
             yield Worker(pool, rule_sets, len(rule_sets) - drawn, (rank * threads + thread) * 2 + kind)

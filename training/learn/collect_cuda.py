@@ -108,18 +108,18 @@ class Page:
     def room_for(self, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Allocate columns for `STEPS` steps, like those of one step."""
         room = STEPS * self.tables + 1
-        kept = {name: column for name, column in columns.items() if name != "logits"} | {"table": self._places}
-        return {name: column.new_empty((room, *column.shape[1:])) for name, column in kept.items()}
+        templates = {name: column for name, column in columns.items() if name != "logits"} | {"table": self._places}
+        return {name: column.new_empty((room, *column.shape[1:])) for name, column in templates.items()}
 
     def add(self, columns: Mapping[str, Tensor], listed: RowList, first: int, part: int) -> None:
         """Append the decisions of one step at up to `part` listed tables, from `first` on."""
-        asked = (listed.counted[-1] - first).clamp(0, part)
+        added = (listed.counted[-1] - first).clamp(0, part)
         places = self._places[:part]
-        to = torch.where(places < asked, self.count + places, STEPS * self.tables)
+        to = torch.where(places < added, self.count + places, STEPS * self.tables)
         for name, column in self.columns.items():
             source = from_dlpack(listed.rows)[first : first + part] if name == "table" else columns[name][:part]
             column.index_copy_(0, to, source)
-        self.count += asked
+        self.count += added
 
     def taken(self, count: int) -> dict[str, Tensor]:
         return {name: column[:count].clone() for name, column in self.columns.items()}

@@ -35,9 +35,9 @@ def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping
         variant, rng = game(name), np.random.default_rng([seed, game(name).number])
         allowed = {option.name: held_out.get(option.name, ()) for option in variant.options}
         drawn |= dict.fromkeys(rules for rules in _singles(variant, rng) if not is_held_out(rules, allowed))
-        wanted = len(drawn) + mixes
+        enough = len(drawn) + mixes
         for _ in range(TRIES * mixes):
-            if len(drawn) == wanted:
+            if len(drawn) == enough:
                 break
             rules = draw_mix(variant, None, rng)
             if rules is not None and not is_held_out(rules, allowed):

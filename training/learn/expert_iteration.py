@@ -160,8 +160,8 @@ def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folde
     compile_players({name for play, *_ in missing for name in play.players})
     with progress_bar("search", "lots of matches", len(lots)) as tick:
         tick(len(lots) - len(missing))
-        made = workers.play_lots([lot[:2] for lot in missing], spread.number, spread.on_ray)
-        for (play, first, place), lot in zip(missing, made, strict=True):
+        results = workers.play_lots([lot[:2] for lot in missing], spread.number, spread.on_ray)
+        for (play, first, place), lot in zip(missing, results, strict=True):
             write_shards((part for part, _ in lot), place, play.source | {"first": first}, "npz", columns=columns_of(True))
             tick(1)
 

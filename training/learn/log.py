@@ -122,11 +122,11 @@ class Log(Watcher):
     def started(self, done: int, total: int) -> None:
         """Open the files, and drop lines after `done` decisions (all if it is 0); LogError for a wrong file, or OSError."""
         path = self.folder / CSV_NAME
-        there = path.exists() and path.stat().st_size
-        kept = [row for row in _rows(path) if row[0] <= done > 0] if there else []
-        self._before = max((value for _, name, value in kept if name == SECONDS), default=0.0)
+        rows = list(_rows(path)) if path.exists() and path.stat().st_size else []
+        rows = [row for row in rows if row[0] <= done > 0]
+        self._before = max((value for _, name, value in rows if name == SECONDS), default=0.0)
         self._began = time.monotonic()
-        write_atomically(path, as_csv([HEADER, *kept]))
+        write_atomically(path, as_csv([HEADER, *rows]))
         self._file = path.open("ab", buffering=0)
         if self._wants_events and has_tensorboard():
             self._events = Events(self.folder / EVENTS_NAME, done + 1)
@@ -218,8 +218,8 @@ def _rows(path: Path) -> Iterator[Row]:
                     raise ValueError
                 yield int(decisions), name, float(value)
         except (ValueError, csv.Error) as error:
-            wrong = f"{','.join(line)[:SHOWN]!r} is not decisions, a name and a value"
-            raise LogError(f"{path}, line {lines.line_num}: {wrong}") from error
+            text = f"{','.join(line)[:SHOWN]!r} is not decisions, a name and a value"
+            raise LogError(f"{path}, line {lines.line_num}: {text}") from error
         if not has_header:
             raise LogError(f"{path} is not the log of a run: its first line is not {','.join(HEADER)}")
 

@@ -241,10 +241,10 @@ def thin_out(ages: Sequence[int], most: int) -> list[int]:
 
     The ages descend (oldest first). The oldest and the youngest policy are dropped last.
     """
-    kept = list(range(len(ages)))
-    while len(kept) > most:
-        if len(kept) <= 2:
-            return kept[-most:] if most else []
-        spread = [(ages[kept[i - 1]] + 1) / (ages[kept[i + 1]] + 1) for i in range(1, len(kept) - 1)]
-        kept.pop(1 + int(np.argmin(spread)))
-    return kept
+    chosen = list(range(len(ages)))
+    while len(chosen) > most:
+        if len(chosen) <= 2:
+            return chosen[-most:] if most else []
+        spread = [(ages[chosen[i - 1]] + 1) / (ages[chosen[i + 1]] + 1) for i in range(1, len(chosen) - 1)]
+        chosen.pop(1 + int(np.argmin(spread)))
+    return chosen

@@ -228,11 +228,11 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
     paths = _shards_in(folder)
     if not paths:
         raise ValueError(f"{folder} has no decisions: name a folder made by `noms export`")
-    wanted = [column for column in COLUMNS + TARGETS if column.name in columns]
+    required = [column for column in COLUMNS + TARGETS if column.name in columns]
     for path in paths:
         open_file(path).close()  # later errors count as damage, even OSErrors
         try:
-            about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, wanted)
+            about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, required)
             check_about(about)
             check_rows(rows)
         except MissingExtraError:
@@ -321,10 +321,10 @@ def check_about(about: Any) -> None:
     if about.get("layout") != layout_digest():
         raise ShardError(f"holds observations of another version ({about.get('environment')!r:.40}): export it anew")
     source = about["source"]
-    wrong = [name for name, kind in SOURCE.items() if name in source and not isinstance(source[name], kind)]
-    words = [] if wrong else [source.get("variant", ""), *source.get("players", []), *source.get("options", {})]
-    if wrong or not all(isinstance(word, str) and word.isprintable() for word in words):
-        raise ShardError(f"is damaged: what it says of {wrong[0] if wrong else 'its players'} makes no sense")
+    invalid = [name for name, kind in SOURCE.items() if name in source and not isinstance(source[name], kind)]
+    words = [] if invalid else [source.get("variant", ""), *source.get("players", []), *source.get("options", {})]
+    if invalid or not all(isinstance(word, str) and word.isprintable() for word in words):
+        raise ShardError(f"is damaged: what it says of {invalid[0] if invalid else 'its players'} makes no sense")
 
 
 def _most_bytes() -> np.ndarray:
