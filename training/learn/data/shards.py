@@ -264,7 +264,7 @@ def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
         heads = {name: head for name in names if (head := head_of(file, name)) is not None}
         shape, dtype = heads.pop("about", ((0,), np.dtype(object)))
         if shape != () or dtype.kind != "U" or dtype.itemsize > MOST_TEXT:
-            raise ShardError("is damaged: it does not say where its decisions come from")
+            raise ShardError("is damaged: it has no source")
 
         def fits(column: Column) -> bool:
             shape, dtype = heads[column.name]
@@ -317,14 +317,14 @@ class ShardError(ValueError):
 def check_about(about: Any) -> None:
     """Check the metadata of a shard; ShardError unless this version could have written them."""
     if not isinstance(about, dict) or about.get("format") != FORMAT or not isinstance(about.get("source"), dict):
-        raise ShardError("is damaged: it does not say where its decisions come from")
+        raise ShardError("is damaged: it has no source")
     if about.get("layout") != layout_digest():
         raise ShardError(f"holds observations of another version ({about.get('environment')!r:.40}): export it anew")
     source = about["source"]
     invalid = [name for name, kind in SOURCE.items() if name in source and not isinstance(source[name], kind)]
     words = [] if invalid else [source.get("variant", ""), *source.get("players", []), *source.get("options", {})]
     if invalid or not all(isinstance(word, str) and word.isprintable() for word in words):
-        raise ShardError(f"is damaged: what it says of {invalid[0] if invalid else 'its players'} makes no sense")
+        raise ShardError(f"is damaged: {invalid[0] if invalid else 'a name'} in its source is invalid")
 
 
 def _most_bytes() -> np.ndarray:
