@@ -1,6 +1,6 @@
-"""The console command `noms`: one subcommand for each module of `noms_training.commands`.
+"""The console command `noms`, with one subcommand for each module of `noms_training.commands`.
 
-A wrong request ends with one sentence on standard error and exit status 2.
+Bad input ends with one sentence on standard error and exit status 2.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COMMANDS = {
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
     "compile": ("compile", "Compile everything before it is first used."),
 }
-"""The subcommands: module of `noms_training.commands`, and a line for the help."""
+"""Subcommands: the module in `noms_training.commands`, and one line for the help."""
 
 SHELLS = ("bash", "zsh")
 
@@ -69,10 +69,10 @@ For example:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command.
+    """Run the command `noms`.
 
     Args:
-        args: the words of the command line, those of the process when None.
+        args: command-line arguments; those of the process if None.
 
     Returns:
         The exit status.
@@ -89,22 +89,22 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any) -> None:
-    """Print a warning: one for the user as its sentence, any other with the place that it comes from."""
+    """Print a warning: a UserWarning as a plain sentence, any other with its source location."""
     is_for_user = category is UserWarning
     sys.stderr.write(f"noms: {message}\n" if is_for_user else warnings.formatwarning(message, category, filename, lineno))
 
 
 def exit_status(program: str, command: Callable[[], int]) -> int:
-    """Run a command and return its exit status; an error for the user is one sentence on standard error.
+    """Run a command and return its exit status.
 
-    The sentence begins with the name of the program.
+    An error for the user becomes one sentence on standard error. It begins with the name of the program.
     """
     never_fail_on_signs()
     try:
         status = command()
         sys.stdout.flush()
         return status
-    except SystemExit as end:  # how the parser ends, after its help or its complaint
+    except SystemExit as end:  # raised by the parser after it prints help or an error
         if isinstance(end.code, str):
             return _complain(program, end.code, 1)
         return end.code or 0
@@ -116,7 +116,7 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
         return _complain(program, str(stop) or "stopped by Ctrl-C", STOPPED)
     except BrokenPipeError:
         _drop_output()
-        return 1  # whoever read the output has had enough
+        return 1  # the reader closed the pipe
     except OSError as error:
         if error.filename is not None:
             return _complain(program, f"cannot use {error.filename}: {error.strerror}", 2)
@@ -125,16 +125,16 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the subcommand that the words name, or print the help.
+    """Run the subcommand that the first word names, or print the help.
 
     Raises:
-        CommandError: there is no such subcommand, or it ends with an error for the user.
+        CommandError: the subcommand does not exist, or it ends with an error for the user.
     """
     first = words[0] if words else "--help"
     if first == "--version":
         print(f"noms {version()}")
         return 0
-    if first in ("-h", "--help"):  # printed here, since the import of tyro takes longer than all else
+    if first in ("-h", "--help"):  # printed here, since importing tyro is slow
         print(HELP.format(commands="\n".join(f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items())))
         return 0
     if first == "--print-completion":
@@ -148,7 +148,7 @@ def run(words: Sequence[str]) -> int:
 
     with wrong_arguments():
         function = deferred(load(first, words[1:]))
-        others = ["--help" if word == "--help-all" else word for word in words[1:]]  # of the function `command` knows which
+        others = ["--help" if word == "--help-all" else word for word in words[1:]]  # `load` has chosen which
         command: Callable[[], int] = parse(function, f"noms {first}", others)
     from noms_env.players.foreign_code import ForfeitError, by_command_line
 
@@ -157,7 +157,7 @@ def run(words: Sequence[str]) -> int:
             return command()
     except ForfeitError as error:
         raise CommandError(str(error)) from error
-    except SystemExit as end:  # of an algorithm's; players that end lose a table
+    except SystemExit as end:  # raised by a benchmarked algorithm; a player that exits only forfeits a table
         status = end.code if isinstance(end.code, int) and end.code else 1
         raise CommandError(
             f"somebody else's code ended the command before it was done (SystemExit: {end.code})", status
@@ -165,7 +165,11 @@ def run(words: Sequence[str]) -> int:
 
 
 def print_completion(shell: str) -> int:
-    """Print what completes commands and options in a shell; CommandError if there is no script for it."""
+    """Print a shell's completion script for commands and options.
+
+    Raises:
+        CommandError: the shell is not supported.
+    """
     import tyro
 
     if shell not in SHELLS:
@@ -179,10 +183,10 @@ def print_completion(shell: str) -> int:
 
 
 def load(name: str, words: Sequence[str]) -> Callable[..., int]:
-    """The function of a subcommand.
+    """Return the function of a subcommand.
 
-    It has the name of the subcommand, or of its module. Where the defaults depend on the words behind its name, the module
-    makes the function by `command(words)`.
+    It is named after the subcommand, or else after its module. If its defaults depend on the other words, the module builds it
+    with `command(words)`.
     """
     module = import_module(f".commands.{COMMANDS[name][0]}", __package__)
     if hasattr(module, "command"):
@@ -193,7 +197,7 @@ def load(name: str, words: Sequence[str]) -> Callable[..., int]:
 
 
 def deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
-    """The same arguments, to be called later: so errors of parsing and of running stay apart."""
+    """Wrap a function so that parsing returns a call to make later; this separates parsing errors from running errors."""
 
     @functools.wraps(function)
     def defer(*arguments: Any, **named: Any) -> Callable[[], int]:
@@ -203,7 +207,7 @@ def deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
 
 
 def version() -> str:
-    """Version of the package, without the import of the package, which takes a second."""
+    """Return the package version without importing the package, which takes a second."""
     package = find_spec("noms_env")
     if package is None or package.origin is None:
         raise CommandError("the package noms_env is not installed")
@@ -211,11 +215,11 @@ def version() -> str:
 
 
 def _drop_output() -> None:
-    """Send what is still to be printed nowhere; Python would fail again when it closes the stream."""
+    """Redirect the rest of standard output to the null device; otherwise Python fails again when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(program: str, sentence: str, status: int) -> int:
-    line = printable(" ".join(sentence.splitlines()))  # the name of a file may hold a line break, and what a terminal acts on
+    line = printable(" ".join(sentence.splitlines()))  # file names may hold line breaks and control characters
     print(f"{program}: {line}", file=sys.stderr)
     return status

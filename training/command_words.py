@@ -1,4 +1,4 @@
-"""The words of a command line as the arguments of a function: tyro reads them, and every refusal is one sentence."""
+"""Parse a command line into a function call with tyro; every refusal is one sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ registry = ConstructorRegistry()
 
 @registry.primitive_rule
 def plain_values(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-    """Values that may be left out, and rows of values, with words of their own for what cannot be read."""
+    """Parse numbers, optional values and variadic tuples, with our own error messages."""
     parts = get_args(info.type)
     if info.type in (int, float):
         return _spec(1, info.type, lambda words: _value(info.type, words[0]))
@@ -48,14 +48,14 @@ def _spec(nargs: Literal[1, "*"], kind: Any, read: Callable[[list[str]], Any]) -
 
 
 def _values(kind: Any, words: Sequence[str], least: int) -> tuple[Any, ...]:
-    """The values that some words stand for; ValueError if there are too few, or one stands for none."""
+    """Convert words to values; ValueError if there are too few, or one is invalid."""
     if len(words) < least:
         raise ValueError("needs a value")
     return tuple(_value(kind, word) for word in words)
 
 
 def _value(kind: Any, word: str) -> Any:
-    """The value that a word stands for; ValueError if it stands for none."""
+    """Convert a word to a value; ValueError if it is invalid."""
     if get_origin(kind) is Literal:
         if word not in get_args(kind):
             raise ValueError(f"must be one of {', '.join(map(repr, get_args(kind)))}, not {word!r}")
@@ -67,19 +67,19 @@ def _value(kind: Any, word: str) -> Any:
 
 
 def parse(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any:
-    """Call a function with the arguments that words give it.
+    """Parse words as the arguments of a function, and call it.
 
     Args:
-        function: its parameters and docstring say what the words may be.
-        prog: the words before, for the help and for refusals.
-        words: of the command line.
+        function: its signature and docstring define the options.
+        prog: program name for the help and the errors.
+        words: command-line arguments.
 
     Returns:
-        What the function returns.
+        The function's return value.
 
     Raises:
-        CommandError: the words are refused.
-        SystemExit: the help was asked for, and is printed.
+        CommandError: the words are invalid.
+        SystemExit: help was requested, and has been printed.
     """
     wants_help = bool({"-h", "--help"} & set(words))
     said = _Said(wants_help and sys.stdout.isatty())
@@ -90,13 +90,13 @@ def parse(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any:
         if end.code:
             help_word = getattr(function, "full_help", "--help")
             raise CommandError(f"{sentence(said.getvalue())}; see {prog} {help_word}") from None
-        columns = shutil.get_terminal_size().columns  # to which tyro does not break the prose
+        columns = shutil.get_terminal_size().columns  # tyro does not wrap prose
         print(re.sub(r"(?m)^[A-Za-z-].*$", lambda line: textwrap.fill(line[0], columns), said.getvalue()), end="")
         raise
 
 
 class _Said(io.StringIO):
-    """What tyro prints, with lines around it; for a terminal in colours."""
+    """Buffer for the output of tyro, in colour if the real output is a terminal."""
 
     encoding = "utf-8"
 
@@ -109,7 +109,7 @@ class _Said(io.StringIO):
 
 
 def sentence(box: str) -> str:
-    """What a box of tyro's says, without the help on arguments, and the option that it guesses at."""
+    """Extract the error sentence from a box of tyro, with its suggested option but without its usage text."""
     inner = [line.strip("│") for line in box.splitlines() if line[:1] == "│"]
     said = itertools.takewhile(lambda line: "──" not in line, inner)
     text = " ".join(line.strip() for line in said if not line.startswith(" " * 8))

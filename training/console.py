@@ -1,4 +1,4 @@
-"""The terminal: where commands print, in colour where it is one."""
+"""Terminal output: encoding, colours, line wrapping and tables."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COMMAND_LINE: ContextVar[str] = ContextVar("COMMAND_LINE", default="")
-"""The command line of `noms` that runs, for a shell; "" in a program."""
+"""The running `noms` command line, quoted for a shell; "" outside the command."""
 SPELLED = dict(zip("♣♦♥♠·±×–µ█▁▂▃▄▅▆▇─━═╴╶╸╺│┃║", ("C", "D", "H", "S", "|", "+-", *"x-u#1234567-------|||"), strict=True))
-"""What is printed for a sign that the output cannot encode."""
+"""ASCII replacements of characters that the output cannot encode."""
 BOXES = range(0x2500, 0x2580)
-"""Signs that draw boxes; the corners and crossings among them are printed as a plus sign."""
+"""Box-drawing characters; corners and crossings among them become a plus sign."""
 SPELLING = "noms_env.letters"
-"""The name under which `spell_out` is known to streams."""
+"""Name of the codec error handler `spell_out`."""
 UNBOUNDED = 10_000
-"""Width of what is no terminal, where no line needs to be broken."""
+"""Width of output that is not a terminal, where no line needs wrapping."""
 ENDS = ("_exit", "execv", "execve")
-"""The functions of `os` that end the Python code of a process at once; the others of their kind call them."""
+"""Functions of `os` that end the process at once; the other exit and exec functions call them."""
 LEAST_NAME = 12
-"""To so many letters the first column of a table shrinks before any other does."""
+"""Letters to which the first column of a table shrinks before any other column does."""
 
 
 def spell_out(error: UnicodeError) -> tuple[str, int]:
-    r"""Letters for what could not be encoded, as `codecs.register_error` wants them; `\u` and a number for the rest."""
+    r"""Replace unencodable characters by ASCII, as a handler for `codecs.register_error`; as a last resort by a `\u` escape."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_letters, error.object[error.start : error.end])), error.end
@@ -50,9 +50,9 @@ codecs.register_error(SPELLING, spell_out)
 
 
 def never_fail_on_signs() -> None:
-    """Let signs that the terminal cannot show be printed as letters, and bytes that are no text be read as a question mark.
+    """Print unencodable characters as ASCII, and read undecodable bytes as a replacement character.
 
-    What is to be read as ASCII is read as UTF-8, of which it is a part, so that the signs of suits are understood.
+    ASCII input is decoded as UTF-8, its superset, so that suit symbols can be read.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -63,19 +63,19 @@ def never_fail_on_signs() -> None:
 
 
 def terminal(stderr: bool = False) -> Console:
-    """Where to print: in colour if it is a terminal, and as wide as need be if it is none (and COLUMNS is not set)."""
+    """Return a console: in colour on a terminal; without a width limit elsewhere, unless COLUMNS is set."""
     from rich.console import Console
 
     class Terminal(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # as `print` does; rich would end the process
+            raise BrokenPipeError  # like `print`; rich would end the process
 
     is_file = not (sys.stderr if stderr else sys.stdout).isatty() and "COLUMNS" not in os.environ
     return Terminal(stderr=stderr, highlight=False, soft_wrap=True, width=UNBOUNDED if is_file else None)
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines with ANSI colours, which are left out where the output is not a terminal; see `broken`."""
+    """Print lines with ANSI colours, wrapped by `broken`; outside a terminal the colours are dropped."""
     from rich.text import Text
 
     console = terminal()
@@ -84,7 +84,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def say(console: Console, line: Text, end: str = "\n") -> None:
-    """Print a line; see `broken`."""
+    """Print a line, wrapped by `broken`."""
     *parts, last = broken(line, console.width)
     for part in parts:
         console.print(part)
@@ -92,9 +92,9 @@ def say(console: Console, line: Text, end: str = "\n") -> None:
 
 
 def broken(line: Text, width: int) -> Iterator[Text]:
-    """A line in parts that fit a width, broken at ` · ` or else at gaps, and indented as what stands behind the label.
+    """Wrap a line to a width: at ` · ` if possible, else at spaces. Continuations are indented to the end of the label.
 
-    A label ends where two gaps follow one another.
+    A label ends at the first two consecutive spaces.
     """
     from rich.text import Text
 
@@ -113,7 +113,7 @@ def broken(line: Text, width: int) -> Iterator[Text]:
 
 
 def new_table(head: str, *others: str) -> Table:
-    """A table without lines; its heads are taken as they are (`pimc:100:` is no picture)."""
+    """Return a table without borders; headers are plain text, without Rich markup (`pimc:100:` is not an emoji)."""
     from rich.table import Table
     from rich.text import Text
 
@@ -125,9 +125,9 @@ def new_table(head: str, *others: str) -> Table:
 
 
 def fitted(table: Table, width: int) -> Table:
-    """A filled table in columns that fit a width: heads give way first, then names; then pairs of figures are broken at gaps.
+    """Shrink the columns of a filled table to a width: headers first, then names, then pairs of figures at spaces.
 
-    No figure is ever cut: a table that has too many of them is wider.
+    No figure is ever cut: a table with too many of them stays wider.
     """
     heads = [str(column.header) for column in table.columns]
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
@@ -147,13 +147,13 @@ def fitted(table: Table, width: int) -> Table:
 
 
 def _growth(text: str) -> int:
-    """How much longer standard output makes a text that it has to spell."""
+    """Return how many characters a text gains when standard output must replace some by ASCII."""
     encoding = sys.stdout.encoding or "utf-8"
     return len(text.encode(encoding, SPELLING).decode(encoding)) - len(text)
 
 
 def table_lines(table: Table) -> list[str]:
-    """The lines of a filled table, as wide as standard output is, with ANSI colours if it is a terminal."""
+    """Render a filled table to lines as wide as standard output, with ANSI colours on a terminal."""
     console = terminal()
     with console.capture() as caught:
         console.print(fitted(table, console.width))
@@ -161,15 +161,15 @@ def table_lines(table: Table) -> list[str]:
 
 
 def colour(low: float, high: float) -> str:
-    """Green for an interval above 0, red for one below."""
+    """Return the colour of an interval: green above 0, red below 0, else none."""
     return "green" if low > 0 else "red" if high < 0 else ""
 
 
 @contextmanager
 def no_sudden_end() -> Iterator[None]:
-    """In this process `os._exit` and `os.exec*` raise SystemExit, as `sys.exit` does, and what is done to end goes on.
+    """Make `os._exit` and `os.exec*` raise SystemExit in this process, like `sys.exit`, so that cleanup runs.
 
-    In processes that are forked from it they do what they always do. Compiled code that ends the process is not held up.
+    Forked processes keep the original functions. Compiled code that ends the process is not stopped.
     """
     process = os.getpid()
     real = {(module, name): getattr(module, name) for module in (os, sys.modules[os.name]) for name in ENDS}

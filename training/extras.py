@@ -1,4 +1,4 @@
-"""Libraries that come with an extra of the package (`pip install '.[train]'` in a clone), imported when they are needed."""
+"""Optional libraries, which come with extras of the package (`pip install '.[train]'` in a clone), imported on demand."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import importlib
 from types import ModuleType
 
 LIBRARIES = {"PIL": "Pillow"}
-"""Libraries whose name is not that of the module."""
+"""Names of libraries that differ from their module names."""
 
 
 class MissingExtraError(ModuleNotFoundError):
-    """A library that is not installed; the message says what needs it and how it is installed."""
+    """A library is not installed; the message says what needs it and how to install it."""
 
 
 def require(module: str, extra: str, wanted_by: str = "this command") -> ModuleType:
-    """Import a module that an extra of the package brings.
+    """Import a module that belongs to an extra of the package.
 
     Args:
         module: its name, such as `torch`.
         extra: the extra, such as `train`.
-        wanted_by: what needs it, for the message.
+        wanted_by: the feature that needs it, for the message.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: the module is not installed.
     """
     try:
         return importlib.import_module(module)
@@ -30,7 +30,7 @@ def require(module: str, extra: str, wanted_by: str = "this command") -> ModuleT
         top = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != top:
             raise
-        from noms_env.version import install_command  # here, since the import of the package takes a second
+        from noms_env.version import install_command  # here, since importing the package takes a second
 
         library = LIBRARIES.get(top, top)
         message = f"{wanted_by} needs {library}, which is not installed: {install_command(extra)}"

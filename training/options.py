@@ -1,4 +1,4 @@
-"""Options of games as words of the command line, NAME=VALUE."""
+"""Game options as command-line words, NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from noms_env.variants import Rules
 
 OFF = tyro.conf.arg(help_behavior_hint="")
-"""For a flag, which is off by default."""
+"""Argument settings of a flag that is off by default."""
 PYTHON_WORDS = {"True": True, "False": False, "None": None}
 
 
 def by_default(says: str, metavar: str | None = None, **more: Any) -> Any:
-    """For an argument of the command line that may be left out: what holds then, in words, as tyro's `arg`."""
+    """Return tyro argument settings that describe the default in words."""
     return tyro.conf.arg(metavar=metavar, help_behavior_hint=f"(default: {says})", **more)
 
 
 def rules_of(variant: str, seats: int | None, option: Iterable[str]) -> Rules:
-    """The rules that the words of a command line name; ValueError if there are none."""
+    """Return the rules of a variant, number of seats and `name=value` options; ValueError if they are invalid."""
     from noms_env.variants import game, make_rules
 
     return make_rules(game(variant), seats, parse_options(option))
 
 
 def parse_options(words: Iterable[str]) -> dict[str, Any]:
-    """Options from `name=value` words; a value is JSON, or else a word.
+    """Parse `name=value` words; a value is JSON, or else a plain word.
 
     Raises:
-        ValueError: one is not of this form, or is given twice.
+        ValueError: a word has another form, or a name occurs twice.
     """
     options: dict[str, Any] = {}
     for text in words:
@@ -46,7 +46,7 @@ def parse_options(words: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_held_out(words: Iterable[str]) -> dict[str, list[Any]]:
-    """The values of `name=value` words by name; ValueError if one is not of this form."""
+    """Parse `name=value` words into lists of values by name; ValueError if a word has another form."""
     values: dict[str, list[Any]] = {}
     for text in words:
         name, sign, value = text.partition("=")
@@ -57,7 +57,7 @@ def parse_held_out(words: Iterable[str]) -> dict[str, list[Any]]:
 
 
 def parse_value(text: str) -> Any:
-    """A value from JSON (or Python's True, False, None), or else the word itself."""
+    """Parse a value as JSON (or Python's True, False, None); any other text is returned unchanged."""
     if text in PYTHON_WORDS:
         return PYTHON_WORDS[text]
     try:

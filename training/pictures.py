@@ -1,4 +1,4 @@
-"""How pictures look: colours, panels in a grid, payoff tables. They need Matplotlib."""
+"""Matplotlib helpers: colours, grids of panels, payoff tables."""
 
 from __future__ import annotations
 
@@ -14,18 +14,27 @@ COLOURS = ("#1b7f5c", "#d1495b", "#2e6fb7", "#e08e0b", "#7a4fa3", "#3c3c3c", "#0
 STYLES = ("-", "--", ":", "-.")
 GREY = "#777777"
 PANEL = (4.2, 2.7)
-"""Of a panel where many stand side by side, in inches."""
+"""Size of a panel in a grid, in inches."""
 LETTERS = 13
-"""To an inch, in writing of 9 points."""
+"""Letters per inch at 9 points."""
 DARK = 0.6
-"""Share of the largest value of a payoff table above which the writing is white."""
+"""Share of the largest absolute payoff above which a cell's text is white."""
 
 
 def panels(number: int, command: str, size: tuple[float, float] = PANEL, columns: int = 3) -> tuple[Any, list[Any]]:
-    """A picture with some panels of a size, in inches, and the panels row by row; those behind the last one stay empty.
+    """Create a figure with a grid of panels, in row order; unused panels of the last row stay empty.
+
+    Args:
+        number: of panels.
+        command: the feature that needs Matplotlib, for the message.
+        size: of a panel, in inches.
+        columns: panels in a row, at most.
+
+    Returns:
+        The figure and all its panels.
 
     Raises:
-        MissingExtraError: Matplotlib is not installed; it names the command.
+        MissingExtraError: Matplotlib is not installed.
     """
     figures = require("matplotlib.figure", "plot", command)
     columns = min(number, columns)
@@ -38,7 +47,7 @@ def panels(number: int, command: str, size: tuple[float, float] = PANEL, columns
 
 
 def plain(axes: Any, title: str = "") -> None:
-    """A panel with its title, a faint grid, and no frame."""
+    """Style a panel: title, faint grid, no frame."""
     axes.set_title(title, fontsize=9.5, loc="left")
     axes.grid(alpha=0.25)
     axes.tick_params(labelsize=8)
@@ -46,39 +55,39 @@ def plain(axes: Any, title: str = "") -> None:
 
 
 def side_label(picture: Any, what: str, more: str) -> None:
-    """What the vertical axes of all panels are; what is said besides stands below it where one line is too short for both."""
+    """Label the shared vertical axis; `more` moves to a second line if one line is too short for both."""
     fits = len(what) + len(more) < LETTERS * picture.get_figheight()
     picture.supylabel(f"{what}{' ' if fits else chr(10)}{more}", fontsize=9)
 
 
 def band(axes: Any, at: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
-    """The interval around a curve."""
+    """Shade the interval around a curve."""
     axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def as_label(name: str) -> str:
-    """Somebody's name as writing: no formula, which it might not be."""
+    """Escape dollar signs, so that Matplotlib does not read a name as a formula."""
     return name.replace("$", r"\$")
 
 
 def shared_legend(grid: Sequence[Any], room: Any) -> None:
-    """One legend for some panels, in a panel that holds nothing else."""
+    """Draw one legend for several panels into the empty panel `room`."""
     lines = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     room.set_axis_off()
     room.legend(lines.values(), lines.keys(), fontsize=9, frameon=False, loc="center")
 
 
 def payoff_table(axes: Any, points: np.ndarray, names: Sequence[object], size: float) -> Any:
-    """A cell for each in a row among each in a column, but for oneself, in colour and as a number of this size.
+    """Draw a payoff matrix as a heat map with a number in each cell, without the diagonal.
 
     Args:
         axes: the panel.
-        points: float64, shape (n, n).
-        names: of the rows and the columns, n of them.
-        size: of the writing, in points.
+        points: payoff of the row player against the column player, float64, shape (n, n).
+        names: n labels of rows and columns.
+        size: font size of the numbers, in points.
 
     Returns:
-        What a colour bar is made of.
+        The image, for a colour bar.
     """
     most = float(np.abs(points).max()) or 1.0
     shown = axes.imshow(np.where(np.eye(len(names)) > 0, np.nan, points), cmap="RdBu", vmin=-most, vmax=most)
@@ -91,7 +100,7 @@ def payoff_table(axes: Any, points: np.ndarray, names: Sequence[object], size: f
 
 
 def png(picture: Any, dots: int = 110) -> bytes:
-    """A picture as a file, with so many dots to an inch."""
+    """Render a figure as PNG, at `dots` dots per inch."""
     written = BytesIO()
     picture.savefig(written, format="png", dpi=dots)
     return written.getvalue()

@@ -1,4 +1,4 @@
-"""Progress of a job on standard error: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a job on standard error: a bar on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 LINE_SECONDS = 30.0
-"""Between two lines where there is no terminal."""
+"""Seconds between progress lines without a terminal."""
 RATE_SECONDS = 60.0
-"""Window of the rate."""
+"""Averaging window of the rate."""
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def progress_bar(title: str, what: str, total: int | None) -> Iterator[Callable[
         total: number of units; None if unknown.
 
     Yields:
-        A function to call with the number of units that were just done.
+        A function that adds a number of finished units.
     """
     if not sys.stderr.isatty():
         yield _lines(title, what, total)
@@ -44,7 +44,7 @@ def progress_bar(title: str, what: str, total: int | None) -> Iterator[Callable[
 
 
 def make_bar(console: Console, what: str, **options: Any) -> Progress:
-    """A bar of Rich: title, share, units done, rate, time left."""
+    """Create a Rich progress bar with title, percentage, units done, rate and time left."""
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
     from rich.table import Column
     from rich.text import Text
@@ -61,7 +61,7 @@ def make_bar(console: Console, what: str, **options: Any) -> Progress:
 
 
 def counts_text(done: int, total: float | None, what: str, rate: float) -> str:
-    """`1,200 of 4,000 deals · 35.2/s · 1:20 left`; without what is not known."""
+    """Return `1,200 of 4,000 deals · 35.2/s · 1:20 left`, without the parts that are unknown."""
     text = f"{done:,} {what}" if total is None else f"{done:,} of {total:,.0f} {what}"
     if rate > 0:
         text += f" · {rate:,.{0 if rate >= 100 else 1}f}/s"
@@ -77,26 +77,26 @@ class Rate:
         self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), done)])
 
     def note(self, done: int) -> None:
-        """So many units are done now."""
+        """Record the number of units done so far."""
         now = time.monotonic()
         self._seen.append((now, done))
         while len(self._seen) > 2 and self._seen[1][0] < now - RATE_SECONDS:
             self._seen.popleft()
 
     def per_second(self) -> float:
-        """The rate; 0 until it is known."""
+        """Return the rate; 0 before the second record."""
         (since, first), (until, last) = self._seen[0], self._seen[-1]
         return (last - first) / (until - since) if until > since else 0.0
 
 
 def _lines(title: str, what: str, total: int | None) -> Callable[[int], None]:
-    """Prints a line on standard error now and then, while the job is neither untouched nor done."""
+    """Print a progress line every `LINE_SECONDS`, between the first and the last unit."""
     done, rate, due = 0, None, time.monotonic() + LINE_SECONDS
 
     def advance(number: int) -> None:
         nonlocal done, rate, due
         done += number
-        rate = rate or Rate(done)  # before the first units are done, code may be compiled
+        rate = rate or Rate(done)  # excludes compilation before the first units
         rate.note(done)
         if time.monotonic() >= due and 0 < done != total:
             due = time.monotonic() + LINE_SECONDS

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 
 LONGEST = 24
-"""Letters of a short name."""
+"""Longest short name, in letters."""
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names without their folders, as far as they stay different, and cut in the middle where they are still long.
+    """Shorten names: drop shared folders, then cut the middle of long names.
 
     Args:
-        names: of players, paths of files, commands.
+        names: players, file paths or commands.
 
     Returns:
-        As many, of up to 24 letters each (and a number where the cut made two alike); equal ones for equal names only.
+        A name of at most 24 letters for each, plus a number where two cut names are equal. Different names stay different.
     """
     if len(set(names)) < len(names):
         different = list(dict.fromkeys(names))
@@ -29,7 +29,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def cut_middle(name: str, longest: int = LONGEST) -> str:
-    """A name in so many letters at most, of which the last tell more than the first."""
+    """Cut a name to at most `longest` letters, mostly from its end, where names differ more often."""
     first = longest // 3 - 1
     return name if len(name) <= longest else f"{name[:first]}…{name[first + 1 - longest :]}"
 
@@ -40,30 +40,30 @@ def _tail(word: str, parts: int) -> str:
 
 
 def as_file_name(text: str) -> str:
-    """A text with an underscore for each sign that a file's name might not hold."""
+    """Replace characters that a file name may not hold by underscores."""
     return "".join(sign if sign.isalnum() or sign in "-_.=" else "_" for sign in text)
 
 
 def duration(seconds: float) -> str:
-    """A time as `1:02:03`, or `2:03`."""
+    """Format seconds as `1:02:03` or `2:03`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def rules_text(rules: str) -> str:
-    """`small_ships_4` in words."""
+    """Format a rules label such as `small_ships_4` in words."""
     name, _, seats = rules.rpartition("_")
     return f"{name}, {seats} seats"
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun."""
+    """Return a number with its noun, singular or plural."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def short_number(value: float) -> str:
-    """A number in short: `2.5 M`."""
+    """Format a number briefly, such as `2.5 M`."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= size:
             return f"{value / size:g} {unit}"
@@ -71,11 +71,11 @@ def short_number(value: float) -> str:
 
 
 def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
-    """A table in Markdown: numbers to the right, all else to the left.
+    """Return a Markdown table: numbers right-aligned, other columns left-aligned.
 
     Args:
-        rows: cells; None for an empty one.
-        head: names of the columns.
+        rows: cells; None for an empty cell.
+        head: column headers.
     """
     lines = [[(cell or "").replace("|", "\\|") for cell in row] for row in rows]
     columns = list(zip(*lines, strict=True)) or [()] * len(head)
@@ -85,11 +85,11 @@ def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A line of somebody else's text as it stands in Markdown: no HTML, link, picture, heading, list or block comes of it."""
+    """Escape a line of untrusted text for Markdown: no HTML, link, image, heading, list or block can result from it."""
     signs = r"[][<>\\]|^(?:[#=~|:]|[-+*](?=[\s*+-]|$)|\d+[.)](?=\s|$)|```)"
     return re.sub(signs, lambda match: "".join(f"&#{ord(sign)};" for sign in match[0]), text.strip())
 
 
 def printable(text: str) -> str:
-    r"""Text of somebody else's with whatever a terminal would act on as an escape, such as `\x1b`."""
+    r"""Escape unprintable characters of untrusted text, such as `\x1b`, so that a terminal does not act on them."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -1,7 +1,7 @@
-"""Work in threads: compiled code and torch release the interpreter's lock, so threads share the cores of a machine.
+"""Thread pools: compiled code and torch release the interpreter lock, so threads share the cores.
 
-A `ThreadPool` does some jobs and waits for all of them. `run_jobs` takes jobs from a stream until they end or somebody stops
-it; what counts as done is always a prefix of the jobs, so that a run that is stopped has the same figures as a smaller one.
+A `ThreadPool` runs a list of jobs and waits for all of them. `run_jobs` takes jobs from a stream until it ends or is
+stopped. The finished jobs always form a prefix of the stream, so a stopped run has the same figures as a smaller one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Generic, Literal, TypeVar
 Result = TypeVar("Result")
 Ending = Literal["all", "time", "ctrl-c"]
 LOOK = 0.25
-"""Seconds between two looks at the clock."""
+"""Seconds between checks of the clock."""
 WAITING = 2
-"""Jobs that wait for a thread, so that none is ever idle."""
+"""Jobs queued in advance, so that no thread is ever idle."""
 
 
 class ThreadPool:
-    """Threads that do one job at a time, each with one thread of torch.
+    """Threads that run one job at a time, each with a single torch thread.
 
-    Two networks of 256 units side by side, each on its own core, take about half the time that they take one after the other
-    on two cores, since the parallel loops of torch meet after every operation.
+    Two networks of 256 units in parallel, each on its own core, take about half the time of running them one after the other on
+    two cores, since torch's parallel loops synchronize after every operation.
     """
 
     def __init__(self, threads: int) -> None:
@@ -35,7 +35,7 @@ class ThreadPool:
         self._pool = ThreadPoolExecutor(threads, "noms", initializer=_one_thread)
 
     def all(self, jobs: Sequence[Callable[[], Result]]) -> list[Result]:
-        """The results of some jobs, in their order; the first error of theirs is raised once all have ended."""
+        """Run jobs and return their results in order; the first error is raised after all jobs have ended."""
         handed_out = [self._pool.submit(job) for job in jobs]
         for job in handed_out:
             job.exception()
@@ -47,7 +47,7 @@ class ThreadPool:
 
 
 class InOrder(ThreadPool):
-    """Jobs one after another in the present thread, since a GPU has an order of its own."""
+    """Pool that runs jobs one after another in the calling thread, since a GPU schedules its own work."""
 
     def __init__(self) -> None:
         self.threads = 1
@@ -60,22 +60,22 @@ class InOrder(ThreadPool):
 
 
 def _one_thread() -> None:
-    """Keep torch in the present thread to that thread."""
+    """Limit torch to one thread in the current thread."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
 class Stopped(Exception):
-    """A job gives up because the others are stopped too."""
+    """Raised by a job that gives up because the run was stopped."""
 
 
 @dataclass(frozen=True)
 class Done(Generic[Result]):
-    """What came of some jobs.
+    """Results of a run of jobs.
 
     Attributes:
-        results: of the first jobs, in their order.
-        ending: whether all are done, or what came in between.
+        results: results of the finished prefix of the jobs, in order.
+        ending: `all` if every job finished, else what stopped the run.
     """
 
     results: list[Result]
@@ -89,19 +89,19 @@ def run_jobs(
     until: float | None = None,
     tick: Callable[[int, Result], None] = lambda number, result: None,
 ) -> Done[Result]:
-    """Do jobs side by side.
+    """Run jobs in parallel.
 
     Args:
-        jobs: each is given an event, and may raise `Stopped` once that is set.
-        threads: that share the jobs.
-        until: when to stop, on the clock of `time.monotonic`; never when None.
-        tick: is told the number and the result of each job that is done, in the calling thread.
+        jobs: each receives an event, and may raise `Stopped` once it is set.
+        threads: number of threads.
+        until: deadline by `time.monotonic`; None for no deadline.
+        tick: called in the calling thread with the number and the result of each finished job.
 
     Returns:
-        The results; after Ctrl-C or when the time is over those of the first jobs, up to the first that is not done.
+        The results; after Ctrl-C or the deadline only those before the first unfinished job.
 
     Raises:
-        Exception: what a job raised; the others are stopped.
+        Exception: any error of a job; the other jobs are stopped.
     """
     stop, left = Event(), enumerate(jobs)
     running: dict[Future[Result], int] = {}
