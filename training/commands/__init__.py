@@ -1,7 +1,7 @@
 """The subcommands of `noms`, one module each.
 
-Each is a function whose arguments `tyro` turns into those of the command line, and which returns the exit status. `cli` imports
-a module when its subcommand is asked for. Modules that need torch are imported in the functions that use them.
+A subcommand is a function that returns the exit status; `tyro` derives its options from the signature. `cli` imports a module
+only when its subcommand runs. Modules that need torch are imported inside functions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`noms analyse`: what the decisions of recorded deals lost, by search."""
+"""`noms analyse`: the points that decisions of recorded deals lost, by search."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def analyse(
     html: Annotated[str | None, by_default("none", "FILE")] = None,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
 ) -> int:
-    """Say what each decision of recorded deals lost against the best that a search finds: the biggest mistakes first.
+    """Judge each decision of recorded deals by search, and list the biggest mistakes first.
 
-    For each decision worlds are dealt from what the seat knew, and in each of them every action that is worth trying is played
-    out by a policy. The loss is in points above the mean of the others' points, with its standard error. One of less than two
-    standard errors may be chance. The search does not know how the others really play. In Noms the deal after a pass-out is
-    not judged: its deck is that of the hands before, hardly shuffled.
+    For each decision, worlds are dealt from what the seat knew. A policy plays out every promising action in each world. The
+    loss is in points above the mean of the others' points, with its standard error. A loss below two standard errors may be
+    chance. The search does not know how the others really play. In Noms the deal after a pass-out is not judged, since its deck
+    is hardly shuffled.
 
     For example:
       noms analyse games.jsonl --match 0 --deal 3
@@ -55,12 +55,12 @@ def analyse(
     Args:
         file: A file of records (noms-record/1), all of one game.
         player: The search that judges: search:POLICY.
-        worlds: Worlds in which actions are compared; the error falls with their square root.
-        match: Only this match; they are numbered from 0.
-        deal: Only this deal of each match; they are numbered from 0.
-        seat: Only the decisions of this seat; seats are numbered from 0.
+        worlds: Worlds per decision; the error falls with their square root.
+        match: Analyse only this match; numbered from 0.
+        deal: Analyse only this deal of each match; numbered from 0.
+        seat: Analyse only the decisions of this seat; numbered from 0.
         most: Mistakes to show for each deal.
-        html: Write a page with the deals, in which the mistakes lead to their moments.
+        html: Write a page with the deals, in which each mistake links to its moment.
         seed: 0 to 2**63 - 1, for the worlds.
     """
     if not LEAST_WORLDS <= worlds <= MOST_WORLDS:
@@ -84,9 +84,10 @@ def analyse(
 
 
 def records_of(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
-    """The records that are asked for, and those before them in the matches, which tell how the seats play (`records_until`).
+    """Return the chosen records, and the earlier records of their matches, from which players remember how the seats play.
 
-    CommandError if they are of several games or numbers of seats.
+    Raises:
+        CommandError: they are of several games or numbers of seats, or as for `records_until`.
     """
     records = records_until(file, match, deal, seat)
     if len({(record["variant"], record["seats"]) for record in records}) > 1:
@@ -95,7 +96,7 @@ def records_of(file: str, match: int | None, deal: int | None, seat: int | None)
 
 
 def judge_of(name: str | None, record: Record) -> SearchPlayer:
-    """The search that judges; CommandError if there is none for the game."""
+    """Return the search that judges; CommandError if the game has no policy and no search is named."""
     with wrong_arguments():
         rules = make_rules(game(record["variant"]), record["seats"], record["options"])
         policy = policy_name_for(rules)
@@ -108,7 +109,7 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
 
 
 def all_lines(records: list[Record], losses: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:
-    """The biggest mistakes of each deal, and of several what was lost on the mean."""
+    """Return the lines of each deal, and for several deals a table of mean losses."""
     for record, of_deal in zip(records, losses, strict=True):
         yield from deal_lines(record, of_deal, most)
     judged = [told for told in losses if told is not None]
@@ -117,7 +118,7 @@ def all_lines(records: list[Record], losses: list[list[Loss] | None], most: int,
 
 
 def deal_lines(record: Record, losses: list[Loss] | None, most: int) -> list[str]:
-    """The biggest mistakes of a deal."""
+    """Return the biggest mistakes of a deal."""
     number = f"Match {record['match']}, deal {record['deal']}"
     if losses is None:
         return ["", f"{number}: {NOT_JUDGED}"]
@@ -132,7 +133,7 @@ def deal_lines(record: Record, losses: list[Loss] | None, most: int) -> list[str
 
 
 def summary_lines(summed: dict[tuple[int, str], Estimate], seat: int | None) -> list[str]:
-    """What the seats lost in a deal on the mean, phase by phase."""
+    """Return a table of the mean loss per deal, by seat and phase."""
     phases = list(dict.fromkeys(phase for _, phase in summed))
     table = new_table("points lost in a deal", *(phase or "all" for phase in phases))
     for loss in sorted({loss for loss, _ in summed}):

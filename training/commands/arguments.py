@@ -1,4 +1,4 @@
-"""Arguments that several subcommands have, with their help."""
+"""Arguments that several subcommands share, with their help."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Players = Annotated[
         help_behavior_hint="(repeatable; default: random)",
     ),
 ]
-"""Read by `names_of`."""
+"""Parsed by `names_of`."""
 RandomSeed = Annotated[
     int | None, by_default("drawn at random, and printed", "S", help="0 to 2**63 - 1, for cards and players.")
 ]
@@ -72,10 +72,10 @@ Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
 
 
 def players_on(device: DeviceChoice, names: Sequence[str], limit: float | None = None) -> list[AgentSpec]:
-    """The players of these names on a device.
+    """Return the players of these names on a device.
 
     Raises:
-        CommandError: there is no GPU, or what is needed for one is not installed.
+        CommandError: there is no GPU, or its libraries are not installed.
         ValueError: as from `agent_specs`.
     """
     if device == "cuda":
@@ -87,7 +87,7 @@ def players_on(device: DeviceChoice, names: Sequence[str], limit: float | None =
 
 
 def names_of(players: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    """The players that were named, all lists together, `random` if there is none; CommandError for an empty list."""
+    """Return the named players of all lists, or `random` if none is named; CommandError for an empty list."""
     if () in players:
         raise CommandError("--player needs a value")
     return tuple(name for names in players for name in names) or ("random",)
@@ -100,7 +100,7 @@ def check_limit(limit: float | None) -> None:
 
 
 def check_run(seed: int, threads: int | None, limit: float | None) -> None:
-    """Raise CommandError for a number that is out of range."""
+    """Raise CommandError for a seed, a number of threads or a time limit out of range."""
     if not 0 <= seed < 2**63:
         raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
     if threads is not None and not 1 <= threads <= 1024:
@@ -109,7 +109,7 @@ def check_run(seed: int, threads: int | None, limit: float | None) -> None:
 
 
 def deals_of(deal_set: str, salt: str | None) -> str:
-    """The set of deals to play; CommandError if the file of the salt cannot be read, or is too short to be a secret."""
+    """Return the set of deals to play; CommandError if the salt's file cannot be read or is too short."""
     if salt is None:
         return deal_set
     with file_errors(f"cannot read {salt}"):

@@ -1,4 +1,4 @@
-"""`noms benchmark`: algorithms and players compared on the seven games by a fixed protocol."""
+"""`noms benchmark`: compare algorithms and players on the seven games by a fixed protocol."""
 
 from __future__ import annotations
 
@@ -41,78 +41,80 @@ ALL = ("all",)
 Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
 Games = Annotated[tuple[str, ...], by_default("all", "GAME ...")]
 OF_PLAYER = ("name", "division", "budget", "games", "seeds", "protocol")
-"""Arguments of `noms benchmark score` that mean something where it makes an entry of a player."""
+"""Arguments of `noms benchmark score` that only apply to an entry made of a player."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Train an algorithm for its tracks with every seed. A run that is done is not done again."""
+    """Train an algorithm for its tracks with every seed. Finished runs are skipped."""
 
     algorithm: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ALGORITHM")]
     """A Python file with train(task) and player(folder), or a baseline by name."""
     games: Games = ALL
     """The games."""
     tracks: Annotated[tuple[str, ...], by_default("all of the protocol", "TRACK ...")] = ()
-    """The tracks; generalist and new_rules have one run, of all games together."""
+    """The tracks; generalist and new_rules each have one run, on all games together."""
     budget: Annotated[str, tyro.conf.arg(metavar="BUDGET")] = "10M"
-    """Decisions of a run of one game, such as 10M; CPU-hours, such as 0.5h; or both, such as 10M,0.5h: whichever comes first.
-    1M and 10M end after one CPU-hour, and 100M after ten. A run of all games together has seven times as much."""
+    """Budget of a run of one game: decisions, such as 10M; CPU-hours, such as 0.5h; or both, such as 10M,0.5h, whichever ends
+    first. 1M and 10M also end after one CPU-hour, and 100M after ten. A run on all games together has seven times the budget.
+    """
     seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 3
     """Runs of each game, with the seeds 1 to N."""
     workers: Annotated[int, tyro.conf.arg(metavar="W")] = 1
-    """Processes; each does one run after another."""
+    """Worker processes; each does one run at a time."""
     out: Annotated[str | None, by_default("runs/benchmark/ALGORITHM", "DIR")] = None
     """The folder of the entry."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Play the deals of the protocol and write DIR/scores.json. Stopped by Ctrl-C, it goes on with the same words."""
+    """Play the deals of the protocol and write DIR/scores.json. After Ctrl-C the same command continues."""
 
     folder: Folder
     """The folder of the entry."""
     player: Annotated[str | None, by_default("those that noms benchmark run has trained", "PLAYER")] = None
-    """Make an entry of a player, as for noms evaluate; {game} and {seed} stand for the game and the seed. In the tracks of one
-    policy for all games {game} is generalist."""
+    """Make an entry of a player, as for noms evaluate; {game} and {seed} stand for the game and the seed. In tracks with one
+    policy for all games, {game} is generalist.
+    """
     name: Annotated[str | None, by_default("that of the folder", "NAME")] = None
-    """With --player: the name in tables."""
+    """With --player: its name in tables."""
     division: Annotated[Literal["self-play", "open", "best-response", "search", "fixed"], tyro.conf.arg(metavar="DIVISION")] = (
         "fixed"
     )
-    """With --player: what it was allowed (docs/benchmark.md)."""
+    """With --player: the division (docs/benchmark.md)."""
     budget: Annotated[str, by_default("none", "BUDGET")] = ""
-    """With --player: what each run has used, as for noms benchmark run."""
+    """With --player: the budget of each run, as for noms benchmark run."""
     games: Games = ALL
     """With --player: the games."""
     seeds: Annotated[tuple[int, ...], by_default("0", "SEED ...")] = (0,)
     """With --player: the seeds of its runs."""
     protocol: Annotated[Literal[1, 2], tyro.conf.arg(metavar="N")] = 2
-    """With --player: noms-benchmark/N; 1 is for figures that compare with those of its entries."""
+    """With --player: noms-benchmark/N; 1 compares with entries of protocol 1."""
     tracks: Annotated[tuple[str, ...], by_default("those of the entry", "TRACK ...")] = ()
-    """The tracks of the protocol that are played."""
+    """The tracks to play."""
     deals: Annotated[int | None, by_default("as the protocol has them", "N")] = None
-    """A trial with fewer deals, kept apart in DIR/trial."""
+    """Play a trial of fewer deals, saved apart in DIR/trial."""
     second_deals: Flag = False
-    """Play as many deals that the protocol does not use, kept apart in DIR/second: is the order of entries the same there?"""
+    """Play a second set of deals, saved apart in DIR/second, to check that the order of entries stays the same."""
     threads: Threads = None
     ray: Flag = False
-    """Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none. It changes no result."""
+    """Play on the Ray cluster at RAY_ADDRESS, or else on all cores of this machine. It changes no result."""
     allow_programs: Flag = False
-    """Run the code of the entry that is in DIR."""
+    """Run the code in DIR."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Find out whether an entry is complete and its scores can be played again; status 1 if not."""
+    """Check that an entry is complete and that its scores can be reproduced; status 1 if not."""
 
     folder: Folder
     """The folder of the entry."""
     cells: Annotated[int, tyro.conf.arg(metavar="N")] = 7
-    """So many cells (a game, a seed, a field), drawn at random, are played again; 0 for none."""
+    """Replay this many random cells (a game, a seed, a field); 0 for none."""
     all: Flag = False
-    """Play all cells again."""
+    """Replay all cells."""
     seed: Annotated[int | None, by_default("drawn at random, and printed", "S")] = None
-    """Of the cells that are drawn."""
+    """Seed that chooses the cells."""
     threads: Threads = None
     allow_programs: Flag = False
     """Run the code of the entry."""
@@ -120,33 +122,33 @@ class Check:
 
 @dataclass(frozen=True)
 class Report:
-    """Tables, learning curves, cross-play and performance profiles of entries: PNG, Markdown and one HTML page."""
+    """Write tables, learning curves, cross-play and performance profiles of entries: PNG, Markdown and one HTML page."""
 
     folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DIR ...", help_behavior_hint="")]
-    """Folders of entries that are scored."""
+    """Folders of scored entries."""
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("benchmark-report")
     """The folder of the report."""
 
 
 @dataclass(frozen=True)
 class Compare:
-    """How much more one entry has than another by part and game, and how likely a run of it is better than one of the other."""
+    """Compare two entries by part and game: difference in score, and probability that a run of one beats a run of the other."""
 
     mine: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MINE")]
-    """The folder of an entry that is scored."""
+    """The folder of a scored entry."""
     theirs: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="THEIRS")]
-    """The folder of another."""
+    """The folder of another scored entry."""
     json: Annotated[str | None, by_default("none", "FILE")] = None
-    """Write the figures to a file, too."""
+    """Also write the figures to this file."""
 
 
 def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.arg(name="")]) -> int:
     """Compare algorithms and players on the seven games: one score for each game and one over all.
 
-    The protocol noms-benchmark/2 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). The rules of thumb have
-    score 0, and the strongest search of the package 100. An entry is a folder: run trains an algorithm there, score plays the
-    deals, and check finds out whether others can rely on it. The command report draws entries side by side, and compare says
-    how sure the difference of two is.
+    The protocol noms-benchmark/2 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). The rules of thumb
+    score 0, and the strongest search of the package scores 100. An entry is a folder: run trains an algorithm there, score
+    plays the deals, and check verifies the entry. The command report draws entries side by side, and compare gives the
+    difference of two with its interval.
 
     For example:
       noms benchmark run ppo --budget 10M --seeds 3 --out entries/ppo
@@ -165,7 +167,7 @@ def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what is wrong with an entry into a CommandError."""
+    """Turn the ValueError of a bad entry into a CommandError."""
     try:
         yield
     except ValueError as error:
@@ -173,7 +175,7 @@ def refusals() -> Iterator[None]:
 
 
 def games_of(args: Sequence[str]) -> tuple[str, ...]:
-    """The games that the words name, in the order of the protocol; CommandError if there is no such game."""
+    """Return the named games in the order of the protocol; CommandError if a game is unknown."""
     if tuple(args) == ALL:
         return tuple(GAMES)
     with refusals():
@@ -183,7 +185,7 @@ def games_of(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def run(args: Run) -> int:
-    """Train."""
+    """Train the runs that an entry lacks."""
     if args.seeds < 1 or args.workers < 1:
         raise CommandError(f"--seeds and --workers must be 1 or more, not {args.seeds} and {args.workers}")
     with refusals(), file_errors("cannot begin the entry"):
@@ -199,14 +201,14 @@ def run(args: Run) -> int:
             train_all(entry, folder, workers=args.workers, tick=tick)
     except KeyboardInterrupt as error:
         raise CommandError("stopped by Ctrl-C; the same words do the runs that are left", STOPPED) from error
-    except EntryError as error:  # any other error is one of the algorithm, and shows where
+    except EntryError as error:  # any other error comes from the algorithm, and keeps its traceback
         raise CommandError(str(error)) from error
     print_lines([f"trained: {folder} · next: noms benchmark score {folder} --allow-programs"])
     return OK
 
 
 def score(args: Score) -> int:
-    """Play and score."""
+    """Play and score an entry."""
     check_run(0, args.threads, None)
     if args.deals is not None and args.deals < 2:
         raise CommandError(f"--deals must be 2 or more, not {args.deals}")
@@ -236,7 +238,7 @@ def score(args: Score) -> int:
 
 
 def parts_to_play(args: Score, entry: Entry, kept: Path) -> list[str]:
-    """The parts of the tracks of the words, or of the entry, and those that are scored so far."""
+    """Return the parts of the chosen tracks, or of the entry's tracks, and the parts scored before."""
     protocol = PROTOCOLS[entry.protocol]
     for track in args.tracks:
         if track not in protocol.tracks:
@@ -247,7 +249,7 @@ def parts_to_play(args: Score, entry: Entry, kept: Path) -> list[str]:
 
 
 def play_part(args: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
-    """Play what is missing of a part, and note what it took."""
+    """Play the missing deals of a part, and record the time."""
     if not playing:
         return
     compile_players({name for planned in playing for name in planned.names})
@@ -266,25 +268,25 @@ def play_part(args: Score, title: str, playing: Sequence[Playing], kept: Path) -
 
 
 def entry_to_score(args: Score) -> Entry:
-    """The entry of the words, which is written if they name a player, or that of the folder."""
+    """Return the entry in the folder; if a player is named, write its entry first."""
     with refusals(), file_errors(f"cannot write in {args.folder}"):
         if args.player is None:
             entry, stray = read_entry(args.folder), options_given(args, OF_PLAYER)
             if stray:
                 raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {args.folder} says it for itself")
             return entry
-        allow_programs()  # all players of this entry are the one that the command line names
+        allow_programs()  # the user named the only player of this entry
         before = read_entry(args.folder) if (args.folder / ENTRY).exists() else None
         entry = entry_of_player(args, before.tracks if before else ())
         if before and replace(entry, tracks=before.tracks) != before:
             raise CommandError(f"there is another entry in {args.folder}; take another folder, or leave --player away")
-        cells_of_entry(entry, args.folder, parts_to_play(args, entry, args.folder))  # every player can be had
+        cells_of_entry(entry, args.folder, parts_to_play(args, entry, args.folder))  # checks that every player can be loaded
         write_entry(args.folder, entry)
     return entry
 
 
 def entry_of_player(args: Score, tracks: Collection[str]) -> Entry:
-    """The entry of a player that the words name, in their tracks and in those that it has entered before."""
+    """Return the entry of the named player, in the chosen tracks and in those it has entered before."""
     name, protocol = args.name or args.folder.resolve().name, PROTOCOLS[V1 if args.protocol == 1 else V2]
     about = (name, args.division, args.player or "", games_of(args.games), args.seeds, args.budget)
     entry = Entry(*about, protocol=protocol.name, tracks=tuple(dict.fromkeys((*tracks, *args.tracks))))
@@ -295,7 +297,7 @@ def entry_of_player(args: Score, tracks: Collection[str]) -> Entry:
 
 
 def check(args: Check) -> int:
-    """Check."""
+    """Check an entry, replay some cells, and print the verdict."""
     check_run(args.seed or 0, args.threads, None)
     if args.cells < 0:
         raise CommandError(f"--cells must be 0 or more, not {args.cells}")
@@ -318,7 +320,7 @@ def check(args: Check) -> int:
 
 
 def report(args: Report) -> int:
-    """Report."""
+    """Write the report of some entries."""
     if not args.folders:
         raise CommandError("name the folder of at least one entry that is scored, such as entries/ppo")
     require("matplotlib", "plot", "noms benchmark report")
@@ -329,7 +331,7 @@ def report(args: Report) -> int:
 
 
 def compare(args: Compare) -> int:
-    """Compare two entries."""
+    """Print the differences of two entries."""
     check_folder_of(args.json)
     with refusals():
         mine, theirs = (read_scored([folder])[0] for folder in (args.mine, args.theirs))

@@ -1,4 +1,4 @@
-"""What the subcommands share: errors for the user, and the terminal."""
+"""Exit statuses and user errors of the subcommands."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
-"""Exit statuses: as it should be; disagreements found; a wrong request; Ctrl-C."""
+"""Exit statuses: success; disagreements found; bad input; Ctrl-C."""
 
 
 class CommandError(Exception):
-    """Ends a command with a sentence for the user.
+    """Ends a command with one sentence for the user.
 
     Attributes:
         status: the exit status.
@@ -23,7 +23,7 @@ class CommandError(Exception):
 
 @contextmanager
 def file_errors(doing: str) -> Iterator[None]:
-    """Turn an OSError into a CommandError whose sentence begins with what was being done."""
+    """Turn an OSError into a CommandError whose sentence begins with `doing`."""
     try:
         yield
     except BrokenPipeError:
@@ -34,7 +34,7 @@ def file_errors(doing: str) -> Iterator[None]:
 
 @contextmanager
 def wrong_arguments() -> Iterator[None]:
-    """Turn a ValueError into a CommandError; only for the call that the arguments first go to."""
+    """Turn a ValueError into a CommandError; only for the call that first receives the arguments."""
     try:
         yield
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""`noms compile`: everything is compiled before it is first used."""
+"""`noms compile`: compile everything before its first use."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .demo import quick_config
 def compile(
     player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...", help_behavior_hint="")] = (),
 ) -> int:
-    """Compile beforehand what is otherwise compiled when it is first used, and keep it on disk.
+    """Compile all code in advance and keep it on disk.
 
-    The engine is Python that is compiled on your machine, each part when it is first needed. That takes from seconds to half a
-    minute each, once after an installation or an update. This command compiles all of it at once, with a line that says how
-    far it is; commands and programs then start at once. In Python the same is noms_env.compile(), without the trainer.
+    The engine is Python that is compiled on your machine, each part when it is first needed. Each part takes from seconds to
+    half a minute, once after an installation or an update. This command compiles all parts at once and shows its progress.
+    Commands and programs then start without delay. In Python, noms_env.compile() does the same without the trainer.
 
     For example:
       noms compile
@@ -55,12 +55,12 @@ def compile(
 
 
 def use_evaluation() -> None:
-    """Compare two players, as `noms evaluate` does."""
+    """Compare two players, like `noms evaluate`."""
     compare(make_rules(game("small_ships")), agent_spec("thumb"), agent_spec("greedy"), 2)
 
 
 def use_trainer() -> None:
-    """Train as little as can be trained, by the usual settings and with what the networks may see besides."""
+    """Train a minimal run with default settings, with and without card features."""
     from ..learn.checkpoint import RunFolder
     from ..learn.loop import train
 

@@ -1,4 +1,4 @@
-"""`noms crossplay`: what policies lose that never met."""
+"""`noms crossplay`: the points that policies of independent runs lose at one table."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def crossplay(
     device: PlayedOn = "cpu",
     json_file: Annotated[str | None, tyro.conf.arg(name="json"), by_default("none", "FILE")] = None,
 ) -> int:
-    """Seat policies of independent runs at one table, and print what they lose against tables of one policy alone.
+    """Seat policies of independent runs at one table, and print their loss against tables of one policy alone.
 
-    Policies that learn by self-play may come to agree on conventions that only their own copies understand. Then a policy makes
-    fewer points at a table with a policy of another seed than among its copies. The table shows the points per deal of the
-    policy's own seats: on the diagonal among its copies, elsewhere with the other policy. The stronger of two gains what the
-    weaker loses, so the mark of conventions is the mean loss over all pairs.
+    Policies trained by self-play may agree on conventions that only their own copies understand. Then a policy scores fewer
+    points with a policy of another seed than with its copies. The table shows the points per deal of the policy's own seats: on
+    the diagonal among its copies, elsewhere with the other policy. The stronger of two gains what the weaker loses, so the mean
+    loss over all pairs measures conventions.
 
     For example:
       noms crossplay runs/seed-0@0 runs/seed-1@0 runs/seed-2@0 --variant small_ships
@@ -55,7 +55,7 @@ def crossplay(
         player: Two or more policies, or other players, as for `noms evaluate`.
         variant: The game; `noms list` shows all.
         deals: Deals of each table.
-        json_file: Write the figures there, too.
+        json_file: Also write the figures to this file.
     """
     check_run(seed, threads, None)
     check_folder_of(json_file, *player)
@@ -81,7 +81,7 @@ def crossplay(
 
 
 def show(results: CrossPlay) -> None:
-    """Print a table for each kind of table, and the mean loss."""
+    """Print the points and the mean loss of each kind of table."""
     console = terminal()
     for kind in results.points:
         rules, deals = results.rules, f"{results.deals:,} deals"
@@ -92,7 +92,7 @@ def show(results: CrossPlay) -> None:
 
 
 def points_table(results: CrossPlay, kind: str) -> Table:
-    """Rows: whose seats; columns: with whom, by the number of its row, so that it stays narrow."""
+    """Return the points of the row's seats with the column's policy; columns are headed by row numbers, to stay narrow."""
     names = short_names(results.names)
     table = new_table("seats of \\ with", *(str(place) for place in range(1, len(names) + 1)))
     for a, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""`noms demo`: a policy trained in minutes, measured, drawn, and watched."""
+"""`noms demo`: train a policy in minutes, measure it, draw its curves, and show a deal."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from . import train
 from .common import OK, file_errors, wrong_arguments
 
 DECISIONS = 450_000
-"""A few minutes on two cores, evaluations included."""
+"""A few minutes on two cores, including evaluations."""
 EVALUATIONS = 10
-"""Points of the curve behind its first. Each takes as long as training on 20,000 decisions."""
+"""Points of the learning curve after the first. Each takes as long as training on 20,000 decisions."""
 DEALS = 2000
 FIRST_TRICKS = 2
 CARDS = 5
-"""Deals of fewer cards are passed over: the first deals of some games have one."""
+"""Cards per seat that a shown deal has at least: the first deals of some games have one."""
 
 
 def demo(
@@ -52,9 +52,9 @@ def demo(
 ) -> int:
     """Train a policy for a few minutes, and show what it has learnt.
 
-    It begins with random weights and learns by self-play alone. The progress of training is shown. Then the policy plays
-    duplicate deals against random players. The command draws the learning curves, and shows one deal of self-play with the
-    probabilities of each decision.
+    Training starts from random weights, by self-play alone, and shows its progress. Then the policy plays duplicate deals
+    against random players. The command draws the learning curves, and shows one deal of self-play with the probabilities of
+    each decision.
 
     For example:
       noms demo
@@ -66,7 +66,7 @@ def demo(
         decisions: Decisions to learn from.
         out: The folder of the run.
         seed: 0 to 2**63 - 1.
-        quick: Tiny sizes, to check that everything runs. The policy learns nothing.
+        quick: Use tiny sizes, to check that everything runs. The policy learns nothing.
         games: Show one deal of each game with random players. Nothing is trained.
     """
     with wrong_arguments():
@@ -81,7 +81,7 @@ def demo(
 
 
 def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
-    """PPO from random weights, by self-play alone.
+    """Return the configuration of a short PPO run from random weights.
 
     Raises:
         ValueError: a value is not allowed.
@@ -97,7 +97,7 @@ def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
 
 
 def quick_config(variant: str, seed: int) -> TrainConfig:
-    """As little as can be trained."""
+    """Return the configuration of a minimal run."""
     tiny: dict[str, Any] = {"width": 8, "blocks": 0, "card_width": 4}
     ppo = PPOConfig(minibatch_size=64)
     usual = TrainConfig((variant,), seed=seed, decisions=200, tables=8, threads=1, evaluation_deals=4)
@@ -105,13 +105,13 @@ def quick_config(variant: str, seed: int) -> TrainConfig:
 
 
 def free_folder(path: Path) -> Path:
-    """The path, or one with a number behind it: the first that is not there."""
+    """Return the path, or the first numbered variant of it that does not exist."""
     numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
     return next(free for free in itertools.chain([path], numbered) if not free.exists())
 
 
 def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
-    """Train, measure, draw, and show a deal."""
+    """Train, evaluate, draw the curves, and show a deal."""
     train.run(config, folder, False)
     (rules,) = make_rule_sets(config.variants)
     hero = agent_spec(str(folder / "policy.safetensors"))
@@ -127,7 +127,7 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
 
 
 def result_text(gain: Estimate, variant: str) -> str:
-    """What the duplicate deals have shown."""
+    """Return the result on the duplicate deals as a sentence."""
     verdict = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not to be told from"
     return (
         f"{variant}, {gain.deals:,} duplicate deals against random players: {gain.mean:+.2f} points per deal "
@@ -136,7 +136,7 @@ def result_text(gain: Estimate, variant: str) -> str:
 
 
 def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
-    """One deal of the policy against itself."""
+    """Narrate one deal of self-play."""
     table = Table(config.variants[0], seed=config.seed, episode="deal")
     table.start()
     return narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed), FIRST_TRICKS)
@@ -145,7 +145,7 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
 def show_games(seed: int) -> int:
     """Play one deal of each of the seven games with random players, and show it."""
     for place, variant in enumerate(VARIANTS):
-        # Games with the same deck would be dealt the same hands by the same seed.
+        # With one seed, games with the same deck would be dealt the same hands.
         records = record_matches(variant, seed=(seed + place) % (MAX_SEED + 1))
         print_lines(deal_lines(next(record for record in records if record["hand_size"] >= CARDS), most_tricks=FIRST_TRICKS))
     return OK

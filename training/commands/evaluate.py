@@ -1,4 +1,4 @@
-"""`noms evaluate`: how much better one player is than another."""
+"""`noms evaluate`: measure how much better one player is than another."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from .files import check_folder_of, write_json
 
 USUAL_DEALS, MOST_DEALS = 2000, 10_000_000
 DEALS_A_MATCH = 20
-"""As many deals are played for each match, if the user does not say how many matches."""
+"""Deals per match, if the user does not set the number of matches."""
 DEALS_SHARE = 0.8
-"""Of the time for a game: the deals; the rest is for matches."""
+"""Share of a game's time limit for deals; the rest is for matches."""
 LineUpName = Literal["alone", "against", "mixed"]
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What is measured, and how."""
+    """Arguments of `noms evaluate`."""
 
     a: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="A")]
-    """The player in question."""
+    """The player to measure."""
     b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")]
-    """The player it is measured against."""
+    """The opponent."""
     variant: Annotated[tuple[str, ...], by_default("those that both players can play", "VARIANT ...")] = ()
     """The games."""
     seats: Annotated[tuple[int, ...], by_default("each game's usual number, or that of the policies", "N ...")] = ()
@@ -58,11 +58,11 @@ class Arguments:
     deal_set: DealSet = "dev"
     salt: Salt = None
     line_ups: Annotated[tuple[LineUpName, ...], by_default("all", "NAME ...")] = ()
-    """Which of alone, against and mixed are played."""
+    """The line-ups to play: alone, against, mixed."""
     minutes: Annotated[float | None, by_default("no limit", "M")] = None
     """Time for all games together."""
     tell: Annotated[float, tyro.conf.arg(metavar="POINTS")] = 0.1
-    """The difference for which the needed deals are told."""
+    """Report how many deals it takes to find this difference."""
     seed: PlayerSeed = 0
     threads: Threads = None
     limit: MoveLimit = None
@@ -73,7 +73,7 @@ class Arguments:
     """Write all figures to this file."""
 
     def check(self) -> None:
-        """Raise CommandError for a number that is not allowed."""
+        """Raise CommandError for a value that is not allowed."""
         needs = {
             f"--deals must be from 2 to {MOST_DEALS}, not {self.deals}": self.deals is None or 2 <= self.deals <= MOST_DEALS,
             f"--matches must be 0, or from 2 to {MOST_DEALS}, not {self.matches}": not self.matches
@@ -90,23 +90,23 @@ class Arguments:
 
     @property
     def has_matches(self) -> bool:
-        """Whether somebody sits alone, so that a match can be his."""
+        """Whether one player sits alone in some line-up, as matches need."""
         return self.line_ups != ("mixed",)
 
     def number_of_matches(self, deals: int) -> int:
-        """Whole matches that go with so many deals; 0 where nobody reads of them."""
+        """Return how many whole matches to play after a number of deals; 0 if no output shows them."""
         if self.matches is None:
             return deals // DEALS_A_MATCH if (self.details or self.json) and self.has_matches else 0
         return self.matches
 
     @property
     def most_deals(self) -> int:
-        """Deals of each game, if there is time."""
+        """Deals of each game, if time allows."""
         return self.deals or (USUAL_DEALS if self.minutes is None else MOST_DEALS)
 
 
 def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
-    """Measure how many points a deal A is better than B, with a 95 % interval.
+    """Measure how many points per deal A is better than B, with a 95 % interval.
 
     A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS, search:POLICY; a policy by file, folder of a run, or name;
     or a game, for the policy that comes with the package. NAME@0 always takes the most probable action of a policy. A policy
@@ -117,8 +117,8 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     answer forfeits only that table.
 
     Both play the same deals: A alone on each seat against B, B alone against A, and with 4 seats or more half of the seats
-    each. Where all pass, the deals that follow are played until one is scored. The deals are frozen, so figures of different
-    days compare. Ctrl-C prints the figures so far.
+    each. If all pass, play continues until a deal is scored. The deals are frozen, so figures of different days compare. Ctrl-C
+    prints the figures so far.
 
     For example:
       noms evaluate thumb random
@@ -149,10 +149,10 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
 def rule_sets_for(
     a: AgentSpec, b: AgentSpec, variants: Sequence[str], seats: Sequence[int], option: Sequence[str]
 ) -> list[Rules]:
-    """The rules of the tables.
+    """Return the rules of the tables.
 
     Raises:
-        ValueError: there are no such, or one of the players cannot sit there.
+        ValueError: no table fits the arguments, or one of the players cannot play there.
     """
     is_named = bool(variants)
     limited = [player for player in (a, b) if player.rule_sets is not None]
@@ -175,14 +175,14 @@ def rule_sets_for(
 
 
 Found = tuple["Comparison", "Matches | None"]
-"""The result of one game: on duplicate deals, and in whole matches if there were any."""
+"""Result of one game: duplicate deals, and whole matches if any were played."""
 
 
 def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Arguments) -> tuple[list[Found], bool]:
-    """Play and print game after game; CommandError if it is stopped before the first figures.
+    """Play and print each game; CommandError if stopped before the first figures.
 
     Returns:
-        The results, and whether Ctrl-C ended it.
+        The results, and whether Ctrl-C ended them.
     """
     began, results = time.monotonic(), list[Found]()
     for number, rules in enumerate(rule_sets):
@@ -206,7 +206,7 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Argum
 
 
 def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Found, bool]:
-    """Play and print one game, and say whether Ctrl-C ended it."""
+    """Play and print one game; also return whether Ctrl-C ended it."""
     title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = DEALS_SHARE if args.number_of_matches(MOST_DEALS) else 1.0
     for_deals = None if until is None else began + share * (until - began)
@@ -236,7 +236,7 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: f
 
 
 def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | None:
-    """The score of A in the field that B makes, with its 95 % interval; None if the benchmark has no such field."""
+    """Return the score of A in the field of B, with its 95 % interval; None if the benchmark has no such field."""
     place = PROTOCOLS[V2].field_of(comparison.rules, add_thumb_version(b.name), b.sha256)
     if place is None or ALONE not in [result.name for result in comparison.line_ups]:
         return None
@@ -247,7 +247,7 @@ def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | No
 
 
 def score_sentences(comparison: Comparison, score: Mapping[str, Any] | None) -> list[str]:
-    """What is said of a score of the benchmark, with the points beside it."""
+    """Return a sentence with the benchmark score and the points, if there is a score."""
     if score is None:
         return []
     protocol, points = PROTOCOLS[V2], comparison.estimate(ALONE)

@@ -1,4 +1,4 @@
-"""`noms export`: a data set of decisions."""
+"""`noms export`: make a dataset of decisions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .files import lines_of, options_given
 
 Tick = Callable[[int], None]
 OF_PLAY = ("seats", "option", "matches", "player", "seed", "limit", "targets", "workers", "ray")
-"""Arguments that mean something where a game is played."""
+"""Arguments that only apply with --variant."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What the data set holds, and its form."""
+    """Arguments of `noms export`."""
 
     file: Annotated[tyro.conf.Positional[tuple[str, ...]], by_default("none: play a game", "FILE ...")] = ()
-    """Files of records (noms-record/1). Each deal is played again, and must come to the points that its record says."""
+    """Files of records (noms-record/1). Each deal is replayed, and must score the points that its record states."""
     _: KW_ONLY
     out: Annotated[str, tyro.conf.arg(metavar="FOLDER")]
     """The folder to make."""
@@ -45,21 +45,21 @@ class Arguments:
     """Number of matches."""
     player: Players = ()
     seed: Annotated[int | None, by_default("0", "S")] = None
-    """0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players."""
+    """0 to 2**63 - 1, for the cards, as for `noms record`, and for the players."""
     limit: ProgramLimit = None
     targets: Flag = False
-    """Also write what policies and searches on them tell: probabilities of the actions, and the value that a search expects."""
+    """Also write outputs of policies and searches: probabilities of the actions, and the value that a search expects."""
     workers: Annotated[int | None, by_default("1", "N")] = None
-    """Processes that play. They change no file."""
+    """Worker processes. They change no file."""
     ray: Flag = False
-    """Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none."""
+    """Play on the Ray cluster at RAY_ADDRESS, or else on all cores of this machine."""
     file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet"
-    """The kind of files."""
+    """The file format."""
     shard: Annotated[int, tyro.conf.arg(metavar="ROWS")] = 65536
     """Decisions in each file."""
 
     def check(self) -> None:
-        """Raise CommandError unless either files or a game are named, with nothing that goes with the other."""
+        """Raise CommandError unless exactly one source is named, files or a game, with the options of that source."""
         check_limit(self.limit)
         if bool(self.file) == (self.variant is not None):
             raise CommandError("give files of records, or a game to be played (--variant), and not both")
@@ -71,14 +71,14 @@ class Arguments:
 
 
 def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
-    """Make a data set of decisions, for imitation, offline learning and statistics: from records, or by playing.
+    """Make a dataset of decisions for imitation, offline learning and statistics, from records or by playing.
 
-    A row is one decision: observation and action mask of the seat to act, its action, and what the deal brought it in the end.
+    A row is one decision: observation and legal-action mask of the seat to act, its action, and its final result in the deal.
     The README.md of the new folder lists the columns.
 
     Parquet needs the extra export (pyarrow); pandas, Polars and Hugging Face's datasets read it:
     load_dataset("parquet", data_files="decisions/*.parquet"). numpy.load reads the npz files. The same arguments give the same
-    files. The folder is written whole or not at all, and memory does not grow with it.
+    files. The folder is written whole or not at all, in constant memory.
 
     For example:
       noms export games.jsonl --out decisions
@@ -107,11 +107,11 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
 
 
 Source = tuple[int, dict[str, Any], Callable[[Tick], Iterator[Decisions]]]
-"""Number of deals or matches, what they are, and the decisions, given a function to call with the number just done."""
+"""Number of deals or matches, their description, and an iterator of decisions that reports progress to a `Tick`."""
 
 
 def records_of(files: Sequence[str]) -> Source:
-    """The decisions of records in files; CommandError if a file cannot be read."""
+    """Return the decisions of recorded deals; CommandError if a file cannot be read."""
     total = 0
     for name in files:
         with file_errors(f"cannot read {name}"), Path(name).open("rb") as opened:
@@ -132,7 +132,7 @@ def records_of(files: Sequence[str]) -> Source:
 
 
 def matches_of(arguments: Arguments, variant: str) -> Source:
-    """The decisions of matches to play; CommandError if these players cannot play them."""
+    """Return the decisions of matches to play; CommandError if the players cannot play them."""
     matches, seed = 1 if arguments.matches is None else arguments.matches, arguments.seed or 0
     players = names_of(arguments.player)
     with wrong_arguments():

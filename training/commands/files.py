@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 def options_given(arguments: DataclassInstance, names: Iterable[str]) -> list[str]:
-    """Those of some options that are not as by default, such as `--initial-policy`; `names` are those of fields."""
+    """Return the options among some fields that differ from their defaults, such as `--initial-policy`."""
     usual = {field.name: field.default for field in fields(arguments)}
     return [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) != usual[name]]
 
 
 def check_folder_of(name: str | None, *read: str | Path) -> None:
-    """Make sure, before any work, that a file can be written.
+    """Check, before any work, that a file can be written.
 
     Args:
-        name: of the file; None for none.
-        read: files that are read, and names of players, which may have files.
+        name: path of the file; None for no file.
+        read: input files, and names of players, which may refer to files.
 
     Raises:
-        CommandError: its folder is not there, it is a folder, or it is one of the files that are read.
+        CommandError: its folder does not exist or is not writable, it is a folder, or it is an input file.
     """
     if name is None:
         return
@@ -51,14 +51,14 @@ def check_folder_of(name: str | None, *read: str | Path) -> None:
 
 
 def check_not_read(name: str, *read: str | Path) -> None:
-    """CommandError if a file to be written is one that is read; `read` as for `check_folder_of`."""
+    """Raise CommandError if an output file is also an input; `read` as for `check_folder_of`."""
     path = Path(name)
     if path.is_file() and any(file.is_file() and path.samefile(file) for source in read for file in files_of(source)):
         raise CommandError(f"cannot write {name}: this command reads it; give it another name")
 
 
 def files_of(name: str | Path) -> Iterator[Path]:
-    """The files that a name may stand for: itself, what is beside its colon, a policy, a module, and a program's words."""
+    """Yield the files that a name may refer to: itself, the parts around its colon, a policy, a module, a program's words."""
     yield Path(name)
     if isinstance(name, str):
         left, _, right = name.partition(":")
@@ -72,13 +72,13 @@ def files_of(name: str | Path) -> Iterator[Path]:
 
 
 def write_json(name: str, document: Any) -> None:
-    """JSON for people to read, written whole or not at all; CommandError if it cannot be written."""
+    """Write indented JSON, whole or not at all; CommandError if it cannot be written."""
     with file_errors(f"cannot write {name}"):
         write_atomically(Path(name), dump(document))
 
 
 def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
-    """The lines of a file of records, as from `read_records`; CommandError if it is empty or cannot be read."""
+    """Yield the lines of a file of records, as from `read_records`; CommandError if it is empty or cannot be read."""
     number = 0
     with file_errors(f"cannot read {file}"):
         for number, record in read_records(file):
@@ -88,10 +88,10 @@ def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
 
 
 def records_until(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
-    """The records that are asked for (`is_chosen`), and those before them in the same matches, which tell more of them.
+    """Return the chosen records (`is_chosen`) and the earlier records of their matches, which give context.
 
     Raises:
-        CommandError: a line is damaged, or there is no such record.
+        CommandError: a line is damaged, or no record is chosen.
     """
     records, chosen = [], 0
     for line, record in lines_of(file):
@@ -106,7 +106,7 @@ def records_until(file: str, match: int | None, deal: int | None, seat: int | No
 
 
 def is_chosen(record: Record, match: int | None, deal: int | None, seat: int | None) -> bool:
-    """Whether a record is of the match and the deal that are asked for; CommandError if it is and there is no such seat."""
+    """Return whether a record is of the chosen match and deal; CommandError if it is and has no such seat."""
     if match not in (None, record["match"]) or deal not in (None, record["deal"]):
         return False
     if seat is not None and not 0 <= seat < record["seats"]:
@@ -115,6 +115,6 @@ def is_chosen(record: Record, match: int | None, deal: int | None, seat: int | N
 
 
 def no_deal(file: str, match: int | None, deal: int | None) -> CommandError:
-    """The error of a file that has not got what was asked for."""
+    """Return the error for a file without the chosen deal."""
     asked_for = ("deal" if deal is None else f"deal {deal}") + ("" if match is None else f" in match {match}")
     return CommandError(f"{file} has no {asked_for}")

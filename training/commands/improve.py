@@ -29,12 +29,12 @@ def improve(
 ) -> int:
     """Improve a policy by expert iteration: rounds of search, learning, and comparison.
 
-    In each round a search on the policy plays at tables of itself. What it finds is recorded (`noms export --targets`), and
-    the policy learns from it, beside PPO self-play (`noms train --curriculum.shards`). Then the new policy plays the one
-    before, alone at its tables on duplicate deals; both take their most probable actions, and so the same time. The next round
-    begins with the better one.
+    In each round a search on the policy plays at tables of its own copies. Its decisions are recorded (`noms export
+    --targets`). The policy learns from them together with PPO self-play (`noms train --curriculum.shards`). Then the new policy
+    plays duplicate deals alone at tables of the old one. Both take their most probable actions, and so take the same time. The
+    better one starts the next round.
 
-    Each round has a folder: decisions, run, and result.json. The same command goes on where it was stopped, also with more
+    Each round has a folder: decisions, run, and result.json. The same command continues a stopped series, also with more
     rounds.
 
     For example:
@@ -42,9 +42,9 @@ def improve(
       noms improve runs/nonesuch-fast --rounds 5 --matches 1000 --worlds 50 --out runs/nonesuch-improved
 
     Args:
-        rounds: Rounds in all, those that are done included.
-        workers: Processes that play. They change no result.
-        ray: Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none.
+        rounds: Rounds in all, including finished ones.
+        workers: Worker processes. They change no result.
+        ray: Play on the Ray cluster at RAY_ADDRESS, or else on all cores of this machine.
         out: The folder of all rounds.
     """
     require("torch", "train", "noms improve")
@@ -75,14 +75,14 @@ def improve(
 
 
 def check(series: Series) -> None:
-    """Raise CommandError for numbers out of range, before anything is kept of them."""
+    """Raise CommandError for numbers out of range, before any of them are saved."""
     check_run(series.seed, None, None)
     if min(series.matches, series.worlds, series.decisions) < 1 or series.deals < 2:
         raise CommandError("--matches, --worlds and --decisions must be 1 or more, and --deals 2 or more")
 
 
 def summary(result: dict[str, Any]) -> str:
-    """One line on a round."""
+    """Return one line on a round."""
     gains = [
         f"{table} {gain['mean']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f})" for table, gain in result["gains"].items()
     ]

@@ -20,14 +20,14 @@ from .arguments import Flag
 from .common import OK, wrong_arguments
 
 MICRO = "micro"
-"""In place of a game."""
+"""Lists the micro-games, in place of a variant."""
 
 
 def listing(
     variant: Annotated[tyro.conf.Positional[str | None], by_default("only their names", "VARIANT")] = None,
     details: Flag = False,
 ) -> int:
-    """Show the games and their numbers of seats; of one game also the options and their defaults.
+    """Show the games and their numbers of seats; for one game also its options and their defaults.
 
     For example:
       noms list
@@ -37,7 +37,7 @@ def listing(
 
     Args:
         variant: The game whose options are shown; micro for the micro-games, which can be solved (`noms solve`).
-        details: Also show what each option may be, and the options of the micro-games.
+        details: Also show the allowed values of each option, and the options of the micro-games.
     """
     if variant == MICRO:
         terminal().print(micro_table(details), soft_wrap=False)
@@ -60,7 +60,7 @@ def listing(
 
 
 def micro_table(details: bool) -> Table:
-    """The suite of micro-games; with details also their options."""
+    """Return the table of micro-games, with their options if `details`."""
     table = Table(box=None, pad_edge=False)
     for head in ("micro-game", "seats", *(["options"] if details else []), "what is left of the game"):
         table.add_column(head, overflow="fold")
@@ -72,12 +72,12 @@ def micro_table(details: bool) -> Table:
 
 
 def worked_out(option: Option) -> bool:
-    """Whether the default depends on the table."""
+    """Return whether the default depends on the table."""
     return option.default is None and not option.none
 
 
 def option_table(variant: Variant, details: bool) -> Table:
-    """The options of a game, with their defaults and what they do; with details also what they may be."""
+    """Return the table of a game's options, their defaults and effects, with allowed values if `details`."""
     values = make_rules(variant).options
     table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
     table.add_column("option=default", max_width=28, overflow="fold")
@@ -89,7 +89,7 @@ def option_table(variant: Variant, details: bool) -> Table:
 
 
 def allowed(option: Option) -> str:
-    """What an option may be, as `--option` takes it."""
+    """Return the allowed values of an option, as `--option` takes them."""
     low, high = option.numbers or (0, 0)
     numbers = option.range.removeprefix("from ") if option.range else f"{low} to {high}"
     words = ("true", "false") if option.flag else ("a list of C, D, H, S, NT",) if option.rotation else option.words

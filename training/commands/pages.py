@@ -1,4 +1,4 @@
-"""`noms replay` with `--html` or `--picture`: recorded deals as a page or as a picture."""
+"""Recorded deals as a page or a picture, for `noms replay` and `noms analyse`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .common import OK, CommandError, file_errors, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
 
 MOST_NAME = 200
-"""Letters of a name."""
+"""Longest name of a player, in letters."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `noms replay`, which says what they mean."""
+    """The arguments of `noms replay`."""
 
     file: str
     match: int | None
@@ -43,7 +43,7 @@ class Request:
 
 
 def draw(request: Request) -> int:
-    """Write the page, the picture or both; CommandError for what cannot be drawn, and then nothing is written."""
+    """Write the page, the picture or both; CommandError if one cannot be drawn, and then nothing is written."""
     for out in (request.html, request.picture):
         check_folder_of(out, request.file, *request.players)
     if request.html and request.picture and Path(request.html).resolve() == Path(request.picture).resolve():
@@ -62,7 +62,7 @@ def draw(request: Request) -> int:
 
 
 def shown_of(request: Request, record: Record) -> Shown:
-    """What is shown; CommandError if the names or the players do not fit the table."""
+    """Return the names and players to show; CommandError if they do not fit the table."""
     seats = record["seats"]
     if request.names and len(request.names) != seats:
         raise CommandError(f"--name wants {seats} names, one for each seat, not {len(request.names)}")
@@ -79,7 +79,7 @@ def shown_of(request: Request, record: Record) -> Shown:
 def page(
     records: list[Record], shown: Shown, title: str, chosen: Sequence[bool], found: Sequence[list[Loss] | None] | None = None
 ) -> bytes:
-    """The page of the chosen records, with the losses of each if there are any; CommandError if one cannot be played."""
+    """Return the page of the chosen records, with their losses if `found`; CommandError if a record cannot be replayed."""
     try:
         film = film_of(records, shown, chosen)
         if found is not None:
@@ -91,7 +91,7 @@ def page(
 
 
 def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Sequence[bool]) -> bytes:
-    """The picture of the one record that is chosen; CommandError if there are several, or it cannot be drawn."""
+    """Return the picture of the chosen record; CommandError if several are chosen, or it cannot be drawn."""
     if sum(chosen) > 1:
         raise CommandError(f"a picture shows one deal, not {sum(chosen)}: choose it by --match and --deal")
     theme: Theme = "dark" if request.dark else "light"
@@ -103,7 +103,7 @@ def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Se
 
 
 def write(name: str, content: bytes) -> None:
-    """Write a file, whole or not at all; CommandError if it cannot be written."""
+    """Write a file whole or not at all; CommandError if it cannot be written."""
     with file_errors(f"cannot write {name}"):
         write_atomically(Path(name), content)
     print(f"{name}: {len(content) / 1000:.0f} kB")

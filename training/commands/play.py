@@ -32,7 +32,7 @@ QUIT, UNDO, ADVICE, TRICKS, SCORE = ("q", "quit"), ("u", "undo"), ("?",), ("t", 
 HELP, RULES = ("help",), ("rules",)
 
 Ask = Callable[[str], str]
-"""Asks the person, and returns what was typed; raises EOFError where there is no more."""
+"""Prompts the person and returns the typed text; raises EOFError at the end of input."""
 Tell = Callable[[Iterable[str]], None]
 """Shows lines with ANSI colours."""
 
@@ -50,8 +50,8 @@ def play(
     """Play a game yourself, against players or trained policies.
 
     You see what your seat may see. Type a card (QH, 10s), a number, pass, misere or a suit (H, hearts, nt). Enter takes the
-    only legal action, and ? gives advice. Type help for all that you can type, and rules for the rules of the table. Finished
-    deals are kept as records, also after Ctrl-C, for noms replay and noms check.
+    only legal action, and ? gives advice. Type help for all commands, and rules for the rules of the table. Finished deals are
+    saved as records for noms replay and noms check, also after Ctrl-C.
 
     For example:
       noms play small_ships
@@ -59,7 +59,7 @@ def play(
       noms play down_up --seats 3 --against thumb pimc:20 --deals 5 --record evening.jsonl
 
     Args:
-        seat: Your seat; seats are numbered from 0.
+        seat: Your seat; numbered from 0.
         against: The players, as for `noms evaluate`: one for all other seats, or one for each, clockwise from your left.
         deals: Deals to play, match after match.
         record: The file for the records.
@@ -88,13 +88,13 @@ def play(
 
 
 def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record]], None]) -> None:
-    """Play until nothing is left to play, or the person ends it.
+    """Play until the session ends or the person quits.
 
     Args:
         session: with a person.
-        ask: see `Ask`; where there is no more to be read, the person has ended it.
+        ask: see `Ask`; the end of input quits.
         tell: see `Tell`.
-        save: is given the records after each deal.
+        save: called with the records after each deal.
     """
     names = [None if player is None else player.name for player in session.players]
     with suppress(EOFError):
@@ -111,10 +111,10 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
 
 
 def answer(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
-    """Ask the person until something is done.
+    """Prompt the person until the session changes.
 
     Returns:
-        False if nothing comes after it.
+        False if the session ends.
     """
     pages: dict[tuple[str, ...], Callable[[], Iterable[str]]] = {
         TRICKS: lambda: tricks_lines(session.deals[-1].record(session.table), session.table),
@@ -152,7 +152,7 @@ def answer(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
 
 
 def score_lines(session: Session) -> Iterable[str]:
-    """The score sheet of the finished deals."""
+    """Return the score sheet of the finished deals."""
     records = session.records()
     if not records:
         return ["No deal is finished yet."]
@@ -161,39 +161,39 @@ def score_lines(session: Session) -> Iterable[str]:
 
 
 def ask_at_terminal(prompt: str) -> str:
-    """Ask at the terminal, where lines can be edited.
+    """Prompt at the terminal, with line editing.
 
     Raises:
         EOFError: Ctrl-D, or the end of a file.
     """
     if sys.stdin.isatty():
         with suppress(ImportError):
-            import readline  # noqa: F401  # to edit lines, where the system has it
+            import readline  # noqa: F401  # enables line editing, if available
     try:
         text = input(prompt)
     except EOFError:
         print()
         raise
     if not sys.stdin.isatty():
-        print(text)  # as the terminal would have shown it
+        print(text)  # echoes the input, like a terminal
     return text
 
 
 class RecordFile:
-    """The file of the finished deals; there is none before the first.
+    """File of the finished deals, created after the first deal.
 
     Attributes:
-        path: of the file; None while it has no name.
+        path: of the file; None until it has a name.
     """
 
     def __init__(self, variant: str, path: Path | None = None) -> None:
-        """Note where to write: a path, or when None a new file of the game in the usual folder."""
+        """Write to the path, or if None to a new file of the game in the default folder."""
         self.path = path
         self._variant, self._is_named = variant, path is not None
         self._written: list[Record] = []
 
     def write(self, records: list[Record]) -> None:
-        """Let the file hold these deals, and no others; CommandError if it cannot be written."""
+        """Replace the file's deals by these; CommandError if it cannot be written."""
         if records == self._written:
             return
         with file_errors(f"cannot write {self.path or PLAYED}"):
@@ -201,12 +201,12 @@ class RecordFile:
                 self.path = self.path or new_file(self._variant)
                 write_records(self.path, records)
             elif self.path is not None and self.path.is_file():
-                self.path.unlink()  # all were taken back
-                self.path = self.path if self._is_named else None  # another game may take the name
+                self.path.unlink()  # the person took back all deals
+                self.path = self.path if self._is_named else None  # another game may use the name
         self._written = records
 
     def sentence(self, session: Session) -> str:
-        """What is kept."""
+        """Return a sentence on what is saved."""
         number = len(session.records())
         if not number:
             return "no deal was finished, so nothing is written"
@@ -215,7 +215,7 @@ class RecordFile:
 
 
 def checked_file(name: str) -> Path:
-    """The path of a new or special file; CommandError if the file exists, or its folder does not."""
+    """Return the path of a new or special file; CommandError if the file exists, or its folder does not."""
     path = Path(name)
     if path.is_file() or path.is_dir():
         raise CommandError(f"{name} is there already; give --record a new name")
@@ -224,7 +224,7 @@ def checked_file(name: str) -> Path:
 
 
 def new_file(variant: str) -> Path:
-    """A new file in the usual folder, empty, with the first number that is free: two games at a time get two files."""
+    """Create an empty file with the first free number in the default folder, so that simultaneous games get different files."""
     PLAYED.mkdir(exist_ok=True)
     for number in itertools.count(1):
         path = PLAYED / f"{variant}-{number}.jsonl"

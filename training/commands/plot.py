@@ -1,4 +1,4 @@
-"""`noms plot`: the learning curves of runs as a picture."""
+"""`noms plot`: draw the learning curves of runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plot(
     """Draw the learning curves of one run, or of several in one picture, as a PNG.
 
     The picture shows points per deal against the panel with 95 % intervals, and behaviour such as contracts made. It also shows
-    the entropy of each phase, the size of updates, how true the critic is, and speed. A run may still be going on.
+    the entropy of each phase, the size of updates, the calibration of the critic, and speed. The run may still be training.
 
     For example:
       noms plot runs/small_ships-fast

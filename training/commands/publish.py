@@ -1,4 +1,4 @@
-"""`noms publish`: the folder of a trained policy, and the pages on all policies."""
+"""`noms publish`: write the folder of a trained policy, and the pages on all policies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .common import OK, CommandError, file_errors, wrong_arguments
 
 CHECKPOINTS, PICTURE = "checkpoints", "curve.png"
 PICTURED = ("eval/points/", "losses/entropy/")
-"""Beginnings of the names of the figures in the picture of the card."""
+"""Prefixes of the metrics in the card's picture."""
 
 
 def publish(
@@ -37,17 +37,17 @@ def publish(
 ) -> int:
     """Publish the policy of a run: make FOLDER/NAME with its weights, a model card and its learning curve.
 
-    Then all pages in FOLDER are written anew from the results there: RESULTS.md, and the card of each policy, README.md.
-    Without RUN that is all that is done. A card says what the policy is, how strong it is, what it does, where it is weak, and
-    how to make it again. Text between the two comments below "Known weaknesses" is yours and stays.
+    Then all pages in FOLDER are rewritten from the results there: RESULTS.md, and the card of each policy, README.md. Without
+    RUN only the pages are written. A card describes the policy, its strength, behaviour and weaknesses, and how to reproduce
+    it. Your text between the two comments below "Known weaknesses" is preserved.
 
-    Measure the policy by its name, and put the JSON files into folders of FOLDER. Its strength comes into panel, from noms
-    evaluate or noms tournament, and what it does into behaviour, from noms evaluate NAME NAME. Its weakness comes into exploit,
-    from noms exploit, and its loss among policies of other seeds into crossplay, from noms crossplay. Results of an older
-    policy of the same name are refused.
+    Measure the policy by its name, and put the JSON files into folders of FOLDER. The folder panel takes its strength, from
+    noms evaluate or noms tournament; behaviour takes its behaviour, from noms evaluate NAME NAME. The folder exploit takes its
+    weakness, from noms exploit; crossplay takes its loss among policies of other seeds, from noms crossplay. Results of an
+    older policy of the same name are refused.
 
-    Policies in the folder `checkpoints` of a checkout, or of the installed package, are found by name wherever a policy is
-    asked for: noms play, noms evaluate, noms_env.load_player.
+    Policies in the folder `checkpoints` of a checkout, or of the installed package, are found by name by all commands and
+    functions that take policies: noms play, noms evaluate, noms_env.load_player.
 
     For example:
       noms publish runs/small_ships-long --name auctions
@@ -57,11 +57,11 @@ def publish(
       noms publish runs/third --name mine --before checkpoints/mine
 
     Args:
-        run: The folder of the run, as `noms train` makes it; its best policy so far is taken.
+        run: The folder of the run, as `noms train` makes it; its best policy so far is published.
         name: Name of the policy: lower-case letters, digits, _ and -.
-        out: The folder of the policies. Files that are there are replaced.
-        before: If the run started from the policy of another run, or imitated it: the folders of the runs before it, the first
-            one first. The folder of a published policy stands for all runs that made it.
+        out: The folder of the policies. Existing files are replaced.
+        before: If the run started from the policy of another run, or imitated it: the folders of the earlier runs, the first
+            one first. The folder of a published policy stands for all its runs.
     """
     if (run is None) != (name is None):
         raise CommandError("RUN and --name go together")
@@ -86,10 +86,11 @@ def publish(
 
 
 def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Trained:
-    """The policy of a run under its new name in a folder.
+    """Return the policy of a run, to be published under a name in a folder.
 
     Raises:
-        CommandError: the name is not allowed, or that of a player, of a game that the policy does not play, or of a run there.
+        CommandError: the name is not allowed, or is the name of a player, of a game that the policy does not play, or of a run
+            there.
         OSError: a file cannot be read.
         ValueError: see `noms_training.publish.runs.read_trained`.
     """
@@ -109,7 +110,7 @@ def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Train
 
 
 def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
-    """The pages of a folder with new policies.
+    """Return the pages of a folder, with its new policies.
 
     Raises:
         OSError: a file cannot be read.
@@ -122,7 +123,7 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
 
 
 def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:
-    """What may be wrong with the runs of a policy."""
+    """Yield warnings about the runs of a policy."""
     run = policy.runs[-1]
     for word in run.command.split():
         if Path(word).is_absolute():
@@ -134,7 +135,7 @@ def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:
 
 
 def picture_of(name: str, curve: Series) -> bytes:
-    """The PNG of the card.
+    """Return the PNG for the card.
 
     Raises:
         ValueError: there is nothing to draw yet.
@@ -146,7 +147,7 @@ def picture_of(name: str, curve: Series) -> bytes:
 
 
 def write(folder: Path, content: dict[Path, bytes]) -> Iterator[Path]:
-    """Write the files that have changed, each whole or not at all, and yield their paths; CommandError if one fails."""
+    """Write the changed files, each whole or not at all, and yield their paths; CommandError if one fails."""
     with file_errors(f"cannot write in {folder}"):
         for name, data in content.items():
             path = folder / name

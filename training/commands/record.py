@@ -32,9 +32,9 @@ def record(
     legal: Flag = False,
     limit: ProgramLimit = None,
 ) -> int:
-    """Play matches and write their records (noms-record/1), one deal a line.
+    """Play matches and write their records (noms-record/1), one deal per line.
 
-    The same arguments give the same file on every machine. An older file of that name is replaced when all is written.
+    The same arguments give the same file on every machine. An existing file is replaced once all records are written.
 
     For example:
       noms record small_ships --matches 100 --seed 7 --out games.jsonl
@@ -73,7 +73,7 @@ def record(
 def counted(
     records: Iterable[dict[str, Any]], tally: dict[str, int], advance: Callable[[int], None]
 ) -> Iterator[dict[str, Any]]:
-    """The records, with deals and finished matches counted as they pass."""
+    """Yield records unchanged, and count deals and finished matches in `tally`."""
     for record in records:
         tally["deals"] += 1
         tally["matches"] += record["over"]

@@ -1,4 +1,4 @@
-"""`noms replay` and `noms check`: recorded deals shown trick by trick, and held against the rules."""
+"""`noms replay` and `noms check`: show recorded deals trick by trick, and check them against the rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def replay(
     """Show the deals of a file: hands, calls, contract, every trick, points; or make a page or a picture of them.
 
     --html writes one file that any browser opens without a network. It has a slider over the decisions, all hands or one seat's
-    view, and what a player thinks of each decision.
+    view, and a player's probabilities or values for each decision.
 
     --picture writes a moment as SVG or PNG, or a deal as an animated GIF. The exit status is 1 if a line of the file is
     damaged.
@@ -49,15 +49,15 @@ def replay(
 
     Args:
         file: A file of records (noms-record/1).
-        match: Only this match; they are numbered from 0.
-        deal: Only this deal of each match; they are numbered from 0.
-        seat: Show the hand of this seat only, as at a table; seats are numbered from 0.
+        match: Show only this match; numbered from 0.
+        deal: Show only this deal of each match; numbered from 0.
+        seat: Show only this seat's hand, as at a table; numbered from 0.
         html: Write a page with the deals.
-        picture: Write a picture of a deal, by the ending of the name .svg, .png or .gif.
-        moment: The picture is of the table after this many decisions.
+        picture: Write a picture of a deal; the file name ends in .svg, .png or .gif.
+        moment: Draw the table after this many decisions.
         player: Whose probabilities, or values, the page and the picture show: one player for all seats, or one for each.
-        name: What the seats are called on the page and on the picture, from seat 0.
-        dark: Dark colours for the picture.
+        name: Names of the seats on the page and the picture, from seat 0.
+        dark: Draw the picture in dark colours.
     """
     if html or picture:
         return draw(Request(file, match, deal, seat, html, picture, moment, player, name, dark))
@@ -67,7 +67,7 @@ def replay(
 
 
 def tell(file: str, match: int | None, deal: int | None, seat: int | None) -> int:
-    """Print the chosen deals, and what is wrong with lines that cannot be shown."""
+    """Print the chosen deals, and the faults of lines that cannot be shown."""
     shown, status = 0, OK
     for line, record in lines_of(file):
         fault: object = record
@@ -88,9 +88,9 @@ def tell(file: str, match: int | None, deal: int | None, seat: int | None) -> in
 
 
 def check(file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]) -> int:
-    """Play the records of a file again, and print each disagreement with the rules on a line.
+    """Replay the records of a file, and print each disagreement with the rules on a line.
 
-    The exit status is 0 if all is right, 1 if not, and 2 if the file is empty or cannot be read.
+    The exit status is 0 without disagreements, 1 with some, and 2 if the file is empty or cannot be read.
 
     For example:
       noms check games.jsonl

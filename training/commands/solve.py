@@ -1,4 +1,4 @@
-"""`noms solve`: a micro-game solved exactly."""
+"""`noms solve`: solve a micro-game exactly."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def solve(
     iterations: Annotated[int, tyro.conf.arg(metavar="N")] = 100_000,
     threads: Threads = None,
 ) -> int:
-    """Solve a small game: a strategy from which no seat gains much by deviating, found by CFR+.
+    """Solve a small game by CFR+: find a strategy from which no seat gains much by deviating.
 
-    The game is one deal on a short deck: one of the suite of micro-games (`noms list micro`), or any game with options that
-    make it small. All layouts of the cards and all ways to play them are explored, so each further card multiplies time and
-    memory. NashConv is the sum of what the seats can gain by deviating alone. It ends when that is a small part of what it is
-    for the uniform random policy.
+    The game is one deal on a short deck: a micro-game (`noms list micro`), or any game with options that make it small. The
+    solver explores all layouts of the cards and all ways to play them, so each further card multiplies time and memory.
+    NashConv is the sum of what the seats can gain by deviating alone. The solver stops when NashConv is a small share of that
+    of the uniform random policy.
 
-    The solution is a player, solved:FILE, for single deals. A run that was stopped goes on with the same command, from a state
-    that is kept every minute.
+    The solution is a player, solved:FILE, for single deals. The same command continues a stopped run from a state that is saved
+    every minute.
 
     For example:
       noms solve down-up-1
@@ -59,9 +59,9 @@ def solve(
         seats: With a variant: number of seats.
         hand_size: With a variant of the exact-bid family: cards for each seat.
         out: The file of the solution.
-        reward: What the seats play for: points, or points less the mean of the others'.
-        percent: NashConv at which it ends, in percent of that of the uniform random policy.
-        iterations: Ends after so many at the latest.
+        reward: The reward of the seats: points, or points less the mean of the others'.
+        percent: Stop at this NashConv, in percent of that of the uniform random policy.
+        iterations: Largest number of iterations.
     """
     check_run(0, threads, None)
     if out is not None and Path(out).is_dir():
@@ -91,7 +91,7 @@ def solve(
 
 
 def explore(name: str, setup: DealSetup) -> Tree:
-    """The tree of a deal; see `noms_env.micro.tree.build_tree` for what is raised."""
+    """Build the tree of a deal with a progress bar; see `noms_env.micro.tree.build_tree` for the errors."""
     before = 0
     with progress_bar(f"{name}: explore", "layouts", None) as tick:
 
@@ -122,14 +122,14 @@ def solve_with_bar(tree: Tree, path: Path, share: float, iterations: int, reward
 
 
 def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: int | None) -> Path:
-    """Where a solution is kept: each table has a file of its own."""
+    """Return the default file of a solution, a different one for each table."""
     settings_by_name = {"seats": seats, "hand_size": hand_size}
     settings = [f"{name}={value}" for name, value in settings_by_name.items() if value is not None]
     return Path(MICRO) / f"{as_file_name('-'.join([game, *settings, *sorted(option)]))}.safetensors"
 
 
 def solution_lines(name: str, path: Path, info: SolutionInfo, seconds: float) -> list[str]:
-    """What is printed of a solution."""
+    """Return the printed result."""
     share = info.nash_conv / info.uniform_nash_conv if info.uniform_nash_conv > 0 else 0.0
     unit = "points" if info.reward == "points" else "relative points"
     return [
@@ -142,7 +142,7 @@ def solution_lines(name: str, path: Path, info: SolutionInfo, seconds: float) ->
 
 
 def setup_of(name: str, seats: int | None, option: tuple[str, ...], hand_size: int | None) -> DealSetup:
-    """The deal that a name and options mean; ValueError if there is none."""
+    """Return the deal of a micro-game, or of a variant with options; ValueError if there is no such deal."""
     if name not in VARIANTS:
         if seats is not None or option or hand_size is not None:
             known = ", ".join(micro.name for micro in SUITE)
@@ -156,7 +156,7 @@ def setup_of(name: str, seats: int | None, option: tuple[str, ...], hand_size: i
 
 
 def memory_text() -> str:
-    """`2.1 GB of memory at most`; empty where the system does not tell."""
+    """Return the peak memory, such as `2.1 GB of memory at most`, if the system reports it."""
     try:
         import resource
     except ImportError:

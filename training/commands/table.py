@@ -1,4 +1,4 @@
-"""`noms table`: a server on which people play in the browser."""
+"""`noms table`: serve tables at which people play in the browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .common import OK, CommandError, file_errors, wrong_arguments
 
 HOME = "127.0.0.1"
 ANY_HOST = ("0.0.0.0", "::")
-"""Addresses that stand for all of a machine: then the server may be called by any name."""
+"""Addresses of all interfaces; with them the server accepts any host name."""
 PORTS = (1, 65535)
 
 
@@ -40,12 +40,12 @@ def table(
 ) -> int:
     """Play in the browser: choose a game on the page that opens, and play.
 
-    Players or policies hold the other seats, or people to whom you send a link. Tables are kept in a folder after every
-    decision: after a restart they go on. A browser is sent what its seat may see, and nothing else.
+    Players or policies take the other seats, or people to whom you send a link. Tables are saved to a folder after every
+    decision, and continue after a restart. A browser receives what its seat may see, and nothing else.
 
-    The server is for this machine alone. With another --host everybody needs the token in the address that is printed, the
-    same at each start with the same folder. The connection is not encrypted, so use it in a network that you trust, or behind
-    a proxy with HTTPS and with --host 0.0.0.0.
+    By default only this machine can connect. With another --host everybody needs the token in the printed address; it stays the
+    same for the same folder. The connection is not encrypted, so use it in a network that you trust, or behind a proxy with
+    HTTPS and with --host 0.0.0.0.
 
     For example:
       noms table
@@ -53,12 +53,12 @@ def table(
       noms table --host 192.168.1.20
 
     Args:
-        host: The address to listen at.
-        port: The port to listen at.
-        folder: Where the tables are kept; it is made if it is not there.
-        player: Players that may be chosen besides the usual ones, as for `noms evaluate`.
-        most_tables: Tables at a time.
-        idle_hours: Hours after which a table where nobody is gets removed.
+        host: The address to listen on.
+        port: The port to listen on.
+        folder: The folder of the tables; created if missing.
+        player: Additional players to choose from, as for `noms evaluate`.
+        most_tables: Largest number of tables.
+        idle_hours: Hours after which an abandoned table is removed.
         no_open: Do not open the page in a browser; from a script none is opened anyway.
     """
     if not PORTS[0] <= port <= PORTS[1]:
@@ -83,10 +83,10 @@ TOKEN = re.compile("[A-Za-z0-9_-]{22}")
 
 
 def kept_token(folder: Path) -> str:
-    """The token of a folder, drawn when it is first asked for: after a restart the links that were sent are still good.
+    """Return the token of a folder, drawn on first use and then saved, so that links stay valid after a restart.
 
     Raises:
-        CommandError: the file of the token cannot be read or written, or holds none.
+        CommandError: the file of the token cannot be read or written, or is damaged.
     """
     path = folder / "token"
     with file_errors(f"cannot keep the token in {path}"):
@@ -99,9 +99,9 @@ def kept_token(folder: Path) -> str:
 
 
 def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits, opens: bool = False) -> int:
-    """Serve the tables of a folder until Ctrl-C, and open the page if wished; CommandError if nothing can listen there."""
-    from ..play.browser.connections import server_of  # here, since the server's libraries are an extra
-    from ..play.browser.server import application  # likewise
+    """Serve the tables of a folder until Ctrl-C, and open the page if `opens`; CommandError if the address cannot be used."""
+    from ..play.browser.connections import server_of  # both here, since the server's libraries are an extra
+    from ..play.browser.server import application
 
     is_local = host in LOOPBACK
     token = None if is_local else kept_token(folder)
@@ -121,7 +121,7 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
 
 
 def open_page(address: str) -> None:
-    """Open a page in a browser that has a window; where there is none, nothing happens."""
+    """Open a page in a graphical browser, if there is one."""
     with suppress(webbrowser.Error):
         browser = webbrowser.get()
         if not isinstance(browser, webbrowser.GenericBrowser) or isinstance(browser, webbrowser.BackgroundBrowser):

@@ -72,10 +72,10 @@ def tournament(
     """Let every player play every other on the same duplicate deals, and print the payoff table and ratings.
 
     In each pair, each player sits alone on each seat against the other on all other seats. Ratings are in points per deal: the
-    least-squares fit of all pairs. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed)
-    and the blocks of deals. Ctrl-C stops the tournament. --resume with the same words goes on with it, also with more deals,
-    or with more players behind the first ones. A crash, a timeout or an illegal answer of your own player (see noms evaluate)
-    forfeits only that table.
+    least-squares fit of all pairs. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed) and
+    the blocks of deals. Ctrl-C stops the tournament. The same command with --resume continues it, also with more deals, or with
+    more players after the first ones. A crash, a timeout or an illegal answer of your own player (see noms evaluate) forfeits
+    only that table.
 
     For example:
       noms tournament random greedy thumb --variant down_up
@@ -87,7 +87,7 @@ def tournament(
         variant: The game; `noms list` shows all.
         deals: Deals of each pair.
         out: The folder.
-        resume: Go on with the tournament in the folder.
+        resume: Continue the tournament in the folder.
     """
     check_run(seed, threads, limit)
 
@@ -106,7 +106,7 @@ def tournament(
 
 
 def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) -> int:
-    """Play, show, and write the results; CommandError if a file cannot be written, or after Ctrl-C."""
+    """Play, print, and write the results; CommandError if a file cannot be written, or after Ctrl-C."""
     title = f"{plan.rules.variant.name}, {len(plan.pairs)} pairs"
     with file_errors(f"cannot write in {folder.path}"):
         with progress_bar(title, "deals", plan.deals * len(plan.pairs)) as tick:
@@ -122,10 +122,10 @@ def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) 
 
 
 def write(results: Results, folder: Folder) -> None:
-    """The files for people and programs.
+    """Write the results as JSON, Markdown and a picture.
 
     Raises:
-        OSError: one cannot be written.
+        OSError: a file cannot be written.
     """
     document = results.as_json()
     write_atomically(folder.path / RESULTS, dump(document))
@@ -147,7 +147,7 @@ def show(results: Results) -> None:
 
 
 def payoff_table(results: Results) -> Table:
-    """Rows: alone; columns: the field, by the number of its row, so that it stays narrow."""
+    """Return the payoffs of the row's player alone in the column's field; columns are headed by row numbers, to stay narrow."""
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
     table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")
     for number, player in enumerate(order, 1):

@@ -1,4 +1,4 @@
-"""`noms train`: a new run, or one that goes on from where it was stopped."""
+"""`noms train`: start a run, or continue one."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ MAIN = {
     "device": "cpu, cuda, or auto.",
     "evaluate_every": "Decisions between evaluations.",
 }
-"""Settings that `--help` shows, and its words; `--help-all` shows all."""
+"""Settings in the help of `--help`, with shorter texts; `--help-all` shows all settings."""
 NOTHING = ("",)
-"""In place of the games, until the command line or the folder of a run has named them."""
+"""Placeholder until the command line or a run's folder names the games."""
 HELP = """\
 Train a policy by self-play.
 
@@ -95,7 +95,7 @@ Args:
 
 
 def command(words: Sequence[str]) -> Callable[..., int]:
-    """The function of `noms train`; its help has all options, or with `--help` among the words those of `MAIN`."""
+    """Return the function of `noms train`, with the help for `--help` or `--help-all`."""
     default = preset_config(USUAL)
 
     def train(
@@ -116,7 +116,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
     presets = "\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items())
     train.__doc__ = SHORT_HELP if is_short else HELP.format(presets=presets)
     vars(train)["full_help"] = "--help-all"
-    if is_short:  # nothing is read of the words then but `--help`
+    if is_short:  # the parser then only prints the help
         hints = get_type_hints(TrainConfig, include_extras=True)
         fields = [
             (name, Annotated[hints[name], tyro.conf.arg(help=says)], dataclasses.field(default=getattr(default, name)))
@@ -133,7 +133,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
 
 
 def named_options(words: Sequence[str]) -> set[str]:
-    """The options that a command line names, such as `ppo.clip_coef`; of a flag both forms."""
+    """Return the options on a command line, such as `ppo.clip_coef`; a flag in both its forms."""
     names = (word.partition("=")[0][2:].replace("-", "_") for word in words if word.startswith("--"))
     return {form for name in names for form in (name, name.replace(".no_", ".").removeprefix("no_"))}
 
@@ -141,10 +141,18 @@ def named_options(words: Sequence[str]) -> set[str]:
 def start(
     parsed: TrainConfig, named: set[str], preset: str, out: str | None, resume: bool, minutes: float | None = None
 ) -> int:
-    """Start or continue the run (also without `resume` where `minutes` are given and there is one); CommandError for no sense.
+    """Start or continue a run; with `minutes`, an existing run continues also without `resume`.
 
-    `parsed` is the configuration as in the usual preset, but for what the command line has `named` (`named_options`). `preset`
-    is for all that it does not name, and `out` the folder; None for that of the games and the preset.
+    Args:
+        parsed: the configuration from the command line, with the defaults of the usual preset.
+        named: options on the command line (`named_options`).
+        preset: source of all other settings.
+        out: folder of the run; None for the default of the games and the preset.
+        resume: continue the run.
+        minutes: time limit of this call.
+
+    Raises:
+        CommandError: the arguments do not fit each other or the run.
     """
     require("torch", "train", "noms train")
     from ..learn.checkpoint import RunFolder
@@ -175,7 +183,7 @@ def start(
 
 
 def merged(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConfig:
-    """A configuration with those settings of another that a command line names; games always if there are any."""
+    """Return `base` with the settings of `parsed` that the command line names, and its games if any."""
 
     def changes(base: Any, parsed: Any, where: str) -> Any:
         values = {}
@@ -192,7 +200,7 @@ def merged(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConf
 
 
 def without_sizes(config: TrainConfig, named: set[str]) -> TrainConfig:
-    """The configuration without the sizes of a preset where there is a GPU: they are for processors."""
+    """Drop a preset's batch sizes if there is a GPU, since they suit CPUs."""
     import torch
 
     if config.device == "cpu" or not torch.cuda.is_available():
@@ -205,12 +213,12 @@ def without_sizes(config: TrainConfig, named: set[str]) -> TrainConfig:
 
 
 def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConfig:
-    """The defaults of a preset."""
+    """Return the defaults of a preset."""
     return TrainConfig(variants=variants, **PRESETS[preset][1])
 
 
 def saved_config(folder: Path) -> TrainConfig:
-    """The configuration of the run in a folder; CommandError if there is none, or it is damaged."""
+    """Return the configuration of the run in a folder; CommandError if it is missing or damaged."""
     from ..learn.checkpoint import CheckpointError, read_config
 
     try:
@@ -220,7 +228,7 @@ def saved_config(folder: Path) -> TrainConfig:
 
 
 def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
-    """The configuration that a run continues with, with a new budget if it is `rebudgeted`; CommandError for other changes."""
+    """Return the configuration to continue with, with a new budget if `rebudgeted`; CommandError for any other change."""
     decisions = wanted.decisions if rebudgeted else saved.decisions
     ppo = dataclasses.replace(wanted.ppo, minibatch_size=wanted.ppo.minibatch_size or saved.ppo.minibatch_size)
     batch_size, threads = wanted.batch_size or saved.batch_size, wanted.threads or saved.threads
@@ -235,16 +243,16 @@ def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) ->
 
 
 def continued(config: TrainConfig, folder: Path) -> None:
-    """A run in a folder: begun, or continued if there is one."""
+    """Start the run in a folder, or continue it if it exists."""
     from ..learn.checkpoint import RunFolder
 
     run(config, folder, RunFolder(folder).has_run())
 
 
 def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = None) -> int:
-    """Train, with progress and log; CommandError for a bad configuration, a file not written, or Ctrl-C.
+    """Train with progress and log; CommandError for a bad configuration, a file that cannot be written, or Ctrl-C.
 
-    A run has the same number of threads to its end, since what it comes to depends on it. With `minutes` it stops after them.
+    A run keeps its number of threads, since its result depends on them. It stops after `minutes`.
     """
     from ..learn import loop
     from ..learn.checkpoint import CheckpointError
@@ -271,13 +279,13 @@ def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = N
 
 
 def leads() -> bool:
-    """Whether this process, of those that torchrun has started, talks to the user."""
+    """Return whether this process prints and writes files; torchrun may start several."""
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextmanager
 def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]:
-    """The folder of a run; the process that leads holds it against others.
+    """Open the folder of a run; the leading process locks it.
 
     Raises:
         CheckpointError: it cannot be used.
@@ -293,14 +301,14 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
         return
     with RunFolder.open(path, keep=config.keep) as folder:
         if folder.config() != json.loads(json.dumps(config.as_dict())):
-            folder.latest_state()  # a run that cannot go on keeps its budget
+            folder.latest_state()  # raises before the new budget is saved, if the run cannot continue
             folder.write_config(config.as_dict())
         yield folder
 
 
 @contextmanager
 def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
-    """What shows and logs the run; CommandError if the log cannot be written."""
+    """Return the callbacks that show and log the run; CommandError if the log cannot be written."""
     if not leads():
         yield Watcher()
         return

@@ -1,4 +1,4 @@
-"""`noms watch`: players at the table, decision by decision."""
+"""`noms watch`: show players at the table, decision by decision."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def watch(
     delay: Annotated[float | None, by_default("wait for Enter", "SECONDS")] = None,
     from_seat: Annotated[int | None, by_default("show everything", "S")] = None,
 ) -> int:
-    """Watch players or policies play, decision by decision, with the probabilities that policies give to each action.
+    """Watch players or policies play, decision by decision, with the action probabilities of policies.
 
-    Of a search on a policy the points are shown that it expects of its best actions, less the mean of the others' points.
+    For a search on a policy, the expected points of its best actions are shown, less the mean of the others' points.
 
-    Enter shows the next decision, and Ctrl-D quits. With --delay, or without a terminal, it goes on by itself.
+    Enter shows the next decision, and Ctrl-D quits. With --delay, or without a terminal, it continues by itself.
 
     For example:
       noms watch small_ships thumb
@@ -47,7 +47,7 @@ def watch(
         player: The players, as for `noms evaluate`: one for all seats, or one for each from seat 0.
         deals: Deals to show, match after match.
         delay: Seconds between two decisions.
-        from_seat: Show only what this seat sees, and its own probabilities; seats are numbered from 0.
+        from_seat: Show only what this seat sees, and its own probabilities; numbered from 0.
     """
     if delay is not None and not 0 <= delay <= MOST_DELAY:
         raise CommandError(f"--delay must be from 0 to {MOST_DELAY}, not {delay}")
@@ -69,11 +69,11 @@ def watch(
 
 
 def narrate_session(session: Session, seat: int | None) -> Iterator[list[str]]:
-    """Play on, and tell each decision, the beginning and the end of each deal, as lines with ANSI colours.
+    """Play the session, and yield each decision and the start and end of each deal as lines with ANSI colours.
 
     Args:
-        session: without a person, at the beginning of a deal.
-        seat: tell what this seat sees; everything when None.
+        session: without a person, at the start of a deal.
+        seat: the seat whose view is shown; None for everything.
     """
     while True:
         narrator = Narrator(session.deals[-1], session.table, seat, hands=True)
@@ -95,7 +95,7 @@ def show(blocks: Iterable[list[str]], delay: float | None) -> None:
     waits = delay is None and sys.stdin.isatty()
     for *lines, last in blocks:
         print_lines(lines)
-        say(terminal(), Text.from_ansi(last), "" if waits else "\n")  # the Enter that is waited for ends the line
+        say(terminal(), Text.from_ansi(last), "" if waits else "\n")  # the user's Enter ends the line
         if waits:
             try:
                 input()

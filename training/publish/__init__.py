@@ -1,1 +1,1 @@
-"""Reports for people: model cards, leaderboards and plots, from the files of runs and evaluations."""
+"""Model cards, leaderboards and plots, from the files of runs and evaluations."""

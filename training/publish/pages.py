@@ -1,6 +1,6 @@
-"""The written pages of a folder of policies, as Markdown: a card for each policy, and RESULTS.md with all tables.
+"""Markdown pages of a folder of policies: a card for each policy, and RESULTS.md with all tables.
 
-Pages follow from the files in the folder alone, so the same files give the same bytes. The prose stands in `templates/`.
+Pages depend on the files in the folder alone, so the same files give the same bytes. The prose is in `templates/`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ CARD, RESULTS = "README.md", "RESULTS.md"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
 NOTES_END = "<!-- Written by hand to here. -->"
 OPPONENTS = ("random", REFERENCE, add_thumb_version("thumb"), "pimc:100", "pimc:400", PREVIOUS)
-"""Of the table of policies."""
+"""Columns of the table of policies."""
 SEARCH, SEARCHERS = "pimc:100", ("pimc:100", "pimc:20", "flat_mc:20")
 DUELS_HEAD = ("game", "policy", "against", "deals", "alone", "matches won alone", "all line-ups", "alone, first deals only")
 OF_A_SIZE = {"bid/hit/10": "bids of ten cards hit"}
-"""Shown besides the main statistics of behaviour: bids are harder to hit with more cards."""
+"""Behaviour shown besides the main statistics: bids are harder to hit with more cards."""
 
 Row = tuple[str | None, ...]
 
@@ -45,11 +45,11 @@ class CardError(ValueError):
 
 
 def pages(results: Results, cards: Mapping[str, str]) -> dict[Path, str]:
-    """The text of every page, by its path in the folder.
+    """Return the text of every page, by its path in the folder.
 
     Args:
         results: of the folder.
-        cards: the existing cards, by policy: hand-written notes are kept.
+        cards: the existing cards, by policy; their hand-written notes are preserved.
 
     Raises:
         CardError: see `notes_of`.
@@ -81,7 +81,7 @@ def pages(results: Results, cards: Mapping[str, str]) -> dict[Path, str]:
 
 
 def notes_of(card: str | None, name: str) -> str:
-    """The hand-written notes of a card, between its two comments, with the surrounding line ends.
+    """Return the hand-written notes of a card, between its two comments, with the surrounding newlines.
 
     Args:
         card: the text of the existing card; None if there is none.
@@ -106,7 +106,7 @@ def notes_of(card: str | None, name: str) -> str:
 
 
 def games_text(rule_sets: Sequence[Rules]) -> str:
-    """The games with their seats and non-default options: ``small_ships` with 3 to 6 seats (`hook=true`)``."""
+    """Return the games with their seats and non-default options: ``small_ships` with 3 to 6 seats (`hook=true`)``."""
     texts = []
     for (variant, options), group in groupby(rule_sets, key=lambda rules: (rules.variant.name, given_options(rules))):
         changed = ", ".join(f"`{name}={json.dumps(value)}`" for name, value in options.items())
@@ -115,7 +115,7 @@ def games_text(rule_sets: Sequence[Rules]) -> str:
 
 
 def seats_text(seats: Sequence[int]) -> str:
-    """Numbers of seats in words: 3 to 6 seats."""
+    """Return numbers of seats in words: 3 to 6 seats."""
     numbers = sorted(set(seats))
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
         return f"{numbers[0]} to {numbers[-1]} seats"
@@ -124,7 +124,7 @@ def seats_text(seats: Sequence[int]) -> str:
 
 
 def shell_lines(command: str) -> str:
-    """A shell command, broken into lines before options; a command with quotes stays on one line."""
+    """Break a shell command into lines before options; a command with quotes stays on one line."""
     if "'" in command:
         return command
     lines = textwrap.wrap(
@@ -134,24 +134,24 @@ def shell_lines(command: str) -> str:
 
 
 def is_usual(rules: Rules) -> bool:
-    """Whether seats and options are the defaults."""
+    """Return whether seats and options are the defaults."""
     return rules == make_rules(rules.variant)
 
 
 def above(points: Estimate | None, wins: str | None = None) -> str | None:
-    """Points of a lone player above the field, with the number of deals, and matches won."""
+    """Return a lone player's points above the field, with the number of deals, and matches won."""
     if points is None:
         return None
     return f"{plus_minus(points)}, {points.deals:,} deals{f'; matches won {wins}' if wins else ''}"
 
 
 def wins_text(duel: Duel) -> str | None:
-    """Matches won alone."""
+    """Return the share of matches won alone, and the share among equals."""
     return None if duel.wins is None else f"{percent(duel.wins)} (equals: {100 * duel.fair:.1f} %)"
 
 
 def behaviour_tables(behaviour: Iterable[Behaviour]) -> Iterator[str]:
-    """A table for each game, with a row for each player; the share of deals passed out has an interval."""
+    """Yield a table for each game, with a row per player; the share of deals passed out has an interval."""
 
     def cell(player: Behaviour, stat: str) -> str | None:
         if stat not in player.stats:
@@ -171,7 +171,7 @@ def behaviour_tables(behaviour: Iterable[Behaviour]) -> Iterator[str]:
 
 
 def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
-    """The variables of the card's template."""
+    """Return the variables of the card's template."""
     rule_sets, last = policy.info.rule_sets, policy.runs[-1]
     options = given_options(rule_sets[0])
     order = {rules: number for number, rules in enumerate(rule_sets)}
@@ -207,7 +207,7 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
 
 
 def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
-    """The duels of the evaluation that selected the policy, on deals of the set `dev`."""
+    """Yield the duels of the evaluation that selected the policy, on `dev` deals."""
     figures, training = policy.evaluation(), policy.runs[-1].training
     deals, version = training["evaluation_deals"], training.get("thumb_version", FIRST)
     for rules in policy.info.rule_sets:
@@ -220,7 +220,7 @@ def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
 
 
 def training_behaviour(name: str, policy: Trained) -> Iterator[Behaviour]:
-    """The behaviour of the policy in self-play in that evaluation."""
+    """Yield the behaviour of the policy in self-play in that evaluation."""
     figures = policy.evaluation()
     for rules in policy.info.rule_sets:
         start = f"eval/probe/{label(rules)}/"
@@ -230,7 +230,7 @@ def training_behaviour(name: str, policy: Trained) -> Iterator[Behaviour]:
 
 
 def duel_row(duel: Duel) -> Row:
-    """A row of the table of comparisons."""
+    """Return a row of the table of comparisons."""
     alone, first = (None if points is None else plus_minus(points) for points in (duel.alone, duel.first))
     where = rules_text(label(duel.rules)), f"`{duel.policy}`", f"`{duel.opponent}`"
     return *where, f"{duel.points.deals:,} of `{duel.deal_set}`", alone, wins_text(duel), plus_minus(duel.points), first
@@ -240,7 +240,7 @@ def duel_row(duel: Duel) -> Row:
 
 
 def results_facts(results: Results) -> dict[str, Any]:
-    """The variables of the template of RESULTS.md."""
+    """Return the variables of the template of RESULTS.md."""
     tables = [(name, rules) for name, policy in results.policies.items() for rules in policy.info.rule_sets]
     tables = [(name, rules) for name, rules in tables if not given_options(rules)]
     tables.sort(key=lambda table: (*place_of(table[1]), table[0]))
@@ -297,7 +297,7 @@ def _names(duel: Duel) -> tuple[str, str, str]:
 
 
 def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Duel]:
-    """The duels of a policy with a player on the set `test`: the one with most deals for each temperature."""
+    """Return the duels of a policy with a player on `test` deals: for each temperature the one with most deals."""
     wanted = rules, opponent, "test"
     duels = [duel for duel in results.duels[name] if (duel.rules, duel.opponent, duel.deal_set) == wanted and duel.alone]
     best = {duel.policy: duel for duel in sorted(duels, key=lambda duel: duel.points.deals)}
@@ -305,7 +305,7 @@ def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Due
 
 
 def policy_rows(results: Results, name: str, rules: Rules, opponents: Sequence[str]) -> Iterator[Row]:
-    """A policy at a table, in each of its temperatures, against each of the opponents."""
+    """Yield rows of a policy at a table against each opponent, one row per temperature."""
     duels = {(duel.policy, opponent): duel for opponent in opponents for duel in _forms(results, name, rules, opponent)}
     for form in sorted({form for form, _ in duels}):
         cells = [duels.get((form, opponent)) for opponent in opponents]
@@ -317,7 +317,7 @@ def policy_rows(results: Results, name: str, rules: Rules, opponents: Sequence[s
 
 
 def time_row(results: Results, name: str, rules: Rules) -> Row:
-    """A row with the times at which a policy's intervals were clear of zero in training."""
+    """Return a row of the times at which a policy's intervals were first clear of zero in training."""
     policy = results.policies[name]
     at, low = policy.curve.get(f"eval/points/{label(rules)}/thumb/low", ((), ()))
     first = next((int(decisions) for decisions, value in zip(at, low, strict=True) if value > 0), None)
@@ -331,7 +331,7 @@ def time_row(results: Results, name: str, rules: Rules) -> Row:
 
 
 def search_rows(results: Results) -> Iterator[Row]:
-    """Rows comparing search with rules of thumb, and rules of thumb with random play."""
+    """Yield rows that compare search with rules of thumb, and rules of thumb with random play."""
     usual = [document for document in results.tournaments if is_usual(rules_of(document))]
     for variant, group in groupby(usual, key=lambda document: str(document["variant"])):
         tournaments = list(group)

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from ..evaluation.tournament import Results
 
 SMOOTHED = 120
-"""Points of a curve above which the mean of neighbours is drawn."""
+"""Largest number of points of a drawn curve; longer curves are averaged over neighbours."""
 CELL, MARGIN = 1.1, 2.2
-"""Of a payoff table, in inches."""
+"""Size of a cell and of the margin of a payoff table, in inches."""
 SIZE, COLUMNS = (6.2, 3.1), 2
-"""Of a panel, in inches, and how many stand side by side."""
+"""Size of a panel in inches, and panels per row."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve in a panel: the name of a metric in the log, and the names of the bounds of its interval."""
+    """A curve in a panel: the name of a metric in the log, and the names of its interval's bounds."""
 
     name: str
     label: str
@@ -42,7 +42,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of the figure, in per cent if `percent`, from 0 if `at_least_zero`; a line marks the value `level`."""
+    """A panel of the figure.
+
+    Attributes:
+        title: of the panel.
+        curves: to draw.
+        percent: whether values are shares.
+        level: value of a horizontal line; None for no line.
+        at_least_zero: whether the axis starts at 0.
+    """
 
     title: str
     curves: tuple[Curve, ...]
@@ -52,10 +60,10 @@ class Panel:
 
 
 def draw(runs: Mapping[str, Series], path: str | Path) -> None:
-    """Draw the learning curves as a PNG.
+    """Draw learning curves as a PNG.
 
     Args:
-        runs: figures of each run (`log.read_log`), by name.
+        runs: metrics of each run (`log.read_log`), by name.
         path: the file.
 
     Raises:
@@ -70,7 +78,7 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
     last = max(int(at[-1]) for series in runs.values() for at, _ in series.values())
     for axes, panel in zip(grid, wanted, strict=False):
         _draw_panel(axes, panel, runs)
-        axes.set_xlim(0, last or 1)  # the same in all panels, also where a figure is measured seldom
+        axes.set_xlim(0, last or 1)  # the same in all panels, also for rare measurements
     for axes in grid[max(0, len(wanted) - COLUMNS) : len(wanted)]:
         axes.set_xlabel("decisions", fontsize=9)
     if calibrated:
@@ -80,7 +88,7 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
 
 
 def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
-    """The panels for which the runs have metrics."""
+    """Yield the panels for which the runs have metrics."""
     names = list(dict.fromkeys(name for series in runs.values() for name in series))
     for rules in rules_in(names, "eval/points"):
         yield points_panel(rules, names)
@@ -100,19 +108,19 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
 
 
 def deciles_of(run: Series) -> list[tuple[float, float]]:
-    """The critic's newest values and the mean returns, by decile."""
+    """Return the critic's latest values and the mean returns, by decile."""
     numbers = sorted(int(name.split("/")[2]) for name in run if re.fullmatch("losses/calibration/[0-9]+/value", name))
     names = [(f"losses/calibration/{number}/value", f"losses/calibration/{number}/return") for number in numbers]
     return [(float(run[said][1][-1]), float(run[paid][1][-1])) for said, paid in names if paid in run]
 
 
 def rules_in(names: Sequence[str], group: str) -> list[str]:
-    """The rules of the tables in a group of figures, such as `noms_4`."""
+    """Return the rules labels in a group of metrics, such as `noms_4`."""
     return list(dict.fromkeys(name.split("/")[2] for name in names if name.startswith(f"{group}/")))
 
 
 def points_panel(rules: str, names: Sequence[str]) -> Panel:
-    """Points per deal against the panel of opponents, with their intervals."""
+    """Return the panel of points per deal against each opponent, with intervals."""
     figures = [name for name in names if name.startswith(f"eval/points/{rules}/") and name.count("/") == 3]
     curves = [
         Curve(name, f"v {name.split('/')[3]}", COLOURS[place % len(COLOURS)], (f"{name}/low", f"{name}/high"))
@@ -122,7 +130,7 @@ def points_panel(rules: str, names: Sequence[str]) -> Panel:
 
 
 def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
-    """The main probes of a game: the rates in one panel, each number in its own."""
+    """Yield the panels of a game's main probes: all rates in one, each number in its own."""
     probes = {f"eval/probe/{rules}/{probe}": (probe, text) for probe, text in MAIN.items()}
     rates = [(name, text) for name, (probe, text) in probes.items() if probe not in NUMBERS]
     yield from fill_panel(names, f"{rules_text(rules)}: what the policy does", rates, percent=True)
@@ -132,7 +140,7 @@ def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
 
 
 def fill_panel(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
-    """A panel of the wanted metrics that exist; none if none exist."""
+    """Yield a panel of the wanted metrics that exist, if any."""
     present = [(name, text) for name, text in wanted if name in names]
     curves = tuple(Curve(name, text, COLOURS[place % len(COLOURS)]) for place, (name, text) in enumerate(present))
     if curves:
@@ -140,7 +148,7 @@ def fill_panel(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str
 
 
 def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
-    """All runs in one panel: a colour for each curve, a style for each run."""
+    """Draw all runs in one panel: a colour per curve, a line style per run."""
     labelled: set[str] = set()
     for number, series in enumerate(runs.values()):
         for curve in panel.curves:
@@ -180,14 +188,14 @@ def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str 
 
 
 def smooth(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A curve of many points as means of neighbours.
+    """Average neighbouring points of a long curve.
 
     Args:
         at: int64, shape (n,), ascending.
         values: float64, shape (n,).
 
     Returns:
-        Both of shape (m,), with m at most `SMOOTHED`; as they are where n is no more than that.
+        Both of shape (m,), with m at most `SMOOTHED`; unchanged if n is no more than that.
     """
     if len(at) <= SMOOTHED:
         return at, values
@@ -197,7 +205,7 @@ def smooth(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _write_names(picture: Any, names: list[str]) -> None:
-    """Write the legend of the runs' styles above."""
+    """Write the name of a single run as title, or a legend of line styles."""
     if len(names) == 1:
         picture.suptitle(names[0], fontsize=11, x=0.01, ha="left", weight="bold")
     else:
@@ -210,7 +218,7 @@ def _write_names(picture: Any, names: list[str]) -> None:
 
 
 def draw_heatmap(results: Results, path: Path) -> None:
-    """Write a PNG of the payoff table: each lone player (rows) in a field of each other player (columns), the best first.
+    """Write a PNG of the payoff table: lone players (rows) in fields of another player (columns), the best first.
 
     Raises:
         MissingExtraError: Matplotlib is not installed.

@@ -1,10 +1,10 @@
-"""The content of a folder of published policies: policies, and results of them and of other players.
+"""Content of a folder of published policies: the policies, and results of them and of other players.
 
 FOLDER/NAME/              a policy, as `noms publish` makes it
-FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tournament`: how strong players are
-FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: what a player does at tables with itself alone
-FOLDER/exploit/*.json     `noms exploit NAME --variant GAME --json`: what a best response gains against a player
-FOLDER/crossplay/*.json   `noms crossplay --json`: what policies of independent runs lose at one table
+FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tournament`: strength of players
+FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: behaviour of a player in self-play
+FOLDER/exploit/*.json     `noms exploit NAME --variant GAME --json`: gain of a best response against a player
+FOLDER/crossplay/*.json   `noms crossplay --json`: loss of policies of independent runs at one table
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .runs import Trained, read_trained
 
 PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED = "panel", "behaviour", "exploit", "crossplay"
 REFERENCE = "thumb:1"
-"""The player with which the others are compared."""
+"""The player that others are compared with."""
 PREVIOUS = "previous"
-"""A folder with the policies that were published before, as results name it: `previous/noms@0`."""
+"""Folder of the policies published before, as results name it: `previous/noms@0`."""
 RESERVED = (PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED, PREVIOUS)
-"""What no policy can be called."""
+"""Names that no policy may have."""
 
 
 class ResultsError(ValueError):
@@ -52,9 +52,9 @@ class Duel:
         deal_set: the set of deals.
         policy: its name; `@` and a temperature may follow.
         opponent: the other player; `PREVIOUS` for a policy that was published before.
-        points: points per deal that the policy is better, over all line-ups.
+        points: points per deal by which the policy is better, over all line-ups.
         alone: points per deal of the policy alone above the opponent on all other seats; None if not played.
-        first: as `alone`, in first deals only, where a deal can be passed out.
+        first: as `alone`, in first deals only, if a deal can be passed out.
         wins: share of matches that the policy wins alone; None if none were played.
         fair: the share among equals.
     """
@@ -82,7 +82,7 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class BestResponse:
-    """The gain of a best response that PPO has learnt against a player, alone among copies of it.
+    """Gain of a best response trained with PPO against a player, alone among copies of it.
 
     Attributes:
         player: the opponent.
@@ -90,8 +90,8 @@ class BestResponse:
         initial_policy: the start of training; empty for an imitation of the player.
         budget: decisions.
         gain: points per deal above the player, on held-out deals: a lower bound.
-        initial_gain: the gain of the initial policy; None for an imitation of the player, and where not measured.
-        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; empty where it was not kept.
+        initial_gain: gain of the initial policy; None for an imitation of the player, or if not measured.
+        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; empty if it was not saved.
     """
 
     player: str
@@ -121,11 +121,11 @@ class CrossPlay:
 
 @dataclass(frozen=True)
 class Results:
-    """The content of a folder.
+    """Content of a folder.
 
     Attributes:
         policies: by name.
-        duels: of each policy.
+        duels: by policy.
         tournaments: documents of the panel, by game and seats, most players first.
         behaviour: by game and seats, policies first.
         best_responses: by game and seats, policies first.
@@ -141,21 +141,21 @@ class Results:
 
 
 def rules_of(entry: Mapping[str, Any]) -> Rules:
-    """The rules of a game in a document."""
+    """Return the rules of a game in a document."""
     return make_rules(game(entry["variant"]), entry["seats"], entry["options"])
 
 
 def place_of(rules: Rules) -> tuple[int, int]:
-    """The sort key of rules in tables: game, then seats."""
+    """Return the sort key of rules in tables: game, then seats."""
     return VARIANTS.index(rules.variant.name), rules.seats
 
 
 def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Results:
-    """Read a folder.
+    """Read a folder of published policies and results.
 
     Args:
         folder: of published policies.
-        new: policies about to be written there, by name.
+        new: policies to be written there, by name.
 
     Raises:
         OSError: a file cannot be read.
@@ -195,7 +195,7 @@ class Document:
     """A file of results.
 
     Attributes:
-        values: its content, in which `thumb` has the number of its rules.
+        values: its content; every `thumb` has its version.
         policies: of the folder, by name.
     """
 
@@ -215,11 +215,11 @@ class Document:
         self.values: dict[str, Any] = _add_versions(values, values.get("thumb_version", FIRST))
 
     def error(self, sentence: str) -> ResultsError:
-        """An error that begins with the path."""
+        """Return an error that begins with the path."""
         return ResultsError(f"{self._path} {sentence}")
 
     def policy_of(self, player: str) -> str | None:
-        """The policy name of a player; None for other players; ResultsError for an older policy of that name."""
+        """Return the policy name of a player, None for other players; ResultsError for an older policy of that name."""
         sha256, written = self.values.get("policies", {}).get(player), player.partition("@")[0]
         for name, policy in self.policies.items():
             if sha256 == policy.sha256:
@@ -229,13 +229,13 @@ class Document:
         return None
 
     def shown(self, player: str) -> str:
-        """A player as the pages name it: a policy by its name there, with its temperature."""
+        """Return a player's name on the pages: a policy under its name there, with its temperature."""
         name = self.policy_of(player)
         return player if name is None else name + player[len(player.partition("@")[0]) :]
 
 
 def _add_versions(value: Any, version: int) -> Any:
-    """A copy of a document in which every `thumb` has the version of its rules."""
+    """Return a copy of a document in which every `thumb` has its version."""
     if isinstance(value, dict):
         return {add_thumb_version(name, version): _add_versions(part, version) for name, part in value.items()}
     if isinstance(value, list):
@@ -244,7 +244,7 @@ def _add_versions(value: Any, version: int) -> Any:
 
 
 def _panel(document: Document) -> Iterator[tuple[str, Duel] | dict[str, Any]]:
-    """The duels of a document, from the side of each policy; and a tournament as it is."""
+    """Yield the duels of a document, from the side of each policy; yield a tournament itself first."""
     values = document.values
     if values["format"] == TOURNAMENT:
         yield values
@@ -285,14 +285,14 @@ def _of_tournament(values: Mapping[str, Any]) -> Figures:
 
 
 def _estimate(figures: Mapping[str, Any] | None, sign: int = 1) -> Estimate | None:
-    """An estimate from its JSON, negated with a `sign` of -1; None for none."""
+    """Return an estimate from JSON, negated if `sign` is -1; None stays None."""
     if figures is None:
         return None
     return Estimate(**figures) if sign == 1 else -Estimate(**figures)
 
 
 def _best_responses(document: Document) -> Iterator[BestResponse]:
-    """The best responses of a document, one per game."""
+    """Yield the best responses of a document, one per game."""
     player = document.shown(document.values["player"])
     for entry in document.values["games"]:
         curve = tuple((at, mean, low, high) for at, mean, low, high in entry.get("curve", ()))
@@ -301,14 +301,14 @@ def _best_responses(document: Document) -> Iterator[BestResponse]:
 
 
 def _read_cross_play(document: Document) -> Iterator[CrossPlay]:
-    """The cross-play losses of a document."""
+    """Yield the cross-play losses of a document."""
     values = document.values
     losses = {kind: Estimate(**tables["loss"]) for kind, tables in values["tables"].items()}
     yield CrossPlay(tuple(map(document.shown, values["players"])), rules_of(values), losses)
 
 
 def _behaviour(document: Document) -> Iterator[Behaviour]:
-    """The self-play behaviour of a document, one per game."""
+    """Yield the self-play behaviour of a document, one per game."""
     player, other = document.values["a"], document.values["b"]
     if player != other:
         raise document.error(f"must be of a player against itself, not of {player} against {other}")
@@ -323,4 +323,4 @@ READERS: dict[str, tuple[tuple[str, ...], str, Callable[[Document], Iterator[Any
     BEST_RESPONSES: ((EXPLOIT,), "from `noms exploit --variant --json`", _best_responses),
     CROSSED: ((CROSS_PLAY,), "from `noms crossplay --json`", _read_cross_play),
 }
-"""By folder: formats of its files, where they come from, and what reads them."""
+"""By folder: file formats, their source in words, and the reader."""

@@ -1,4 +1,4 @@
-"""A trained policy and the runs that made it, read from their folders without torch."""
+"""A trained policy and its runs, read from their folders without torch."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from ..text import printable
 from .plots import smooth
 
 CONFIG, COMMAND = "config.json", "command.txt"
-"""In the folder of a run; `RunFolder` writes both."""
+"""Files in the folder of a run; `RunFolder` writes both."""
 RUNS, CURVE = "runs.json", "curve.csv"
-"""In the folder of a published policy: the runs that made it, in their order, and `Trained.curve`."""
+"""Files in the folder of a published policy: its runs in order, and `Trained.curve`."""
 MOST_BYTES = 20_000_000
-"""Of a published policy: it lies in the repository and in every wheel."""
+"""Largest size of a published policy: it is part of the repository and of every wheel."""
 EVALUATED, ENTROPY = "eval/", "losses/entropy/"
-"""Beginnings of the names of figures that come from evaluations, and of the entropies."""
+"""Prefixes of the metrics of evaluations, and of the entropies."""
 COURSE = ("losses/approx_kl", "losses/clipfrac", "losses/explained_variance", SECONDS)
-"""Figures of the iterations that the curve keeps, besides the entropies."""
+"""Metrics of iterations that the curve includes, besides the entropies."""
 BEGUN = "run/begun"
-"""In the curve of several runs: the decisions at which each began, and its number from 1."""
+"""Metric in the curve of several runs: the number of each run, from 1, at its first decision."""
 
 
 class RunError(ValueError):
@@ -50,8 +50,8 @@ class Run:
     """A run of a policy.
 
     Attributes:
-        command: the command line that started it; "" if it was started by Python code, or before commands were kept.
-        folder: of the run, as it was published.
+        command: the command line that started it; "" if the run has no `COMMAND` file (started from Python, or old).
+        folder: of the run, when it was published.
         source: the initial or imitated policy; "" if there is none.
         kept: decisions of the run up to the published policy.
         made: decisions of the run so far.
@@ -78,10 +78,10 @@ class Trained:
 
     Attributes:
         info: header of its file.
-        content: its file.
-        parameters: numbers in it.
+        content: bytes of its file.
+        parameters: number of its parameters.
         runs: in order; each after the first learnt from the policy of the previous one.
-        curve: figures of all runs by decisions, with six digits: all evaluations, and of the iterations `COURSE` and the
+        curve: metrics of all runs by decisions, with six digits: all evaluations, and of the iterations `COURSE` and the
             entropies.
     """
 
@@ -98,16 +98,16 @@ class Trained:
 
     @functools.cached_property
     def sha256(self) -> str:
-        """Of its file."""
+        """SHA-256 of its file."""
         return hashlib.sha256(self.content).hexdigest()
 
     def seconds(self, decisions: int) -> float:
-        """Seconds of training until then; 0 where the log does not say."""
+        """Return the seconds of training up to a number of decisions; 0 if the log has no times."""
         at, values = self.curve.get(SECONDS, ((), ()))
         return max((float(value) for done, value in zip(at, values, strict=True) if done <= decisions), default=0.0)
 
     def evaluation(self) -> dict[str, float]:
-        """The evaluation in which the policy was kept: figures by name; empty if it was kept before the first."""
+        """Return the evaluation that selected the policy, by metric; empty if it was saved before the first evaluation."""
         return {
             name: float(values[at == self.seen][0])
             for name, (at, values) in self.curve.items()
@@ -115,7 +115,7 @@ class Trained:
         }
 
     def files(self) -> dict[str, bytes]:
-        """The files of a published policy that do not depend on results: content by name."""
+        """Return the files of a published policy that do not depend on results: content by name."""
         begins = np.array(_find_starts(self.runs))
         begun = {BEGUN: (begins, np.arange(1.0, len(begins) + 1))} if len(begins) > 1 else {}
         rows = [
@@ -131,12 +131,12 @@ class Trained:
 
 
 def _find_starts(runs: Sequence[Run]) -> list[int]:
-    """The cumulative decisions at the start of each run."""
+    """Return the cumulative decisions at the start of each run."""
     return [0, *itertools.accumulate(run.kept for run in runs)][:-1]
 
 
 def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Trained:
-    """The policy of a run, which may be under way, or a published policy.
+    """Read the policy of a run, which may still be training, or a published policy.
 
     Args:
         folder: of the run, or of the published policy.
@@ -208,14 +208,14 @@ def _read_config(path: Path) -> TrainConfig:
 
 
 def _source(config: TrainConfig) -> str:
-    """The policy that a run learns from; "" if the name is not clearly a policy's, or there are several."""
+    """Return the policy that a run learns from; "" if the name may not be a policy's, or there are several."""
     experts = config.curriculum.expert if config.curriculum.imitation > 0 else ()
     policy = re.split("[@,]", experts[0].removeprefix("search:"))[0] if len(experts) == 1 else ""
     return config.initial_policy or ("" if ":" in policy or policy in PLAYERS else policy)
 
 
 def _short(log: Series) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
-    """Shorten a log: keep all evaluations, and the main metrics of iterations as means of neighbours."""
+    """Shorten a log: all evaluations, and the main metrics of iterations, averaged over neighbours."""
     for name in sorted(log):
         at, values = log[name]
         if name.startswith(ENTROPY) or name in COURSE:
@@ -240,8 +240,8 @@ def _read_published(path: Path) -> Trained:
 
 
 def _run_of(entry: dict[str, Any]) -> Run:
-    """A run from an entry of `RUNS`."""
-    if "out" in entry:  # older files have a command without its folder
+    """Return a run from an entry of `RUNS`."""
+    if "out" in entry:  # older files separate the command from its folder
         old = {name: value for name, value in entry.items() if name not in ("out", "needs")}
         entry = old | {"folder": entry["out"], "command": f"{entry['command']} --out {entry['out']}"}
     return Run(**entry | {"recorded": tuple(entry.get("recorded", ()))})
