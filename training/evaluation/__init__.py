@@ -1,1 +1,1 @@
-"""How strong a player is: duplicate deals, tournaments, statistics and behaviour."""
+"""Strength and behaviour of players: duplicate deals, tournaments, statistics."""

@@ -1,33 +1,33 @@
-"""Behaviour of players: rates and means that people can read ("probes"), and roles, from tables at the end of a deal.
+"""Behaviour of players: readable rates and means ("probes"), and roles, from tables at the end of a deal.
 
 | games | probe | mean over | of |
 |---|---|---|---|
-| exact-bid | `bid/hit` `bid/over` `bid/under` | calls | 1 if exactly so many tricks were taken, more, fewer |
-| | `bid/hit/K` | calls with K cards | likewise |
-| | `bid/excess` | calls | called less taken |
-| | `bid/zero` | calls | 1 for a call of none |
-| | `bid/zero/hit` | calls of none | 1 if none was taken |
-| auction | `passed_out` | deals | 1 if all passed (where they may); of a single deal, if all passed the first |
+| exact-bid | `bid/hit` `bid/over` `bid/under` | calls | 1 if the seat took exactly the tricks it called, more, fewer |
+| | `bid/hit/K` | calls with K cards | as `bid/hit` |
+| | `bid/excess` | calls | tricks called less tricks taken |
+| | `bid/zero` | calls | 1 for a call of 0 |
+| | `bid/zero/hit` | calls of 0 | 1 if the seat took no trick |
+| auction | `passed_out` | deals | 1 if all passed, in games that allow it; for single deals, if all passed first |
 | | `contract/W` | seats | 1 if the seat declares the contract W: a number, `mis`, `mis_a_vis` |
 | | `contract/W/made` | contracts W | 1 if made |
 | | `numbers/made` | contracts of a number | 1 if made |
-| | `misere` | seats | likewise, for `mis` and `mis_a_vis` |
-| | `misere/made` | these | 1 if made |
-| | `solo` | nominations | 1 for a card of the declarer's own |
-| | `solo/made` | these | 1 if made |
-| | `stock` | nominations | 1 for an undealt card (where there are such) |
+| | `misere` | seats | 1 if the seat declares `mis` or `mis_a_vis` |
+| | `misere/made` | misères | 1 if made |
+| | `solo` | nominations | 1 for a card in the declarer's own hand |
+| | `solo/made` | solos | 1 if made |
+| | `stock` | nominations | 1 for an undealt card, if the deck has any |
 | | `partner/trick` | deals with a partner | trick, from 1, in which the nominated card was played |
-| | `partner/overtakes` `defender/overtakes` | chances (`overtakes`) | 1 if he took a trick that the declarer was winning |
-| | `partner/indicated` | deals with a partner | 1 if the partner showed himself (with that option) |
+| | `partner/overtakes` `defender/overtakes` | chances (`overtakes`) | 1 if the seat took a trick from the declarer |
+| | `partner/indicated` | deals with a partner | 1 if the partner identified himself (an option) |
 | nonesuch | `call/none` `call/some` `call/most` | calls | 1 for that call |
-| | `none/made` `most/made` | such calls | 1 if made |
+| | `none/made` `most/made` | calls of none, most | 1 if made |
 | sniped whist | `sniped` | seats | 1 if sniped |
-| | `sniped/shared` | deals | 1 if several were sniped |
+| | `sniped/shared` | deals | 1 if several seats were sniped |
 | | `tricks/spread` | deals | the most tricks of a seat less the fewest |
 
-With the option `open_partner` all know the partner, and `partner/trick` and the overtakes are not counted.
-A contract is made if it brought the declarer points, so options of the scoring are heeded. Single deals are scored deals
-(`duplicate`): all but `passed_out` tells of the deal that was scored.
+With the option `open_partner`, everybody knows the partner, so `partner/trick` and the overtakes are not counted. A contract is
+made if the declarer scored points, under any scoring options. Single deals are scored deals (`duplicate`): all probes but
+`passed_out` describe the scored deal.
 """
 
 from __future__ import annotations
@@ -71,25 +71,25 @@ MAIN = {
     "sniped": "seats sniped",
     "tricks/spread": "most less fewest tricks",
 }
-"""The probes that say most, in words."""
+"""The most important probes, in words."""
 NUMBERS = ("bid/excess", "partner/trick", "tricks/spread")
-"""Probes that are numbers; all others are rates, 0 to 1."""
+"""Probes that are numbers; all others are rates from 0 to 1."""
 
 
 def as_read(probe: str, value: float) -> str:
-    """A probe as people read it: a rate, or a number."""
+    """Format a probe as a percentage or a number."""
     return f"{value:.2f}" if probe in NUMBERS else f"{value:.1%}"
 
 
 @dataclass
 class Tally:
-    """Sums of probes, and how many values each sums, by probe; they add up over batches."""
+    """Sums and counts of values by probe; tallies of batches add up."""
 
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, name: str, values: np.ndarray) -> None:
-        """Count values of a probe: numbers or truth values, any shape."""
+        """Add values of a probe: numbers or booleans, any shape."""
         self.sums[name] += float(values.sum())
         self.counts[name] += values.size
 
@@ -102,18 +102,18 @@ class Tally:
         return together
 
     def means(self) -> dict[str, float]:
-        """The mean of each probe of which there was anything to count."""
+        """Return the mean of each probe that has values."""
         return {name: self.sums[name] / count for name, count in self.counts.items() if count > 0}
 
 
 def count_deals(tables: np.recarray, rules: Rules, seats: np.ndarray | None = None) -> Tally:
-    """Count what was done in some deals.
+    """Count the probes of some deals.
 
     Args:
         tables: records of tables at the end of a deal (`table_record.TABLE`), shape (n,).
         rules: of the tables.
-        seats: bool, shape (n, MAX_SEATS): whose calls and contracts count; all seats' when None. Columns of seats that are
-            not there are not looked at.
+        seats: bool, shape (n, MAX_SEATS): seats whose calls and contracts count; None for all. Columns beyond the table's seats
+            are ignored.
     """
     there = tables.n_seats[:, None] > SEATS
     watched = there if seats is None else there & seats
@@ -168,7 +168,7 @@ def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules
 
 
 def possible_contracts(rules: Rules) -> Iterable[int]:
-    """The calls that can become the contract, as `action - PASS`."""
+    """Yield the calls that can become the contract, as `action - PASS`."""
     options = rules.options
     yield from range(CALL_ZERO + options["min_bid"], CALL_ZERO + options["hand_size"] + 1)
     yield CALL_MIS
@@ -177,7 +177,7 @@ def possible_contracts(rules: Rules) -> Iterable[int]:
 
 
 def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, made: np.ndarray, rules: Rules) -> None:
-    """What was nominated, and when it came out; `named` tells the deals that count, bool, shape (n,)."""
+    """Count nominations and the trick in which the card was played; `named`, bool, shape (n,), selects the deals."""
     rows, card = np.arange(len(tables)), np.maximum(tables.nominated, 0).astype(np.int64)
     own = (tables.hands | tables.played)[rows, tables.declarer]
     solo = named & ((own >> card) & 1 != 0)
@@ -217,16 +217,16 @@ def _count_sniped(tally: Tally, tables: np.recarray, watched: np.ndarray) -> Non
 def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
     """Count how often seats take tricks from the declarer when they need not; deals without a hidden partner count nothing.
 
-    Only the holder of the nominated card knows whose side he is on. Until that card is played, a decision counts in which the
-    declarer's card is winning the trick and the seat may play a higher one as well as a lower one. Misère is left out: there
-    the declarer wants no tricks.
+    Only the holder of the nominated card knows his own side. Until that card is played, a decision counts if the declarer's
+    card is winning the trick and the seat may play a higher card as well as a lower one. Misère is excluded: there the declarer
+    avoids tricks.
 
     Args:
         tables: records of tables of the auction games at the end of a deal (`table_record.TABLE`), shape (n,).
-        watched: bool, shape (n, MAX_SEATS): whose decisions count.
+        watched: bool, shape (n, MAX_SEATS): seats whose decisions count.
 
     Returns:
-        int64, shape (2, 2): by `PARTNER` and `DEFENDER`, how often it was possible (`COULD`) and how often it was done (`DID`).
+        int64, shape (2, 2): for `PARTNER` and `DEFENDER`, the number of chances (`COULD`) and of overtakes (`DID`).
     """
     counts = np.zeros((2, 2), np.int64)
     misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)
@@ -240,9 +240,9 @@ def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
 
 @jit
 def count_overtakes(order, hands, suits, trump_cards, seats, tricks, declarer, partner, nominated, watched, counts):
-    """Add those of one deal to `counts`, int64, shape (2, 2).
+    """Add the overtakes of one deal to `counts`, int64, shape (2, 2).
 
-    `order` holds the cards as they were played, `hands` the cards that each seat had, `suits` the cards of each suit (int64);
+    `order` holds the cards in the order of play, `hands` the cards dealt to each seat, `suits` the cards of each suit (int64);
     `trump_cards` is a set of cards, `declarer` and `partner` are seats, `nominated` is a card, `watched` a bool for each seat.
     """
     gone = 0
@@ -277,7 +277,7 @@ def count_overtakes(order, hands, suits, trump_cards, seats, tricks, declarer, p
 
 
 def roles(rules: Rules, tables: np.recarray, hero: np.ndarray) -> list[tuple[str, list[str], np.ndarray]]:
-    """Groupings of games: what each is called, the names of its groups, and the number of each game's group, shape (n,)."""
+    """Return groupings of games: name, names of the groups, and each game's group index, shape (n,)."""
     family = rules.variant.family
     place = (hero - tables.dealer - 1) % rules.seats
     groupings = [("caller" if family != PLAIN else "seat after the dealer", list(PLACES[: rules.seats]), place)]

@@ -1,8 +1,8 @@
-"""Results of deals in blocks: which are played, which are left, and what files keep of them.
+"""Results of deals in blocks: finished and remaining blocks, and their files.
 
-The deals of a comparison, a tournament, cross-play or a cell of the benchmark are numbered from 0 and played in blocks. What a
-block comes to depends on its first deal and its length alone. So blocks may be played in any order, by any thread or machine,
-or be read from a file, and the figures are the same.
+The deals of a comparison, a tournament, cross-play or a cell of the benchmark are numbered from 0 and played in blocks. The
+result of a block depends on its first deal and its length alone. So blocks may be played in any order, by any thread or
+machine, or be read from a file: the figures are the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Play = Callable[[int, int, Event], Result]
 
 
 class NothingPlayedError(Exception):
-    """Stopped before two deals were done; `ending` tells by what."""
+    """Stopped before two deals were done; `ending` is the cause."""
 
     def __init__(self, ending: Ending) -> None:
         super().__init__("stopped before two deals were done")
@@ -39,13 +39,13 @@ class NothingPlayedError(Exception):
 
 @dataclass
 class Blocks(Generic[Result]):
-    """The blocks of a series of deals.
+    """Blocks of a series of deals.
 
     Attributes:
-        deals: how many there are.
-        size: deals of a block; the last may have fewer.
-        results: of the blocks that are played, by first deal.
-        stretch: no block spans two stretches of so many deals; None if all deals are one.
+        deals: number of deals.
+        size: deals per block; the last may have fewer.
+        results: of the finished blocks, by first deal.
+        stretch: deals of a stretch, which no block crosses; None for one stretch.
     """
 
     deals: int
@@ -54,31 +54,31 @@ class Blocks(Generic[Result]):
     stretch: int | None = None
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """The first deal and the number of deals of each block."""
+        """Yield the first deal and the number of deals of each block."""
         stretch = self.stretch or self.deals
         starts = range(0, self.deals, stretch) if self.deals else ()
         return ((start + at, min(self.size, stretch - at)) for start in starts for at in range(0, stretch, self.size))
 
     @property
     def left(self) -> list[tuple[int, int]]:
-        """The blocks that are not played."""
+        """The unfinished blocks."""
         return [block for block in self if block[0] not in self.results]
 
     @property
     def done(self) -> list[tuple[int, int]]:
-        """The blocks that are played up to the first that is not."""
+        """The finished blocks before the first unfinished one."""
         return [*takewhile(lambda block: block[0] in self.results, self)]
 
     @property
     def deals_done(self) -> int:
-        """Deals of the blocks of `done`."""
+        """Number of deals in `done`."""
         return sum(count for _, count in self.done)
 
     def joined(self, ending: Ending) -> list[Result]:
-        """The results of the blocks of `done`, in their order.
+        """Return the results of the blocks in `done`, in order.
 
         Raises:
-            NothingPlayedError: they have fewer than two deals; `ending` says why.
+            NothingPlayedError: they have fewer than two deals; `ending` is the cause.
         """
         if self.deals_done < 2:
             raise NothingPlayedError(ending)
@@ -93,17 +93,20 @@ def play_left(
     keep: Callable[[int, int, Result], None] = lambda number, first, result: None,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Ending:
-    """Play the blocks that are left of some series, which keep pace with one another.
+    """Play the unfinished blocks of several series, which advance together.
 
     Args:
-        series: the blocks, to which results are added, and what plays them.
-        threads: that share the blocks; they change no result.
-        until: when to stop, on the clock of `time.monotonic`.
-        keep: is given each result, with the number of its series and its first deal, in the calling thread.
-        tick: is told how many more deals are done; first those that were done before, if any.
+        series: blocks, to which results are added, and the function that plays them.
+        threads: number of threads; it changes no result.
+        until: deadline by `time.monotonic`; None for no deadline.
+        keep: called in the calling thread with the series number, the first deal and the result of each block.
+        tick: called with the number of deals just finished; first with the deals finished before, if any.
+
+    Returns:
+        What ended the play.
 
     Raises:
-        Exception: what a player or `keep` raised.
+        Exception: any error of a player or of `keep`.
     """
     left = sorted((first, number, count) for number, (blocks, _) in enumerate(series) for first, count in blocks.left)
     if before := sum(blocks.deals for blocks, _ in series) - sum(count for *_, count in left):
@@ -126,19 +129,19 @@ def write_results(path: Path, document: Any) -> None:
 
 
 def read_results(path: Path, parse: Callable[[Any], Result]) -> Result | None:
-    """The results in a file; None where there is none, or a damaged one, which is reported on standard error.
+    """Read results from a file; None if it does not exist, or is damaged, with a warning on standard error.
 
     Args:
         path: of the file.
-        parse: reads the JSON value; ValueError, LookupError, TypeError or AttributeError where it is not as it must be.
+        parse: converts the JSON value; raises ValueError, LookupError, TypeError or AttributeError if it is invalid.
 
     Raises:
-        OSError: the file is there and cannot be read.
+        OSError: the file exists and cannot be read.
     """
     if not path.exists():
         return None
     try:
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # reading a pipe would block
             raise ValueError("it is no file")
         return parse(parse_json(read_file(path), bits=64))
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -147,7 +150,7 @@ def read_results(path: Path, parse: Callable[[Any], Result]) -> Result | None:
 
 
 def points_of(values: Any, rows: int) -> np.ndarray:
-    """Points of deals, float64, shape (rows, deals); ValueError if they are not so many rows of finite numbers."""
+    """Convert points to float64, shape (rows, deals); ValueError if they are not `rows` rows of finite numbers."""
     points = np.array(values, np.float64)
     if points.ndim != 2 or len(points) != rows or not np.isfinite(points).all():
         raise ValueError(f"points must be {rows} rows of numbers")

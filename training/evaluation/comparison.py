@@ -1,10 +1,9 @@
-"""Two players, A and B, on duplicate deals: how many points a deal A is better, in which line-ups and roles.
+"""Comparison of two players, A and B, on duplicate deals: how many points per deal A is better, by line-up and role.
 
-The value of a deal in a line-up is the mean over its games (`duplicate`); all line-ups together count alike.
+The value of a deal in a line-up is the mean over its games (`duplicate`). All line-ups have equal weight.
 
-The deal's own value serves as a control variate: how many cards, where that varies, and the sum and the spread of the points
-that `thumb:1` makes against itself on the same cards. (Its points on each seat would be no help: over all rotations they add
-up to nothing.)
+Properties of the deal serve as control variates: its hand size, if that varies, and the sum and spread of the points of
+`thumb:1` against itself on the same cards. (Its points on single seats would not help: over all rotations they add up to 0.)
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ from .duplicate import (
 from .statistics import POWER, Controls, Estimate, deals_needed, estimate, with_controls
 
 MOST_CONTROLLED = 20_000
-"""With more deals of players that do not search only the number of cards is controlled: the interval is narrow enough."""
+"""With more deals, unless a player searches, only the hand size is controlled: the interval is narrow enough."""
 MOST_DEALS = FIRST_OTHER // OTHER_DEALS
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How A did against B; `names` are theirs, `seed` is that of the players, and `device` where they played."""
+    """Result of A against B; `seed` is the seed of the players, and `ending` says whether all deals were played."""
 
     names: tuple[str, str]
     rules: Rules
@@ -63,11 +62,11 @@ class Comparison:
 
     @property
     def games(self) -> int:
-        """Games of each deal."""
+        """Games per deal."""
         return int(self.played.values.shape[1])
 
     def per_deal(self, name: str | None = None, first: bool = False) -> np.ndarray:
-        """The value of each deal (or of first deals alone) in a line-up, or in all together: float64, shape (deals,)."""
+        """Return the value of each deal (or of first deals alone) in a line-up, or over all: float64, shape (deals,)."""
         ends = np.cumsum([len(line_up.seatings) for line_up in self.line_ups])[:-1]
         parts = np.split(self.played.first if first else self.played.values, ends, axis=1)
         means = {line_up.name: part.mean(axis=1) for line_up, part in zip(self.line_ups, parts, strict=True)}
@@ -75,21 +74,21 @@ class Comparison:
         return values
 
     def estimate(self, name: str | None = None, first: bool = False) -> Estimate:
-        """Points per deal (or in first deals alone) that A is better in a line-up, or in all together."""
+        """Return by how many points per deal (or in first deals alone) A is better in a line-up, or over all."""
         return estimate(self.per_deal(name, first))
 
     @cached_property
     def controlled(self) -> Estimate | None:
-        """The same for all together, with the control variate; None where it is no help."""
+        """The estimate over all line-ups with control variates; None if they do not help."""
         return with_controls(self.per_deal(), self.controls())
 
     def controls(self) -> Controls:
-        """What the control variate rests on."""
+        """Return the control variates."""
         return Controls(size_features(self.rules, self.played.sizes), self.played.features, self.played.others)
 
     @cached_property
     def variance_ratio(self) -> float:
-        """Variance over that of as many independent deals, each played once, in one of the same seatings; 0 if none varies."""
+        """Variance, relative to that of as many independent deals, each played in one of the seatings; 0 without variance."""
         sizes = np.array([len(line_up.seatings) for line_up in self.line_ups])
         weights = np.repeat(1 / sizes, sizes)
         weights /= weights.sum()
@@ -98,21 +97,24 @@ class Comparison:
 
     @property
     def game_ratio(self) -> float:
-        """The same over that of as many games, each on a deal of its own."""
+        """Variance, relative to that of as many games, each on its own deal."""
         return self.variance_ratio * self.games
 
     @property
     def detectable(self) -> float:
-        """The difference that these deals find with a probability of 80 %."""
+        """Difference that these deals detect with a probability of 80 %."""
         return POWER * self.estimate().standard_error
 
     def needed(self, difference: float) -> int:
-        """Deals that find a difference with a probability of 80 %."""
+        """Return how many deals detect a difference with a probability of 80 %."""
         return deals_needed(float(self.per_deal().std(ddof=1)), difference)
 
 
 def size_features(rules: Rules, sizes: np.ndarray) -> np.ndarray:
-    """Indicators of the hand size less their probabilities, float64, shape (deals, sizes - 1); without columns elsewhere."""
+    """Return indicators of the hand size less their probabilities, float64, shape (deals, sizes - 1).
+
+    Only games with varying hand sizes have columns.
+    """
     if rules.variant.family != EXACT_BID:
         return np.empty((len(sizes), 0))
     schedule = np.array(rules.schedule)
@@ -139,19 +141,19 @@ def compare(
     Args:
         rules: of the tables.
         a: the first player.
-        b: the second.
-        deals: how many; at least 2.
-        seed: of what is random in the players, 0 to 2**63 - 1.
+        b: the second player.
+        deals: number of deals; at least 2.
+        seed: of the players' random numbers, 0 to 2**63 - 1.
         deal_set: name of the set.
-        names: the line-ups; those that need more seats than there are are left out.
-        threads: that share the blocks, on a GPU one; they change no result.
-        until: when to stop, on the clock of `time.monotonic`.
-        tick: is told how many more deals are done.
+        names: the line-ups; those that need more seats are skipped.
+        threads: number of threads, on a GPU one; it changes no result.
+        until: deadline by `time.monotonic`; None for no deadline.
+        tick: called with the number of deals just finished.
 
     Raises:
-        ValueError: a number is out of range, no line-up is left, one of the players cannot sit at such a table, or they are
-            of two devices.
-        NothingPlayedError: it was stopped before two deals were done.
+        ValueError: a number is out of range, no line-up is left, a player cannot play at such a table, or the players are of
+            two devices.
+        NothingPlayedError: stopped before two deals were done.
     """
     if not 2 <= deals <= MOST_DEALS:
         raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals}")
@@ -165,11 +167,11 @@ def compare(
 
 
 Runner = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
-"""Does jobs, in threads or not, and gives their results in their order."""
+"""Runs jobs, possibly in threads, and returns their results in order."""
 
 
 def one_after_another(jobs: Sequence[Callable[[], Any]]) -> Sequence[Any]:
-    """The results of jobs, without threads."""
+    """Run jobs in the calling thread and return their results."""
     return [job() for job in jobs]
 
 
@@ -183,14 +185,14 @@ def figures(
     probes: bool = True,
     runner: Runner = one_after_another,
 ) -> dict[str, float]:
-    """What the log of a training run says of its policy, on deals of the set `dev`. Failures of players are raised.
+    """Evaluate the policy of a training run for its log, on deals of the set `dev`. Failures of players are raised.
 
-    Under each of the rules the hero plays `deals` duplicate deals alone against each opponent of the panel, and for the probes
-    as many against itself. The runner may do the blocks side by side: the result is the same.
+    Under each rule set the hero plays `deals` duplicate deals alone against each opponent of the panel, and the same number
+    against itself for the probes. The runner may run the blocks in parallel; the result is the same.
 
     Returns:
-        `points/<rules>/<opponent>` with `.../low` and `.../high`, and `probe/<rules>/<probe>` of self-play. A slash in the
-        name of an opponent becomes a colon.
+        `points/<rules>/<opponent>` with `.../low` and `.../high`, and `probe/<rules>/<probe>` of self-play. A slash in the name
+        of an opponent becomes a colon.
     """
     figures: dict[str, float] = {}
     for rules in rule_sets:
@@ -204,7 +206,7 @@ def figures(
 
 
 def points_figure(rules: Rules, opponent: AgentSpec) -> str:
-    """The name in the log of a run of the points above an opponent: see `figures`."""
+    """Return the metric name of the points above an opponent: see `figures`."""
     return f"points/{label(rules)}/{opponent.name.replace('/', ':')}"
 
 
@@ -217,7 +219,7 @@ def alone_in_field(
     seed: int = 0,
     runner: Runner = one_after_another,
 ) -> Estimate:
-    """Points per deal of one player less the mean of the others', with an opponent on all other seats.
+    """Return the points per deal of one player less the mean of the others', with an opponent on all other seats.
 
     Failures of the players are raised. The arguments are those of `figures`.
     """
@@ -228,7 +230,7 @@ def alone_in_field(
 
 
 def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another) -> Tally:
-    """What a player does at tables with nobody else, each deal once; the arguments are those of `figures`."""
+    """Count a player's behaviour in self-play, each deal once; the arguments are those of `figures`."""
 
     def job(first: int, count: int) -> Tally:
         pool = played_alone(rules, player, first + np.arange(count), (seed, first), "dev", Event())

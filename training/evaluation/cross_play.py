@@ -1,16 +1,16 @@
-"""Cross-play: what policies that never met lose when they sit at one table, against tables of one policy alone.
+"""Cross-play: the loss of independently trained policies at one table, against tables of one policy alone.
 
-Policies that learn by self-play may come to agree on conventions that only their own copies understand; policies of other
-seeds then score less together than each does with itself (Hu et al., arXiv 2003.02979). Two kinds of tables are played, on the
-same deals as those of each policy alone:
+Policies trained by self-play may agree on conventions that only their own copies understand. Policies of different seeds then
+score less together than each does with itself (Hu et al., arXiv 2003.02979). Two kinds of tables are played, on the same deals
+as the tables of each policy alone:
 
-| table | who sits there |
+| table | seats |
 |---|---|
-| `alone` | one seat of the policy, the others of another; on each seat in turn |
+| `alone` | the policy on one seat, another policy on the others; each seat in turn |
 | `mixed` | with 4 seats or more, half of the seats each (`duplicate`) |
 
-What counts are the points of the policy's own seats, which is not a comparison of strength: the stronger of two gains in the
-other's field what the weaker loses. So the loss is the mean over all ordered pairs, in which that cancels out.
+Only the points of the policy's own seats count. They do not compare strength: the stronger of two gains in the other's field
+what the weaker loses. This cancels out in the loss, the mean over all ordered pairs.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ MOST_DEALS = 1_000_000
 
 @dataclass(frozen=True)
 class CrossPlay:
-    """Points per deal of each policy's own seats, by who else sits at the table.
+    """Points per deal of each policy's own seats, by policy on the other seats.
 
     Attributes:
         names: of the policies.
         rules: of the tables.
-        points: by kind of table (`alone`, `mixed`), float64, shape (policies, policies, deals): of the seats of the first at
-            tables with the second; where both are the same, at tables of that policy alone.
+        points: by kind of table (`alone`, `mixed`), float64, shape (policies, policies, deals): points of the first policy's
+            seats at tables with the second; on the diagonal, at tables of that policy alone.
         deal_set: name of the set of deals.
         ending: whether all deals were played.
     """
@@ -64,22 +64,22 @@ class CrossPlay:
 
     @property
     def deals(self) -> int:
-        """Of each table."""
+        """Number of deals of each table."""
         return int(self.points[ALONE].shape[2])
 
     def loss(self, kind: str, a: int, b: int) -> Estimate:
-        """What the seats of A lose at tables with B against tables of A alone."""
+        """Return the loss of A's seats at tables with B against tables of A alone."""
         return estimate(self.points[kind][a, a] - self.points[kind][a, b])
 
     def mean_loss(self, kind: str) -> Estimate:
-        """The mean loss over all ordered pairs of different policies."""
+        """Return the mean loss over all ordered pairs of different policies."""
         points, others = self.points[kind], len(self.names) - 1
         at_home = points[np.arange(len(points)), np.arange(len(points))]
         away = (points.sum(axis=1) - at_home) / others
         return estimate((at_home - away).mean(axis=0))
 
     def as_json(self, players: Sequence[AgentSpec]) -> dict[str, Any]:
-        """All figures as plain values."""
+        """Return all figures as JSON values."""
         return {
             "format": FORMAT,
             "environment": ENV_VERSION,
@@ -115,9 +115,9 @@ def cross_play(
     """Play the first deals of a set at all kinds of tables; the arguments are those of `comparison.compare`.
 
     Raises:
-        Exception: what a player raised.
-        ValueError: a number is out of range, two players have one name, they are of two devices, or one cannot sit at such
-            tables.
+        Exception: any error of a player.
+        ValueError: a number is out of range, two players have the same name, they are of two devices, or one cannot play at
+            such tables.
         NothingPlayedError: Ctrl-C came before two deals were done.
     """
     names = tuple(player.name for player in players)
@@ -138,7 +138,7 @@ def cross_play(
 def play_block(
     rules: Rules, players: Sequence[AgentSpec], seed: int, deal_set: str, first: int, count: int, stop: Event
 ) -> np.ndarray:
-    """Points of a block of deals, float64, shape (kinds, policies, policies, count): see `CrossPlay`."""
+    """Return the points of a block of deals, float64, shape (kinds, policies, policies, count): see `CrossPlay`."""
     seats, number = rules.seats, len(players)
     kinds = line_ups(seats)
     seatings = np.concatenate([line_up.seatings for line_up in kinds])

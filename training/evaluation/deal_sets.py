@@ -1,11 +1,11 @@
-"""The frozen sets of deals: what holds them still.
+"""The frozen sets of deals, and the hashes that guard them.
 
 A set is a seed (`duplicate.deal_seed`): deal number n of a game follows from the seed and n alone, on every machine. `FROZEN`
-holds the SHA-256 of the first deals as they came out when the sets were made, so that a change of the shuffling, of the
-dealing or of a default option, which would make figures of different days incomparable, does not go unnoticed.
+holds the SHA-256 of the first deals of each set. A change of shuffling, dealing or default options would make old and new
+figures incomparable; the hashes reveal it.
 
-`dev` is for choosing among players; `test` is for the figures that are published, and never for a choice. Whoever has this code
-can look the deals up. For players that are not trusted a judge takes a salted set (`duplicate.SaltedSet`).
+`dev` is for choosing among players; `test` is for published figures, and never for a choice. Anybody with this code can look
+the deals up. To judge untrusted players, use a salted set (`duplicate.SaltedSet`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from noms_env.variants import Rules, given_options
 from .duplicate import SaltedSet, dealt, unit_of
 
 HASHED = 64
-"""Deals that go into a hash."""
+"""Number of deals in a hash."""
 
 FROZEN: dict[str, dict[str, str]] = {
     "dev": {
@@ -43,11 +43,11 @@ FROZEN: dict[str, dict[str, str]] = {
         "up_down": "78e34295df38ca87810ddfaba98eb62497c8ceef63ef96aa367d5db99457ba11",
     },
 }
-"""By set and game: `digest` of the first deals with the usual number of seats and the default options."""
+"""By set and game: `digest` of the first deals with the default number of seats and default options."""
 
 
 def digest(rules: Rules, deal_set: str) -> str:
-    """The SHA-256 of the first 64 deals of a set: dealer, hand size, turn-up, hands and stock, in hexadecimal digits."""
+    """Return the SHA-256 of the first 64 deals of a set: dealer, hand size, turn-up, hands and stock, in hexadecimal digits."""
     tables = dealt(rules, np.arange(HASHED), deal_set).batch.tables
     sha = hashlib.sha256()
     for name in ("dealer", "deal_size", "turn_up", "hands", "stock"):
@@ -56,7 +56,7 @@ def digest(rules: Rules, deal_set: str) -> str:
 
 
 def describe_tables(rules: Rules, deal_set: str) -> dict[str, Any]:
-    """What files of results say of their tables: the rules, and the name and `digest` of the set of deals.
+    """Describe tables in files of results: the rules, and the name and `digest` of the set of deals.
 
     The SHA-256 of a set's salt proves the salt later.
     """

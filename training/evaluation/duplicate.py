@@ -1,29 +1,29 @@
 """Duplicate deals: the same cards are played in several seatings, so that luck of the cards and of the seat cancels out.
 
-Each deal (the same cards, the same dealer) is played by two players, A and B, in line-ups in which each has each seat equally
+Two players, A and B, play each deal (the same cards, the same dealer) in line-ups that give each of them each seat equally
 often:
 
-| line-up | games of a deal | who sits there |
+| line-up | games of a deal | seats |
 |---|---|---|
 | `alone` | one for each seat | A on that seat, B on all others |
 | `against` | one for each seat | B on that seat, A on all others |
-| `mixed` | with 4 seats or more | half of the seats A's, half B's: side by side and, if the seats are even, in turn |
+| `mixed` | with 4 seats or more | half of the seats A's, half B's: adjacent and, for an even number of seats, alternating |
 
-A deal is a scored deal, as an episode of the environment with `episode="deal"`: where all pass, the deals that follow in a
-match (in noms the sorted deck, cut, and a double hand) are played until one is scored. They follow from the passed-out hands,
-and from draws of the deal's own: they are the same in all seatings that come to them.
+A deal is a scored deal, like an episode of the environment with `episode="deal"`: if all pass, play continues with the next
+deals of the match (in noms the sorted deck, cut, and a double hand) until one is scored. These deals depend only on the
+passed-out hands and on the deal's own random numbers, so they are the same in all seatings that reach them.
 
-The value of a game is the mean of the points of A's seats less the mean of those of B's. A table that a player has lost
-(`guarded`) counts as if all its seats had the fewest points of that table, and the others the most. Deals are independent of
-each other, the games of a deal are not: a deal is the unit of all statistics.
+The value of a game is the mean of the points of A's seats less the mean of the points of B's seats. At a table that a player
+has lost (`guarded`), its seats count as having the fewest points of that table, and the others as having the most. Deals are
+independent of each other, but the games of a deal are not: a deal is the unit of all statistics.
 
 The deals of a set are frozen: they follow from its name and their number. The players' random numbers follow from a seed and
-from the number of the block of deals, so results do not depend on how blocks are shared out among threads. On a GPU they are
-others: those of a decision follow from the seed, the deal, the seating and the number of the decision alone. So players that
-draw have other figures there, and the rest the same. In the exact-bid games hand sizes are as frequent as in a match.
+from the number of the block of deals, so results do not depend on how threads share the blocks. On a GPU, the random numbers of
+a decision follow from the seed, the deal, the seating and the number of the decision. So players that draw have other figures
+there; all other players have the same. In the exact-bid games hand sizes are as frequent as in a match.
 
-B may be several players. Then which of them has a seat of B's follows from the set, the deal and the seat alone: it is the same
-in all seatings of a deal.
+B may be several players. Then each of B's seats is assigned to one of them by the set, the deal and the seat, so that all
+seatings of a deal agree.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from .statistics import Groups
 
 
 class SaltedSet(str):
-    """A set of deals that follow from its name and a secret, so that only who has the secret can look them up."""
+    """A set of deals that follow from its name and a secret; only the owner of the secret can look them up."""
 
     salt: bytes
 
@@ -66,28 +66,28 @@ class SaltedSet(str):
 
 ALONE, AGAINST, MIXED = LINE_UPS = ("alone", "against", "mixed")
 CONTROL = "thumb:1"
-"""Whose points on the same cards are the control variate: always the same version, so that intervals can be found again."""
+"""Player whose points on the same cards are the control variate; of a fixed version, so that intervals can be reproduced."""
 LEAST_MIXED = 4
-"""Seats from which on mixed tables are played."""
+"""Smallest number of seats with mixed tables."""
 OTHER_DEALS = 4
-"""Deals for the expectation of the control variate, for each deal that is compared."""
+"""Extra deals per compared deal, for the expectation of the control variate."""
 FIRST_OTHER = 1 << 30
-"""Number of the first of these; the deals that are compared are below."""
+"""Number of the first extra deal; compared deals have smaller numbers."""
 
 
 def unit_of(rules: Rules) -> dict[str, str]:
-    """What figures are per deal of, for files of results: where nobody can pass out, each deal is scored, and none is named."""
+    """Return the unit of a deal for files of results; empty for games without pass-outs, where each deal is scored."""
     return {"unit": "scored deal"} if rules.variant.passes_out else {}
 
 
 def deal_seed(name: str) -> int:
-    """The seed of a set of deals, 0 to 2**63 - 1; never change it: figures of different days would not compare."""
+    """Return the seed of a set of deals, 0 to 2**63 - 1; never change it, since old and new figures would not compare."""
     salt = name.salt if isinstance(name, SaltedSet) else b""
     return int.from_bytes(hashlib.sha256(f"noms-env deals {name}".encode() + salt).digest()[:8], "big") >> 1
 
 
 def dealt(rules: Rules, numbers: np.ndarray, deal_set: str, device: Device = "cpu") -> TablePool:
-    """A table for each number of a deal, dealt; `numbers`, int64, shape (n,), are 0 to 2**32 - 1."""
+    """Deal a table for each deal number; `numbers`, int64, shape (n,), are 0 to 2**32 - 1."""
     pool = TablePool([rules], [0], len(numbers), seed=deal_seed(deal_set), device=device)
     pool.table_numbers = numbers
     pool.deal(0)
@@ -95,17 +95,17 @@ def dealt(rules: Rules, numbers: np.ndarray, deal_set: str, device: Device = "cp
 
 
 class LineUp(NamedTuple):
-    """Seatings of A and B, with their name; `seatings` is where A sits, bool, shape (games, seats)."""
+    """Named seatings of A and B; `seatings`, bool, shape (games, seats), is where A sits."""
 
     name: str
     seatings: np.ndarray
 
 
 def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
-    """The line-ups of these names for a number of seats, in the order of the table; each player has each seat equally often.
+    """Return the named line-ups for a number of seats, in the order of the table; each player has each seat equally often.
 
     Raises:
-        ValueError: a name is unknown, or there is no such line-up at so few seats.
+        ValueError: a name is unknown, or none of these line-ups exists for this number of seats.
     """
     unknown = [name for name in names if name not in LINE_UPS]
     if unknown:
@@ -123,11 +123,11 @@ def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
 
 
 def seating_of(is_a: np.ndarray, others: np.ndarray | int = 1) -> np.ndarray:
-    """Which player has each seat, for `play`: 0 for A, and one of `others` for B.
+    """Return the player on each seat, for `play_deal_by_deal`: 0 for A, and one of `others` for B.
 
     Args:
         is_a: where A sits, bool, shape (n, seats).
-        others: who has the seats of B, 1 or more: int64, shape (n, seats), or the same player on all.
+        others: player on B's seats, 1 or more: int64, shape (n, seats), or one player for all.
 
     Returns:
         int64, shape (n, MAX_SEATS).
@@ -138,16 +138,16 @@ def seating_of(is_a: np.ndarray, others: np.ndarray | int = 1) -> np.ndarray:
 
 
 def drawn_others(numbers: Sequence[int] | np.ndarray, seats: int, players: int, deal_set: str) -> np.ndarray:
-    """Which of several players has each seat of B's, by the set of deals, the deal and the seat.
+    """Draw one of several players for each of B's seats, by the set of deals, the deal and the seat.
 
     Args:
         numbers: of the deals, shape (n,).
-        seats: at the table.
-        players: how many there are.
+        seats: number of seats.
+        players: number of players.
         deal_set: name of the set.
 
     Returns:
-        int64, shape (n, seats): 1 to `players`, as frequent as one another.
+        int64, shape (n, seats): uniform from 1 to `players`.
     """
     seed = deal_seed(deal_set)
     keys = (f"noms-env others {seed} {number} {seat}" for number in numbers for seat in range(seats))
@@ -157,7 +157,7 @@ def drawn_others(numbers: Sequence[int] | np.ndarray, seats: int, players: int, 
 
 @dataclass
 class Lost:
-    """How many tables a player has lost, and the first reasons."""
+    """Number of tables that a player has lost, and the first reasons."""
 
     tables: int = 0
     why: list[str] = field(default_factory=list)
@@ -171,22 +171,22 @@ class Lost:
         return Lost(self.tables + other.tables, list(dict.fromkeys([*self.why, *other.why]))[:3])
 
     def sentences(self, name: str) -> list[str]:
-        """What is to be said of the player of this name; nothing if it lost no table."""
+        """Return the warning about the player's lost tables; empty if it lost none."""
         return [f"{name} lost {self.tables:,} tables: it {printable('; '.join(self.why))}."] if self.tables else []
 
 
 @dataclass(frozen=True)
 class Block:
-    """The results of some deals.
+    """Results of some deals.
 
     Attributes:
         values: float64, shape (deals, games).
-        first: the same for the first deals alone, of which one that all pass counts 0; `values` where nobody can pass out.
+        first: the same for the first deals alone, 0 if passed out; `values` in games without pass-outs.
         sizes: int16, shape (deals,): cards dealt to each seat.
         groups: of A alone and of B alone (from B's point of view).
         probes: of A alone and of B alone.
         lost: tables lost by A and by B.
-        features: float64, shape (deals, 2), or (0, 2): the sum and the spread of the points of `CONTROL` on the same cards.
+        features: float64, shape (deals, 2), or (0, 2): sum and standard deviation of the points of `CONTROL` on the same cards.
         others: float64, shape (others, 2): the same on other deals.
     """
 
@@ -201,7 +201,7 @@ class Block:
 
     @classmethod
     def joined(cls, blocks: Sequence[Block]) -> Block:
-        """All together."""
+        """Return all blocks as one."""
         joined = dict[str, Any]()
         for column in fields(cls):
             parts = [getattr(block, column.name) for block in blocks]
@@ -216,9 +216,9 @@ class Block:
 class Pairing:
     """Two players, A and B, on the first deals of a set, in blocks of a fixed size.
 
-    `players` are A and B; where B is several players, each of its seats is drawn for one of them (`drawn_others`). `seed`, 0 to
-    2**63 - 1, is that of the players' random numbers. If `controlled`, `CONTROL` plays the same deals too, for the control
-    variate. For `strict` see `Guarded`.
+    `players` are A and B; if B is several players, each of its seats is drawn for one of them (`drawn_others`). `seed`, 0 to
+    2**63 - 1, is for the players' random numbers. If `controlled`, `CONTROL` plays the same deals too, for the control variate.
+    For `strict` see `Guarded`.
     """
 
     rules: Rules
@@ -231,23 +231,23 @@ class Pairing:
 
     @property
     def block(self) -> int:
-        """Deals of a block."""
+        """Deals per block."""
         return min(player.block for player in self.players)
 
     @property
     def at_once(self) -> int:
-        """Deals that are played side by side: a block, or several on a GPU."""
+        """Deals that are played side by side: one block, or several on a GPU."""
         return deals_at_once(self.players, sum(len(line_up.seatings) for line_up in self.line_ups))
 
     def play(self, first: int, count: int, stop: Event) -> Block:
-        """`play_blocks`, all blocks joined."""
+        """Play some deals as in `play_blocks`, and join the blocks."""
         return Block.joined(self.play_blocks(first, count, stop))
 
     def play_blocks(self, first: int, count: int, stop: Event) -> list[Block]:
-        """Play some deals side by side: the games of a deal lie side by side.
+        """Play some deals side by side; the games of a deal are adjacent rows.
 
         Returns:
-            The results, block by block, so that sums of them do not depend on how many are played side by side.
+            The results by block, so that sums do not depend on the number of deals played side by side.
 
         Raises:
             Stopped: the event was set.
@@ -282,7 +282,7 @@ class Pairing:
     def _sides(
         self, tables: np.recarray, values: np.ndarray, lost: Sequence[Collection[int]]
     ) -> tuple[tuple[Groups, Groups], tuple[Tally, Tally]]:
-        """Roles and probes of each player where it is alone; nothing where that is not played. `lost` are rows of `tables`."""
+        """Return groups and probes of each player where it is alone; empty if not played. `lost` are rows of `tables`."""
         count, games = values.shape
         seats = self.rules.seats
         names = [line_up.name for line_up in self.line_ups]
@@ -292,7 +292,7 @@ class Pairing:
         for side, (name, sign) in enumerate(((ALONE, 1.0), (AGAINST, -1.0))):
             if name not in names:
                 continue
-            first = seats * names.index(name)  # both have one game for each seat, and only mixed tables come behind them
+            first = seats * names.index(name)  # both have one game per seat, and mixed tables come last
             rows = (np.arange(count)[:, None] * games + first + np.arange(seats)).reshape(-1)
             alone, hero = tables[rows], np.tile(np.arange(seats), count)
             own = sign * values[:, first : first + seats]
@@ -318,7 +318,7 @@ class Pairing:
 def played_alone(
     rules: Rules, player: AgentSpec, numbers: np.ndarray, stream: Sequence[int], deal_set: str, stop: Event
 ) -> TablePool:
-    """The tables of some deals (`dealt`), played until they are scored by one player on all seats; its failures are raised."""
+    """Play deals (`dealt`) until scored, with one player on all seats; its failures are raised. Return the tables."""
     pool = dealt(rules, numbers, deal_set, player.device)
     with seated([player], stream, stop, strict=True) as guards:
         deque(play_deal_by_deal(pool, guards, np.zeros((len(pool), MAX_SEATS), np.int64)), 0)
@@ -326,12 +326,12 @@ def played_alone(
 
 
 def lost_by(guards: Sequence[Guarded | OnGpu]) -> list[dict[int, str]]:
-    """The tables that A and that B has lost, with the reasons, by row: A is the first player, B are all others."""
+    """Return the tables lost by A and by B, with the reasons, by row: A is the first player, B are all others."""
     return [guards[0].lost, {row: why for guard in guards[1:] for row, why in guard.lost.items()}]
 
 
 def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded | OnGpu]) -> np.ndarray:
-    """The value of each game by its last deal, float64, shape (n,); `is_a` is where A sits, bool, shape (n, seats)."""
+    """Return the value of each game in its last deal, float64, shape (n,); `is_a`, bool, shape (n, seats), is where A sits."""
     points = pool.tables.points[:, : is_a.shape[1]]
     own = np.where(is_a, points, 0.0).sum(axis=1) / is_a.sum(axis=1)
     others = np.where(is_a, 0.0, points).sum(axis=1) / (~is_a).sum(axis=1)

@@ -1,8 +1,8 @@
-"""Whole matches with duplicate starts: who wins them.
+"""Whole matches with duplicate starts, and their winners.
 
-A match is played once with each player alone on each seat, against the other on all other seats. All its games begin with
-the same cards and the same dealer, and, but for games whose deck is not shuffled between deals, go on with the same cards.
-Who wins alone has the whole win, several winners share it; a player who loses a table (`guarded`) has no part in the match.
+A match is played once with each player alone on each seat, against the other on all other seats. All its games start with the
+same cards and the same dealer. Later deals have the same cards too, unless the game does not shuffle between deals. Several
+winners share the win; a player who loses a table (`guarded`) gets no share.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .duplicate import AGAINST, ALONE, deal_seed, line_ups, seating_of
 from .statistics import Estimate, estimate
 
 BLOCK = 16
-"""Matches that are played side by side; with players that search each is a block of its own."""
+"""Matches played side by side; with players that search each match is its own block."""
 
 
 @dataclass(frozen=True)
 class Matches:
-    """Matches between two players, and how many deals all their games had.
+    """Matches between two players, and the number of deals in all their games.
 
-    `shares`, float64, shape (matches, 2 * seats), is the part of the win that A had, alone on each seat, and that B had.
+    `shares`, float64, shape (matches, 2 * seats), are A's shares of the win, alone on each seat, and then B's.
     """
 
     shares: np.ndarray
@@ -41,19 +41,19 @@ class Matches:
 
     @property
     def fair(self) -> float:
-        """The part of the wins that each seat has among equals."""
+        """Share of wins that each seat has among equals."""
         return 2.0 / int(self.shares.shape[1])
 
     @property
     def _alone(self) -> tuple[np.ndarray, np.ndarray]:
-        """The part of each match won by A alone and by B alone."""
+        """Shares of each match won by A alone and by B alone."""
         a, b = np.split(self.shares, 2, axis=1)
         return a.mean(axis=1), b.mean(axis=1)
 
     def estimate(self, name: str) -> Estimate:
-        """The part of the wins of A in `alone`, of B in `against`; where that is none or all, with the exact interval.
+        """Return A's share of wins in `alone`, B's in `against`; a share of 0 or 1 has the exact interval.
 
-        With none in n matches it ends at 1 - 0.025 ** (1 / n) (Clopper and Pearson 1934): a spread of 0 would say nothing.
+        Its upper end for 0 wins in n matches is 1 - 0.025 ** (1 / n) (Clopper and Pearson 1934); the variance would be 0.
         """
         value = estimate(self._alone[name != ALONE])
         if value.mean not in (0, 1):
@@ -63,7 +63,7 @@ class Matches:
         return replace(exact, high=1 - edge) if value.mean == 0 else replace(exact, low=edge)
 
     def advantage(self) -> Estimate:
-        """By how much A's part of the wins is above the fair one when alone, and B's below it: the mean of both."""
+        """Return the mean of two differences to the fair share of wins: A's surplus when alone, and B's deficit when alone."""
         a, b = self._alone
         return estimate((a - b) / 2)
 
@@ -83,8 +83,8 @@ def compare_matches(
     """Play matches between two players; the arguments are those of `comparison.compare`.
 
     Raises:
-        ValueError: fewer than two matches, or as there.
-        NothingPlayedError: it was stopped before two matches were done.
+        ValueError: fewer than two matches, or as for `compare`.
+        NothingPlayedError: stopped before two matches were done.
     """
     if matches < 2:
         raise ValueError(f"the number of matches must be 2 or more, not {matches}")
@@ -110,10 +110,10 @@ def play_matches(
     deal_set: str,
     stop: Event,
 ) -> tuple[np.ndarray, int]:
-    """Play matches with these numbers to their ends; `seatings` is where A sits, bool, shape (games, seats).
+    """Play numbered matches to their ends; `seatings`, bool, shape (games, seats), is where A sits.
 
     Returns:
-        The part of the win that the player who sits alone had, float64, shape (matches, games), and the number of deals.
+        The lone player's share of the win, float64, shape (matches, games), and the number of deals.
 
     Raises:
         Stopped: the event was set.

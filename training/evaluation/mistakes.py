@@ -1,11 +1,11 @@
-"""What the decisions of recorded deals lost, by search: the points that another action would have brought on the mean.
+"""Losses of decisions in recorded deals, by search: the points that another action would have gained on average.
 
-Worlds are dealt from what the seat to act knows. In each of them every action that the search would try, and the one that was
-taken, is played out to the end of the deal by the search's policies. So the loss is what the search believes, and no more.
+Worlds are dealt from what the seat to act knows. The policies of the search play out each of its candidate actions, and the
+action taken, to the end of the deal in every world. So the loss is the search's estimate, and no more.
 
-The best of several means is too high by chance. So one half of the worlds says which action is best, and the other half what
-it gains over the one taken; then the halves change places, and the loss is the mean of both. It is right on the mean, and can
-be a little below 0 where the actions hardly differ. Its standard error is that of these gains.
+The maximum of several sample means is biased upwards. So one half of the worlds chooses the best action, and the other half
+measures its gain over the action taken; then the halves swap, and the loss is the mean of both. It is unbiased, and can be
+slightly negative if the actions hardly differ. Its standard error is that of these gains.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ PHASES = ("call", "trump", "nominate", "play", "suit")
 
 @dataclass(frozen=True)
 class Loss:
-    """What a decision lost, in points, with the standard error.
+    """Loss of a decision in points, with its standard error.
 
-    `step` is the number of the decision in the deal, from 0. `taken` and `best` are words of actions; `best` has the best mean
-    in all worlds, and is the taken one where that has it. `expected` is the mean of the taken one in points above the mean of
-    the others', `spread` the standard deviation of the best one between worlds; the best one brings more than the taken one
-    in `better` of `worlds` worlds, and less in `worse`.
+    `step` is the number of the decision in the deal, from 0. `taken` and `best` are action words; `best` has the highest mean
+    over all worlds, and is `taken` if they tie. `expected` is the mean of `taken`, in points above the mean of the others'.
+    `spread` is the standard deviation of `best` between worlds. Of `worlds` worlds, `best` scores more than `taken` in
+    `better`, and less in `worse`.
     """
 
     match: int
@@ -58,12 +58,13 @@ class Loss:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the loss is more than two standard errors."""
+        """Whether the loss exceeds two standard errors."""
         return self.points > 2 * self.error
 
 
 def loss_of(values: np.ndarray, taken: int) -> tuple[float, float]:
-    """The loss of action number `taken`, and its standard error, from points, float64, shape (4 or more worlds, actions)."""
+    """Return the loss of action number `taken` and its standard error; `values`, float64, shape (worlds, actions), are points.
+    """
     halves = values[::2], values[1::2]
     means, variances = [], []
     for choosing, judging in (halves, halves[::-1]):
@@ -83,13 +84,13 @@ def losses(
     before: Table | None = None,
     seat: int | None = None,
 ) -> Iterator[Loss]:
-    """The losses of the decisions of a deal at which there was a choice, in order; for `before` see `noms_env.record.replay`.
+    """Yield the losses of the decisions of a deal that had a choice, in order; for `before` see `noms_env.record.replay`.
 
-    Only the decisions of `seat` are judged where it is given; their losses do not depend on that.
+    With `seat`, only its decisions are judged, with the same losses.
 
     Raises:
         ValueError: too few worlds, or a policy for another game.
-        RecordError: the record cannot be played (any further).
+        RecordError: the record cannot be replayed.
     """
     if worlds < LEAST_WORLDS:
         raise ValueError(f"worlds must be {LEAST_WORLDS} or more, not {worlds}")
@@ -109,7 +110,7 @@ def losses(
         tried, _, members = policy_candidates(tables, 0, chances)
         actions, place = with_taken(tried, members, taken)
         if len(actions) < 2:
-            continue  # all that could be done comes to the same
+            continue  # all legal actions are equivalent
         values = player.outcomes(tables, 0, drawn, actions, worlds)
         means = values.mean(axis=0)
         best = place if means[place] == means.max() else int(means.argmax())
@@ -134,15 +135,15 @@ def find_losses(
     wanted: Callable[[Record], bool] = lambda record: True,
     seat: int | None = None,
 ) -> Iterator[tuple[Record, list[Loss] | None]]:
-    """The losses of the deals that are `wanted`, in the order of play; the search remembers the deals before of the same match.
+    """Yield the losses of the `wanted` deals in order of play; the search remembers earlier deals of the same match.
 
     For `seat` see `losses`.
 
     Yields:
-        A record and its losses; None for those of a deal that the search does not judge (`is_judged`).
+        A record and its losses; None for a deal that the search does not judge (`is_judged`).
 
     Raises:
-        ValueError, RecordError: as `losses`.
+        ValueError, RecordError: as for `losses`.
     """
     memory = None
     for record, before in pair_with_previous(records):
@@ -154,16 +155,16 @@ def find_losses(
 
 
 def is_judged(record: Record, before: Table | None = None) -> bool:
-    """Whether a search judges a deal: not one from hands that were sorted after a pass-out (rules of Noms, 4.3).
+    """Return whether a search judges a deal: not if its hands were sorted after a pass-out (rules of Noms, 4.3).
 
-    Its worlds have the unseen cards in any hand, which is far from what such a deck deals; there it does not search either.
+    The search would deal the unseen cards to any hand, far from what such a deck deals; a player does not search there either.
     """
     table = next(iter(replay(record, before)))
     return not are_sorted(kernel_view(np.array([table.row]).view(np.recarray)))[0]
 
 
 def with_taken(tried: np.ndarray, members: np.ndarray, taken: int) -> tuple[np.ndarray, int]:
-    """The actions to compare, and the place of the taken one among them: it is added where another stands for it, or none."""
+    """Return the actions to compare and the index of the action taken; it replaces an equivalent action, or is appended."""
     for place in range(len(tried)):
         if taken in (int(tried[place]), int(members[place])):
             actions = tried.copy()
@@ -173,13 +174,13 @@ def with_taken(tried: np.ndarray, members: np.ndarray, taken: int) -> tuple[np.n
 
 
 def biggest(losses: Iterable[Loss], most: int) -> list[Loss]:
-    """The biggest losses, the biggest first, without those that are no loss."""
+    """Return the biggest losses in descending order, without decisions that lost nothing."""
     real = (loss for loss in losses if loss.points > 0 and loss.taken != loss.best)
     return sorted(real, key=lambda loss: -loss.points)[:most]
 
 
 def by_seat_and_phase(deals: Sequence[list[Loss]], seats: int) -> dict[tuple[int, str], Estimate]:
-    """What a seat lost in a deal on the mean, in each phase and in all (`""`); a deal is the unit of the interval."""
+    """Return the mean loss of each seat per deal, by phase and in all (`""`); a deal is the unit of the interval."""
 
     def mean_of(seat: int, phase: str) -> Estimate:
         mine = ([loss.points for loss in deal if loss.seat == seat and phase in ("", loss.phase)] for deal in deals)
@@ -190,10 +191,10 @@ def by_seat_and_phase(deals: Sequence[list[Loss]], seats: int) -> dict[tuple[int
 
 
 def search_of(player: Player) -> SearchPlayer:
-    """The search that a player is.
+    """Return the player as a search.
 
     Raises:
-        ValueError: it is none that says what each action comes to.
+        ValueError: it is not a search that estimates the outcome of each action.
     """
     if not isinstance(player, SearchPlayer):
         raise ValueError("decisions are judged by a search on a policy, search:POLICY, such as search:small_ships@0")

@@ -1,4 +1,4 @@
-"""What a comparison of two players looks like: on the terminal, and as JSON."""
+"""Results of a comparison of two players: on the terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from .statistics import FEW, LEAST, Estimate, percent, plus_minus, too_few
 
 FORMAT = "noms-evaluate/1"
 EXPLOIT = "noms-exploit/1"
-"""The format of `noms exploit --json`."""
+"""Format of `noms exploit --json`."""
 GOAL = 0.8
-"""Chance with which a difference is found, for the words."""
+"""Power of the tests, for the text."""
 
 
 def print_result(console: Console, comparison: Comparison, tell: float) -> None:
-    """Print the difference, its interval and a verdict, and below them what the figures suffer from.
+    """Print the difference, its interval, a verdict and warnings.
 
     Args:
-        console: where.
+        console: to print on.
         comparison: on duplicate deals.
-        tell: the difference for which the needed deals are told where none is shown.
+        tell: difference for which the needed deals are reported if the interval includes 0.
     """
     one, (a, b) = comparison.estimate(), short_names(comparison.names)
     rules, points = comparison.rules, Text(f"{one.mean:+z.3f}", f"bold {colour(*_printed_interval(one))}".strip())
@@ -47,7 +47,7 @@ def print_result(console: Console, comparison: Comparison, tell: float) -> None:
 
 
 def verdict(comparison: Comparison, tell: float) -> str:
-    """What the interval says: who is better, or how many deals it takes to find out."""
+    """Return who is better by the interval, or how many deals it takes to find out."""
     one, (a, b) = comparison.estimate(), short_names(comparison.names)
     low, high = _printed_interval(one)
     if low > 0 or high < 0:
@@ -61,7 +61,7 @@ def verdict(comparison: Comparison, tell: float) -> str:
 
 
 def warnings(comparison: Comparison) -> Iterator[str]:
-    """Why the figures are less than they seem: few deals, an early end, tables that a player has lost."""
+    """Yield reasons to doubt the figures: few deals, an early end, lost tables."""
     if comparison.deals < FEW:
         yield too_few(comparison.deals)
     if comparison.ending != "all":
@@ -73,15 +73,15 @@ def warnings(comparison: Comparison) -> Iterator[str]:
 def print_details(
     console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float, more: Sequence[str] = ()
 ) -> None:
-    """Print all else about a game.
+    """Print all other figures of a game.
 
     Args:
-        console: where.
+        console: to print on.
         comparison: on duplicate deals.
-        matches: whole ones, if there were any.
-        seconds: what the deals took.
-        tell: the difference for which the needed deals are told.
-        more: sentences that come first below the tables.
+        matches: whole matches, if any were played.
+        seconds: duration of the deals.
+        tell: difference for which the needed deals are reported.
+        more: sentences to print first below the tables.
     """
     say(console, Text(speed(comparison, seconds)))
     for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):
@@ -93,7 +93,7 @@ def print_details(
 
 
 def speed(comparison: Comparison, seconds: float) -> str:
-    """How many games were played, where if not on the processor, and how fast."""
+    """Return the number of games, the time, and the device unless it is the CPU."""
     games = comparison.deals * comparison.games
     played = f"{games:,} games, {comparison.games} seatings of each deal"
     played += f", in {seconds:.1f} s" if seconds > 0 else ""
@@ -101,7 +101,7 @@ def speed(comparison: Comparison, seconds: float) -> str:
 
 
 def points_table(comparison: Comparison, matches: Matches | None) -> Table:
-    """Points by line-up, and matches won; each row tells of whom it says."""
+    """Return the table of points by line-up and matches won; each row names its player."""
     a, b = short_names(comparison.names)
     heads = [] if matches is None else ["matches won"]
     table = new_table("points per deal above the others", "", "95 %", *heads)
@@ -119,7 +119,7 @@ def points_table(comparison: Comparison, matches: Matches | None) -> Table:
 
 
 def _add(table: Table, name: str, estimate: Estimate, *wins: str, style: str = "") -> None:
-    """A row, in green where the interval, as it is printed, lies above 0 and in red where it lies below."""
+    """Add a row, green if the printed interval lies above 0, red if below."""
     points = Text(plus_minus(estimate), f"{style} {colour(*_printed_interval(estimate))}".strip())
     table.add_row(Text(name, style), points, _interval(estimate), *wins)
 
@@ -129,12 +129,12 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _printed_interval(estimate: Estimate) -> tuple[float, float]:
-    """The ends of an interval as they are printed."""
+    """Return the ends of an interval as printed."""
     return round(estimate.low, 3), round(estimate.high, 3)
 
 
 def group_table(comparison: Comparison) -> Table:
-    """Roles: how often each player is in each when it is alone, and what it makes there."""
+    """Return the table of roles: how often each player has each role when alone, and its points there."""
     a, b = short_names(comparison.names)
     table = new_table("by role, alone", f"{a}: games", "points", f"{b}: games", "points")
     groups = comparison.played.groups
@@ -148,7 +148,7 @@ def group_table(comparison: Comparison) -> Table:
 
 
 def probe_table(comparison: Comparison) -> Table:
-    """The main probes of behaviour of each player when it is alone."""
+    """Return the table of the main probes of each player when alone."""
     table = new_table("behaviour, alone", *short_names(comparison.names))
     means = [tally.means() for tally in comparison.played.probes]
     for probe, text in MAIN.items():
@@ -158,7 +158,7 @@ def probe_table(comparison: Comparison) -> Table:
 
 
 def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> Iterator[str]:
-    """What is to be said besides."""
+    """Yield the remaining facts as sentences."""
     points = comparison.estimate()
     if points.standard_error > 0:
         yield (
@@ -185,7 +185,7 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
 def as_json(
     names: tuple[str, str], compared: Iterable[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
 ) -> dict[str, Any]:
-    """All figures of each game, as plain values; nothing in them depends on the clock or the machine."""
+    """Return all figures of each game as JSON values; they do not depend on the clock or the machine."""
     return {
         "format": FORMAT,
         "noms_env": __version__,
@@ -199,10 +199,10 @@ def as_json(
 
 
 def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> dict[str, Any]:
-    """The figures of one game; points are A's above B's, but for groups and probes, which are each player's own.
+    """Return the figures of one game; points are A's above B's, but groups and probes are each player's own.
 
-    Where a deal can be passed out, `unit` says that the points are those of scored deals, and `first_deals` has the points of
-    first deals alone, of which one that is passed out counts 0.
+    If a deal can be passed out, `unit` says that points are of scored deals, and `first_deals` has the points of first deals
+    alone, which count 0 if passed out.
     """
     rules, controlled = comparison.rules, comparison.controlled
     names = [line_up.name for line_up in comparison.line_ups]
@@ -238,7 +238,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
 
 
 def matches_json(matches: Matches) -> dict[str, Any]:
-    """Matches won."""
+    """Return the figures of the matches."""
     return {
         "matches": len(matches.shares),
         "seatings": matches.shares.shape[1],

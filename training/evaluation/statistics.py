@@ -1,6 +1,6 @@
-"""Estimates from independent deals: intervals, power, control variates, several tests at once.
+"""Estimates from independent deals: intervals, power, control variates, multiple tests.
 
-A deal is the unit: the games of a deal depend on each other, and are a block that is resampled whole.
+A deal is the unit: its games depend on each other, and are one block of the statistics.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 LEAST = 10
-"""Matches for an interval of their wins."""
+"""Smallest number of matches with an interval of their wins."""
 FEW = 30
-"""With fewer deals than these a 95 % interval of skewed values may hold the mean in as few as 88 % of cases (10 deals)."""
+"""Smallest number of deals without a warning: with 10 deals, 95 % intervals of skewed values may cover the mean in only 88 %.
+"""
 NORMAL_95 = 1.959964
 """The 97.5 % point of the normal distribution."""
 NOTHING = 1e-9
-"""Standard errors below come from rounding: nothing varies."""
+"""Standard errors below this come from rounding: nothing varies."""
 POWER = 2.8
-"""Standard errors of a difference that is found with a probability of 80 % at the 5 % level: 1.960 + 0.842."""
+"""Difference that is detected with 80 % power at the 5 % level, in standard errors: 1.960 + 0.842."""
 FOLDS = 10
-"""Parts of the deals; the coefficients of a control variate for one come from the others."""
+"""Folds of cross-fitting; the control variate's coefficients for one fold come from the others."""
 WORTHWHILE = 0.98
-"""A control variate is reported if the variance falls to this part or below; a smaller gain may be chance."""
+"""Largest variance ratio at which a control variate is reported; a smaller gain may be chance."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class Estimate:
 
     Attributes:
         mean: the estimate.
-        standard_error: of it.
+        standard_error: of the mean.
         low, high: its 95 % interval.
-        deals: how many.
-        method: how the interval was found: `t`, or `exact` for a share of 0 or 1; in older results `bootstrap` or `normal`.
+        deals: number of deals.
+        method: of the interval: `t`, or `exact` for a share of 0 or 1; in older results `bootstrap` or `normal`.
     """
 
     mean: float
@@ -47,28 +48,28 @@ class Estimate:
     method: str = "t"
 
     def __neg__(self) -> Estimate:
-        """The same from the other player's point of view."""
+        """Return the estimate from the other player's point of view."""
         return Estimate(-self.mean, self.standard_error, -self.high, -self.low, self.deals, self.method)
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of a mean of 0, by Student's distribution; 1 where nothing varies and the mean is 0."""
+        """Two-sided p-value of a mean of 0, by Student's distribution; 1 if nothing varies and the mean is 0."""
         if self.standard_error == 0:
             return 1.0 if abs(self.mean) < NOTHING else 0.0
-        from scipy.special import stdtr  # here, since it takes a while to import
+        from scipy.special import stdtr  # here, since the import is slow
 
         return float(2 * stdtr(self.deals - 1, -abs(self.mean / self.standard_error)))
 
 
 def plus_minus(points: Estimate, digits: int = 3) -> str:
-    """`+0.123 ±0.045`."""
+    """Return `+0.123 ±0.045`."""
     return f"{points.mean:+z.{digits}f} ±{(points.high - points.low) / 2:.{digits}f}"
 
 
 def percent(share: Estimate) -> str:
-    """`31.2 % ±1.4`, and `0.0 % (0.0 to 16.8)` where one end is nearer than the other.
+    """Return `31.2 % ±1.4`, or `0.0 % (0.0 to 16.8)` for an asymmetric interval.
 
-    With fewer values than `LEAST` only an exact interval is printed: another would reach below 0 % or above 100 %.
+    With fewer values than `LEAST`, only exact intervals are printed: others would exceed 0 % or 100 %.
     """
     if abs(share.low + share.high - 2 * share.mean) > NOTHING:
         return f"{100 * share.mean:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
@@ -78,19 +79,19 @@ def percent(share: Estimate) -> str:
 
 
 def too_few(deals: int) -> str:
-    """The warning about fewer deals than `FEW`."""
+    """Return the warning about fewer deals than `FEW`."""
     return f"{deals} deals are few: the interval may be too narrow."
 
 
 def estimate(values: np.ndarray) -> Estimate:
-    """The mean of independent values, float64, shape (n,), n at least 2, with the interval of `t_estimate`."""
+    """Return the mean of independent values, float64, shape (n,), n at least 2, with the interval of `t_estimate`."""
     return t_estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)), len(values))
 
 
 def t_estimate(mean: float, error: float, deals: int) -> Estimate:
-    """An estimate from a standard error over so many deals, at least 2, with Student's interval.
+    """Return an estimate with Student's interval, from the standard error over at least 2 deals.
 
-    With few deals resampling is no better: it holds the mean of 10 deals in 82 to 91 % of cases, Student's in 88 to 95 %.
+    With few deals resampling is no better: with 10 deals it covers the mean in 82 to 91 % of cases, Student's in 88 to 95 %.
     """
     from scipy.special import stdtrit
 
@@ -100,7 +101,7 @@ def t_estimate(mean: float, error: float, deals: int) -> Estimate:
 
 
 def deals_needed(deviation: float, difference: float) -> int:
-    """Deals, at least 2, with which a difference above 0 is found with a probability of 80 %, at the 5 % level.
+    """Return how many deals, at least 2, detect a difference above 0 with 80 % power at the 5 % level.
 
     `deviation` is the standard deviation of the values of the deals.
     """
@@ -108,7 +109,7 @@ def deals_needed(deviation: float, difference: float) -> int:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values of tests made together (Holm 1979): below 0.05, no more than 5 % of such panels err anywhere."""
+    """Return p-values adjusted for multiple tests (Holm 1979); below 0.05, at most 5 % of such families have any error."""
     order = np.argsort(p_values, kind="stable")
     adjusted = np.minimum(1.0, np.arange(len(order), 0, -1) * np.array(p_values)[order])
     unsorted: list[float] = np.maximum.accumulate(adjusted)[np.argsort(order)].tolist()
@@ -117,13 +118,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Controls:
-    """What is known of deals besides the result.
+    """Control variates of deals.
 
     Attributes:
         known: float64, shape (deals, k): features less their exact expectations.
-        measured: float64, shape (deals, m): features whose expectations are not known.
-        others: float64, shape (others, m): the same features of other deals of the same kind, which give the expectations;
-            with fewer than two of them the measured features are not used.
+        measured: float64, shape (deals, m): features with unknown expectations.
+        others: float64, shape (others, m): the same features of other deals, to estimate the expectations; with fewer than two
+            such deals the measured features are ignored.
     """
 
     known: np.ndarray
@@ -132,18 +133,17 @@ class Controls:
 
 
 def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
-    """The mean of values less what the features explain of them.
+    """Return the mean of values, corrected by least-squares regression on the features.
 
-    The coefficients are those of least squares. Those for one part of the deals come from the other parts (cross-fitting),
-    so that they are independent of the values which they correct, and the estimate stays without bias. The variance of the
-    expectations that come from other deals is part of the standard error.
+    The coefficients for one fold of deals come from the other folds (cross-fitting). So they are independent of the values that
+    they correct, and the estimate is unbiased. The standard error includes the variance of the estimated expectations.
 
     Args:
         values: float64, shape (deals,).
         controls: of the same deals.
 
     Returns:
-        The estimate, or None where there is nothing to regress on, too few deals, or no gain.
+        The estimate; None without features, with too few deals, or without a gain.
     """
     n = len(values)
     measured = controls.measured - controls.others.mean(axis=0) if len(controls.others) > 1 else np.empty((n, 0))
@@ -154,7 +154,7 @@ def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
     coefficients = np.zeros(features.shape[1])
     for fold in range(FOLDS):
         here = np.arange(n) % FOLDS == fold
-        centred = features[~here] - features[~here].mean(axis=0)  # a feature that never varies gets a slope of 0
+        centred = features[~here] - features[~here].mean(axis=0)  # a constant feature gets a slope of 0
         slope = np.linalg.lstsq(centred, values[~here] - values[~here].mean(), rcond=None)[0]
         corrected[here] = values[here] - features[here] @ slope
         coefficients += slope / FOLDS
@@ -169,10 +169,10 @@ def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
 
 
 class Groups:
-    """Means of games that belong together (those of the declarer, those with hands of seven cards), over deals.
+    """Means over groups of games (the declarer's, hands of seven cards); they add up over blocks of deals.
 
-    They add up over blocks of deals. A mean is the sum of the values over the number of games; its standard error that of a
-    ratio whose parts are summed by deal (Cochran, Sampling Techniques, 1977, 6.4), over the deals that have such games.
+    A mean is the sum of the values over the number of games. Its standard error is that of a ratio of sums by deal (Cochran,
+    Sampling Techniques, 1977, 6.4), over the deals that have such games.
     """
 
     def __init__(self, sums: Mapping[tuple[str, str], np.ndarray] | None = None) -> None:
@@ -185,7 +185,7 @@ class Groups:
             grouping: such as `role`.
             group: such as `declarer`.
             values: float64, shape (deals, games).
-            member: bool, shape (deals, games): which games belong to the group.
+            member: bool, shape (deals, games): games of the group.
         """
         games, total = member.sum(axis=1, dtype=np.float64), np.where(member, values, 0.0).sum(axis=1)
         squares = (total * total).sum(), (total * games).sum(), (games * games).sum()
@@ -196,11 +196,11 @@ class Groups:
         return Groups(self.sums | {key: self.sums.get(key, 0) + sums for key, sums in other.sums.items()})
 
     def games(self, grouping: str, group: str) -> int:
-        """Games of a group."""
+        """Return the number of games of a group."""
         return int(self.sums.get((grouping, group), np.zeros(6))[0])
 
     def estimate(self, grouping: str, group: str) -> Estimate | None:
-        """The mean of a group, and its deals; None where fewer than two deals have such games."""
+        """Return the mean of a group over its deals; None for fewer than two deals."""
         games, total, squares, products, counts, deals = self.sums.get((grouping, group), np.zeros(6))
         if deals < 2:
             return None
@@ -209,7 +209,7 @@ class Groups:
         return t_estimate(float(mean), math.sqrt(variance) / games, int(deals))
 
     def names(self) -> dict[str, list[str]]:
-        """The groups that have games, by grouping."""
+        """Return the non-empty groups by grouping."""
         names: dict[str, list[str]] = {}
         for grouping, group in self.sums:
             if self.games(grouping, group) > 0:

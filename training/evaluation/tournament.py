@@ -1,12 +1,12 @@
-"""Every player against every other on the same duplicate deals: the payoff table, and ratings.
+"""Tournament of every player against every other on the same duplicate deals: payoff table and ratings.
 
 Each pair plays the line-ups `alone` and `against` of `comparison`, on the same deals as all other pairs. The payoff table is
-the result; a rating only sums it up: the least-squares fit of the pairs' differences by differences of ratings, which for
-equally many deals of every pair is the mean of a player's differences against all, itself included. Its standard error is
-that of a mean over deals, so it heeds that all pairs have the same cards. Ratings are points per deal, and sum to zero.
+the result. Ratings summarise it: the least-squares fit of the pairs' differences by differences of ratings. With equally many
+deals for every pair, a rating is the mean of a player's differences against all, itself included. Its standard error is that of
+a mean over deals, so it accounts for the shared cards. Ratings are points per deal, and sum to zero.
 
-Each block of deals is a file of its own in the folder of the tournament, written whole or not at all, so that a tournament
-that was stopped goes on where it was, and ends as if it had never been stopped.
+Each block of deals is a file in the folder of the tournament, written whole or not at all. So a stopped tournament continues
+where it was, with the same results as without the stop.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from .statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
 FORMAT = "noms-tournament/1"
 PLAN, RESULTS, TABLE, PICTURE, BLOCKS = "plan.json", "results.json", "table.md", "heat.png", "blocks"
 MOST_DEALS = 1_000_000
-"""Of a pair; each block of them is a file."""
+"""Largest number of deals of a pair; each block of them is a file."""
 
 
 class Saved(NamedTuple):
-    """What a file keeps of a block of a pair.
+    """Saved results of a block of a pair.
 
-    `points`, float64, shape (2, deals), are those of the first player above the second: it alone, and the second alone against
-    it. `lost` are the tables that each of them lost.
+    `points`, float64, shape (2, deals), are those of the first player above the second: itself alone, and the second alone.
+    `lost` are the tables that each of them lost.
     """
 
     points: np.ndarray
@@ -55,15 +55,15 @@ class Saved(NamedTuple):
 
 
 class TournamentError(ValueError):
-    """A folder that holds no tournament which can go on, or another one; the message says why."""
+    """A folder holds no tournament that can continue, or a different one; the message says why."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is played: each pair of players, by name, plays the first `deals` deals of a set.
+    """Plan of a tournament: each pair of players, by name, plays the first `deals` deals of a set.
 
-    `seed` is that of the players' random numbers, `limit` the seconds that a program has for a decision, and `policies` the
-    SHA-256 of the files of those players that are policies, by name. `device` is where they play.
+    `seed` is for the players' random numbers, `limit` the seconds that a program has for a decision, and `policies` the SHA-256
+    of the policy files, by player. `device` is where they play.
     """
 
     players: tuple[str, ...]
@@ -76,7 +76,7 @@ class Plan:
     device: Device = "cpu"
 
     def __post_init__(self) -> None:
-        """Refuse a plan that cannot be played, by a ValueError."""
+        """Raise ValueError for a plan that cannot be played."""
         if len(self.players) < 2 or len(set(self.players)) < len(self.players):
             raise ValueError(f"a tournament needs two or more different players, not {', '.join(self.players) or 'none'}")
         if not 2 <= self.deals <= MOST_DEALS:
@@ -84,11 +84,11 @@ class Plan:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Numbers of the players of each pair."""
+        """Player numbers of each pair."""
         return list(combinations(range(len(self.players)), 2))
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as plain values."""
+        """Return the plan as JSON values."""
         return {
             "format": FORMAT,
             "environment": ENV_VERSION,
@@ -104,17 +104,17 @@ class Plan:
 
 
 class Folder:
-    """The files of a tournament."""
+    """Files of a tournament."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def begin(self, plan: Plan) -> None:
-        """Make the folder.
+        """Create the folder.
 
         Raises:
-            TournamentError: there is a tournament in it.
-            OSError: it cannot be made.
+            TournamentError: it already holds a tournament.
+            OSError: it cannot be created.
         """
         if (self.path / PLAN).exists():
             raise TournamentError(f"there is a tournament in {self.path}: go on with it (--resume), or take another folder")
@@ -122,13 +122,13 @@ class Folder:
         write_atomically(self.path / PLAN, dump(plan.as_json()))
 
     def go_on(self, plan: Plan) -> None:
-        """Make sure that the tournament in the folder is this one, or one that this one has grown from.
+        """Check that the plan continues the tournament in the folder.
 
-        It may have got more deals, and more players behind the others; what has been played stays, but for a last block that
-        was short: that is played again, with the same results.
+        It may have more deals, and more players after the others. All blocks are reused, except a last block that was short: it
+        is replayed, with the same results.
 
         Raises:
-            TournamentError: there is none, or another.
+            TournamentError: there is no tournament, or a different one.
             OSError: the folder cannot be written.
         """
         try:
@@ -138,10 +138,10 @@ class Folder:
         if not isinstance(saved, dict) or not isinstance(saved.get("players"), list):
             raise TournamentError(f"{self.path / PLAN} is damaged: it names no players")
         version = saved.pop("thumb_version", FIRST)
-        if version != NEWEST:  # `thumb` was another player then, which has this name now
+        if version != NEWEST:  # `thumb` was an older version then, which now has its own name
             saved["players"] = [add_thumb_version(name, version) for name in saved["players"]]
         saved["thumb_version"] = NEWEST
-        saved.setdefault("device", "cpu")  # of which files say nothing
+        saved.setdefault("device", "cpu")  # files omit it
         for name, value in {**plan.as_json(), "device": plan.device}.items():
             before = saved.get(name, {} if name == "policies" else None)
             if not has_grown_from(name, before, value):
@@ -149,7 +149,7 @@ class Folder:
         write_atomically(self.path / PLAN, dump(plan.as_json()))
 
     def file_of(self, pair: tuple[int, int], first: int) -> Path:
-        """The file of a block."""
+        """Return the file of a block."""
         return self.path / BLOCKS / f"{pair[0]}-{pair[1]}" / f"{first:08}.json"
 
     def save(self, pair: tuple[int, int], first: int, saved: Saved) -> None:
@@ -159,7 +159,7 @@ class Folder:
         write_results(self.file_of(pair, first), document)
 
     def load(self, pair: tuple[int, int], blocks: Blocks[Saved]) -> None:
-        """Add the blocks of a pair whose files are there; one that has another number of deals is to be played again."""
+        """Add the saved blocks of a pair; blocks with another number of deals are left unfinished."""
         for first, count in blocks:
             saved = read_results(self.file_of(pair, first), read_saved)
             if saved is not None and saved.points.shape[1] == count:
@@ -167,7 +167,7 @@ class Folder:
 
 
 def read_saved(document: Any) -> Saved:
-    """A block as `Folder.save` writes it; ValueError, LookupError or TypeError if it is none."""
+    """Parse a block that `Folder.save` wrote; ValueError, LookupError or TypeError if it is invalid."""
     lost = [Lost(**of_player) for of_player in document["lost"]]
     if len(lost) != 2:
         raise ValueError("a pair has two players")
@@ -175,7 +175,7 @@ def read_saved(document: Any) -> Saved:
 
 
 def has_grown_from(name: str, before: Any, now: Any) -> bool:
-    """Whether an entry of a plan is as it was, or has more deals or players."""
+    """Return whether an entry of a plan is unchanged, or has gained deals or players."""
     if before == now or type(before) is not type(now):
         return bool(before == now)
     if name == "players":
@@ -186,7 +186,7 @@ def has_grown_from(name: str, before: Any, now: Any) -> bool:
 
 
 def dump(document: Any) -> bytes:
-    """JSON for people to read."""
+    """Return indented JSON."""
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
@@ -198,10 +198,10 @@ def play_tournament(
     threads: int = 1,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Ending:
-    """Play the blocks that are not yet in the folder, for which `begin` or `go_on` was called; for the rest see `play_left`.
+    """Play the missing blocks of a folder that `begin` or `go_on` prepared; for the rest see `play_left`.
 
     Raises:
-        ValueError: a player cannot sit at such tables, or is of another device than the plan's.
+        ValueError: a player cannot play at such tables, or is of another device than the plan.
         OSError: a block cannot be written.
     """
     check_together(players, plan.rules)
@@ -216,7 +216,7 @@ def play_tournament(
 
 
 def load_series(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> list[tuple[Blocks[Saved], Play[Saved]]]:
-    """For each pair the blocks, with what the folder has of them, and what plays them."""
+    """Return for each pair its blocks, with those in the folder, and the function that plays them."""
     seats = plan.rules.seats
     seatings = line_ups(seats, (ALONE, AGAINST))
 
@@ -236,10 +236,10 @@ def load_series(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> lis
 
 @dataclass(frozen=True)
 class Results:
-    """The payoff table, and the tables that each player lost.
+    """Payoff table, and the tables that each player lost.
 
     `values`, float64, shape (players, players, deals), are the points of the first player, alone, above the mean of the others,
-    who are all the second; 0 where both are the same.
+    who are all the second; 0 on the diagonal.
     """
 
     plan: Plan
@@ -248,34 +248,34 @@ class Results:
 
     @property
     def deals(self) -> int:
-        """Of each pair."""
+        """Deals of each pair."""
         return int(self.values.shape[2])
 
     @property
     def differences(self) -> np.ndarray:
-        """By how much each player beats each other, alone and in the field: antisymmetric, shape as `values`."""
+        """Difference of each player to each other, averaged over alone and field: antisymmetric, shape as `values`."""
         halves: np.ndarray = (self.values - self.values.swapaxes(0, 1)) / 2
         return halves
 
     def alone(self, player: int, field: int) -> Estimate:
-        """Points of a player alone in a field of another."""
+        """Return the points of a player alone in a field of another."""
         return estimate(self.values[player, field])
 
     def difference(self, a: int, b: int) -> Estimate:
-        """By how much A beats B."""
+        """Return by how much A beats B."""
         return estimate(self.differences[a, b])
 
     def ratings(self) -> list[Estimate]:
-        """The rating of each player."""
+        """Return the rating of each player."""
         return [estimate(differences) for differences in self.differences.mean(axis=1)]
 
     def order(self) -> list[int]:
-        """The players, the best first."""
+        """Return the players, best first."""
         means = [rating.mean for rating in self.ratings()]
         return sorted(range(len(means)), key=lambda player: -means[player])
 
     def as_json(self) -> dict[str, Any]:
-        """All figures as plain values."""
+        """Return all figures as JSON values."""
         names, pairs = self.plan.players, self.plan.pairs
         differences = [self.difference(a, b) for a, b in pairs]
         adjusted = holm([difference.p_value for difference in differences])
@@ -293,7 +293,7 @@ class Results:
 
 
 def results_of(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Results | None:
-    """The results of the deals that all pairs have played; None before there are two such deals."""
+    """Return the results of the deals that all pairs have finished; None for fewer than two deals."""
     series = [blocks for blocks, _ in load_series(plan, players, folder)]
     deals = min(blocks.deals_done for blocks in series)
     if deals < 2:
@@ -311,7 +311,7 @@ def results_of(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Resu
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """The payoff table of `Results.as_json`, or of a file of it, as Markdown, the best player first."""
+    """Return the payoff table of a `Results.as_json` document as Markdown, best player first."""
     return (
         f"{document['variant']}, {document['seats']} seats, {document['deals']:,} deals of the set `{document['set']}` for "
         "each pair. Points per deal of the player of the row, alone, above the mean of the others, all of them the player of "
@@ -320,7 +320,7 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 
 def crosstable(document: Mapping[str, Any]) -> str:
-    """The payoff table of such a document alone, and which pairs it does not tell apart."""
+    """Return the payoff table alone, with the remarks below it."""
     ratings = {name: Estimate(**rating) for name, rating in document["ratings"].items()}
     order = sorted(ratings, key=lambda name: -ratings[name].mean)
     rows = []
@@ -333,7 +333,7 @@ def crosstable(document: Mapping[str, Any]) -> str:
 
 
 def sentences(document: Mapping[str, Any]) -> Iterator[str]:
-    """What is to be said besides: pairs that cannot be told apart, and lost tables."""
+    """Yield remarks: pairs without a significant difference, and lost tables."""
     equal = [f"`{pair['a']}` and `{pair['b']}`" for pair in document["pairs"] if pair["p_value_holm"] >= 0.05]
     if equal:
         yield f"Not told apart at the 5 % level, all pairs taken together (Holm): {', '.join(equal)}."

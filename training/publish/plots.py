@@ -42,15 +42,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of the figure.
-
-    Attributes:
-        title: of the panel.
-        curves: to draw.
-        percent: whether values are shares.
-        level: value of a horizontal line; None for no line.
-        at_least_zero: whether the axis starts at 0.
-    """
+    """A panel of the figure; a line marks the value `level`, and `percent` means that values are shares."""
 
     title: str
     curves: tuple[Curve, ...]
