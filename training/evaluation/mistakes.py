@@ -63,7 +63,7 @@ class Loss:
 
 
 def loss_of(values: np.ndarray, taken: int) -> tuple[float, float]:
-    """Return the loss of action number `taken` and its standard error; `values`, float64, shape (worlds, actions), are points.
+    """Return the loss of action `taken` and its standard error from points, float64, shape (worlds, actions), 4 or more worlds.
     """
     halves = values[::2], values[1::2]
     means, variances = [], []
