@@ -63,8 +63,7 @@ class Loss:
 
 
 def loss_of(values: np.ndarray, taken: int) -> tuple[float, float]:
-    """Return the loss of action `taken` and its standard error from points, float64, shape (worlds, actions), 4 or more worlds.
-    """
+    """Return the loss of action `taken` and its standard error from points, float64, shape (worlds, actions), worlds >= 4."""
     halves = values[::2], values[1::2]
     means, variances = [], []
     for choosing, judging in (halves, halves[::-1]):
