@@ -52,21 +52,16 @@ Salt = Annotated[
 Threads = Annotated[int | None, by_default("one for each core", "T", help="Threads. They change no result.")]
 PlayedOn = Annotated[
     Literal["auto", "cpu", "cuda"],
-    tyro.conf.arg(
-        help="cpu, cuda (a GPU), or auto: a GPU if there is one on which all players play.",
-    ),
+    tyro.conf.arg(help="cpu, cuda (a GPU), or auto: a GPU if there is one on which all players play."),
 ]
 MoveLimit = Annotated[
     float | None,
     by_default(
-        "10",
-        "SECONDS",
-        help="Time that a program (cmd:...) has for each decision; one that is late forfeits the table.",
+        "10", "SECONDS", help="Time that a program (cmd:...) has for each decision; one that is late forfeits the table."
     ),
 ]
 ProgramLimit = Annotated[
-    float | None,
-    by_default("10 for a program", "SECONDS", help="Time that a program (cmd:...) has for each decision."),
+    float | None, by_default("10 for a program", "SECONDS", help="Time that a program (cmd:...) has for each decision.")
 ]
 Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
 

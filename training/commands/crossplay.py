@@ -22,10 +22,7 @@ from .arguments import DealSet, Option, PlayedOn, PlayerSeed, Seats, Threads, ch
 from .common import OK, STOPPED, CommandError, wrong_arguments
 from .files import check_folder_of, write_json
 
-TITLES = {
-    "alone": "one seat of the policy of the row, the others of that of the column",
-    "mixed": "half of the seats each",
-}
+TITLES = {"alone": "one seat of the policy of the row, the others of that of the column", "mixed": "half of the seats each"}
 
 
 def crossplay(

@@ -211,11 +211,7 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: f
     share = DEALS_SHARE if args.number_of_matches(MOST_DEALS) else 1.0
     for_deals = None if until is None else began + share * (until - began)
     threads = args.threads or os.cpu_count() or 1
-    settings: dict[str, Any] = {
-        "seed": args.seed,
-        "deal_set": deals_of(args.deal_set, args.salt),
-        "threads": threads,
-    }
+    settings: dict[str, Any] = {"seed": args.seed, "deal_set": deals_of(args.deal_set, args.salt), "threads": threads}
     names = args.line_ups or LINE_UPS
     with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
         comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)

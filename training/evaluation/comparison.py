@@ -25,17 +25,7 @@ from ..agents.spec import BLOCK, AgentSpec, check_together, deals_at_once, devic
 from ..thread_pool import Ending
 from .behaviour_stats import Tally, count_deals
 from .block_store import Blocks, play_left
-from .duplicate import (
-    ALONE,
-    FIRST_OTHER,
-    LINE_UPS,
-    OTHER_DEALS,
-    Block,
-    LineUp,
-    Pairing,
-    line_ups,
-    played_alone,
-)
+from .duplicate import ALONE, FIRST_OTHER, LINE_UPS, OTHER_DEALS, Block, LineUp, Pairing, line_ups, played_alone
 from .statistics import POWER, Controls, Estimate, deals_needed, estimate, with_controls
 
 MOST_CONTROLLED = 20_000
@@ -211,13 +201,7 @@ def points_figure(rules: Rules, opponent: AgentSpec) -> str:
 
 
 def alone_in_field(
-    rules: Rules,
-    hero: AgentSpec,
-    opponent: AgentSpec,
-    deals: int,
-    *,
-    seed: int = 0,
-    runner: Runner = one_after_another,
+    rules: Rules, hero: AgentSpec, opponent: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another
 ) -> Estimate:
     """Return the points per deal of one player less the mean of the others', with an opponent on all other seats.
 

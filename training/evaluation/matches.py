@@ -102,13 +102,7 @@ def compare_matches(
 
 
 def play_matches(
-    rules: Rules,
-    players: Sequence[AgentSpec],
-    seatings: np.ndarray,
-    numbers: range,
-    seed: int,
-    deal_set: str,
-    stop: Event,
+    rules: Rules, players: Sequence[AgentSpec], seatings: np.ndarray, numbers: range, seed: int, deal_set: str, stop: Event
 ) -> tuple[np.ndarray, int]:
     """Play numbered matches to their ends; `seatings`, bool, shape (games, seats), is where A sits.
 
