@@ -125,11 +125,7 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the subcommand that the first word names, or print the help.
-
-    Raises:
-        CommandError: the subcommand does not exist, or it ends with an error for the user.
-    """
+    """Run the subcommand that the first word names, or print the help; CommandError for an error of the user."""
     first = words[0] if words else "--help"
     if first == "--version":
         print(f"noms {version()}")
@@ -153,10 +149,8 @@ def run(words: Sequence[str]) -> int:
     from noms_env.players.foreign_code import ForfeitError, by_command_line
 
     try:
-        with by_command_line(words):
+        with wrong_arguments(ForfeitError), by_command_line(words):
             return command()
-    except ForfeitError as error:
-        raise CommandError(str(error)) from error
     except SystemExit as end:  # raised by a benchmarked algorithm; a player that exits only forfeits a table
         status = end.code if isinstance(end.code, int) and end.code else 1
         raise CommandError(
@@ -165,11 +159,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def print_completion(shell: str) -> int:
-    """Print a shell's completion script for commands and options.
-
-    Raises:
-        CommandError: the shell is not supported.
-    """
+    """Print a shell's completion script for commands and options; CommandError if the shell is not supported."""
     import tyro
 
     if shell not in SHELLS:
@@ -189,10 +179,11 @@ def load(name: str, words: Sequence[str]) -> Callable[..., int]:
     with `command(words)`.
     """
     module = import_module(f".commands.{COMMANDS[name][0]}", __package__)
+    function: Callable[..., int]
     if hasattr(module, "command"):
-        made: Callable[..., int] = module.command(words)
-        return made
-    function: Callable[..., int] = getattr(module, name if hasattr(module, name) else COMMANDS[name][0])
+        function = module.command(words)
+    else:
+        function = getattr(module, name if hasattr(module, name) else COMMANDS[name][0])
     return function
 
 

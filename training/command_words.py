@@ -27,10 +27,10 @@ registry = ConstructorRegistry()
 def plain_values(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     """Parse numbers, optional values and variadic tuples, with our own error messages."""
     parts = get_args(info.type)
-    if info.type in (int, float):
-        return _spec(1, info.type, lambda words: _value(info.type, words[0]))
-    if info.type_origin is UnionType and len(parts) == 2 and parts[1] is NoneType and parts[0] in KINDS:
-        return _spec(1, parts[0], lambda words: _value(parts[0], words[0]))
+    is_optional = info.type_origin is UnionType and len(parts) == 2 and parts[1] is NoneType and parts[0] in KINDS
+    if info.type in (int, float) or is_optional:
+        kind = parts[0] if is_optional else info.type
+        return _spec(1, kind, lambda words: _value(kind, words[0]))
     if info.type_origin is tuple and len(parts) == 2 and parts[1] is ... and tyro.conf.UseAppendAction not in info.markers:
         least = 0 if tyro.conf.Positional in info.markers else 1
         return _spec("*", parts[0], lambda words: _values(parts[0], words, least))
@@ -82,20 +82,20 @@ def parse(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any:
         SystemExit: help was requested, and has been printed.
     """
     wants_help = bool({"-h", "--help"} & set(words))
-    said = _Said(wants_help and sys.stdout.isatty())
+    output = _Output(wants_help and sys.stdout.isatty())
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             return tyro.cli(function, prog=prog, args=words, registry=registry)
     except SystemExit as end:
         if end.code:
             help_word = getattr(function, "full_help", "--help")
-            raise CommandError(f"{sentence(said.getvalue())}; see {prog} {help_word}") from None
+            raise CommandError(f"{sentence(output.getvalue())}; see {prog} {help_word}") from None
         columns = shutil.get_terminal_size().columns  # tyro does not wrap prose
-        print(re.sub(r"(?m)^[A-Za-z-].*$", lambda line: textwrap.fill(line[0], columns), said.getvalue()), end="")
+        print(re.sub(r"(?m)^[A-Za-z-].*$", lambda line: textwrap.fill(line[0], columns), output.getvalue()), end="")
         raise
 
 
-class _Said(io.StringIO):
+class _Output(io.StringIO):
     """Buffer for the output of tyro, in colour if the real output is a terminal."""
 
     encoding = "utf-8"
@@ -111,8 +111,8 @@ class _Said(io.StringIO):
 def sentence(box: str) -> str:
     """Extract the error sentence from a box of tyro, with its suggested option but without its usage text."""
     inner = [line.strip("│") for line in box.splitlines() if line[:1] == "│"]
-    said = itertools.takewhile(lambda line: "──" not in line, inner)
-    text = " ".join(line.strip() for line in said if not line.startswith(" " * 8))
+    message = itertools.takewhile(lambda line: "──" not in line, inner)
+    text = " ".join(line.strip() for line in message if not line.startswith(" " * 8))
     text = re.sub(r"^Error parsing (--\S+):", r"\1", text)
     text = re.sub(r"^Error parsing config\.(\w+): (\w+)", lambda part: f"--{part[1]}.{part[2]}".replace("_", "-"), text)
     guess = re.search(r"Perhaps you meant:\W+(--[\w.-]+)", box)

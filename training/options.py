@@ -34,24 +34,24 @@ def parse_options(words: Iterable[str]) -> dict[str, Any]:
     Raises:
         ValueError: a word has another form, or a name occurs twice.
     """
-    options: dict[str, Any] = {}
-    for text in words:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise ValueError(f"--option wants NAME=VALUE, such as target=50, not {text!r}")
-        if name in options:
+    values = _parse_pairs(words, "option", "target=50")
+    for name, of_name in values.items():
+        if len(of_name) > 1:
             raise ValueError(f"--option {name} is given twice")
-        options[name] = parse_value(value)
-    return options
+    return {name: value for name, (value,) in values.items()}
 
 
 def parse_held_out(words: Iterable[str]) -> dict[str, list[Any]]:
     """Parse `name=value` words into lists of values by name; ValueError if a word has another form."""
+    return _parse_pairs(words, "held-out", "half=floor")
+
+
+def _parse_pairs(words: Iterable[str], flag: str, example: str) -> dict[str, list[Any]]:
     values: dict[str, list[Any]] = {}
     for text in words:
         name, sign, value = text.partition("=")
         if not sign or not name:
-            raise ValueError(f"--held-out wants NAME=VALUE, such as half=floor, not {text!r}")
+            raise ValueError(f"--{flag} wants NAME=VALUE, such as {example}, not {text!r}")
         values.setdefault(name, []).append(parse_value(value))
     return values
 

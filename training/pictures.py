@@ -15,26 +15,16 @@ STYLES = ("-", "--", ":", "-.")
 GREY = "#777777"
 PANEL = (4.2, 2.7)
 """Size of a panel in a grid, in inches."""
-LETTERS = 13
-"""Letters per inch at 9 points."""
+
 DARK = 0.6
 """Share of the largest absolute payoff above which a cell's text is white."""
 
 
 def panels(number: int, command: str, size: tuple[float, float] = PANEL, columns: int = 3) -> tuple[Any, list[Any]]:
-    """Create a figure with a grid of panels, in row order; unused panels of the last row stay empty.
-
-    Args:
-        number: of panels.
-        command: the feature that needs Matplotlib, for the message.
-        size: of a panel, in inches.
-        columns: panels in a row, at most.
-
-    Returns:
-        The figure and all its panels.
+    """Return a figure and its grid of panels of a size in inches, row by row; unused panels of the last row stay empty.
 
     Raises:
-        MissingExtraError: Matplotlib is not installed.
+        MissingExtraError: Matplotlib is not installed, and `command` needs it.
     """
     figures = require("matplotlib.figure", "plot", command)
     columns = min(number, columns)
@@ -52,12 +42,6 @@ def plain(axes: Any, title: str = "") -> None:
     axes.grid(alpha=0.25)
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def side_label(picture: Any, what: str, more: str) -> None:
-    """Label the shared vertical axis; `more` moves to a second line if one line is too short for both."""
-    fits = len(what) + len(more) < LETTERS * picture.get_figheight()
-    picture.supylabel(f"{what}{' ' if fits else chr(10)}{more}", fontsize=9)
 
 
 def band(axes: Any, at: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:

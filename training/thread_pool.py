@@ -47,7 +47,7 @@ class ThreadPool:
 
 
 class InOrder(ThreadPool):
-    """Pool that runs jobs one after another in the calling thread, since a GPU schedules its own work."""
+    """Pool that runs jobs one after another in the calling thread, such as on a GPU, which schedules its own work."""
 
     def __init__(self) -> None:
         self.threads = 1

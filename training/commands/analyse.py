@@ -22,6 +22,7 @@ from ..play.browser.film import Shown
 from ..play.session import seat_players
 from ..progress_bar import progress_bar
 from ..text import count
+from .arguments import check_run
 from .common import OK, CommandError, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
 from .pages import page, write
@@ -65,30 +66,25 @@ def analyse(
     """
     if not LEAST_WORLDS <= worlds <= MOST_WORLDS:
         raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
-    if not 0 <= seed < 2**63:
-        raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
+    check_run(seed)
     check_folder_of(html, file, player or "")
     known = records_of(file, match, deal, seat)
-    records = [record for record in known if is_chosen(record, match, deal, seat)]
+    chosen = [is_chosen(record, match, deal, seat) for record in known]
+    records = [record for record, is_shown in zip(known, chosen, strict=True) if is_shown]
     judge = judge_of(player, records[0])
     losses: list[list[Loss] | None] = []
     with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
-        for _, told in find_losses(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat), seat):
-            losses.append(told)
+        for _, of_deal in find_losses(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat), seat):
+            losses.append(of_deal)
             advance(1)
     print_lines(all_lines(records, losses, most, seat))
     if html is not None:
-        chosen = [is_chosen(record, match, deal, seat) for record in known]
         write(html, page(known, Shown(seed=seed), Path(file).name, chosen, losses))
     return OK
 
 
 def records_of(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
-    """Return the chosen records, and the earlier records of their matches, from which players remember how the seats play.
-
-    Raises:
-        CommandError: they are of several games or numbers of seats, or as for `records_until`.
-    """
+    """Return the records of `records_until`; CommandError if they are of several games or numbers of seats."""
     records = records_until(file, match, deal, seat)
     if len({(record["variant"], record["seats"]) for record in records}) > 1:
         raise CommandError(f"{file} has deals of several games or numbers of seats; an analysis is of one")
@@ -103,16 +99,16 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
         if name is None and policy is None:
             raise CommandError("no policy for this table comes with the package; name a search by --player search:POLICY")
         judge = name or f"search:{policy}@0"
-        losses = search_of(seat_players([judge], 1, rules)[0].player)
+        player = search_of(seat_players([judge], 1, rules)[0].player)
         compile_players([judge], batches=False)
-        return losses
+        return player
 
 
 def all_lines(records: list[Record], losses: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:
-    """Return the lines of each deal, and for several deals a table of mean losses."""
+    """Yield the lines of each deal, and for several deals a table of mean losses."""
     for record, of_deal in zip(records, losses, strict=True):
         yield from deal_lines(record, of_deal, most)
-    judged = [told for told in losses if told is not None]
+    judged = [of_deal for of_deal in losses if of_deal is not None]
     if len(judged) > 1:
         yield from ["", *summary_lines(by_seat_and_phase(judged, records[0]["seats"]), seat)]
 
@@ -123,13 +119,15 @@ def deal_lines(record: Record, losses: list[Loss] | None, most: int) -> list[str
     if losses is None:
         return ["", f"{number}: {NOT_JUDGED}"]
     total = sum(loss.points for loss in losses)
-    head = f"{number}: {count(len(losses), 'decision')} with a choice, {total:.2f} points lost"
-    lines = [
-        f"  {loss.points:6.2f} ±{loss.error:.2f}  step {loss.step:<3} seat {loss.seat} {loss.phase} {loss.taken}, "
-        f"better {loss.best}" + ("" if loss.is_sure else "  (may be chance)")
-        for loss in biggest(losses, most)
+    return [
+        "",
+        f"{number}: {count(len(losses), 'decision')} with a choice, {total:.2f} points lost",
+        *(
+            f"  {loss.points:6.2f} ±{loss.error:.2f}  step {loss.step:<3} seat {loss.seat} {loss.phase} {loss.taken}, "
+            f"better {loss.best}" + ("" if loss.is_sure else "  (may be chance)")
+            for loss in biggest(losses, most)
+        ),
     ]
-    return ["", head, *lines]
 
 
 def summary_lines(summed: dict[tuple[int, str], Estimate], seat: int | None) -> list[str]:

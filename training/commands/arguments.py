@@ -14,7 +14,7 @@ from ..agents.registry import DeviceChoice, agent_specs
 from ..agents.spec import AgentSpec
 from ..evaluation.duplicate import SaltedSet
 from ..options import OFF, by_default
-from .common import CommandError, file_errors
+from .common import CommandError, file_errors, wrong_arguments
 
 Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
 Seats = Annotated[int | None, by_default("the usual number of the game", "N", help="Number of seats.")]
@@ -67,17 +67,10 @@ Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
 
 
 def players_on(device: DeviceChoice, names: Sequence[str], limit: float | None = None) -> list[AgentSpec]:
-    """Return the players of these names on a device.
-
-    Raises:
-        CommandError: there is no GPU, or its libraries are not installed.
-        ValueError: as from `agent_specs`.
-    """
+    """Return the players of these names on a device (`agent_specs`); CommandError if it is a GPU that cannot be used."""
     if device == "cuda":
-        try:
+        with wrong_arguments(ModuleNotFoundError, RuntimeError):
             check_gpu()
-        except (ModuleNotFoundError, RuntimeError) as error:
-            raise CommandError(str(error)) from error
     return agent_specs(names, limit, device)
 
 
@@ -94,7 +87,7 @@ def check_limit(limit: float | None) -> None:
         raise CommandError(f"--limit must be above 0, not {limit}")
 
 
-def check_run(seed: int, threads: int | None, limit: float | None) -> None:
+def check_run(seed: int, threads: int | None = None, limit: float | None = None) -> None:
     """Raise CommandError for a seed, a number of threads or a time limit out of range."""
     if not 0 <= seed < 2**63:
         raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,7 +33,7 @@ from ..options import by_default
 from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Threads, check_run
-from .common import FOUND, OK, STOPPED, CommandError, file_errors
+from .common import FOUND, OK, STOPPED, CommandError, file_errors, interruptible, wrong_arguments
 from .files import check_folder_of, options_given, write_json
 
 ALL = ("all",)
@@ -165,20 +164,11 @@ def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.
     return doing[type(what)](what)
 
 
-@contextmanager
-def refusals() -> Iterator[None]:
-    """Turn the ValueError of a bad entry into a CommandError."""
-    try:
-        yield
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-
-
 def games_of(args: Sequence[str]) -> tuple[str, ...]:
     """Return the named games in the order of the protocol; CommandError if a game is unknown."""
     if tuple(args) == ALL:
         return tuple(GAMES)
-    with refusals():
+    with wrong_arguments():
         for name in args:
             rules_of_game(name)
     return tuple(name for name in GAMES if name in args)
@@ -188,7 +178,7 @@ def run(args: Run) -> int:
     """Train the runs that an entry lacks."""
     if args.seeds < 1 or args.workers < 1:
         raise CommandError(f"--seeds and --workers must be 1 or more, not {args.seeds} and {args.workers}")
-    with refusals(), file_errors("cannot begin the entry"):
+    with wrong_arguments(), file_errors("cannot begin the entry"):
         algorithm = algorithm_file(args.algorithm)
         folder = Path(args.out) if args.out else Path("runs") / "benchmark" / algorithm.stem
         seeds = tuple(range(1, args.seeds + 1))
@@ -196,20 +186,17 @@ def run(args: Run) -> int:
     left = runs_left(entry, folder)
     decisions = sum(budget_of_run(entry, name).decisions or 0 for name, _ in left)
     title = f"{entry.name}, {count(len(left), 'run')}"
-    try:
-        with progress_bar(title, "decisions", decisions or None) as tick:
-            train_all(entry, folder, workers=args.workers, tick=tick)
-    except KeyboardInterrupt as error:
-        raise CommandError("stopped by Ctrl-C; the same words do the runs that are left", STOPPED) from error
-    except EntryError as error:  # any other error comes from the algorithm, and keeps its traceback
-        raise CommandError(str(error)) from error
+    stopped = interruptible("the same command does the remaining runs")
+    # Any error but an EntryError comes from the algorithm, and keeps its traceback.
+    with stopped, wrong_arguments(EntryError), progress_bar(title, "decisions", decisions or None) as tick:
+        train_all(entry, folder, workers=args.workers, tick=tick)
     print_lines([f"trained: {folder} · next: noms benchmark score {folder} --allow-programs"])
     return OK
 
 
 def score(args: Score) -> int:
     """Play and score an entry."""
-    check_run(0, args.threads, None)
+    check_run(0, args.threads)
     if args.deals is not None and args.deals < 2:
         raise CommandError(f"--deals must be 2 or more, not {args.deals}")
     if args.ray and args.threads is not None:
@@ -217,59 +204,52 @@ def score(args: Score) -> int:
     if args.deals is not None and args.second_deals:
         raise CommandError("give --deals or --second-deals, and not both")
     entry = entry_to_score(args)
-    kept = args.folder / (SECOND if args.second_deals else "" if args.deals is None else TRIAL)
-    with refusals(), file_errors(f"cannot write in {kept}"):
-        parts = parts_to_play(args, entry, kept)
-        playing = cells_of_entry(entry, args.folder, parts, kept=kept, most=args.deals, second=args.second_deals)
+    folder = args.folder / (SECOND if args.second_deals else "" if args.deals is None else TRIAL)
+    with wrong_arguments(), file_errors(f"cannot write in {folder}"):
+        parts = parts_to_play(args, entry, folder)
+        playing = cells_of_entry(entry, args.folder, parts, kept=folder, most=args.deals, second=args.second_deals)
         for part in parts:
-            play_part(args, f"{entry.name}, {part}", [planned for planned in playing if planned.cell.part.name == part], kept)
+            play_part(args, f"{entry.name}, {part}", [planned for planned in playing if planned.cell.part.name == part], folder)
         document = scored(entry, [planned.cell for planned in playing])
-        write_scores(kept, document)
+        write_scores(folder, document)
     show(document)
-    times, lost = read_times(kept), sum((planned for each in playing for planned in each.cell.lost.values()), Lost())
-    print_lines(
-        [
-            *lost.sentences(entry.name),
-            *(times_text(times, part) for part in parts if part in times),
-            f"written to {kept / SCORES}",
-        ]
-    )
+    times, lost = read_times(folder), sum((lost for planned in playing for lost in planned.cell.lost.values()), Lost())
+    lines = (times_text(times, part) for part in parts if part in times)
+    print_lines([*lost.sentences(entry.name), *lines, f"written to {folder / SCORES}"])
     return OK
 
 
-def parts_to_play(args: Score, entry: Entry, kept: Path) -> list[str]:
+def parts_to_play(args: Score, entry: Entry, folder: Path) -> list[str]:
     """Return the parts of the chosen tracks, or of the entry's tracks, and the parts scored before."""
     protocol = PROTOCOLS[entry.protocol]
     for track in args.tracks:
         if track not in protocol.tracks:
             raise CommandError(f"there is no track {track!r} in {protocol.name}; they are {', '.join(protocol.tracks)}")
-    before = read_scores(kept)["parts"] if (kept / SCORES).exists() else []
+    before = read_scores(folder)["parts"] if (folder / SCORES).exists() else []
     wanted = (*before, *protocol.parts_of(args.tracks or entry.tracks))
     return [name for name in protocol.parts if name in wanted]
 
 
-def play_part(args: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
+def play_part(args: Score, title: str, playing: Sequence[Playing], folder: Path) -> None:
     """Play the missing deals of a part, and record the time."""
     if not playing:
         return
     compile_players({name for planned in playing for name in planned.names})
     cells, began = [planned.cell for planned in playing], time.perf_counter()
     before = sum(cell.deals for cell in cells)
-    try:
-        with progress_bar(title, "deals", sum(cell.field.deals for cell in cells)) as tick:
-            threads = args.threads or os.cpu_count() or 1
-            ending, cpu = play_cells(playing, kept, threads=threads, on_ray=args.ray, tick=tick)
-    except WorkerError as error:
-        raise CommandError(f"{error}; the same words go on") from error
+    stopped = interruptible("the same command continues", WorkerError)
+    with stopped, progress_bar(title, "deals", sum(cell.field.deals for cell in cells)) as tick:
+        threads = args.threads or os.cpu_count() or 1
+        ending, cpu = play_cells(playing, folder, threads=threads, on_ray=args.ray, tick=tick)
     deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - began
-    add_times(kept, cells[0].part.name, before=before, deals=deals, wall=wall, cpu=cpu)
+    add_times(folder, cells[0].part.name, before=before, deals=deals, wall=wall, cpu=cpu)
     if ending != "all":
-        raise CommandError("stopped by Ctrl-C; the same words go on", STOPPED)
+        raise CommandError("stopped by Ctrl-C; the same command continues", STOPPED)
 
 
 def entry_to_score(args: Score) -> Entry:
     """Return the entry in the folder; if a player is named, write its entry first."""
-    with refusals(), file_errors(f"cannot write in {args.folder}"):
+    with wrong_arguments(), file_errors(f"cannot write in {args.folder}"):
         if args.player is None:
             entry, stray = read_entry(args.folder), options_given(args, OF_PLAYER)
             if stray:
@@ -298,19 +278,17 @@ def entry_of_player(args: Score, tracks: Collection[str]) -> Entry:
 
 def check(args: Check) -> int:
     """Check an entry, replay some cells, and print the verdict."""
-    check_run(args.seed or 0, args.threads, None)
+    check_run(args.seed or 0, args.threads)
     if args.cells < 0:
         raise CommandError(f"--cells must be 0 or more, not {args.cells}")
     seed = secrets.randbits(31) if args.seed is None else args.seed
-    with refusals():
+    with wrong_arguments():
         wrong, played = complaints(args.folder), list["Playing"]()
         if not wrong and (args.all or args.cells):
             played = sampled_cells(args.folder, None if args.all else args.cells, seed)
-            with progress_bar("played again", "deals", sum(planned.cell.field.deals for planned in played)) as tick:
-                try:
-                    wrong = replayed(args.folder, played, args.threads or os.cpu_count() or 1, tick)
-                except KeyboardInterrupt as error:
-                    raise CommandError("stopped by Ctrl-C before the check was done", STOPPED) from error
+            stopped = interruptible("the check is not done")
+            with stopped, progress_bar("played again", "deals", sum(cell.cell.field.deals for cell in played)) as tick:
+                wrong = replayed(args.folder, played, args.threads or os.cpu_count() or 1, tick)
         left = [] if wrong else unchecked(args.folder, played)
     print_lines([*wrong, *left])
     verdict = "refused" if wrong else "accepted as far as can be checked here" if left else "accepted"
@@ -324,7 +302,7 @@ def report(args: Report) -> int:
     if not args.folders:
         raise CommandError("name the folder of at least one entry that is scored, such as entries/ppo")
     require("matplotlib", "plot", "noms benchmark report")
-    with refusals(), file_errors(f"cannot write in {args.out}"):
+    with wrong_arguments(), file_errors(f"cannot write in {args.out}"):
         written = write_report(args.folders, args.out)
     print_lines([f"written to {written}"])
     return OK
@@ -333,7 +311,7 @@ def report(args: Report) -> int:
 def compare(args: Compare) -> int:
     """Print the differences of two entries."""
     check_folder_of(args.json)
-    with refusals():
+    with wrong_arguments():
         mine, theirs = (read_scored([folder])[0] for folder in (args.mine, args.theirs))
         document = difference_of(mine, theirs)
     if args.json:

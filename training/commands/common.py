@@ -33,9 +33,21 @@ def file_errors(doing: str) -> Iterator[None]:
 
 
 @contextmanager
-def wrong_arguments() -> Iterator[None]:
-    """Turn a ValueError into a CommandError; only for the call that first receives the arguments."""
+def wrong_arguments(*errors: type[Exception]) -> Iterator[None]:
+    """Turn a ValueError, or errors of these types, into a CommandError; only for calls that check what the user asked for."""
+    caught = errors or (ValueError,)
     try:
         yield
-    except ValueError as error:
+    except caught as error:
         raise CommandError(str(error)) from error
+
+
+@contextmanager
+def interruptible(note: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn Ctrl-C, or errors of these types, into a CommandError whose sentence ends with the note."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise CommandError(f"stopped by Ctrl-C; {note}", STOPPED) from error
+    except errors as error:
+        raise CommandError(f"{error}; {note}") from error

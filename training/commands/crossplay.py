@@ -54,7 +54,7 @@ def crossplay(
         deals: Deals of each table.
         json_file: Also write the figures to this file.
     """
-    check_run(seed, threads, None)
+    check_run(seed, threads)
     check_folder_of(json_file, *player)
 
     with wrong_arguments():
@@ -73,7 +73,7 @@ def crossplay(
     if json_file:
         write_json(json_file, results.as_json(players))
     if results.ending != "all":
-        raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)
+        raise CommandError("stopped by Ctrl-C; the figures cover the deals played so far", STOPPED)
     return OK
 
 

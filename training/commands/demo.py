@@ -81,11 +81,7 @@ def demo(
 
 
 def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
-    """Return the configuration of a short PPO run from random weights.
-
-    Raises:
-        ValueError: a value is not allowed.
-    """
+    """Return the configuration of a short PPO run from random weights; ValueError if a value is not allowed."""
     return TrainConfig(
         (variant,),
         seed=seed,
@@ -128,7 +124,7 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
 
 def result_text(gain: Estimate, variant: str) -> str:
     """Return the result on the duplicate deals as a sentence."""
-    verdict = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "not to be told from"
+    verdict = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "indistinguishable from"
     return (
         f"{variant}, {gain.deals:,} duplicate deals against random players: {gain.mean:+.2f} points per deal "
         f"(95 %: {gain.low:+.2f} to {gain.high:+.2f}), {verdict} random play"
@@ -144,8 +140,8 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
 
 def show_games(seed: int) -> int:
     """Play one deal of each of the seven games with random players, and show it."""
-    for place, variant in enumerate(VARIANTS):
+    for number, variant in enumerate(VARIANTS):
         # With one seed, games with the same deck would be dealt the same hands.
-        records = record_matches(variant, seed=(seed + place) % (MAX_SEED + 1))
+        records = record_matches(variant, seed=(seed + number) % (MAX_SEED + 1))
         print_lines(deal_lines(next(record for record in records if record["hand_size"] >= CARDS), most_tricks=FIRST_TRICKS))
     return OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -135,25 +135,23 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
     if device_of((a, b)) == "cpu":
         compile_players((a.name, b.name))
-    results, is_stopped = play_all(a, b, rule_sets, measurement)
-    if measurement.json:
-        document = as_json((measurement.a, measurement.b), results, measurement.tell, hashes((a, b)))
-        for of_game, (comparison, _) in zip(document["games"], results, strict=True):
-            of_game["benchmark"] = benchmark_score(comparison, b)
-        write_json(measurement.json, document)
-    if is_stopped:
-        raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)
+    results = list[Result]()
+    try:
+        for result in play_all(a, b, rule_sets, measurement):
+            results.append(result)
+    finally:  # also writes the results so far after Ctrl-C
+        if measurement.json and results:
+            document = as_json((measurement.a, measurement.b), results, measurement.tell, hashes((a, b)))
+            for of_game, (comparison, _) in zip(document["games"], results, strict=True):
+                of_game["benchmark"] = benchmark_score(comparison, b)
+            write_json(measurement.json, document)
     return OK
 
 
 def rule_sets_for(
     a: AgentSpec, b: AgentSpec, variants: Sequence[str], seats: Sequence[int], option: Sequence[str]
 ) -> list[Rules]:
-    """Return the rules of the tables.
-
-    Raises:
-        ValueError: no table fits the arguments, or one of the players cannot play there.
-    """
+    """Return the rules of the tables; ValueError if none fits the arguments, or a player cannot play there."""
     is_named = bool(variants)
     limited = [player for player in (a, b) if player.rule_sets is not None]
     if not variants and limited:
@@ -174,45 +172,39 @@ def rule_sets_for(
     return rule_sets
 
 
-Found = tuple["Comparison", "Matches | None"]
+Result = tuple["Comparison", "Matches | None"]
 """Result of one game: duplicate deals, and whole matches if any were played."""
 
 
-def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Arguments) -> tuple[list[Found], bool]:
-    """Play and print each game; CommandError if stopped before the first figures.
-
-    Returns:
-        The results, and whether Ctrl-C ended them.
-    """
-    began, results = time.monotonic(), list[Found]()
+def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Arguments) -> Iterator[Result]:
+    """Play, print and yield each game; CommandError after Ctrl-C, or if there was no time for the first figures."""
+    began, has_figures = time.monotonic(), False
     for number, rules in enumerate(rule_sets):
         until = None if args.minutes is None else began + 60 * args.minutes * (number + 1) / len(rule_sets)
+        is_stopped, result = False, None
         try:
-            result, is_stopped = play_one(a, b, rules, args, until)
+            result, is_stopped = play_game(a, b, rules, args, until)
         except NothingPlayedError as nothing:
-            is_over_time = nothing.ending == "time"
-            if not results and is_over_time:
-                raise CommandError("--minutes is too short: not even two deals were done") from nothing
-            if not results:
-                raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing
-            if not is_over_time:
-                return results, True
+            is_stopped = nothing.ending == "ctrl-c"
+        if result:
+            yield result
+        elif not is_stopped and has_figures:
             print_lines([f"{rules.variant.name}, {rules.seats} seats: not even two deals were done in time"])
-            continue
-        results.append(result)
+        elif not is_stopped:
+            raise CommandError("--minutes is too short: not even two deals were done")
+        has_figures = has_figures or result is not None
         if is_stopped:
-            return results, True
-    return results, False
+            scope = "; the figures cover the deals played so far" if has_figures else " before there were any figures"
+            raise CommandError(f"stopped by Ctrl-C{scope}", STOPPED)
 
 
-def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Found, bool]:
+def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Result, bool]:
     """Play and print one game; also return whether Ctrl-C ended it."""
     title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = DEALS_SHARE if args.number_of_matches(MOST_DEALS) else 1.0
     for_deals = None if until is None else began + share * (until - began)
-    threads = args.threads or os.cpu_count() or 1
+    threads, names = args.threads or os.cpu_count() or 1, args.line_ups or LINE_UPS
     settings: dict[str, Any] = {"seed": args.seed, "deal_set": deals_of(args.deal_set, args.salt), "threads": threads}
-    names = args.line_ups or LINE_UPS
     with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
         comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)
     seconds, matches, ending = time.monotonic() - began, None, comparison.ending

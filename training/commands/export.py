@@ -20,7 +20,7 @@ from ..options import by_default, rules_of
 from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit, names_of
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .common import OK, CommandError, file_errors, interruptible, wrong_arguments
 from .files import lines_of, options_given
 
 Tick = Callable[[int], None]
@@ -92,15 +92,9 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
         check_folder(Path(out))
     what = "deals" if data_set.variant is None else "matches"
     total, source, decisions = records_of(data_set.file) if data_set.variant is None else matches_of(data_set, data_set.variant)
-    try:
-        with wrong_arguments(), file_errors(f"cannot write {out}"), progress_bar("export", what, total) as tick:
-            written = write_shards(
-                decisions(tick), Path(out), source, data_set.file_format, data_set.shard, columns_of(data_set.targets)
-            )
-    except WorkerError as error:
-        raise CommandError(f"{error}; {out} is not written") from error
-    except KeyboardInterrupt as error:
-        raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
+    columns, stopped = columns_of(data_set.targets), interruptible(f"{out} is not written", WorkerError)
+    with stopped, wrong_arguments(), file_errors(f"cannot write {out}"), progress_bar("export", what, total) as tick:
+        written = write_shards(decisions(tick), Path(out), source, data_set.file_format, data_set.shard, columns)
     files = count(written.shards, "file")
     print(f"{written.decisions:,} decisions of {count(written.deals, 'deal')} written to {out}, in {files}")
     return OK

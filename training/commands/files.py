@@ -88,11 +88,7 @@ def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
 
 
 def records_until(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
-    """Return the chosen records (`is_chosen`) and the earlier records of their matches, which give context.
-
-    Raises:
-        CommandError: a line is damaged, or no record is chosen.
-    """
+    """Return the chosen records and the earlier records of their matches; CommandError for a damaged line, or no record."""
     records, chosen = [], 0
     for line, record in lines_of(file):
         if isinstance(record, str):

@@ -17,7 +17,7 @@ from ..learn.expert_iteration import Series
 from ..options import by_default
 from . import train
 from .arguments import Flag, check_run
-from .common import OK, STOPPED, CommandError, file_errors
+from .common import OK, CommandError, file_errors, interruptible, wrong_arguments
 
 
 def improve(
@@ -53,10 +53,12 @@ def improve(
         raise CommandError("rounds and workers must be 1 or more")
     if ray and workers is not None:
         raise CommandError("give --workers or --ray, and not both")
-    check(series)
+    check_run(series.seed)
+    if min(series.matches, series.worlds, series.decisions) < 1 or series.deals < 2:
+        raise CommandError("--matches, --worlds and --decisions must be 1 or more, and --deals 2 or more")
 
     policy = series.policy
-    try:
+    with wrong_arguments(RefusedError), interruptible("the same command continues", WorkerError):
         expert_iteration.read_training(policy)
         with file_errors(f"cannot write {folder}"):
             expert_iteration.keep_settings(series, folder)
@@ -65,20 +67,7 @@ def improve(
                 result = expert_iteration.train_round(series, policy, folder / f"{number:02}", number, spread, train.continued)
             policy = result["kept"]
             print_lines([f"round {number}: {summary(result)}"])
-    except RefusedError as error:
-        raise CommandError(str(error)) from error
-    except WorkerError as error:
-        raise CommandError(f"{error}; the same command goes on") from error
-    except KeyboardInterrupt as error:
-        raise CommandError("stopped by Ctrl-C; the same command goes on", STOPPED) from error
     return OK
-
-
-def check(series: Series) -> None:
-    """Raise CommandError for numbers out of range, before any of them are saved."""
-    check_run(series.seed, None, None)
-    if min(series.matches, series.worlds, series.decisions) < 1 or series.deals < 2:
-        raise CommandError("--matches, --worlds and --decisions must be 1 or more, and --deals 2 or more")
 
 
 def summary(result: dict[str, Any]) -> str:

@@ -161,11 +161,7 @@ def score_lines(session: Session) -> Iterable[str]:
 
 
 def ask_at_terminal(prompt: str) -> str:
-    """Prompt at the terminal, with line editing.
-
-    Raises:
-        EOFError: Ctrl-D, or the end of a file.
-    """
+    """Prompt at the terminal, with line editing; EOFError for Ctrl-D or the end of a file."""
     if sys.stdin.isatty():
         with suppress(ImportError):
             import readline  # noqa: F401  # enables line editing, if available

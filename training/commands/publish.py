@@ -86,14 +86,7 @@ def publish(
 
 
 def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Trained:
-    """Return the policy of a run, to be published under a name in a folder.
-
-    Raises:
-        CommandError: the name is not allowed, or is the name of a player, of a game that the policy does not play, or of a run
-            there.
-        OSError: a file cannot be read.
-        ValueError: see `noms_training.publish.runs.read_trained`.
-    """
+    """Return the policy of a run (`read_trained`), to be published under a name in a folder; CommandError for a bad name."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
     if name in RESERVED:
@@ -110,12 +103,7 @@ def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Train
 
 
 def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
-    """Return the pages of a folder, with its new policies.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: see `noms_training.publish.results.read_results` and `noms_training.publish.pages.pages`.
-    """
+    """Return the pages of a folder with its new policies; for errors see `read_results` and `pages`."""
     results = read_results(folder, new)
     cards = {name: folder / name / CARD for name in results.policies}
     written = {name: file.read_bytes().decode(errors="surrogateescape") for name, file in cards.items() if file.exists()}
@@ -135,11 +123,7 @@ def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:
 
 
 def picture_of(name: str, curve: Series) -> bytes:
-    """Return the PNG for the card.
-
-    Raises:
-        ValueError: there is nothing to draw yet.
-    """
+    """Return the PNG for the card; ValueError if there is nothing to draw yet."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "curve.png"
         draw({name: {figure: values for figure, values in curve.items() if figure.startswith(PICTURED)}}, file)

@@ -17,7 +17,7 @@ from ..play.session import seat_players
 from ..progress_bar import progress_bar
 from ..text import count
 from .arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit, names_of
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .common import OK, file_errors, interruptible, wrong_arguments
 from .files import check_not_read
 
 
@@ -60,11 +60,9 @@ def record(
         compile_players(names, batches=False)
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     tally = {"deals": 0, "matches": 0}
-    try:
-        with progress_bar("record", "matches", matches) as advance, file_errors(f"cannot write {out}"):
-            write_records(sys.stdout if out == "-" else out, counted(records, tally, advance))
-    except KeyboardInterrupt as error:
-        raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
+    stopped = interruptible(f"{out} is not written")
+    with stopped, progress_bar("record", "matches", matches) as advance, file_errors(f"cannot write {out}"):
+        write_records(sys.stdout if out == "-" else out, counted(records, tally, advance))
     written = f"{count(tally['deals'], 'deal')} of {count(tally['matches'], 'match', 'matches')}"
     print(f"{written} written to {out}", file=sys.stderr)
     return OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated
 
 import tyro
@@ -18,21 +19,36 @@ from ..text import count
 from .arguments import Flag
 from .common import FOUND, OK, CommandError
 from .files import is_chosen, lines_of, no_deal
-from .pages import Request, draw
+from .pages import draw
 
 
-def replay(
-    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")],
-    match: Annotated[int | None, by_default("all", "M")] = None,
-    deal: Annotated[int | None, by_default("all", "D")] = None,
-    seat: Annotated[int | None, by_default("all hands", "S")] = None,
-    html: Annotated[str | None, by_default("none", "FILE")] = None,
-    picture: Annotated[str | None, by_default("none", "FILE")] = None,
-    moment: Annotated[int | None, by_default("the end of the deal", "N")] = None,
-    player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = (),
-    name: Annotated[tuple[str, ...], by_default("seat 0, seat 1, ...", "NAME ...")] = (),
-    dark: Flag = False,
-) -> int:
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of `noms replay`."""
+
+    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
+    """A file of records (noms-record/1)."""
+    match: Annotated[int | None, by_default("all", "M")] = None
+    """Show only this match; numbered from 0."""
+    deal: Annotated[int | None, by_default("all", "D")] = None
+    """Show only this deal of each match; numbered from 0."""
+    seat: Annotated[int | None, by_default("all hands", "S")] = None
+    """Show only this seat's hand, as at a table; numbered from 0."""
+    html: Annotated[str | None, by_default("none", "FILE")] = None
+    """Write a page with the deals."""
+    picture: Annotated[str | None, by_default("none", "FILE")] = None
+    """Write a picture of a deal; the file name ends in .svg, .png or .gif."""
+    moment: Annotated[int | None, by_default("the end of the deal", "N")] = None
+    """Draw the table after this many decisions."""
+    player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = ()
+    """Whose probabilities, or values, the page and the picture show: one player for all seats, or one for each."""
+    name: Annotated[tuple[str, ...], by_default("seat 0, seat 1, ...", "NAME ...")] = ()
+    """Names of the seats on the page and the picture, from seat 0."""
+    dark: Flag = False
+    """Draw the picture in dark colours."""
+
+
+def replay(args: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     """Show the deals of a file: hands, calls, contract, every trick, points; or make a page or a picture of them.
 
     --html writes one file that any browser opens without a network. It has a slider over the decisions, all hands or one seat's
@@ -46,44 +62,27 @@ def replay(
       noms replay games.jsonl --deal 0 --seat 2
       noms replay games.jsonl --html games.html --player small_ships
       noms replay games.jsonl --match 0 --deal 3 --picture deal.gif --name Ann Bo Cy Di
-
-    Args:
-        file: A file of records (noms-record/1).
-        match: Show only this match; numbered from 0.
-        deal: Show only this deal of each match; numbered from 0.
-        seat: Show only this seat's hand, as at a table; numbered from 0.
-        html: Write a page with the deals.
-        picture: Write a picture of a deal; the file name ends in .svg, .png or .gif.
-        moment: Draw the table after this many decisions.
-        player: Whose probabilities, or values, the page and the picture show: one player for all seats, or one for each.
-        name: Names of the seats on the page and the picture, from seat 0.
-        dark: Draw the picture in dark colours.
     """
-    if html or picture:
-        return draw(Request(file, match, deal, seat, html, picture, moment, player, name, dark))
-    if moment is not None or player or name or dark:
+    if args.html or args.picture:
+        return draw(args)
+    if args.moment is not None or args.player or args.name or args.dark:
         raise CommandError("--moment, --player, --name and --dark are for a page or a picture: give --html or --picture too")
-    return tell(file, match, deal, seat)
-
-
-def tell(file: str, match: int | None, deal: int | None, seat: int | None) -> int:
-    """Print the chosen deals, and the faults of lines that cannot be shown."""
     shown, status = 0, OK
-    for line, record in lines_of(file):
+    for line, record in lines_of(args.file):
         fault: object = record
         if not isinstance(record, str):
-            if not is_chosen(record, match, deal, seat):
+            if not is_chosen(record, args.match, args.deal, args.seat):
                 continue
             shown += 1
             try:
-                print_lines(deal_lines(record, seat))
+                print_lines(deal_lines(record, args.seat))
                 continue
             except RecordError as error:
                 fault = error
         print(f"noms: line {line}: {fault}", file=sys.stderr)
         status = FOUND
     if not shown and status == OK:
-        raise no_deal(file, match, deal)
+        raise no_deal(args.file, args.match, args.deal)
     return status
 
 

@@ -23,7 +23,7 @@ from ..options import by_default, rules_of
 from ..progress_bar import progress_bar
 from ..text import as_file_name, duration
 from .arguments import Option, Seats, Threads, check_run
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .common import OK, CommandError, file_errors, interruptible, wrong_arguments
 
 MICRO, MARGIN = "micro", 0.005
 
@@ -63,27 +63,21 @@ def solve(
         percent: Stop at this NashConv, in percent of that of the uniform random policy.
         iterations: Largest number of iterations.
     """
-    check_run(0, threads, None)
+    check_run(0, threads)
     if out is not None and Path(out).is_dir():
         raise CommandError(f"{out} is a folder, and no file for a solution")
     if not percent >= 0 or iterations < 1:
         raise CommandError("--percent must be 0 or more, and --iterations 1 or more")
     with wrong_arguments():
         setup = setup_of(game, seats, option, hand_size)
-    began = time.monotonic()
+    began, path = time.monotonic(), Path(out) if out else file_of(game, seats, option, hand_size)
     try:
-        with wrong_arguments():
-            tree = explore(game, setup)
-        print_lines(
-            [
-                f"{game}: {len(tree.chance):,} layouts, {len(tree.seat):,} nodes, {len(tree.owner):,} information sets with a "
-                f"choice, explored in {duration(time.monotonic() - began)}"
-            ]
-        )
-        path = Path(out) if out else file_of(game, seats, option, hand_size)
-        info = solve_with_bar(tree, path, percent / 100, iterations, reward, threads or os.cpu_count() or 1)
-    except KeyboardInterrupt as error:
-        raise CommandError("stopped by Ctrl-C; the same command goes on from the state kept every minute", STOPPED) from error
+        with interruptible("the same command continues from the state saved every minute"):
+            with wrong_arguments():
+                tree = explore(game, setup)
+            size = f"{len(tree.chance):,} layouts, {len(tree.seat):,} nodes, {len(tree.owner):,} information sets with a choice"
+            print_lines([f"{game}: {size}, explored in {duration(time.monotonic() - began)}"])
+            info = solve_with_bar(tree, path, percent / 100, iterations, reward, threads or os.cpu_count() or 1)
     except MemoryError as error:
         raise CommandError(f"{game} does not fit into the memory: make its deck or its hands smaller") from error
     print_lines(solution_lines(game, path, info, time.monotonic() - began))
@@ -108,17 +102,15 @@ def solve_with_bar(tree: Tree, path: Path, share: float, iterations: int, reward
     before = -1.0
     with wrong_arguments(), file_errors(f"cannot write {path}"), progress_bar("solve", "iterations", None) as tick:
 
-        def iterated(progress: solving.Progress) -> None:
+        def report(progress: solving.Progress) -> None:
             nonlocal before
             tick(1)
             if before not in (-1.0, progress.share):
-                note = (
-                    f"NashConv {progress.share:.2%} of that of uniform random play after {progress.iterations - 1:,} iterations"
-                )
-                print(note, file=sys.stderr)
+                done = f"after {progress.iterations - 1:,} iterations"
+                print(f"NashConv {progress.share:.2%} of that of uniform random play {done}", file=sys.stderr)
             before = progress.share
 
-        return solving.solve(tree, path, share, iterations, reward, RowThreads(threads), iterated)
+        return solving.solve(tree, path, share, iterations, reward, RowThreads(threads), report)
 
 
 def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: int | None) -> Path:

@@ -83,11 +83,7 @@ TOKEN = re.compile("[A-Za-z0-9_-]{22}")
 
 
 def kept_token(folder: Path) -> str:
-    """Return the token of a folder, drawn on first use and then saved, so that links stay valid after a restart.
-
-    Raises:
-        CommandError: the file of the token cannot be read or written, or is damaged.
-    """
+    """Return the token of a folder, drawn on first use and saved, so that links stay valid; CommandError for a bad file."""
     path = folder / "token"
     with file_errors(f"cannot keep the token in {path}"):
         if not path.exists():

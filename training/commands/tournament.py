@@ -116,17 +116,13 @@ def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) 
             show(results)
             write(results, folder)
     if ending != "all":
-        raise CommandError(f"stopped by Ctrl-C; to go on: the same words with --resume (--out {folder.path})", STOPPED)
+        raise CommandError(f"stopped by Ctrl-C; the same command with --resume continues (--out {folder.path})", STOPPED)
     print(f"written to {folder.path}")
     return OK
 
 
 def write(results: Results, folder: Folder) -> None:
-    """Write the results as JSON, Markdown and a picture.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
+    """Write the results as JSON, Markdown and a picture; OSError if one cannot be written."""
     document = results.as_json()
     write_atomically(folder.path / RESULTS, dump(document))
     write_atomically(folder.path / TABLE, markdown(document).encode())

@@ -21,7 +21,7 @@ from ..learn import progress
 from ..learn.config import PRESETS, TrainConfig, differences, fitting
 from ..learn.log import Log, LogError, Several, Watcher
 from ..options import OFF, by_default
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .common import OK, CommandError, file_errors, interruptible, wrong_arguments
 
 if TYPE_CHECKING:
     from ..learn.checkpoint import RunFolder
@@ -141,18 +141,10 @@ def named_options(words: Sequence[str]) -> set[str]:
 def start(
     parsed: TrainConfig, named: set[str], preset: str, out: str | None, resume: bool, minutes: float | None = None
 ) -> int:
-    """Start or continue a run; with `minutes`, an existing run continues also without `resume`.
+    """Start or continue a run; with `minutes`, an existing run continues also without `resume`; CommandError for bad arguments.
 
-    Args:
-        parsed: the configuration from the command line, with the defaults of the usual preset.
-        named: options on the command line (`named_options`).
-        preset: source of all other settings.
-        out: folder of the run; None for the default of the games and the preset.
-        resume: continue the run.
-        minutes: time limit of this call.
-
-    Raises:
-        CommandError: the arguments do not fit each other or the run.
+    `parsed` has the settings `named` on the command line (`named_options`), and otherwise defaults of the usual preset.
+    `preset` is the source of all other settings, and `out` the folder; None for the default of the games and the preset.
     """
     require("torch", "train", "noms train")
     from ..learn.checkpoint import RunFolder
@@ -160,10 +152,10 @@ def start(
     if parsed.variants == NOTHING and out is None:
         raise CommandError("--resume needs the folder of the run: --out RUN" if resume else NO_GAME)
     folder = Path(out) if out else RUNS / f"{'+'.join(parsed.variants)}-{preset}"
-    goes_on = resume or (minutes is not None and RunFolder(folder).has_run())
-    if not goes_on and parsed.variants == NOTHING:
+    continues = resume or (minutes is not None and RunFolder(folder).has_run())
+    if not continues and parsed.variants == NOTHING:
         raise CommandError(NO_GAME)
-    saved = saved_config(folder) if goes_on else None
+    saved = saved_config(folder) if continues else None
     base = preset_config(preset, parsed.variants if saved is None else saved.variants)
     base = fitting(base, parsed.initial_policy) if saved is None or "preset" in named else saved
     with wrong_arguments():
@@ -179,7 +171,7 @@ def start(
             print_lines([f"the run is finished: {made:,} of {config.decisions:,} decisions; a larger --decisions goes on"])
     elif preset != "smoke":
         config = without_sizes(config, named)
-    return run(config, folder, goes_on, minutes)
+    return run(config, folder, continues, minutes)
 
 
 def merged(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConfig:
@@ -221,10 +213,8 @@ def saved_config(folder: Path) -> TrainConfig:
     """Return the configuration of the run in a folder; CommandError if it is missing or damaged."""
     from ..learn.checkpoint import CheckpointError, read_config
 
-    try:
+    with wrong_arguments(CheckpointError):
         return read_config(folder)
-    except CheckpointError as error:
-        raise CommandError(str(error)) from error
 
 
 def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
@@ -259,17 +249,13 @@ def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = N
 
     before = saved_config(path).threads if resume else None
     config = dataclasses.replace(config, threads=config.threads or before or os.cpu_count() or 1)
-    try:
-        with ExitStack() as stack:
-            with wrong_arguments():  # before anything is written
-                trainer = stack.enter_context(loop.prepared(config))
-            compile_players([*config.panel, *config.opponents.players])
-            folder = stack.enter_context(opened(config, path, resume))
-            is_finished = loop.train_prepared(trainer, folder, stack.enter_context(watching(config, folder)), minutes)
-    except (CheckpointError, LogError) as error:
-        raise CommandError(str(error)) from error
-    except KeyboardInterrupt as error:
-        raise CommandError(f"stopped by Ctrl-C; to continue: noms train --resume --out {path}", STOPPED) from error
+    stopped = interruptible(f"to continue: noms train --resume --out {path}")
+    with stopped, wrong_arguments(CheckpointError, LogError), ExitStack() as stack:
+        with wrong_arguments():  # before anything is written
+            trainer = stack.enter_context(loop.prepared(config))
+        compile_players([*config.panel, *config.opponents.players])
+        folder = stack.enter_context(opened(config, path, resume))
+        is_finished = loop.train_prepared(trainer, folder, stack.enter_context(watching(config, folder)), minutes)
     if leads():
         lines = [f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}"]
         if not is_finished:

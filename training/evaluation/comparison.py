@@ -22,7 +22,7 @@ from noms_env.variants.families import EXACT_BID
 
 from ..agents.registry import label
 from ..agents.spec import BLOCK, AgentSpec, check_together, deals_at_once, device_of, threads_of
-from ..thread_pool import Ending
+from ..thread_pool import Ending, InOrder
 from .behaviour_stats import Tally, count_deals
 from .block_store import Blocks, play_left
 from .duplicate import ALONE, FIRST_OTHER, LINE_UPS, OTHER_DEALS, Block, LineUp, Pairing, line_ups, played_alone
@@ -158,11 +158,7 @@ def compare(
 
 Runner = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
 """Runs jobs, possibly in threads, and returns their results in order."""
-
-
-def one_after_another(jobs: Sequence[Callable[[], Any]]) -> Sequence[Any]:
-    """Run jobs in the calling thread and return their results."""
-    return [job() for job in jobs]
+SERIAL: Runner = InOrder().all
 
 
 def figures(
@@ -173,7 +169,7 @@ def figures(
     *,
     seed: int = 0,
     probes: bool = True,
-    runner: Runner = one_after_another,
+    runner: Runner = SERIAL,
 ) -> dict[str, float]:
     """Evaluate the policy of a training run for its log, on deals of the set `dev`. Failures of players are raised.
 
@@ -201,7 +197,7 @@ def points_figure(rules: Rules, opponent: AgentSpec) -> str:
 
 
 def alone_in_field(
-    rules: Rules, hero: AgentSpec, opponent: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another
+    rules: Rules, hero: AgentSpec, opponent: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = SERIAL
 ) -> Estimate:
     """Return the points per deal of one player less the mean of the others', with an opponent on all other seats.
 
@@ -213,7 +209,7 @@ def alone_in_field(
     return estimate(np.concatenate([block.values.mean(axis=1) for blocks in parts for block in blocks]))
 
 
-def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another) -> Tally:
+def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = SERIAL) -> Tally:
     """Count a player's behaviour in self-play, each deal once; the arguments are those of `figures`."""
 
     def job(first: int, count: int) -> Tally:
