@@ -69,14 +69,7 @@ For example:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command `noms`.
-
-    Args:
-        args: command-line arguments; those of the process if None.
-
-    Returns:
-        The exit status.
-    """
+    """Run the command with these arguments, by default those of the process, and return its exit status."""
     words = list(sys.argv[1:] if args is None else args)
     token = COMMAND_LINE.set(shlex.join(["noms", *words]))
     try:

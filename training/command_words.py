@@ -67,15 +67,7 @@ def _value(kind: Any, word: str) -> Any:
 
 
 def parse(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any:
-    """Parse words as the arguments of a function, and call it.
-
-    Args:
-        function: its signature and docstring define the options.
-        prog: program name for the help and the errors.
-        words: command-line arguments.
-
-    Returns:
-        The function's return value.
+    """Parse words as the arguments of a function, and call it; its signature and docstring define the options.
 
     Raises:
         CommandError: the words are invalid.

@@ -10,11 +10,7 @@ OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
 
 
 class CommandError(Exception):
-    """Ends a command with one sentence for the user.
-
-    Attributes:
-        status: the exit status.
-    """
+    """Ends a command with one sentence for the user, and with an exit status."""
 
     def __init__(self, sentence: str, status: int = ERROR) -> None:
         super().__init__(sentence)

@@ -28,14 +28,9 @@ def options_given(arguments: DataclassInstance, names: Iterable[str]) -> list[st
 
 
 def check_folder_of(name: str | None, *read: str | Path) -> None:
-    """Check, before any work, that a file can be written.
+    """Check, before any work, that a file can be written and is not an input; CommandError if not, nothing if `name` is None.
 
-    Args:
-        name: path of the file; None for no file.
-        read: input files, and names of players, which may refer to files.
-
-    Raises:
-        CommandError: its folder does not exist or is not writable, it is a folder, or it is an input file.
+    `read` are input files, and names of players, which may refer to files.
     """
     if name is None:
         return

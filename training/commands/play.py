@@ -88,14 +88,7 @@ def play(
 
 
 def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record]], None]) -> None:
-    """Play until the session ends or the person quits.
-
-    Args:
-        session: with a person.
-        ask: see `Ask`; the end of input quits.
-        tell: see `Tell`.
-        save: called with the records after each deal.
-    """
+    """Play until the session ends or the person quits; the end of input quits, and `save` gets the records after each deal."""
     names = [None if player is None else player.name for player in session.players]
     with suppress(EOFError):
         goes_on = True
@@ -111,11 +104,7 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
 
 
 def answer(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
-    """Prompt the person until the session changes.
-
-    Returns:
-        False if the session ends.
-    """
+    """Prompt the person until the session changes; return False if it ends."""
     pages: dict[tuple[str, ...], Callable[[], Iterable[str]]] = {
         TRICKS: lambda: tricks_lines(session.deals[-1].record(session.table), session.table),
         SCORE: lambda: score_lines(session),
@@ -176,11 +165,7 @@ def ask_at_terminal(prompt: str) -> str:
 
 
 class RecordFile:
-    """File of the finished deals, created after the first deal.
-
-    Attributes:
-        path: of the file; None until it has a name.
-    """
+    """File of the finished deals, created after the first deal; `path` is None until it has a name."""
 
     def __init__(self, variant: str, path: Path | None = None) -> None:
         """Write to the path, or if None to a new file of the game in the default folder."""

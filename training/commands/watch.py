@@ -69,11 +69,9 @@ def watch(
 
 
 def narrate_session(session: Session, seat: int | None) -> Iterator[list[str]]:
-    """Play the session, and yield each decision and the start and end of each deal as lines with ANSI colours.
+    """Play a session without a person, and yield each decision and the start and end of each deal as lines with ANSI colours.
 
-    Args:
-        session: without a person, at the start of a deal.
-        seat: the seat whose view is shown; None for everything.
+    The lines show what `seat` sees; everything if it is None.
     """
     while True:
         narrator = Narrator(session.deals[-1], session.table, seat, hands=True)

@@ -108,9 +108,6 @@ def play_matches(
 
     Returns:
         The lone player's share of the win, float64, shape (matches, games), and the number of deals.
-
-    Raises:
-        Stopped: the event was set.
     """
     games = len(seatings)
     is_a = np.tile(seatings, (len(numbers), 1))

@@ -33,10 +33,7 @@ GOAL = 0.8
 def print_result(console: Console, comparison: Comparison, tell: float) -> None:
     """Print the difference, its interval, a verdict and warnings.
 
-    Args:
-        console: to print on.
-        comparison: on duplicate deals.
-        tell: difference for which the needed deals are reported if the interval includes 0.
+    If the interval includes 0, the verdict reports how many deals would show a difference of `tell`.
     """
     one, (a, b) = comparison.estimate(), short_names(comparison.names)
     rules, points = comparison.rules, Text(f"{one.mean:+z.3f}", f"bold {colour(*_printed_interval(one))}".strip())
@@ -73,15 +70,9 @@ def warnings(comparison: Comparison) -> Iterator[str]:
 def print_details(
     console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float, more: Sequence[str] = ()
 ) -> None:
-    """Print all other figures of a game.
+    """Print all other figures of a game, which took `seconds`; the sentences in `more` come first below the tables.
 
-    Args:
-        console: to print on.
-        comparison: on duplicate deals.
-        matches: whole matches, if any were played.
-        seconds: duration of the deals.
-        tell: difference for which the needed deals are reported.
-        more: sentences to print first below the tables.
+    The needed deals are reported for a difference of `tell`.
     """
     say(console, Text(speed(comparison, seconds)))
     for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):

@@ -81,11 +81,7 @@ def pages(results: Results, cards: Mapping[str, str]) -> dict[Path, str]:
 
 
 def notes_of(card: str | None, name: str) -> str:
-    """Return the hand-written notes of a card, between its two comments, with the surrounding newlines.
-
-    Args:
-        card: the text of the existing card; None if there is none.
-        name: of the policy, for the message.
+    """Return the hand-written notes of a policy's card, between its two comments, with the surrounding newlines.
 
     Raises:
         CardError: a comment is missing or occurs twice.
@@ -116,11 +112,10 @@ def games_text(rule_sets: Sequence[Rules]) -> str:
 
 def seats_text(seats: Sequence[int]) -> str:
     """Return numbers of seats in words: 3 to 6 seats."""
-    numbers = sorted(set(seats))
-    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
-        return f"{numbers[0]} to {numbers[-1]} seats"
-    *others, last = map(str, numbers)
-    return f"{', '.join(others)} and {last} seats" if others else f"{last} seats"
+    *others, last = numbers = sorted(set(seats))
+    if len(numbers) > 2 and last - numbers[0] == len(others):
+        return f"{numbers[0]} to {last} seats"
+    return f"{', '.join(map(str, others))} and {last} seats" if others else f"{last} seats"
 
 
 def shell_lines(command: str) -> str:
@@ -140,9 +135,8 @@ def is_usual(rules: Rules) -> bool:
 
 def above(points: Estimate | None, wins: str | None = None) -> str | None:
     """Return a lone player's points above the field, with the number of deals, and matches won."""
-    if points is None:
-        return None
-    return f"{plus_minus(points)}, {points.deals:,} deals{f'; matches won {wins}' if wins else ''}"
+    matches = f"; matches won {wins}" if wins else ""
+    return None if points is None else f"{plus_minus(points)}, {points.deals:,} deals{matches}"
 
 
 def wins_text(duel: Duel) -> str | None:
@@ -252,7 +246,10 @@ def results_facts(results: Results) -> dict[str, Any]:
         "has_previous": PREVIOUS in opponents,
         "policies": [row for name, rules in usual for row in policy_rows(results, name, rules, opponents)],
         "first": [
-            (*_names(duel), above(duel.alone), plus_minus(duel.first), wins_text(duel))
+            (
+                *(f"`{name}`" for name in (duel.rules.variant.name, duel.policy, duel.opponent)),
+                *(above(duel.alone), plus_minus(duel.first), wins_text(duel)),
+            )
             for name, rules in tables
             for opponent in OPPONENTS
             for duel in _forms(results, name, rules, opponent)
@@ -292,10 +289,6 @@ def results_facts(results: Results) -> dict[str, Any]:
     }
 
 
-def _names(duel: Duel) -> tuple[str, str, str]:
-    return f"`{duel.rules.variant.name}`", f"`{duel.policy}`", f"`{duel.opponent}`"
-
-
 def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Duel]:
     """Return the duels of a policy with a player on `test` deals: for each temperature the one with most deals."""
     wanted = rules, opponent, "test"
@@ -308,12 +301,9 @@ def policy_rows(results: Results, name: str, rules: Rules, opponents: Sequence[s
     """Yield rows of a policy at a table against each opponent, one row per temperature."""
     duels = {(duel.policy, opponent): duel for opponent in opponents for duel in _forms(results, name, rules, opponent)}
     for form in sorted({form for form, _ in duels}):
-        cells = [duels.get((form, opponent)) for opponent in opponents]
-        yield (
-            f"`{rules.variant.name}`",
-            f"`{form}`",
-            *(None if duel is None else above(duel.alone, wins_text(duel)) for duel in cells),
-        )
+        cells = (duels.get((form, opponent)) for opponent in opponents)
+        texts = (None if duel is None else above(duel.alone, wins_text(duel)) for duel in cells)
+        yield f"`{rules.variant.name}`", f"`{form}`", *texts
 
 
 def time_row(results: Results, name: str, rules: Rules) -> Row:

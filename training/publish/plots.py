@@ -103,7 +103,7 @@ def deciles_of(run: Series) -> list[tuple[float, float]]:
     """Return the critic's latest values and the mean returns, by decile."""
     numbers = sorted(int(name.split("/")[2]) for name in run if re.fullmatch("losses/calibration/[0-9]+/value", name))
     names = [(f"losses/calibration/{number}/value", f"losses/calibration/{number}/return") for number in numbers]
-    return [(float(run[said][1][-1]), float(run[paid][1][-1])) for said, paid in names if paid in run]
+    return [(float(run[value][1][-1]), float(run[mean][1][-1])) for value, mean in names if mean in run]
 
 
 def rules_in(names: Sequence[str], group: str) -> list[str]:
@@ -115,8 +115,8 @@ def points_panel(rules: str, names: Sequence[str]) -> Panel:
     """Return the panel of points per deal against each opponent, with intervals."""
     figures = [name for name in names if name.startswith(f"eval/points/{rules}/") and name.count("/") == 3]
     curves = [
-        Curve(name, f"v {name.split('/')[3]}", COLOURS[place % len(COLOURS)], (f"{name}/low", f"{name}/high"))
-        for place, name in enumerate(figures)
+        Curve(name, f"v {name.split('/')[3]}", COLOURS[number % len(COLOURS)], (f"{name}/low", f"{name}/high"))
+        for number, name in enumerate(figures)
     ]
     return Panel(f"{rules_text(rules)}: points per deal above the others, 95 %", tuple(curves), level=0.0)
 
@@ -134,7 +134,7 @@ def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
 def fill_panel(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
     """Yield a panel of the wanted metrics that exist, if any."""
     present = [(name, text) for name, text in wanted if name in names]
-    curves = tuple(Curve(name, text, COLOURS[place % len(COLOURS)]) for place, (name, text) in enumerate(present))
+    curves = tuple(Curve(name, text, COLOURS[number % len(COLOURS)]) for number, (name, text) in enumerate(present))
     if curves:
         yield Panel(title, curves, **options)
 
@@ -162,8 +162,8 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
 def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) -> None:
     """Plot mean returns over predicted values; the diagonal is perfect calibration."""
     for number, deciles in enumerate(runs.values()):
-        said, paid = zip(*deciles, strict=True)
-        axes.plot(said, paid, STYLES[number % len(STYLES)], color=COLOURS[0], linewidth=1.4, marker="o", markersize=2.5)
+        values, returns = zip(*deciles, strict=True)
+        axes.plot(values, returns, STYLES[number % len(STYLES)], color=COLOURS[0], linewidth=1.4, marker="o", markersize=2.5)
     axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8, zorder=0)
     axes.set_xlabel("predicted value, in units of the reward's scale", fontsize=9)
     axes.set_ylabel("mean return", fontsize=9)

@@ -84,14 +84,9 @@ class Behaviour:
 class BestResponse:
     """Gain of a best response trained with PPO against a player, alone among copies of it.
 
-    Attributes:
-        player: the opponent.
-        rules: of the tables.
-        initial_policy: the start of training; empty for an imitation of the player.
-        budget: decisions.
-        gain: points per deal above the player, on held-out deals: a lower bound.
-        initial_gain: gain of the initial policy; None for an imitation of the player, or if not measured.
-        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; empty if it was not saved.
+    `initial_policy` is "" if training started from an imitation of the player. `budget` counts decisions. `gain` and
+    `initial_gain` are points per deal above the player on held-out deals, lower bounds; `initial_gain` is None if not measured.
+    `curve` has the decisions, mean, low and high of each evaluation of the run, on other deals; empty if it was not saved.
     """
 
     player: str
@@ -105,13 +100,9 @@ class BestResponse:
 
 @dataclass(frozen=True)
 class CrossPlay:
-    """Cross-play losses of policies of independent runs.
+    """Cross-play losses of policies of independent runs, by kind of table (`alone`, `mixed`).
 
-    Attributes:
-        players: the policies.
-        rules: of the tables.
-        losses: by kind of table (`alone`, `mixed`): points per deal that a seat loses against tables of one policy alone, the
-            mean over all pairs.
+    A loss is the points per deal that a seat loses against tables of one policy alone, the mean over all pairs.
     """
 
     players: tuple[str, ...]
@@ -121,15 +112,9 @@ class CrossPlay:
 
 @dataclass(frozen=True)
 class Results:
-    """Content of a folder.
+    """Content of a folder: policies and duels by policy; lists by game and seats, then policies first.
 
-    Attributes:
-        policies: by name.
-        duels: by policy.
-        tournaments: documents of the panel, by game and seats, most players first.
-        behaviour: by game and seats, policies first.
-        best_responses: by game and seats, policies first.
-        crossed: by game and seats.
+    `tournaments` are documents of the panel, the ones with most players first.
     """
 
     policies: dict[str, Trained]
@@ -265,10 +250,9 @@ Figures = Iterator[tuple[str, str, Mapping[str, Any], dict[str, Any]]]
 def _of_evaluation(values: Mapping[str, Any]) -> Figures:
     for entry in values["games"]:
         for side, other, alone, sign in (("a", "b", ALONE, 1), ("b", "a", AGAINST, -1)):
-            points = {name: _estimate(entry["points"].get(name), sign) for name in ("all", alone)}
             figures: dict[str, Any] = {
-                "points": points["all"],
-                "alone": points[alone],
+                "points": _estimate(entry["points"].get("all"), sign),
+                "alone": _estimate(entry["points"].get(alone), sign),
                 "first": _estimate(entry.get("first_deals", {}).get(alone), sign),
             }
             if entry["matches"] is not None:
@@ -286,9 +270,7 @@ def _of_tournament(values: Mapping[str, Any]) -> Figures:
 
 def _estimate(figures: Mapping[str, Any] | None, sign: int = 1) -> Estimate | None:
     """Return an estimate from JSON, negated if `sign` is -1; None stays None."""
-    if figures is None:
-        return None
-    return Estimate(**figures) if sign == 1 else -Estimate(**figures)
+    return None if figures is None else Estimate(**figures) if sign == 1 else -Estimate(**figures)
 
 
 def _best_responses(document: Document) -> Iterator[BestResponse]:
