@@ -32,8 +32,8 @@ def plain_values(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | Non
         kind = parts[0] if is_optional else info.type
         return _spec(1, kind, lambda words: _value(kind, words[0]))
     if info.type_origin is tuple and len(parts) == 2 and parts[1] is ... and tyro.conf.UseAppendAction not in info.markers:
-        least = 0 if tyro.conf.Positional in info.markers else 1
-        return _spec("*", parts[0], lambda words: _values(parts[0], words, least))
+        minimum = 0 if tyro.conf.Positional in info.markers else 1
+        return _spec("*", parts[0], lambda words: _values(parts[0], words, minimum))
     return None
 
 
@@ -47,9 +47,9 @@ def _spec(nargs: Literal[1, "*"], kind: Any, read: Callable[[list[str]], Any]) -
     )
 
 
-def _values(kind: Any, words: Sequence[str], least: int) -> tuple[Any, ...]:
+def _values(kind: Any, words: Sequence[str], minimum: int) -> tuple[Any, ...]:
     """Convert words to values; ValueError if there are too few, or one is invalid."""
-    if len(words) < least:
+    if len(words) < minimum:
         raise ValueError("needs a value")
     return tuple(_value(kind, word) for word in words)
 

@@ -134,15 +134,15 @@ def fitted(table: Table, width: int) -> Table:
     bare = [max(map(len, [*column, *head.split()]), default=1) for head, column in zip(heads, cells, strict=True)]
     least = [max((len(word) for cell in column for word in cell.split()), default=1) for column in cells]
     least[0] = min(bare[0], LEAST_NAME)
-    widths = [max(own, len(head)) for own, head in zip(bare, heads, strict=True)]
+    widths = [max(size, len(head)) for size, head in zip(bare, heads, strict=True)]
     growth = sum(max(map(_growth, [head, *column])) for head, column in zip(heads, cells, strict=True))
-    room = width - 2 * (len(widths) - 1) - growth
+    space = width - 2 * (len(widths) - 1) - growth
     for lowest in (bare, [least[0], *bare[1:]], least):
-        while sum(widths) > room and widths != lowest:
-            slack = [own - low for own, low in zip(widths, lowest, strict=True)]
+        while sum(widths) > space and widths != lowest:
+            slack = [size - low for size, low in zip(widths, lowest, strict=True)]
             widths[slack.index(max(slack))] -= 1
-    for column, own in zip(table.columns, widths, strict=True):
-        column.min_width = column.max_width = own
+    for column, size in zip(table.columns, widths, strict=True):
+        column.min_width = column.max_width = size
     return table
 
 
@@ -155,9 +155,9 @@ def _growth(text: str) -> int:
 def table_lines(table: Table) -> list[str]:
     """Render a filled table to lines as wide as standard output, with ANSI colours on a terminal."""
     console = terminal()
-    with console.capture() as caught:
+    with console.capture() as capture:
         console.print(fitted(table, console.width))
-    return caught.get().splitlines()
+    return capture.get().splitlines()
 
 
 def colour(low: float, high: float) -> str:
@@ -172,7 +172,7 @@ def no_sudden_end() -> Iterator[None]:
     Forked processes keep the original functions. Compiled code that ends the process is not stopped.
     """
     process = os.getpid()
-    real = {(module, name): getattr(module, name) for module in (os, sys.modules[os.name]) for name in ENDS}
+    originals = {(module, name): getattr(module, name) for module in (os, sys.modules[os.name]) for name in ENDS}
 
     def raising(name: str, end: Callable[..., Any]) -> Callable[..., Any]:
         def refuse(*arguments: Any) -> Any:
@@ -182,10 +182,10 @@ def no_sudden_end() -> Iterator[None]:
 
         return refuse
 
-    for (module, name), end in real.items():
+    for (module, name), end in originals.items():
         setattr(module, name, raising(name, end))
     try:
         yield
     finally:
-        for (module, name), end in real.items():
+        for (module, name), end in originals.items():
             setattr(module, name, end)

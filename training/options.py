@@ -16,9 +16,9 @@ OFF = tyro.conf.arg(help_behavior_hint="")
 PYTHON_WORDS = {"True": True, "False": False, "None": None}
 
 
-def by_default(says: str, metavar: str | None = None, **more: Any) -> Any:
+def by_default(text: str, metavar: str | None = None, **options: Any) -> Any:
     """Return tyro argument settings that describe the default in words."""
-    return tyro.conf.arg(metavar=metavar, help_behavior_hint=f"(default: {says})", **more)
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint=f"(default: {text})", **options)
 
 
 def rules_of(variant: str, seats: int | None, option: Iterable[str]) -> Rules:

@@ -54,11 +54,11 @@ def as_label(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def shared_legend(grid: Sequence[Any], room: Any) -> None:
-    """Draw one legend for several panels into the empty panel `room`."""
+def shared_legend(grid: Sequence[Any], panel: Any) -> None:
+    """Draw one legend for several panels into an empty panel."""
     lines = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    room.set_axis_off()
-    room.legend(lines.values(), lines.keys(), fontsize=9, frameon=False, loc="center")
+    panel.set_axis_off()
+    panel.legend(lines.values(), lines.keys(), fontsize=9, frameon=False, loc="center")
 
 
 def payoff_table(axes: Any, points: np.ndarray, names: Sequence[object], size: float) -> Any:
@@ -73,18 +73,18 @@ def payoff_table(axes: Any, points: np.ndarray, names: Sequence[object], size: f
     Returns:
         The image, for a colour bar.
     """
-    most = float(np.abs(points).max()) or 1.0
-    shown = axes.imshow(np.where(np.eye(len(names)) > 0, np.nan, points), cmap="RdBu", vmin=-most, vmax=most)
+    largest = float(np.abs(points).max()) or 1.0
+    image = axes.imshow(np.where(np.eye(len(names)) > 0, np.nan, points), cmap="RdBu", vmin=-largest, vmax=largest)
     axes.set_xticks(range(len(names)), names)
     axes.set_yticks(range(len(names)), names)
     for row, column in np.argwhere(~np.eye(len(names), dtype=np.bool_)):
-        colour = "white" if abs(points[row, column]) > DARK * most else "black"
+        colour = "white" if abs(points[row, column]) > DARK * largest else "black"
         axes.text(column, row, f"{points[row, column]:+.2f}", ha="center", va="center", color=colour, fontsize=size)
-    return shown
+    return image
 
 
 def png(picture: Any, dots: int = 110) -> bytes:
     """Render a figure as PNG, at `dots` dots per inch."""
-    written = BytesIO()
-    picture.savefig(written, format="png", dpi=dots)
-    return written.getvalue()
+    buffer = BytesIO()
+    picture.savefig(buffer, format="png", dpi=dots)
+    return buffer.getvalue()

@@ -57,9 +57,9 @@ def rules_text(rules: str) -> str:
     return f"{name}, {seats} seats"
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
+def count(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun, singular or plural."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def short_number(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
 from pathlib import Path
 from typing import Annotated
 
@@ -68,18 +69,17 @@ def analyse(
         raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
     check_run(seed)
     check_folder_of(html, file, player or "")
-    known = records_of(file, match, deal, seat)
-    chosen = [is_chosen(record, match, deal, seat) for record in known]
-    records = [record for record, is_shown in zip(known, chosen, strict=True) if is_shown]
-    judge = judge_of(player, records[0])
+    records = records_of(file, match, deal, seat)
+    chosen = [is_chosen(record, match, deal, seat) for record in records]
+    judge = judge_of(player, records[chosen.index(True)])
     losses: list[list[Loss] | None] = []
-    with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
-        for _, of_deal in find_losses(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat), seat):
+    with progress_bar("analyse", "deals", sum(chosen)) as advance, wrong_arguments():
+        for _, of_deal in find_losses(records, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat), seat):
             losses.append(of_deal)
             advance(1)
-    print_lines(all_lines(records, losses, most, seat))
+    print_lines(all_lines(list(compress(records, chosen)), losses, most, seat))
     if html is not None:
-        write(html, page(known, Shown(seed=seed), Path(file).name, chosen, losses))
+        write(html, page(records, Shown(seed=seed), Path(file).name, chosen, losses))
     return OK
 
 

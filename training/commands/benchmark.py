@@ -183,9 +183,9 @@ def run(args: Run) -> int:
         folder = Path(args.out) if args.out else Path("runs") / "benchmark" / algorithm.stem
         seeds = tuple(range(1, args.seeds + 1))
         entry = begin(folder, algorithm, games_of(args.games), seeds, args.budget, args.tracks)
-    left = runs_left(entry, folder)
-    decisions = sum(budget_of_run(entry, name).decisions or 0 for name, _ in left)
-    title = f"{entry.name}, {count(len(left), 'run')}"
+    remaining = runs_left(entry, folder)
+    decisions = sum(budget_of_run(entry, name).decisions or 0 for name, _ in remaining)
+    title = f"{entry.name}, {count(len(remaining), 'run')}"
     stopped = interruptible("the same command does the remaining runs")
     # Any error but an EntryError comes from the algorithm, and keeps its traceback.
     with stopped, wrong_arguments(EntryError), progress_bar(title, "decisions", decisions or None) as tick:
@@ -226,8 +226,8 @@ def parts_to_play(args: Score, entry: Entry, folder: Path) -> list[str]:
         if track not in protocol.tracks:
             raise CommandError(f"there is no track {track!r} in {protocol.name}; they are {', '.join(protocol.tracks)}")
     before = read_scores(folder)["parts"] if (folder / SCORES).exists() else []
-    wanted = (*before, *protocol.parts_of(args.tracks or entry.tracks))
-    return [name for name in protocol.parts if name in wanted]
+    names = (*before, *protocol.parts_of(args.tracks or entry.tracks))
+    return [name for name in protocol.parts if name in names]
 
 
 def play_part(args: Score, title: str, playing: Sequence[Playing], folder: Path) -> None:
@@ -235,13 +235,13 @@ def play_part(args: Score, title: str, playing: Sequence[Playing], folder: Path)
     if not playing:
         return
     compile_players({name for planned in playing for name in planned.names})
-    cells, began = [planned.cell for planned in playing], time.perf_counter()
+    cells, start = [planned.cell for planned in playing], time.perf_counter()
     before = sum(cell.deals for cell in cells)
     stopped = interruptible("the same command continues", WorkerError)
     with stopped, progress_bar(title, "deals", sum(cell.field.deals for cell in cells)) as tick:
         threads = args.threads or os.cpu_count() or 1
         ending, cpu = play_cells(playing, folder, threads=threads, on_ray=args.ray, tick=tick)
-    deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - began
+    deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - start
     add_times(folder, cells[0].part.name, before=before, deals=deals, wall=wall, cpu=cpu)
     if ending != "all":
         raise CommandError("stopped by Ctrl-C; the same command continues", STOPPED)
@@ -289,9 +289,9 @@ def check(args: Check) -> int:
             stopped = interruptible("the check is not done")
             with stopped, progress_bar("played again", "deals", sum(cell.cell.field.deals for cell in played)) as tick:
                 wrong = replayed(args.folder, played, args.threads or os.cpu_count() or 1, tick)
-        left = [] if wrong else unchecked(args.folder, played)
-    print_lines([*wrong, *left])
-    verdict = "refused" if wrong else "accepted as far as can be checked here" if left else "accepted"
+        notes = [] if wrong else unchecked(args.folder, played)
+    print_lines([*wrong, *notes])
+    verdict = "refused" if wrong else "accepted as far as can be checked here" if notes else "accepted"
     amount = f"{count(len(played), 'cell')} played again" + ("" if args.all else f" (--seed {seed})")
     print_lines([f"{args.folder}: {verdict}, {amount}"])
     return FOUND if wrong else OK
@@ -303,8 +303,8 @@ def report(args: Report) -> int:
         raise CommandError("name the folder of at least one entry that is scored, such as entries/ppo")
     require("matplotlib", "plot", "noms benchmark report")
     with wrong_arguments(), file_errors(f"cannot write in {args.out}"):
-        written = write_report(args.folders, args.out)
-    print_lines([f"written to {written}"])
+        page = write_report(args.folders, args.out)
+    print_lines([f"written to {page}"])
     return OK
 
 

@@ -40,15 +40,15 @@ def compile(
     """
     if not COMPILED:
         raise CommandError("nothing is compiled while NUMBA_DISABLE_JIT is set")
-    began = time.monotonic()
+    start = time.monotonic()
     with wrong_arguments():
-        wanted = parts(player)
+        uses = parts(player)
         if not player:
-            wanted["evaluation"] = use_evaluation
+            uses["evaluation"] = use_evaluation
             if find_spec("torch") is not None:
-                wanted["training"] = use_trainer
-        functions = PROGRESS.use(wanted)
-    seconds = time.monotonic() - began
+                uses["training"] = use_trainer
+        functions = PROGRESS.use(uses)
+    seconds = time.monotonic() - start
     where = f"kept in {CACHE_FOLDER}" if CACHE_FOLDER else "not kept, since no folder can be written"
     print_lines([f"{functions:,} functions compiled in {seconds:.0f} s, {where}" if functions else f"all is compiled, {where}"])
     return OK

@@ -91,7 +91,7 @@ def show(results: CrossPlay) -> None:
 def points_table(results: CrossPlay, kind: str) -> Table:
     """Return the points of the row's seats with the column's policy; columns are headed by row numbers, to stay narrow."""
     names = short_names(results.names)
-    table = new_table("seats of \\ with", *(str(place) for place in range(1, len(names) + 1)))
+    table = new_table("seats of \\ with", *(str(column) for column in range(1, len(names) + 1)))
     for a, name in enumerate(names):
         row = [Text(f"{a + 1} {name}")]
         for b in range(len(names)):

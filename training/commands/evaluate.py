@@ -178,9 +178,9 @@ Result = tuple["Comparison", "Matches | None"]
 
 def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Arguments) -> Iterator[Result]:
     """Play, print and yield each game; CommandError after Ctrl-C, or if there was no time for the first figures."""
-    began, has_figures = time.monotonic(), False
+    start, has_figures = time.monotonic(), False
     for number, rules in enumerate(rule_sets):
-        until = None if args.minutes is None else began + 60 * args.minutes * (number + 1) / len(rule_sets)
+        until = None if args.minutes is None else start + 60 * args.minutes * (number + 1) / len(rule_sets)
         is_stopped, result = False, None
         try:
             result, is_stopped = play_game(a, b, rules, args, until)
@@ -200,14 +200,14 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Argum
 
 def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Result, bool]:
     """Play and print one game; also return whether Ctrl-C ended it."""
-    title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
+    title, start = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = DEALS_SHARE if args.number_of_matches(MOST_DEALS) else 1.0
-    for_deals = None if until is None else began + share * (until - began)
+    for_deals = None if until is None else start + share * (until - start)
     threads, names = args.threads or os.cpu_count() or 1, args.line_ups or LINE_UPS
     settings: dict[str, Any] = {"seed": args.seed, "deal_set": deals_of(args.deal_set, args.salt), "threads": threads}
     with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
         comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)
-    seconds, matches, ending = time.monotonic() - began, None, comparison.ending
+    seconds, matches, ending = time.monotonic() - start, None, comparison.ending
     number = args.number_of_matches(comparison.deals)
     if ending != "ctrl-c" and number >= 2:
         try:
@@ -218,8 +218,8 @@ def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: 
             ending = nothing.ending
     print_result(terminal(), comparison, args.tell)
     if args.details:
-        more = score_sentences(comparison, benchmark_score(comparison, b))
-        print_details(terminal(), comparison, matches, seconds, args.tell, more)
+        notes = score_sentences(comparison, benchmark_score(comparison, b))
+        print_details(terminal(), comparison, matches, seconds, args.tell, notes)
     return (comparison, matches), ending == "ctrl-c"
 
 

@@ -90,13 +90,13 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     out = data_set.out
     with wrong_arguments(), file_errors(f"cannot write {out}"):
         check_folder(Path(out))
-    what = "deals" if data_set.variant is None else "matches"
+    unit = "deals" if data_set.variant is None else "matches"
     total, source, decisions = records_of(data_set.file) if data_set.variant is None else matches_of(data_set, data_set.variant)
     columns, stopped = columns_of(data_set.targets), interruptible(f"{out} is not written", WorkerError)
-    with stopped, wrong_arguments(), file_errors(f"cannot write {out}"), progress_bar("export", what, total) as tick:
-        written = write_shards(decisions(tick), Path(out), source, data_set.file_format, data_set.shard, columns)
-    files = count(written.shards, "file")
-    print(f"{written.decisions:,} decisions of {count(written.deals, 'deal')} written to {out}, in {files}")
+    with stopped, wrong_arguments(), file_errors(f"cannot write {out}"), progress_bar("export", unit, total) as tick:
+        dataset = write_shards(decisions(tick), Path(out), source, data_set.file_format, data_set.shard, columns)
+    files = count(dataset.shards, "file")
+    print(f"{dataset.decisions:,} decisions of {count(dataset.deals, 'deal')} written to {out}, in {files}")
     return OK
 
 

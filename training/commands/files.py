@@ -84,14 +84,14 @@ def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
 
 def records_until(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
     """Return the chosen records and the earlier records of their matches; CommandError for a damaged line, or no record."""
-    records, chosen = [], 0
+    records, number = [], 0
     for line, record in lines_of(file):
         if isinstance(record, str):
             raise CommandError(f"{file}, line {line}: {record}")
-        chosen += is_chosen(record, match, deal, seat)
+        number += is_chosen(record, match, deal, seat)
         if is_chosen(record, match, None, seat) and (deal is None or record["deal"] <= deal):
             records.append(record)
-    if not chosen:
+    if not number:
         raise no_deal(file, match, deal)
     return records
 

@@ -45,16 +45,16 @@ def listing(
     with wrong_arguments():
         games = list(GAMES.values()) if variant is None else [game(variant)]
     console = terminal()
-    for shown in games:
-        usual = "" if len(set(shown.seats)) == 1 else f", usually {shown.default_seats}"
-        console.print(f"[bold]{shown.name}[/bold]: {shown.title}, {span(*shown.seats)} seats{usual}")
+    for item in games:
+        usual = "" if len(set(item.seats)) == 1 else f", usually {item.default_seats}"
+        console.print(f"[bold]{item.name}[/bold]: {item.title}, {span(*item.seats)} seats{usual}")
     if variant is None:
         console.print("The options of one: noms list VARIANT")
         return OK
-    (shown,) = games
-    say(console, Text(shown.intro))
-    console.print(option_table(shown, details), soft_wrap=False)
-    if any(map(worked_out, shown.options)):
+    (item,) = games
+    say(console, Text(item.intro))
+    console.print(option_table(item, details), soft_wrap=False)
+    if any(map(worked_out, item.options)):
         console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK
 

@@ -80,7 +80,7 @@ def picture_of(args: Arguments, records: list[Record], shown: Shown, chosen: Seq
         raise CommandError(f"a picture shows one deal, not {sum(chosen)}: choose it by --match and --deal")
     theme: Theme = "dark" if args.dark else "light"
     with wrong_arguments(ValueError, ModuleNotFoundError):
-        record, before = next(pair for pair, is_wanted in zip(pair_with_previous(records), chosen, strict=True) if is_wanted)
+        record, before = next(pair for pair, is_shown in zip(pair_with_previous(records), chosen, strict=True) if is_shown)
         return picture(drawings(record, shown, theme, before), Path(args.picture or "").suffix.lower(), args.moment)
 
 

@@ -72,7 +72,7 @@ def play(
         others = seat_players(against, rules.seats - 1, rules)
         compile_players(against, batches=False)
         seed = random_seed() if seed is None else seed
-        players = [None if place == seat else others[(place - seat - 1) % rules.seats] for place in range(rules.seats)]
+        players = [None if other == seat else others[(other - seat - 1) % rules.seats] for other in range(rules.seats)]
         session = Session(rules, players, seed=seed, deals=deals)
     print(f"{rules.variant.title}, --seed {seed}: you are seat {seat}")
     print_lines(["Type help for what you can type, and rules for the rules.", *legend_lines(rules)])

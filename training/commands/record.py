@@ -63,8 +63,8 @@ def record(
     stopped = interruptible(f"{out} is not written")
     with stopped, progress_bar("record", "matches", matches) as advance, file_errors(f"cannot write {out}"):
         write_records(sys.stdout if out == "-" else out, counted(records, tally, advance))
-    written = f"{count(tally['deals'], 'deal')} of {count(tally['matches'], 'match', 'matches')}"
-    print(f"{written} written to {out}", file=sys.stderr)
+    played = f"{count(tally['deals'], 'deal')} of {count(tally['matches'], 'match', 'matches')}"
+    print(f"{played} written to {out}", file=sys.stderr)
     return OK
 
 

@@ -67,13 +67,13 @@ def replay(args: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
         return draw(args)
     if args.moment is not None or args.player or args.name or args.dark:
         raise CommandError("--moment, --player, --name and --dark are for a page or a picture: give --html or --picture too")
-    shown, status = 0, OK
+    number, status = 0, OK
     for line, record in lines_of(args.file):
         fault: object = record
         if not isinstance(record, str):
             if not is_chosen(record, args.match, args.deal, args.seat):
                 continue
-            shown += 1
+            number += 1
             try:
                 print_lines(deal_lines(record, args.seat))
                 continue
@@ -81,7 +81,7 @@ def replay(args: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
                 fault = error
         print(f"noms: line {line}: {fault}", file=sys.stderr)
         status = FOUND
-    if not shown and status == OK:
+    if not number and status == OK:
         raise no_deal(args.file, args.match, args.deal)
     return status
 

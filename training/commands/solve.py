@@ -70,17 +70,17 @@ def solve(
         raise CommandError("--percent must be 0 or more, and --iterations 1 or more")
     with wrong_arguments():
         setup = setup_of(game, seats, option, hand_size)
-    began, path = time.monotonic(), Path(out) if out else file_of(game, seats, option, hand_size)
+    start, path = time.monotonic(), Path(out) if out else file_of(game, seats, option, hand_size)
     try:
         with interruptible("the same command continues from the state saved every minute"):
             with wrong_arguments():
                 tree = explore(game, setup)
             size = f"{len(tree.chance):,} layouts, {len(tree.seat):,} nodes, {len(tree.owner):,} information sets with a choice"
-            print_lines([f"{game}: {size}, explored in {duration(time.monotonic() - began)}"])
+            print_lines([f"{game}: {size}, explored in {duration(time.monotonic() - start)}"])
             info = solve_with_bar(tree, path, percent / 100, iterations, reward, threads or os.cpu_count() or 1)
     except MemoryError as error:
         raise CommandError(f"{game} does not fit into the memory: make its deck or its hands smaller") from error
-    print_lines(solution_lines(game, path, info, time.monotonic() - began))
+    print_lines(solution_lines(game, path, info, time.monotonic() - start))
     return OK
 
 
@@ -153,5 +153,5 @@ def memory_text() -> str:
         import resource
     except ImportError:
         return "memory not known"
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return f"{most / 1e9:.1f} GB of memory at most"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return f"{peak / 1e9:.1f} GB of memory at most"

@@ -145,7 +145,7 @@ def show(results: Results) -> None:
 def payoff_table(results: Results) -> Table:
     """Return the payoffs of the row's player alone in the column's field; columns are headed by row numbers, to stay narrow."""
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
-    table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")
+    table = new_table("alone \\ field", *(str(column) for column in range(1, len(order) + 1)), "rating")
     for number, player in enumerate(order, 1):
         estimates = [results.alone(player, other) if other != player else None for other in order]
         cells = [Text() if value is None else Text(plus_minus(value), colour(value.low, value.high)) for value in estimates]

@@ -113,14 +113,14 @@ def command(words: Sequence[str]) -> Callable[..., int]:
         return start(config, named_options(words), preset, out, resume, minutes)
 
     is_short = bool({"-h", "--help"} & set(words)) and "--help-all" not in words
-    presets = "\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items())
+    presets = "\n".join(f"  {name}: {text}" for name, (text, _) in PRESETS.items())
     train.__doc__ = SHORT_HELP if is_short else HELP.format(presets=presets)
     vars(train)["full_help"] = "--help-all"
     if is_short:  # the parser then only prints the help
         hints = get_type_hints(TrainConfig, include_extras=True)
         fields = [
-            (name, Annotated[hints[name], tyro.conf.arg(help=says)], dataclasses.field(default=getattr(default, name)))
-            for name, says in MAIN.items()
+            (name, Annotated[hints[name], tyro.conf.arg(help=text)], dataclasses.field(default=getattr(default, name)))
+            for name, text in MAIN.items()
         ]
         short: Any = dataclasses.make_dataclass("ShortConfig", fields)
         train.__defaults__ = (short(), *(train.__defaults__ or ())[1:])
@@ -162,13 +162,13 @@ def start(
         config = merged(base, parsed, named)
     if saved is not None:
         config = resumed_config(config, saved, "decisions" in named)
-        made = RunFolder(folder).decisions
-        if made >= config.decisions != saved.decisions:
+        done = RunFolder(folder).decisions
+        if done >= config.decisions != saved.decisions:
             raise CommandError(
-                f"the run in {folder} has made {made:,} decisions: --decisions must be above that, not {config.decisions:,}"
+                f"the run in {folder} has made {done:,} decisions: --decisions must be above that, not {config.decisions:,}"
             )
-        if made >= config.decisions and leads():
-            print_lines([f"the run is finished: {made:,} of {config.decisions:,} decisions; a larger --decisions goes on"])
+        if done >= config.decisions and leads():
+            print_lines([f"the run is finished: {done:,} of {config.decisions:,} decisions; a larger --decisions goes on"])
     elif preset != "smoke":
         config = without_sizes(config, named)
     return run(config, folder, continues, minutes)
@@ -217,19 +217,19 @@ def saved_config(folder: Path) -> TrainConfig:
         return read_config(folder)
 
 
-def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
+def resumed_config(config: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
     """Return the configuration to continue with, with a new budget if `rebudgeted`; CommandError for any other change."""
-    decisions = wanted.decisions if rebudgeted else saved.decisions
-    ppo = dataclasses.replace(wanted.ppo, minibatch_size=wanted.ppo.minibatch_size or saved.ppo.minibatch_size)
-    batch_size, threads = wanted.batch_size or saved.batch_size, wanted.threads or saved.threads
-    wanted = dataclasses.replace(wanted, decisions=decisions, threads=threads, batch_size=batch_size, ppo=ppo)
-    for name, before, now in differences(saved.as_dict(), wanted.as_dict()):
+    decisions = config.decisions if rebudgeted else saved.decisions
+    ppo = dataclasses.replace(config.ppo, minibatch_size=config.ppo.minibatch_size or saved.ppo.minibatch_size)
+    batch_size, threads = config.batch_size or saved.batch_size, config.threads or saved.threads
+    config = dataclasses.replace(config, decisions=decisions, threads=threads, batch_size=batch_size, ppo=ppo)
+    for name, before, now in differences(saved.as_dict(), config.as_dict()):
         if name != "decisions":
             raise CommandError(
                 f"--resume continues the run as it was started, with {name} {before!r}, not {now!r}; "
                 "only --decisions may change"
             )
-    return wanted
+    return config
 
 
 def continued(config: TrainConfig, folder: Path) -> None:
@@ -299,5 +299,5 @@ def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
         yield Watcher()
         return
     title = " ".join(config.variants)
-    with file_errors(f"cannot write the log in {folder.path}"), Log(folder.path) as log, progress.watching(title) as drawn:
-        yield Several([log, drawn])
+    with file_errors(f"cannot write the log in {folder.path}"), Log(folder.path) as log, progress.watching(title) as display:
+        yield Several([log, display])

@@ -60,7 +60,7 @@ def watch(
         players = seat_players(player, rules.seats, rules)
         compile_players(player, batches=False)
         session = Session(rules, players, seed=seed, deals=deals)
-    names = [f"seat {place} {seated.name}" for place, seated in enumerate(session.players) if seated is not None]
+    names = [f"seat {number} {seated.name}" for number, seated in enumerate(session.players) if seated is not None]
     print_lines([f"{' · '.join(names)} · --seed {seed}", *legend_lines(rules)])
     if delay is None and sys.stdin.isatty():
         print_lines(["Enter shows the next decision, Ctrl-D quits; --delay SECONDS goes on by itself."])
@@ -78,8 +78,8 @@ def narrate_session(session: Session, seat: int | None) -> Iterator[list[str]]:
         yield list(narrator.opening())
         while not session.table.is_scored:
             action = session.choose()
-            known = action_probabilities(session.acting.player, session.table)
-            lines = list(narrator.decision(action, known, session.values()))
+            probabilities = action_probabilities(session.acting.player, session.table)
+            lines = list(narrator.decision(action, probabilities, session.values()))
             session.take(action)
             yield [*lines, *narrator.trick_end()]
         yield list(narrator.ending())

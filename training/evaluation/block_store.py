@@ -112,8 +112,8 @@ def play_left(
     if before := sum(blocks.deals for blocks, _ in series) - sum(count for *_, count in left):
         tick(before)
 
-    def add(place: int, result: Result) -> None:
-        first, number, count = left[place]
+    def add(index: int, result: Result) -> None:
+        first, number, count = left[index]
         series[number][0].results[first] = result
         keep(number, first, result)
         tick(count)

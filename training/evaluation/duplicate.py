@@ -271,12 +271,12 @@ class Pairing:
                 {row - rows.start: why for row, why in side.items() if rows.start <= row < rows.stop}
                 for side in lost_by(guards)
             ]
-            tables, own = pool.tables[rows].view(np.recarray), values[deals]
-            groups, probes = self._sides(tables, own, lost)
+            tables, block_values = pool.tables[rows].view(np.recarray), values[deals]
+            groups, probes = self._sides(tables, block_values, lost)
             sizes = tables.deal_size[::games].copy()
             a, b = (Lost(len(guard), list(dict.fromkeys(guard.values()))[:3]) for guard in lost)
-            more = (features[deals], others[OTHER_DEALS * start : OTHER_DEALS * deals.stop])
-            blocks.append(Block(own, first_deals[deals], sizes, groups, probes, (a, b), *more))
+            controls = (features[deals], others[OTHER_DEALS * start : OTHER_DEALS * deals.stop])
+            blocks.append(Block(block_values, first_deals[deals], sizes, groups, probes, (a, b), *controls))
         return blocks
 
     def _sides(
@@ -286,8 +286,8 @@ class Pairing:
         count, games = values.shape
         seats = self.rules.seats
         names = [line_up.name for line_up in self.line_ups]
-        fine = np.ones(len(tables), np.bool_)
-        fine[[*lost[0], *lost[1]]] = False
+        valid = np.ones(len(tables), np.bool_)
+        valid[[*lost[0], *lost[1]]] = False
         groups, probes = (Groups(), Groups()), [Tally(), Tally()]
         for side, (name, sign) in enumerate(((ALONE, 1.0), (AGAINST, -1.0))):
             if name not in names:
@@ -296,11 +296,11 @@ class Pairing:
             rows = (np.arange(count)[:, None] * games + first + np.arange(seats)).reshape(-1)
             alone, hero = tables[rows], np.tile(np.arange(seats), count)
             own = sign * values[:, first : first + seats]
-            kept = fine[rows]
+            counted = valid[rows]
             for grouping, group_names, codes in roles(self.rules, alone, hero):
                 for code, group in enumerate(group_names):
-                    groups[side].add(grouping, group, own, (kept & (codes == code)).reshape(own.shape))
-            probes[side] = count_deals(alone[kept], self.rules, hero[kept, None] == SEATS)
+                    groups[side].add(grouping, group, own, (counted & (codes == code)).reshape(own.shape))
+            probes[side] = count_deals(alone[counted], self.rules, hero[counted, None] == SEATS)
         return groups, (probes[0], probes[1])
 
     def _features(self, first: int, count: int, stop: Event) -> tuple[np.ndarray, np.ndarray]:

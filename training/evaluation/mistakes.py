@@ -97,7 +97,7 @@ def losses(
     for number, table in enumerate(replay(record, before)):
         if table.is_scored:
             return
-        step, drawn = record["steps"][number], int(rng.integers(2**62))
+        step, world_seed = record["steps"][number], int(rng.integers(2**62))
         observation, mask = table.view(int(table.row.seat))
         if np.count_nonzero(mask) < 2:
             continue
@@ -107,18 +107,18 @@ def losses(
             continue
         chances = player.policy.probabilities(observation, mask, temperature=1)
         tried, _, members = policy_candidates(tables, 0, chances)
-        actions, place = with_taken(tried, members, taken)
+        actions, index = with_taken(tried, members, taken)
         if len(actions) < 2:
             continue  # all legal actions are equivalent
-        values = player.outcomes(tables, 0, drawn, actions, worlds)
+        values = player.outcomes(tables, 0, world_seed, actions, worlds)
         means = values.mean(axis=0)
-        best = place if means[place] == means.max() else int(means.argmax())
-        gains = values[:, best] - values[:, place]
-        points, error = loss_of(values, place)
+        best = index if means[index] == means.max() else int(means.argmax())
+        gains = values[:, best] - values[:, index]
+        points, error = loss_of(values, index)
         yield Loss(
             *(record["match"], record["deal"], number, step["seat"], step["phase"]),
             *(step["action"], table.word(int(actions[best])), points, error),
-            expected=float(means[place]),
+            expected=float(means[index]),
             spread=float(values[:, best].std()),
             better=int((gains > 0).sum()),
             worse=int((gains < 0).sum()),
@@ -164,18 +164,18 @@ def is_judged(record: Record, before: Table | None = None) -> bool:
 
 def with_taken(tried: np.ndarray, members: np.ndarray, taken: int) -> tuple[np.ndarray, int]:
     """Return the actions to compare and the index of the action taken; it replaces an equivalent action, or is appended."""
-    for place in range(len(tried)):
-        if taken in (int(tried[place]), int(members[place])):
+    for index in range(len(tried)):
+        if taken in (int(tried[index]), int(members[index])):
             actions = tried.copy()
-            actions[place] = taken
-            return actions, place
+            actions[index] = taken
+            return actions, index
     return np.append(tried, taken), len(tried)
 
 
 def biggest(losses: Iterable[Loss], most: int) -> list[Loss]:
     """Return the biggest losses in descending order, without decisions that lost nothing."""
-    real = (loss for loss in losses if loss.points > 0 and loss.taken != loss.best)
-    return sorted(real, key=lambda loss: -loss.points)[:most]
+    mistakes = (loss for loss in losses if loss.points > 0 and loss.taken != loss.best)
+    return sorted(mistakes, key=lambda loss: -loss.points)[:most]
 
 
 def by_seat_and_phase(deals: Sequence[list[Loss]], seats: int) -> dict[tuple[int, str], Estimate]:

@@ -30,31 +30,31 @@ GOAL = 0.8
 """Power of the tests, for the text."""
 
 
-def print_result(console: Console, comparison: Comparison, tell: float) -> None:
+def print_result(console: Console, comparison: Comparison, effect: float) -> None:
     """Print the difference, its interval, a verdict and warnings.
 
-    If the interval includes 0, the verdict reports how many deals would show a difference of `tell`.
+    If the interval includes 0, the verdict reports how many deals would show a difference of `effect`.
     """
-    one, (a, b) = comparison.estimate(), short_names(comparison.names)
-    rules, points = comparison.rules, Text(f"{one.mean:+z.3f}", f"bold {colour(*_printed_interval(one))}".strip())
+    estimate, (a, b) = comparison.estimate(), short_names(comparison.names)
+    rules, points = comparison.rules, Text(f"{estimate.mean:+z.3f}", f"bold {colour(*_printed_interval(estimate))}".strip())
     say(console, Text.assemble(f"{rules.variant.name}, {rules.seats} seats: {a} v {b}: ", points, " points a deal"))
     of = f"{comparison.deals:,} duplicate deals of the set {comparison.deal_set}"
-    for sentence in (f"95 % interval: {_interval(one)}, from {of}", verdict(comparison, tell), *warnings(comparison)):
+    for sentence in (f"95 % interval: {_interval(estimate)}, from {of}", verdict(comparison, effect), *warnings(comparison)):
         say(console, Text(f"  {sentence}"))
 
 
-def verdict(comparison: Comparison, tell: float) -> str:
+def verdict(comparison: Comparison, effect: float) -> str:
     """Return who is better by the interval, or how many deals it takes to find out."""
-    one, (a, b) = comparison.estimate(), short_names(comparison.names)
-    low, high = _printed_interval(one)
+    estimate, (a, b) = comparison.estimate(), short_names(comparison.names)
+    low, high = _printed_interval(estimate)
     if low > 0 or high < 0:
         better, worse = (a, b) if low > 0 else (b, a)
         return f"{better} is better than {worse}: the interval lies {'above' if low > 0 else 'below'} 0."
-    if one.standard_error == 0:
+    if estimate.standard_error == 0:
         return "All deals end alike for both."
-    if (needed := comparison.needed(tell)) > comparison.deals:
-        return f"No difference is shown: one of {tell:g} points takes {needed:,} deals to find."
-    return f"No difference is shown, as most often one of {tell:g} points would be."
+    if (needed := comparison.needed(effect)) > comparison.deals:
+        return f"No difference is shown: one of {effect:g} points takes {needed:,} deals to find."
+    return f"No difference is shown, as most often one of {effect:g} points would be."
 
 
 def warnings(comparison: Comparison) -> Iterator[str]:
@@ -68,17 +68,17 @@ def warnings(comparison: Comparison) -> Iterator[str]:
 
 
 def print_details(
-    console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float, more: Sequence[str] = ()
+    console: Console, comparison: Comparison, matches: Matches | None, seconds: float, effect: float, more: Sequence[str] = ()
 ) -> None:
     """Print all other figures of a game, which took `seconds`; the sentences in `more` come first below the tables.
 
-    The needed deals are reported for a difference of `tell`.
+    The needed deals are reported for a difference of `effect`.
     """
     say(console, Text(speed(comparison, seconds)))
     for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):
         if table.row_count:
             console.print(fitted(table, console.width))
-    for sentence in (*more, *sentences(comparison, matches, tell)):
+    for sentence in (*more, *sentences(comparison, matches, effect)):
         say(console, Text(sentence))
     console.print()
 
@@ -148,13 +148,13 @@ def probe_table(comparison: Comparison) -> Table:
     return table
 
 
-def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> Iterator[str]:
+def sentences(comparison: Comparison, matches: Matches | None, effect: float) -> Iterator[str]:
     """Yield the remaining facts as sentences."""
     points = comparison.estimate()
     if points.standard_error > 0:
         yield (
             f"{comparison.deals:,} deals find a difference of {comparison.detectable:.3f} points in {GOAL:.0%} of cases; "
-            f"for one of {tell:g} it takes {comparison.needed(tell):,} deals."
+            f"for one of {effect:g} it takes {comparison.needed(effect):,} deals."
         )
         yield (
             f"The variance is {comparison.variance_ratio:.3f} of that of {comparison.deals:,} deals, each played once, and "
@@ -174,7 +174,7 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
 
 
 def as_json(
-    names: tuple[str, str], compared: Iterable[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
+    names: tuple[str, str], compared: Iterable[tuple[Comparison, Matches | None]], effect: float, policies: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return all figures of each game as JSON values; they do not depend on the clock or the machine."""
     return {
@@ -185,11 +185,11 @@ def as_json(
         "b": names[1],
         "thumb_version": NEWEST,
         "policies": dict(policies),
-        "games": [game_json(comparison, matches, tell) for comparison, matches in compared],
+        "games": [game_json(comparison, matches, effect) for comparison, matches in compared],
     }
 
 
-def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> dict[str, Any]:
+def game_json(comparison: Comparison, matches: Matches | None, effect: float) -> dict[str, Any]:
     """Return the figures of one game; points are A's above B's, but groups and probes are each player's own.
 
     If a deal can be passed out, `unit` says that points are of scored deals, and `first_deals` has the points of first deals
@@ -213,7 +213,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
         **({"first_deals": first | {"all": asdict(comparison.estimate(first=True))}} if rules.variant.passes_out else {}),
         "p_value": comparison.estimate().p_value,
         "found_difference": comparison.detectable,
-        "deals_needed": {"difference": tell, "deals": comparison.needed(tell)},
+        "deals_needed": {"difference": effect, "deals": comparison.needed(effect)},
         "variance_ratio": {"deals": comparison.variance_ratio, "games": comparison.game_ratio},
         "matches": None if matches is None else matches_json(matches),
         "groups": {

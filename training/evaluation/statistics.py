@@ -153,16 +153,16 @@ def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
     corrected = np.empty(n)
     coefficients = np.zeros(features.shape[1])
     for fold in range(FOLDS):
-        here = np.arange(n) % FOLDS == fold
-        centred = features[~here] - features[~here].mean(axis=0)  # a constant feature gets a slope of 0
-        slope = np.linalg.lstsq(centred, values[~here] - values[~here].mean(), rcond=None)[0]
-        corrected[here] = values[here] - features[here] @ slope
+        held_out = np.arange(n) % FOLDS == fold
+        centred = features[~held_out] - features[~held_out].mean(axis=0)  # a constant feature gets a slope of 0
+        slope = np.linalg.lstsq(centred, values[~held_out] - values[~held_out].mean(), rcond=None)[0]
+        corrected[held_out] = values[held_out] - features[held_out] @ slope
         coefficients += slope / FOLDS
     variance = float(corrected.var(ddof=1)) / n
     if measured.shape[1] > 0:
-        own = coefficients[controls.known.shape[1] :]
+        slopes = coefficients[controls.known.shape[1] :]
         spread = np.atleast_2d(np.cov(controls.others, rowvar=False))
-        variance += float(own @ spread @ own) / len(controls.others)
+        variance += float(slopes @ spread @ slopes) / len(controls.others)
     if variance > WORTHWHILE * float(values.var(ddof=1)) / n:
         return None
     return t_estimate(float(corrected.mean()), math.sqrt(variance), n)

@@ -174,15 +174,15 @@ def read_saved(document: Any) -> Saved:
     return Saved(points_of([document["alone"], document["against"]], 2), lost)
 
 
-def has_grown_from(name: str, before: Any, now: Any) -> bool:
+def has_grown_from(name: str, before: Any, after: Any) -> bool:
     """Return whether an entry of a plan is unchanged, or has gained deals or players."""
-    if before == now or type(before) is not type(now):
-        return bool(before == now)
+    if before == after or type(before) is not type(after):
+        return bool(before == after)
     if name == "players":
-        return bool(now[: len(before)] == before)
+        return bool(after[: len(before)] == before)
     if name == "deals":
-        return bool(now > before)
-    return name == "policies" and all(now.get(player) == sha256 for player, sha256 in before.items())
+        return bool(after > before)
+    return name == "policies" and all(after.get(player) == sha256 for player, sha256 in before.items())
 
 
 def dump(document: Any) -> bytes:

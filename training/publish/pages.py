@@ -170,11 +170,11 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
     options = given_options(rule_sets[0])
     order = {rules: number for number, rules in enumerate(rule_sets)}
     duels = sorted(results.duels[name], key=lambda duel: (order.get(duel.rules, len(order)), place_of(duel.rules)))
-    known = {(duel.rules, duel.opponent) for duel in duels}
-    in_training = [duel for duel in training_duels(name, policy) if (duel.rules, duel.opponent) not in known]
+    measured = {(duel.rules, duel.opponent) for duel in duels}
+    in_training = [duel for duel in training_duels(name, policy) if (duel.rules, duel.opponent) not in measured]
     own = [player for player in results.behaviour if player.player.partition("@")[0] == name]
     rows = [duel_row(duel) for duel in duels]
-    kept = [place for place, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
+    columns = [column for column, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
     others = [duel for duel in duels if duel.opponent.partition("@")[0] != name]
     seconds = policy.seconds(policy.seen)
     return {
@@ -185,8 +185,8 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
         "rules": rule_sets[0],
         "options": options,
         "words": "".join(f" --option '{key}={json.dumps(value)}'" for key, value in options.items()),
-        "duels": [[row[place] for place in kept] for row in rows],
-        "duels_head": [DUELS_HEAD[place] for place in kept],
+        "duels": [[row[column] for column in columns] for row in rows],
+        "duels_head": [DUELS_HEAD[column] for column in columns],
         "has_first": any(duel.first for duel in duels),
         "in_training": [(*duel_row(duel)[:3], plus_minus(duel.points)) for duel in in_training],
         "behaviour": list(behaviour_tables(own or training_behaviour(name, policy))),
@@ -291,8 +291,8 @@ def results_facts(results: Results) -> dict[str, Any]:
 
 def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Duel]:
     """Return the duels of a policy with a player on `test` deals: for each temperature the one with most deals."""
-    wanted = rules, opponent, "test"
-    duels = [duel for duel in results.duels[name] if (duel.rules, duel.opponent, duel.deal_set) == wanted and duel.alone]
+    key = rules, opponent, "test"
+    duels = [duel for duel in results.duels[name] if (duel.rules, duel.opponent, duel.deal_set) == key and duel.alone]
     best = {duel.policy: duel for duel in sorted(duels, key=lambda duel: duel.points.deals)}
     return [best[form] for form in sorted(best)]
 
@@ -328,8 +328,8 @@ def search_rows(results: Results) -> Iterator[Row]:
         searched = next((document for document in tournaments if SEARCH in document["players"]), None)
         if searched is not None:
             cells = [searched["table"].get(name, {}).get(REFERENCE) for name in SEARCHERS]
-            both = [document for document in tournaments if {REFERENCE, "random"} <= {*document["players"]}]
-            most = max(both, key=lambda document: document["deals"], default=None)
-            chance = None if most is None else above(Estimate(**most["table"][REFERENCE]["random"]))
+            with_random = [document for document in tournaments if {REFERENCE, "random"} <= {*document["players"]}]
+            largest = max(with_random, key=lambda document: document["deals"], default=None)
+            chance = None if largest is None else above(Estimate(**largest["table"][REFERENCE]["random"]))
             texts = [None if cell is None else plus_minus(Estimate(**cell)) for cell in cells]
             yield f"`{game(variant).name}`", f"{searched['deals']:,}", *texts, chance

@@ -63,18 +63,18 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
         MissingExtraError: Matplotlib is not installed.
         ValueError: there is nothing to draw yet.
     """
-    wanted, calibrated = list(panels_of(runs)), {name: deciles for name, run in runs.items() if (deciles := deciles_of(run))}
-    if not wanted:
+    specs, calibrated = list(panels_of(runs)), {name: deciles for name, run in runs.items() if (deciles := deciles_of(run))}
+    if not specs:
         raise ValueError("there is nothing to draw yet: the log has no figures")
-    picture, grid = panels(len(wanted) + bool(calibrated), "noms plot", SIZE, columns=COLUMNS)
+    picture, grid = panels(len(specs) + bool(calibrated), "noms plot", SIZE, columns=COLUMNS)
     last = max(int(at[-1]) for series in runs.values() for at, _ in series.values())
-    for axes, panel in zip(grid, wanted, strict=False):
+    for axes, panel in zip(grid, specs, strict=False):
         _draw_panel(axes, panel, runs)
         axes.set_xlim(0, last or 1)  # the same in all panels, also for rare measurements
-    for axes in grid[max(0, len(wanted) - COLUMNS) : len(wanted)]:
+    for axes in grid[max(0, len(specs) - COLUMNS) : len(specs)]:
         axes.set_xlabel("decisions", fontsize=9)
     if calibrated:
-        _draw_calibration(grid[len(wanted)], calibrated)
+        _draw_calibration(grid[len(specs)], calibrated)
     _write_names(picture, list(runs))
     write_atomically(Path(path), png(picture, 120))
 
@@ -220,12 +220,12 @@ def draw_heatmap(results: Results, path: Path) -> None:
     short = short_names(results.plan.players)
     size = CELL * len(order) + MARGIN
     picture, (axes,) = panels(1, "the heat map of a tournament", (size + 1, size))
-    shown = payoff_table(axes, results.values.mean(axis=2)[np.ix_(order, order)], [short[player] for player in order], 10)
+    image = payoff_table(axes, results.values.mean(axis=2)[np.ix_(order, order)], [short[player] for player in order], 10)
     for label in axes.get_xticklabels():
         label.set(rotation=30, ha="right")
     axes.set_xlabel("the field")
     axes.set_ylabel("alone")
     rules = results.plan.rules
     axes.set_title(f"{rules.variant.name}, {rules.seats} seats: points per deal", fontsize=10)
-    picture.colorbar(shown, shrink=0.7)
+    picture.colorbar(image, shrink=0.7)
     write_atomically(Path(path), png(picture, 120))

@@ -205,11 +205,11 @@ class Document:
 
     def policy_of(self, player: str) -> str | None:
         """Return the policy name of a player, None for other players; ResultsError for an older policy of that name."""
-        sha256, written = self.values.get("policies", {}).get(player), player.partition("@")[0]
+        sha256, stem = self.values.get("policies", {}).get(player), player.partition("@")[0]
         for name, policy in self.policies.items():
             if sha256 == policy.sha256:
                 return name
-            if written in (name, str(self._path.parent.parent / name)):
+            if stem in (name, str(self._path.parent.parent / name)):
                 raise self.error(f"has figures of another policy than the one that is called {name} now: measure it again")
         return None
 

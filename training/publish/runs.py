@@ -117,10 +117,10 @@ class Trained:
     def files(self) -> dict[str, bytes]:
         """Return the files of a published policy that do not depend on results: content by name."""
         begins = np.array(_find_starts(self.runs))
-        begun = {BEGUN: (begins, np.arange(1.0, len(begins) + 1))} if len(begins) > 1 else {}
+        starts = {BEGUN: (begins, np.arange(1.0, len(begins) + 1))} if len(begins) > 1 else {}
         rows = [
             (int(decisions), name, float(value))
-            for name, (at, values) in sorted({**self.curve, **begun}.items())
+            for name, (at, values) in sorted({**self.curve, **starts}.items())
             for decisions, value in zip(at, values, strict=True)
         ]
         return {
@@ -149,11 +149,11 @@ def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Train
         PolicyFileError: the policy is damaged.
         ValueError: the log, or recorded decisions, are damaged.
     """
-    places = [Path(place) for place in (*before, folder)]
-    parts = [_read_published(place) if (place / RUNS).exists() else _read_run(place) for place in places]
+    folders = [Path(path) for path in (*before, folder)]
+    parts = [_read_published(path) if (path / RUNS).exists() else _read_run(path) for path in folders]
     whole = parts[0]
-    for part, place in zip(parts[1:], places[1:], strict=True):
-        whole = _join_runs(whole, part, place)
+    for part, path in zip(parts[1:], folders[1:], strict=True):
+        whole = _join_runs(whole, part, path)
     return whole
 
 
@@ -180,9 +180,9 @@ def _read_run(path: Path) -> Trained:
         training=own.as_dict(),
         revision=info.revision,
         recorded=tuple(
-            f"{place}: {json.dumps(next(read_shards(place, ()))[0]['source'], sort_keys=True)}"
+            f"{shard}: {json.dumps(next(read_shards(shard, ()))[0]['source'], sort_keys=True)}"
             for shards in own.curriculum.shards
-            for place in shard_folders(Path(shards))
+            for shard in shard_folders(Path(shards))
         ),
     )
     return Trained(info, content, sum(tensor.size for tensor in tensors.values()), (run,), dict(_short(log)))
@@ -233,8 +233,8 @@ def _read_published(path: Path) -> Trained:
         curve = read_log(path, CURVE)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{RUNS} or {CURVE} in {path} is damaged: {error}") from error
-    begun, _ = curve.pop(BEGUN, ([0], []))
-    if not runs or runs[-1].kept != info.decisions or list(begun) != _find_starts(runs):
+    starts, _ = curve.pop(BEGUN, ([0], []))
+    if not runs or runs[-1].kept != info.decisions or list(starts) != _find_starts(runs):
         raise RunError(f"{RUNS}, {CURVE} and {POLICY_NAME} in {path} are not of the same runs")
     return Trained(info, read_file(file), sum(tensor.size for tensor in tensors.values()), runs, curve)
 
@@ -247,13 +247,13 @@ def _run_of(entry: dict[str, Any]) -> Run:
     return Run(**entry | {"recorded": tuple(entry.get("recorded", ()))})
 
 
-def _join_runs(first: Trained, then: Trained, place: Path) -> Trained:
-    run = then.runs[0]
+def _join_runs(first: Trained, second: Trained, place: Path) -> Trained:
+    run = second.runs[0]
     if not run.source:
         raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")
     continued = bool(run.training["initial_policy"])
-    is_larger = first.info.network != then.info.network and len(then.runs) == 1 and continued
-    known, wanted = first.info.rule_sets, then.info.rule_sets
+    is_larger = first.info.network != second.info.network and len(second.runs) == 1 and continued
+    known, wanted = first.info.rule_sets, second.info.rule_sets
     is_for_others = any(rules not in wanted for rules in known) if continued else known != wanted
     if is_for_others or is_larger:
         raise RunError(
@@ -261,10 +261,10 @@ def _join_runs(first: Trained, then: Trained, place: Path) -> Trained:
         )
     seconds = first.seconds(first.seen)
     curve: Series = {}
-    for name in sorted({*first.curve, *then.curve}):
+    for name in sorted({*first.curve, *second.curve}):
         empty = np.zeros(0, int), np.zeros(0)
-        (early_at, early), (late_at, late) = first.curve.get(name, empty), then.curve.get(name, empty)
-        led = early_at <= first.seen  # the earlier run's later decisions were not used
+        (early_at, early), (late_at, late) = first.curve.get(name, empty), second.curve.get(name, empty)
+        used = early_at <= first.seen  # the earlier run's later decisions were not used
         late = late + seconds if name == SECONDS else late
-        curve[name] = np.concatenate([early_at[led], late_at + first.seen]), np.concatenate([early[led], late])
-    return dataclasses.replace(then, runs=first.runs + then.runs, curve=curve)
+        curve[name] = np.concatenate([early_at[used], late_at + first.seen]), np.concatenate([early[used], late])
+    return dataclasses.replace(second, runs=first.runs + second.runs, curve=curve)
