@@ -336,9 +336,9 @@ def sentences(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield remarks: pairs without a significant difference, and lost tables."""
     equal = [f"`{pair['a']}` and `{pair['b']}`" for pair in document["pairs"] if pair["p_value_holm"] >= 0.05]
     if equal:
-        yield f"Not told apart at the 5 % level, all pairs taken together (Holm): {', '.join(equal)}."
+        yield f"Pairs without a significant difference (5 % level, corrected for all pairs by Holm): {', '.join(equal)}."
     else:
-        yield "All pairs are told apart at the 5 % level, all taken together (Holm)."
+        yield "All pairs differ significantly (5 % level, corrected for all pairs by Holm)."
     if document["deals"] < FEW:
         yield too_few(document["deals"])
     for name, lost in document["lost"].items():
