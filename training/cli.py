@@ -31,20 +31,20 @@ COMMANDS = {
     "record": ("record", "Play matches and write them to a file."),
     "replay": ("replay", "Show the deals of a file, trick by trick."),
     "check": ("replay", "Check the deals of a file against the rules."),
-    "analyse": ("analyse", "Say what decisions lost, by search."),
-    "export": ("export", "Make a data set of decisions."),
+    "analyse": ("analyse", "Judge recorded decisions by search."),
+    "export": ("export", "Make a dataset of decisions."),
     "train": ("train", "Train a policy by self-play."),
     "improve": ("improve", "Improve a policy by rounds of search and learning."),
     "plot": ("plot", "Draw the learning curves of training runs."),
     "evaluate": ("evaluate", "Measure how much better one player is than another."),
     "tournament": ("tournament", "Rank players: everybody plays everybody."),
-    "crossplay": ("crossplay", "Measure what policies lose that never met."),
+    "crossplay": ("crossplay", "Measure how well independent policies play together."),
     "benchmark": ("benchmark", "Compare algorithms on the seven games."),
     "solve": ("solve", "Solve a micro-game exactly."),
     "exploit": ("exploit", "Measure how much can be gained against a player."),
     "publish": ("publish", "Publish a trained policy, and the results of all policies."),
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
-    "compile": ("compile", "Compile everything before it is first used."),
+    "compile": ("compile", "Compile everything in advance."),
 }
 """Subcommands: the module in `noms_training.commands`, and one line for the help."""
 
@@ -56,7 +56,7 @@ usage: noms COMMAND ...
 Seven card games of the nomination whist family: play them, record and check
 games, train policies, measure players. `noms COMMAND --help` describes a
 command, `noms --version` prints the version, and `noms --print-completion bash`
-what completes commands and options in a shell (bash or zsh).
+prints a completion script for a shell (bash or zsh).
 
 {commands}
 

@@ -21,7 +21,7 @@ Seats = Annotated[int | None, by_default("the usual number of the game", "N", he
 Option = Annotated[
     tuple[str, ...],
     tyro.conf.UseAppendAction,
-    tyro.conf.arg(metavar="NAME=VALUE", help="An option of the game, in JSON or as a word; may be given several times."),
+    tyro.conf.arg(metavar="NAME=VALUE", help="An option of the game, in JSON or as a word; may be repeated."),
 ]
 Players = Annotated[
     tuple[tuple[str, ...], ...],
@@ -36,32 +36,30 @@ Players = Annotated[
 RandomSeed = Annotated[
     int | None, by_default("drawn at random, and printed", "S", help="0 to 2**63 - 1, for cards and players.")
 ]
-PlayerSeed = Annotated[int, tyro.conf.arg(metavar="S", help="0 to 2**63 - 1, for what is random in the players.")]
+PlayerSeed = Annotated[int, tyro.conf.arg(metavar="S", help="0 to 2**63 - 1, for the players' random numbers.")]
 DealSet = Annotated[
     Literal["dev", "test"],
-    tyro.conf.arg(name="set", help="The frozen set of deals: dev to choose among players, test for what is published."),
+    tyro.conf.arg(name="set", help="The frozen set of deals: dev to choose among players, test for published figures."),
 ]
 Salt = Annotated[
     str | None,
     by_default(
-        "deals that everybody can look up",
+        "public deals",
         "FILE",
-        help="A secret of 16 bytes or more, from which the deals follow: for a judge of players that are not trusted.",
+        help="A file with a secret of 16 bytes or more that determines the deals, to judge untrusted players.",
     ),
 ]
 Threads = Annotated[int | None, by_default("one for each core", "T", help="Threads. They change no result.")]
 PlayedOn = Annotated[
     Literal["auto", "cpu", "cuda"],
-    tyro.conf.arg(help="cpu, cuda (a GPU), or auto: a GPU if there is one on which all players play."),
+    tyro.conf.arg(help="cpu, cuda (a GPU), or auto: a GPU if there is one and all players support it."),
 ]
 MoveLimit = Annotated[
     float | None,
-    by_default(
-        "10", "SECONDS", help="Time that a program (cmd:...) has for each decision; one that is late forfeits the table."
-    ),
+    by_default("10", "SECONDS", help="Time limit per decision of a program (cmd:...); a late program forfeits the table."),
 ]
 ProgramLimit = Annotated[
-    float | None, by_default("10 for a program", "SECONDS", help="Time that a program (cmd:...) has for each decision.")
+    float | None, by_default("10 for a program", "SECONDS", help="Time limit per decision of a program (cmd:...).")
 ]
 Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
 

@@ -71,11 +71,11 @@ class Score:
 
     folder: Folder
     """The folder of the entry."""
-    player: Annotated[str | None, by_default("those that noms benchmark run has trained", "PLAYER")] = None
+    player: Annotated[str | None, by_default("the runs of noms benchmark run", "PLAYER")] = None
     """Make an entry of a player, as for noms evaluate; {game} and {seed} stand for the game and the seed. In tracks with one
     policy for all games, {game} is generalist.
     """
-    name: Annotated[str | None, by_default("that of the folder", "NAME")] = None
+    name: Annotated[str | None, by_default("name of the folder", "NAME")] = None
     """With --player: its name in tables."""
     division: Annotated[Literal["self-play", "open", "best-response", "search", "fixed"], tyro.conf.arg(metavar="DIVISION")] = (
         "fixed"
@@ -89,9 +89,9 @@ class Score:
     """With --player: the seeds of its runs."""
     protocol: Annotated[Literal[1, 2], tyro.conf.arg(metavar="N")] = 2
     """With --player: noms-benchmark/N; 1 compares with entries of protocol 1."""
-    tracks: Annotated[tuple[str, ...], by_default("those of the entry", "TRACK ...")] = ()
+    tracks: Annotated[tuple[str, ...], by_default("the tracks of the entry", "TRACK ...")] = ()
     """The tracks to play."""
-    deals: Annotated[int | None, by_default("as the protocol has them", "N")] = None
+    deals: Annotated[int | None, by_default("the deals of the protocol", "N")] = None
     """Play a trial of fewer deals, saved apart in DIR/trial."""
     second_deals: Flag = False
     """Play a second set of deals, saved apart in DIR/second, to check that the order of entries stays the same."""

@@ -45,7 +45,7 @@ CARDS = 5
 def demo(
     variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")] = "small_ships",
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = DECISIONS,
-    out: Annotated[str | None, by_default("a new one in runs", "RUN")] = None,
+    out: Annotated[str | None, by_default("a new folder in runs", "RUN")] = None,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
     games: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,

@@ -46,12 +46,12 @@ class Arguments:
     """The player to measure."""
     b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")]
     """The opponent."""
-    variant: Annotated[tuple[str, ...], by_default("those that both players can play", "VARIANT ...")] = ()
+    variant: Annotated[tuple[str, ...], by_default("all games of both players", "VARIANT ...")] = ()
     """The games."""
     seats: Annotated[tuple[int, ...], by_default("each game's usual number, or that of the policies", "N ...")] = ()
     """Numbers of seats."""
     option: Option = ()
-    deals: Annotated[int | None, by_default(f"{USUAL_DEALS}, or with --minutes as many as there is time for", "N")] = None
+    deals: Annotated[int | None, by_default(f"{USUAL_DEALS}, or with --minutes no limit", "N")] = None
     """Deals of each game."""
     matches: Annotated[int | None, by_default(f"one for {DEALS_A_MATCH} deals with --details or --json, else 0", "N")] = None
     """Whole matches of each game, with A and with B alone on each seat; shown with --details."""

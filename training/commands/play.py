@@ -45,7 +45,7 @@ def play(
     option: Option = (),
     deals: Annotated[int | None, by_default("one match", "N")] = None,
     seed: RandomSeed = None,
-    record: Annotated[str | None, by_default("a new one in the folder played", "FILE")] = None,
+    record: Annotated[str | None, by_default("a new file in the folder played", "FILE")] = None,
 ) -> int:
     """Play a game yourself, against players or trained policies.
 

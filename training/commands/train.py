@@ -49,8 +49,8 @@ Train a policy by self-play.
 
 The folder of the run holds policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration.
 Ctrl-C writes a checkpoint and stops the run. --resume continues it. Only --decisions may change then; the learning rate and
-the other schedules follow the new budget. With --minutes a run is done in pieces: the same command begins it and continues it,
-wherever its folder lies.
+the other schedules follow the new budget. With --minutes a run is done in pieces: the same command starts and continues it,
+even if its folder has moved.
 
 The presets set the defaults of all options:
 {presets}
@@ -69,9 +69,9 @@ Args:
     preset: Source of the defaults.
     out: Folder of the run.
     resume: Continue the run in the folder.
-    minutes: Stop after about so many minutes, with a checkpoint. The same command continues the run.
+    minutes: Stop after about this many minutes, with a checkpoint. The same command continues the run.
     allow_programs: Let --resume run the programs and functions that the folder names as players. The folder of a run is data:
-        without this option nothing that it names is run, unless these words name it too."""
+        without this option nothing that it names is run, unless the command line names it too."""
 
 SHORT_HELP = """\
 Train a policy by self-play.
@@ -91,7 +91,7 @@ Args:
     preset: smoke takes a minute, fast half an hour, standard hours, long a day.
     out: Folder of the run.
     resume: Continue the run in the folder.
-    minutes: Stop after so many; the same command goes on."""
+    minutes: Stop after this many minutes; the same command continues."""
 
 
 def command(words: Sequence[str]) -> Callable[..., int]:
@@ -168,7 +168,7 @@ def start(
                 f"the run in {folder} has made {done:,} decisions: --decisions must be above that, not {config.decisions:,}"
             )
         if done >= config.decisions and leads():
-            print_lines([f"the run is finished: {done:,} of {config.decisions:,} decisions; a larger --decisions goes on"])
+            print_lines([f"the run is finished: {done:,} of {config.decisions:,} decisions; a larger --decisions continues it"])
     elif preset != "smoke":
         config = without_sizes(config, named)
     return run(config, folder, continues, minutes)
