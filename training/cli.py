@@ -136,7 +136,7 @@ def run(words: Sequence[str]) -> int:
     from .command_words import parse
 
     with wrong_arguments():
-        function = deferred(load(first, words[1:]))
+        function = defer_call(load(first, words[1:]))
         others = ["--help" if word == "--help-all" else word for word in words[1:]]  # `load` has chosen which
         command: Callable[[], int] = parse(function, f"noms {first}", others)
     from noms_env.players.foreign_code import ForfeitError, by_command_line
@@ -180,7 +180,7 @@ def load(name: str, words: Sequence[str]) -> Callable[..., int]:
     return function
 
 
-def deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
+def defer_call(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
     """Wrap a function so that parsing returns a call to make later; this separates parsing errors from running errors."""
 
     @functools.wraps(function)

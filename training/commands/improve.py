@@ -64,7 +64,9 @@ def improve(
             expert_iteration.keep_settings(series, folder)
         for number in range(1, rounds + 1):
             with file_errors(f"cannot write {folder}"):
-                result = expert_iteration.train_round(series, policy, folder / f"{number:02}", number, spread, train.continued)
+                result = expert_iteration.train_round(
+                    series, policy, folder / f"{number:02}", number, spread, train.start_or_continue
+                )
             policy = result["kept"]
             print_lines([f"round {number}: {summary(result)}"])
     return OK

@@ -54,7 +54,7 @@ def listing(
     (item,) = games
     say(console, Text(item.intro))
     console.print(option_table(item, details), soft_wrap=False)
-    if any(map(worked_out, item.options)):
+    if any(map(is_computed, item.options)):
         console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK
 
@@ -71,7 +71,7 @@ def micro_table(details: bool) -> Table:
     return table
 
 
-def worked_out(option: Option) -> bool:
+def is_computed(option: Option) -> bool:
     """Return whether the default depends on the table."""
     return option.default is None and not option.none
 
@@ -83,7 +83,7 @@ def option_table(variant: Variant, details: bool) -> Table:
     table.add_column("option=default", max_width=28, overflow="fold")
     table.add_column("what it does, and what it may be" if details else "what it does", overflow="fold")
     for option in variant.options:
-        value = json.dumps(values[option.name], separators=(",", ":")) + "*" * worked_out(option)
+        value = json.dumps(values[option.name], separators=(",", ":")) + "*" * is_computed(option)
         table.add_row(escape(f"{option.name}={value}"), option.doc + f" [dim]({allowed(option)})[/dim]" * details)
     return table
 

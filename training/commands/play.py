@@ -64,7 +64,7 @@ def play(
         deals: Deals to play, match after match.
         record: The file for the records.
     """
-    file = RecordFile(variant, checked_file(record) if record else None)
+    file = RecordFile(variant, check_new_file(record) if record else None)
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
         if not 0 <= seat < rules.seats:
@@ -195,7 +195,7 @@ class RecordFile:
         return f"{count(number, 'deal')} written to {self.path}{under_way}"
 
 
-def checked_file(name: str) -> Path:
+def check_new_file(name: str) -> Path:
     """Return the path of a new or special file; CommandError if the file exists, or its folder does not."""
     path = Path(name)
     if path.is_file() or path.is_dir():

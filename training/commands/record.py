@@ -62,13 +62,13 @@ def record(
     tally = {"deals": 0, "matches": 0}
     stopped = interruptible(f"{out} is not written")
     with stopped, progress_bar("record", "matches", matches) as advance, file_errors(f"cannot write {out}"):
-        write_records(sys.stdout if out == "-" else out, counted(records, tally, advance))
+        write_records(sys.stdout if out == "-" else out, count_records(records, tally, advance))
     played = f"{count(tally['deals'], 'deal')} of {count(tally['matches'], 'match', 'matches')}"
     print(f"{played} written to {out}", file=sys.stderr)
     return OK
 
 
-def counted(
+def count_records(
     records: Iterable[dict[str, Any]], tally: dict[str, int], advance: Callable[[int], None]
 ) -> Iterator[dict[str, Any]]:
     """Yield records unchanged, and count deals and finished matches in `tally`."""

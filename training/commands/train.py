@@ -110,7 +110,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
             foreign_code.allow_programs()
         if minutes is not None and not minutes > 0:
             raise CommandError(f"--minutes must be above 0, not {minutes:g}")
-        return start(config, named_options(words), preset, out, resume, minutes)
+        return start(config, find_named_options(words), preset, out, resume, minutes)
 
     is_short = bool({"-h", "--help"} & set(words)) and "--help-all" not in words
     presets = "\n".join(f"  {name}: {text}" for name, (text, _) in PRESETS.items())
@@ -132,7 +132,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
     return train
 
 
-def named_options(words: Sequence[str]) -> set[str]:
+def find_named_options(words: Sequence[str]) -> set[str]:
     """Return the options on a command line, such as `ppo.clip_coef`; a flag in both its forms."""
     names = (word.partition("=")[0][2:].replace("-", "_") for word in words if word.startswith("--"))
     return {form for name in names for form in (name, name.replace(".no_", ".").removeprefix("no_"))}
@@ -143,7 +143,7 @@ def start(
 ) -> int:
     """Start or continue a run; with `minutes`, an existing run continues also without `resume`; CommandError for bad arguments.
 
-    `parsed` has the settings `named` on the command line (`named_options`), and otherwise defaults of the usual preset.
+    `parsed` has the settings `named` on the command line (`find_named_options`), and otherwise defaults of the usual preset.
     `preset` is the source of all other settings, and `out` the folder; None for the default of the games and the preset.
     """
     require("torch", "train", "noms train")
@@ -159,22 +159,21 @@ def start(
     base = preset_config(preset, parsed.variants if saved is None else saved.variants)
     base = fitting(base, parsed.initial_policy) if saved is None or "preset" in named else saved
     with wrong_arguments():
-        config = merged(base, parsed, named)
+        config = merge_config(base, parsed, named)
     if saved is not None:
-        config = resumed_config(config, saved, "decisions" in named)
+        config = resume_config(config, saved, "decisions" in named)
         done = RunFolder(folder).decisions
         if done >= config.decisions != saved.decisions:
-            raise CommandError(
-                f"the run in {folder} has made {done:,} decisions: --decisions must be above that, not {config.decisions:,}"
-            )
+            budget = f"--decisions must be above that, not {config.decisions:,}"
+            raise CommandError(f"the run in {folder} has made {done:,} decisions: {budget}")
         if done >= config.decisions and leads():
             print_lines([f"the run is finished: {done:,} of {config.decisions:,} decisions; a larger --decisions continues it"])
     elif preset != "smoke":
-        config = without_sizes(config, named)
+        config = drop_batch_sizes(config, named)
     return run(config, folder, continues, minutes)
 
 
-def merged(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConfig:
+def merge_config(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConfig:
     """Return `base` with the settings of `parsed` that the command line names, and its games if any."""
 
     def changes(base: Any, parsed: Any, where: str) -> Any:
@@ -191,7 +190,7 @@ def merged(base: TrainConfig, parsed: TrainConfig, named: set[str]) -> TrainConf
     return config
 
 
-def without_sizes(config: TrainConfig, named: set[str]) -> TrainConfig:
+def drop_batch_sizes(config: TrainConfig, named: set[str]) -> TrainConfig:
     """Drop a preset's batch sizes if there is a GPU, since they suit CPUs."""
     import torch
 
@@ -217,7 +216,7 @@ def saved_config(folder: Path) -> TrainConfig:
         return read_config(folder)
 
 
-def resumed_config(config: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
+def resume_config(config: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
     """Return the configuration to continue with, with a new budget if `rebudgeted`; CommandError for any other change."""
     decisions = config.decisions if rebudgeted else saved.decisions
     ppo = dataclasses.replace(config.ppo, minibatch_size=config.ppo.minibatch_size or saved.ppo.minibatch_size)
@@ -225,14 +224,12 @@ def resumed_config(config: TrainConfig, saved: TrainConfig, rebudgeted: bool) ->
     config = dataclasses.replace(config, decisions=decisions, threads=threads, batch_size=batch_size, ppo=ppo)
     for name, before, now in differences(saved.as_dict(), config.as_dict()):
         if name != "decisions":
-            raise CommandError(
-                f"--resume continues the run as it was started, with {name} {before!r}, not {now!r}; "
-                "only --decisions may change"
-            )
+            settings = f"with {name} {before!r}, not {now!r}; only --decisions may change"
+            raise CommandError(f"--resume continues the run as it was started, {settings}")
     return config
 
 
-def continued(config: TrainConfig, folder: Path) -> None:
+def start_or_continue(config: TrainConfig, folder: Path) -> None:
     """Start the run in a folder, or continue it if it exists."""
     from ..learn.checkpoint import RunFolder
 
@@ -254,8 +251,8 @@ def run(config: TrainConfig, path: Path, resume: bool, minutes: float | None = N
         with wrong_arguments():  # before anything is written
             trainer = stack.enter_context(loop.prepared(config))
         compile_players([*config.panel, *config.opponents.players])
-        folder = stack.enter_context(opened(config, path, resume))
-        is_finished = loop.train_prepared(trainer, folder, stack.enter_context(watching(config, folder)), minutes)
+        folder = stack.enter_context(open_run(config, path, resume))
+        is_finished = loop.train_prepared(trainer, folder, stack.enter_context(watch_run(config, folder)), minutes)
     if leads():
         lines = [f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}"]
         if not is_finished:
@@ -270,30 +267,23 @@ def leads() -> bool:
 
 
 @contextmanager
-def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]:
-    """Open the folder of a run; the leading process locks it.
-
-    Raises:
-        CheckpointError: it cannot be used.
-    """
+def open_run(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]:
+    """Open the folder of a run, which the leading process locks; CheckpointError if it cannot be used."""
     from ..learn.checkpoint import RunFolder
 
     if not leads():
         yield RunFolder(path, keep=config.keep)
         return
-    if not resume:
-        with RunFolder.create(path, config.as_dict(), keep=config.keep) as folder:
-            yield folder
-        return
-    with RunFolder.open(path, keep=config.keep) as folder:
-        if folder.config() != json.loads(json.dumps(config.as_dict())):
+    opening = RunFolder.open(path, keep=config.keep) if resume else RunFolder.create(path, config.as_dict(), keep=config.keep)
+    with opening as folder:
+        if resume and folder.config() != json.loads(json.dumps(config.as_dict())):
             folder.latest_state()  # raises before the new budget is saved, if the run cannot continue
             folder.write_config(config.as_dict())
         yield folder
 
 
 @contextmanager
-def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
+def watch_run(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
     """Return the callbacks that show and log the run; CommandError if the log cannot be written."""
     if not leads():
         yield Watcher()
