@@ -42,7 +42,6 @@ class ThreadPool:
         return [job.result() for job in handed_out]
 
     def close(self) -> None:
-        """End the threads."""
         self._pool.shutdown()
 
 
@@ -60,7 +59,6 @@ class InOrder(ThreadPool):
 
 
 def _one_thread() -> None:
-    """Limit torch to one thread in the current thread."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 

@@ -66,7 +66,7 @@ def use_trainer() -> None:
 
     with TemporaryDirectory() as folder:
         for sees_cards in (True, False):
-            config = dataclasses.replace(quick_config("small_ships", 0), panel=("random",), precision="fp32")
-            config = dataclasses.replace(config, card_features=sees_cards)
+            config = quick_config("small_ships", 0)
+            config = dataclasses.replace(config, panel=("random",), precision="fp32", card_features=sees_cards)
             with RunFolder.create(Path(folder) / str(sees_cards), config.as_dict()) as run:
                 train(config, run)

@@ -79,7 +79,6 @@ class CrossPlay:
         return estimate((at_home - away).mean(axis=0))
 
     def as_json(self, players: Sequence[AgentSpec]) -> dict[str, Any]:
-        """Return all figures as JSON values."""
         return {
             "format": FORMAT,
             "environment": ENV_VERSION,

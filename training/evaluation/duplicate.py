@@ -201,7 +201,6 @@ class Block:
 
     @classmethod
     def joined(cls, blocks: Sequence[Block]) -> Block:
-        """Return all blocks as one."""
         joined = dict[str, Any]()
         for column in fields(cls):
             parts = [getattr(block, column.name) for block in blocks]

@@ -100,16 +100,16 @@ def points_table(comparison: Comparison, matches: Matches | None) -> Table:
     for line_up in comparison.line_ups:
         points = comparison.estimate(line_up.name)
         wins = [percent(matches.estimate(line_up.name))] if matches is not None and line_up.name != MIXED else []
-        _add(table, rows[line_up.name], -points if line_up.name == AGAINST else points, *wins)
-    _add(table, f"{a}, all together", comparison.estimate(), style="bold")
+        _add_row(table, rows[line_up.name], -points if line_up.name == AGAINST else points, *wins)
+    _add_row(table, f"{a}, all together", comparison.estimate(), style="bold")
     if comparison.rules.variant.passes_out:
-        _add(table, f"{a}, first deals only", comparison.estimate(first=True))
+        _add_row(table, f"{a}, first deals only", comparison.estimate(first=True))
     if comparison.controlled is not None:
-        _add(table, f"{a}, with control variate", comparison.controlled)
+        _add_row(table, f"{a}, with control variate", comparison.controlled)
     return table
 
 
-def _add(table: Table, name: str, estimate: Estimate, *wins: str, style: str = "") -> None:
+def _add_row(table: Table, name: str, estimate: Estimate, *wins: str, style: str = "") -> None:
     """Add a row, green if the printed interval lies above 0, red if below."""
     points = Text(plus_minus(estimate), f"{style} {colour(*_printed_interval(estimate))}".strip())
     table.add_row(Text(name, style), points, _interval(estimate), *wins)

@@ -196,7 +196,6 @@ class Groups:
         return Groups(self.sums | {key: self.sums.get(key, 0) + sums for key, sums in other.sums.items()})
 
     def games(self, grouping: str, group: str) -> int:
-        """Return the number of games of a group."""
         return int(self.sums.get((grouping, group), np.zeros(6))[0])
 
     def estimate(self, grouping: str, group: str) -> Estimate | None:

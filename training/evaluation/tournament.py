@@ -88,7 +88,6 @@ class Plan:
         return list(combinations(range(len(self.players)), 2))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as JSON values."""
         return {
             "format": FORMAT,
             "environment": ENV_VERSION,
@@ -149,7 +148,6 @@ class Folder:
         write_atomically(self.path / PLAN, dump(plan.as_json()))
 
     def file_of(self, pair: tuple[int, int], first: int) -> Path:
-        """Return the file of a block."""
         return self.path / BLOCKS / f"{pair[0]}-{pair[1]}" / f"{first:08}.json"
 
     def save(self, pair: tuple[int, int], first: int, saved: Saved) -> None:
@@ -266,7 +264,6 @@ class Results:
         return estimate(self.differences[a, b])
 
     def ratings(self) -> list[Estimate]:
-        """Return the rating of each player."""
         return [estimate(differences) for differences in self.differences.mean(axis=1)]
 
     def order(self) -> list[int]:
@@ -275,7 +272,6 @@ class Results:
         return sorted(range(len(means)), key=lambda player: -means[player])
 
     def as_json(self) -> dict[str, Any]:
-        """Return all figures as JSON values."""
         names, pairs = self.plan.players, self.plan.pairs
         differences = [self.difference(a, b) for a, b in pairs]
         adjusted = holm([difference.p_value for difference in differences])

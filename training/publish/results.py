@@ -274,7 +274,6 @@ def _estimate(figures: Mapping[str, Any] | None, sign: int = 1) -> Estimate | No
 
 
 def _best_responses(document: Document) -> Iterator[BestResponse]:
-    """Yield the best responses of a document, one per game."""
     player = document.shown(document.values["player"])
     for entry in document.values["games"]:
         curve = tuple((at, mean, low, high) for at, mean, low, high in entry.get("curve", ()))
@@ -283,14 +282,12 @@ def _best_responses(document: Document) -> Iterator[BestResponse]:
 
 
 def _read_cross_play(document: Document) -> Iterator[CrossPlay]:
-    """Yield the cross-play losses of a document."""
     values = document.values
     losses = {kind: Estimate(**tables["loss"]) for kind, tables in values["tables"].items()}
     yield CrossPlay(tuple(map(document.shown, values["players"])), rules_of(values), losses)
 
 
 def _behaviour(document: Document) -> Iterator[Behaviour]:
-    """Yield the self-play behaviour of a document, one per game."""
     player, other = document.values["a"], document.values["b"]
     if player != other:
         raise document.error(f"must be of a player against itself, not of {player} against {other}")

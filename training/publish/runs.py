@@ -240,7 +240,6 @@ def _read_published(path: Path) -> Trained:
 
 
 def _run_of(entry: dict[str, Any]) -> Run:
-    """Return a run from an entry of `RUNS`."""
     if "out" in entry:  # older files separate the command from its folder
         old = {name: value for name, value in entry.items() if name not in ("out", "needs")}
         entry = old | {"folder": entry["out"], "command": f"{entry['command']} --out {entry['out']}"}
