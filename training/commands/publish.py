@@ -46,8 +46,8 @@ def publish(
     weakness, from noms exploit; crossplay takes its loss among policies of other seeds, from noms crossplay. Results of an
     older policy of the same name are refused.
 
-    Policies in the folder `checkpoints` of a checkout, or of the installed package, are found by name by all commands and
-    functions that take policies: noms play, noms evaluate, noms_env.load_player.
+    Policies in the folder `checkpoints` of a checkout, or of the installed package, have names for all commands and functions:
+    noms play, noms evaluate, noms_env.load_player.
 
     For example:
       noms publish runs/small_ships-long --name auctions

@@ -217,9 +217,8 @@ def _count_sniped(tally: Tally, tables: np.recarray, watched: np.ndarray) -> Non
 def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
     """Count how often seats take tricks from the declarer when they need not; deals without a hidden partner count nothing.
 
-    Only the holder of the nominated card knows his own side. Until that card is played, a decision counts if the declarer's
-    card is winning the trick and the seat may play a higher card as well as a lower one. Misère is excluded: there the declarer
-    avoids tricks.
+    Only the holder of the nominated card knows his own side. A decision counts until that card is played, if the declarer is
+    winning the trick, and if the seat may play a higher and a lower card. Misère is excluded: there the declarer avoids tricks.
 
     Args:
         tables: records of tables of the auction games at the end of a deal (`table_record.TABLE`), shape (n,).

@@ -173,8 +173,8 @@ def figures(
 ) -> dict[str, float]:
     """Evaluate the policy of a training run for its log, on deals of the set `dev`. Failures of players are raised.
 
-    Under each rule set the hero plays `deals` duplicate deals alone against each opponent of the panel, and the same number
-    against itself for the probes. The runner may run the blocks in parallel; the result is the same.
+    Under each rule set the hero plays `deals` duplicate deals alone against each opponent of the panel. For the probes it plays
+    the same number against itself. The runner may run the blocks in parallel; the result is the same.
 
     Returns:
         `points/<rules>/<opponent>` with `.../low` and `.../high`, and `probe/<rules>/<probe>` of self-play. A slash in the name

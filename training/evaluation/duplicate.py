@@ -1,7 +1,6 @@
 """Duplicate deals: the same cards are played in several seatings, so that luck of the cards and of the seat cancels out.
 
-Two players, A and B, play each deal (the same cards, the same dealer) in line-ups that give each of them each seat equally
-often:
+Two players, A and B, play each deal (the same cards, the same dealer) in line-ups. Each player has each seat equally often:
 
 | line-up | games of a deal | seats |
 |---|---|---|
@@ -11,19 +10,18 @@ often:
 
 A deal is a scored deal, like an episode of the environment with `episode="deal"`: if all pass, play continues with the next
 deals of the match (in noms the sorted deck, cut, and a double hand) until one is scored. These deals depend only on the
-passed-out hands and on the deal's own random numbers, so they are the same in all seatings that reach them.
+passed-out hands and on the deal's own random numbers. So they are the same in all seatings that reach them.
 
-The value of a game is the mean of the points of A's seats less the mean of the points of B's seats. At a table that a player
-has lost (`guarded`), its seats count as having the fewest points of that table, and the others as having the most. Deals are
-independent of each other, but the games of a deal are not: a deal is the unit of all statistics.
+The value of a game is the mean of the points of A's seats less the mean of the points of B's seats. If a player loses a table
+(`guarded`), its seats count with the fewest points of that table, and the others with the most. Deals are independent of each
+other, but the games of a deal are not: a deal is the unit of all statistics.
 
 The deals of a set are frozen: they follow from its name and their number. The players' random numbers follow from a seed and
-from the number of the block of deals, so results do not depend on how threads share the blocks. On a GPU, the random numbers of
+from the block of deals, so threads may share the blocks in any way. On a GPU, the random numbers of
 a decision follow from the seed, the deal, the seating and the number of the decision. So players that draw have other figures
 there; all other players have the same. In the exact-bid games hand sizes are as frequent as in a match.
 
-B may be several players. Then each of B's seats is assigned to one of them by the set, the deal and the seat, so that all
-seatings of a deal agree.
+B may be several players. Then the set, the deal and the seat decide which of them plays a seat, in all seatings of the deal.
 """
 
 from __future__ import annotations

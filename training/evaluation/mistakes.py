@@ -1,7 +1,7 @@
 """Losses of decisions in recorded deals, by search: the points that another action would have gained on average.
 
-Worlds are dealt from what the seat to act knows. The policies of the search play out each of its candidate actions, and the
-action taken, to the end of the deal in every world. So the loss is the search's estimate, and no more.
+Worlds are dealt from what the seat to act knows. In every world the policies of the search play out its candidate actions and
+the action taken to the end of the deal. So the loss is the search's estimate, and no more.
 
 The maximum of several sample means is biased upwards. So one half of the worlds chooses the best action, and the other half
 measures its gain over the action taken; then the halves swap, and the loss is the mean of both. It is unbiased, and can be

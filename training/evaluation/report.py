@@ -192,8 +192,8 @@ def as_json(
 def game_json(comparison: Comparison, matches: Matches | None, effect: float) -> dict[str, Any]:
     """Return the figures of one game; points are A's above B's, but groups and probes are each player's own.
 
-    If a deal can be passed out, `unit` says that points are of scored deals, and `first_deals` has the points of first deals
-    alone, which count 0 if passed out.
+    If a deal can be passed out, `unit` says that points are of scored deals. Then `first_deals` has the points of first deals
+    alone, 0 if passed out.
     """
     rules, controlled = comparison.rules, comparison.controlled
     names = [line_up.name for line_up in comparison.line_ups]
