@@ -1,7 +1,7 @@
 """Thread pools: compiled code and torch release the interpreter lock, so threads share the cores.
 
-A `ThreadPool` runs a list of jobs and waits for all of them. `run_jobs` takes jobs from a stream until it ends or is
-stopped. The finished jobs always form a prefix of the stream, so a stopped run has the same figures as a smaller one.
+A `ThreadPool` runs a list of jobs and waits for all of them. `run_jobs` takes jobs from a stream until it ends or is stopped.
+The finished jobs always form a prefix of the stream, so a stopped run has the same figures as a smaller one.
 """
 
 from __future__ import annotations

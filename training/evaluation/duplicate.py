@@ -17,9 +17,9 @@ The value of a game is the mean of the points of A's seats less the mean of the 
 other, but the games of a deal are not: a deal is the unit of all statistics.
 
 The deals of a set are frozen: they follow from its name and their number. The players' random numbers follow from a seed and
-from the block of deals, so threads may share the blocks in any way. On a GPU, the random numbers of
-a decision follow from the seed, the deal, the seating and the number of the decision. So players that draw have other figures
-there; all other players have the same. In the exact-bid games hand sizes are as frequent as in a match.
+from the block of deals, so threads may share the blocks in any way. On a GPU, the random numbers of a decision follow from the
+seed, the deal, the seating and the number of the decision. So players that draw have other figures there; all other players
+have the same. In the exact-bid games hand sizes are as frequent as in a match.
 
 B may be several players. Then the set, the deal and the seat decide which of them plays a seat, in all seatings of the deal.
 """
