@@ -87,7 +87,7 @@ def records_of(file: str, match: int | None, deal: int | None, seat: int | None)
     """Return the records of `records_until`; CommandError if they are of several games or numbers of seats."""
     records = records_until(file, match, deal, seat)
     if len({(record["variant"], record["seats"]) for record in records}) > 1:
-        raise CommandError(f"{file} has deals of several games or numbers of seats; an analysis is of one")
+        raise CommandError(f"{file} has deals of several games or numbers of seats; an analysis takes one")
     return records
 
 

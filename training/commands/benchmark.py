@@ -253,7 +253,7 @@ def entry_to_score(args: Score) -> Entry:
         if args.player is None:
             entry, stray = read_entry(args.folder), options_given(args, OF_PLAYER)
             if stray:
-                raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {args.folder} says it for itself")
+                raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {args.folder} defines it")
             return entry
         allow_programs()  # the user named the only player of this entry
         before = read_entry(args.folder) if (args.folder / ENTRY).exists() else None

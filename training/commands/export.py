@@ -67,7 +67,7 @@ class Arguments:
             raise CommandError("give --workers or --ray, and not both")
         stray = options_given(self, OF_PLAY)
         if self.file and stray:
-            raise CommandError(f"{stray[0]} goes with --variant; records say for themselves how they were played")
+            raise CommandError(f"{stray[0]} goes with --variant; records state how they were played")
 
 
 def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:

@@ -54,7 +54,7 @@ def verdict(comparison: Comparison, effect: float) -> str:
         return "All deals end alike for both."
     if (needed := comparison.needed(effect)) > comparison.deals:
         return f"No difference is shown: one of {effect:g} points takes {needed:,} deals to find."
-    return f"No difference is shown, as most often one of {effect:g} points would be."
+    return f"No difference is shown; one of {effect:g} points would usually be found."
 
 
 def warnings(comparison: Comparison) -> Iterator[str]:
@@ -164,9 +164,9 @@ def sentences(comparison: Comparison, matches: Matches | None, effect: float) ->
         gain = (points.standard_error / comparison.controlled.standard_error) ** 2
         yield f"The control variate is worth {gain:.2f} times as many deals."
     if comparison.rules.variant.passes_out:
-        yield "Where all pass, the deals that follow are played until one is scored; in first deals only a pass-out counts 0."
+        yield "If all pass, play continues until a deal is scored; in first deals only, a pass-out counts 0."
     if matches is not None:
-        yield f"Among equals who sits alone wins {matches.fair:.1%} of the matches."
+        yield f"Among equals, a lone player wins {matches.fair:.1%} of the matches."
         yield f"Matches: {len(matches.shares):,}, each in {matches.shares.shape[1]} seatings, {matches.deals:,} deals in all."
         if len(matches.shares) < FEW:
             rough = "their intervals are rough" if len(matches.shares) >= LEAST else f"an interval takes {LEAST} or more"
