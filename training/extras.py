@@ -14,15 +14,10 @@ class MissingExtraError(ModuleNotFoundError):
 
 
 def require(module: str, extra: str, wanted_by: str = "this command") -> ModuleType:
-    """Import a module that belongs to an extra of the package.
-
-    Args:
-        module: its name, such as `torch`.
-        extra: the extra, such as `train`.
-        wanted_by: the feature that needs it, for the message.
+    """Import a module, such as `torch`, that belongs to an extra of the package, such as `train`.
 
     Raises:
-        MissingExtraError: the module is not installed.
+        MissingExtraError: it is not installed; the message says that `wanted_by` needs it.
     """
     try:
         return importlib.import_module(module)

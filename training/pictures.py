@@ -62,16 +62,9 @@ def shared_legend(grid: Sequence[Any], panel: Any) -> None:
 
 
 def payoff_table(axes: Any, points: np.ndarray, names: Sequence[object], size: float) -> Any:
-    """Draw a payoff matrix as a heat map with a number in each cell, without the diagonal.
+    """Draw a payoff matrix as a heat map with numbers, without the diagonal, and return the image for a colour bar.
 
-    Args:
-        axes: the panel.
-        points: payoff of the row player against the column player, float64, shape (n, n).
-        names: n labels of rows and columns.
-        size: font size of the numbers, in points.
-
-    Returns:
-        The image, for a colour bar.
+    `points`, float64, shape (n, n), are payoffs of the row player against the column player; `size` is the font size in points.
     """
     largest = float(np.abs(points).max()) or 1.0
     image = axes.imshow(np.where(np.eye(len(names)) > 0, np.nan, points), cmap="RdBu", vmin=-largest, vmax=largest)

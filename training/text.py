@@ -10,13 +10,9 @@ LONGEST = 24
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Shorten names: drop shared folders, then cut the middle of long names.
+    """Shorten names of players, files or commands: drop shared folders, then cut the middle of names above 24 letters.
 
-    Args:
-        names: players, file paths or commands.
-
-    Returns:
-        A name of at most 24 letters for each, plus a number where two cut names are equal. Different names stay different.
+    Cut names that would be equal get a number. So different names stay different.
     """
     if len(set(names)) < len(names):
         different = list(dict.fromkeys(names))
@@ -71,12 +67,7 @@ def short_number(value: float) -> str:
 
 
 def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
-    """Return a Markdown table: numbers right-aligned, other columns left-aligned.
-
-    Args:
-        rows: cells; None for an empty cell.
-        head: column headers.
-    """
+    """Return a Markdown table: numbers right-aligned, other columns left-aligned; a None is an empty cell."""
     lines = [[(cell or "").replace("|", "\\|") for cell in row] for row in rows]
     columns = list(zip(*lines, strict=True)) or [()] * len(head)
     numbers = [any(column) and all(cell[:1] in "+-0123456789" for cell in column) for column in columns]

@@ -131,9 +131,7 @@ def write_results(path: Path, document: Any) -> None:
 def read_results(path: Path, parse: Callable[[Any], Result]) -> Result | None:
     """Read results from a file; None if it does not exist, or is damaged, with a warning on standard error.
 
-    Args:
-        path: of the file.
-        parse: converts the JSON value; raises ValueError, LookupError, TypeError or AttributeError if it is invalid.
+    `parse` converts the JSON value; it raises ValueError, LookupError, TypeError or AttributeError if the value is invalid.
 
     Raises:
         OSError: the file exists and cannot be read.

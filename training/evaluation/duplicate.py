@@ -121,14 +121,9 @@ def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
 
 
 def seating_of(is_a: np.ndarray, others: np.ndarray | int = 1) -> np.ndarray:
-    """Return the player on each seat, for `play_deal_by_deal`: 0 for A, and one of `others` for B.
+    """Return the player on each seat, for `play_deal_by_deal`: 0 for A, and one of `others` for B; int64, shape (n, MAX_SEATS).
 
-    Args:
-        is_a: where A sits, bool, shape (n, seats).
-        others: player on B's seats, 1 or more: int64, shape (n, seats), or one player for all.
-
-    Returns:
-        int64, shape (n, MAX_SEATS).
+    `is_a`, bool, shape (n, seats), is where A sits. `others`, int64, shape (n, seats), or one number for all, are 1 or more.
     """
     seating = np.ones((len(is_a), MAX_SEATS), np.int64)
     seating[:, : is_a.shape[1]] = np.where(is_a, 0, others)
@@ -138,11 +133,7 @@ def seating_of(is_a: np.ndarray, others: np.ndarray | int = 1) -> np.ndarray:
 def drawn_others(numbers: Sequence[int] | np.ndarray, seats: int, players: int, deal_set: str) -> np.ndarray:
     """Draw one of several players for each of B's seats, by the set of deals, the deal and the seat.
 
-    Args:
-        numbers: of the deals, shape (n,).
-        seats: number of seats.
-        players: number of players.
-        deal_set: name of the set.
+    `numbers`, shape (n,), are deals.
 
     Returns:
         int64, shape (n, seats): uniform from 1 to `players`.

@@ -133,17 +133,11 @@ class Controls:
 
 
 def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
-    """Return the mean of values, corrected by least-squares regression on the features.
+    """Return the mean of values, float64, shape (deals,), corrected by least-squares regression on the features of these deals.
 
     The coefficients for one fold of deals come from the other folds (cross-fitting). So they are independent of the values that
-    they correct, and the estimate is unbiased. The standard error includes the variance of the estimated expectations.
-
-    Args:
-        values: float64, shape (deals,).
-        controls: of the same deals.
-
-    Returns:
-        The estimate; None without features, with too few deals, or without a gain.
+    they correct, and the estimate is unbiased. The standard error includes the variance of the estimated expectations. The
+    result is None without features, with too few deals, or without a gain.
     """
     n = len(values)
     measured = controls.measured - controls.others.mean(axis=0) if len(controls.others) > 1 else np.empty((n, 0))
@@ -179,13 +173,8 @@ class Groups:
         self.sums: dict[tuple[str, str], np.ndarray] = dict(sums or {})  # float64, shape (6,)
 
     def add(self, grouping: str, group: str, values: np.ndarray, member: np.ndarray) -> None:
-        """Count the games of some deals.
-
-        Args:
-            grouping: such as `role`.
-            group: such as `declarer`.
-            values: float64, shape (deals, games).
-            member: bool, shape (deals, games): games of the group.
+        """Add games of some deals to a group, such as `role`, `declarer`; `values`, float64, and `member`, bool, are (deals,
+        games).
         """
         games, total = member.sum(axis=1, dtype=np.float64), np.where(member, values, 0.0).sum(axis=1)
         squares = (total * total).sum(), (total * games).sum(), (games * games).sum()

@@ -45,11 +45,7 @@ class CardError(ValueError):
 
 
 def pages(results: Results, cards: Mapping[str, str]) -> dict[Path, str]:
-    """Return the text of every page, by its path in the folder.
-
-    Args:
-        results: of the folder.
-        cards: the existing cards, by policy; their hand-written notes are preserved.
+    """Return the text of every page by its path in the folder; hand-written notes of existing cards, by policy, are preserved.
 
     Raises:
         CardError: see `notes_of`.

@@ -52,11 +52,7 @@ class Panel:
 
 
 def draw(runs: Mapping[str, Series], path: str | Path) -> None:
-    """Draw learning curves as a PNG.
-
-    Args:
-        runs: metrics of each run (`log.read_log`), by name.
-        path: the file.
+    """Draw learning curves as a PNG, from the metrics of each run (`log.read_log`) by name.
 
     Raises:
         OSError: the file cannot be written.
@@ -180,14 +176,9 @@ def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str 
 
 
 def smooth(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Average neighbouring points of a long curve.
+    """Average neighbouring points of a curve, so that `SMOOTHED` remain; shorter curves stay unchanged.
 
-    Args:
-        at: int64, shape (n,), ascending.
-        values: float64, shape (n,).
-
-    Returns:
-        Both of shape (m,), with m at most `SMOOTHED`; unchanged if n is no more than that.
+    `at`, int64, is ascending; `values` is float64; both have shape (n,).
     """
     if len(at) <= SMOOTHED:
         return at, values
