@@ -173,9 +173,7 @@ class Groups:
         self.sums: dict[tuple[str, str], np.ndarray] = dict(sums or {})  # float64, shape (6,)
 
     def add(self, grouping: str, group: str, values: np.ndarray, member: np.ndarray) -> None:
-        """Add games of some deals to a group, such as `role`, `declarer`; `values`, float64, and `member`, bool, are (deals,
-        games).
-        """
+        """Add games of some deals to a group; `values`, float64, and `member`, bool, have shape (deals, games)."""
         games, total = member.sum(axis=1, dtype=np.float64), np.where(member, values, 0.0).sum(axis=1)
         squares = (total * total).sum(), (total * games).sum(), (games * games).sum()
         key = (grouping, group)
