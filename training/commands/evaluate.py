@@ -26,6 +26,7 @@ from ..evaluation.report import as_json, print_details, print_result
 from ..options import by_default, parse_options
 from ..progress_bar import progress_bar
 from ..text import short_names
+from ..thread_pool import Ending
 from .arguments import DealSet, Flag, MoveLimit, Option, PlayedOn, PlayerSeed, Salt, Threads, check_run, deals_of, players_on
 from .common import OK, STOPPED, CommandError, wrong_arguments
 from .files import check_folder_of, write_json
@@ -172,7 +173,7 @@ def rule_sets_for(
     return rule_sets
 
 
-Result = tuple["Comparison", "Matches | None"]
+Result = tuple[Comparison, Matches | None]
 """Result of one game: duplicate deals, and whole matches if any were played."""
 
 
@@ -181,32 +182,31 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Argum
     start, has_figures = time.monotonic(), False
     for number, rules in enumerate(rule_sets):
         until = None if args.minutes is None else start + 60 * args.minutes * (number + 1) / len(rule_sets)
-        is_stopped, result = False, None
-        try:
-            result, is_stopped = play_game(a, b, rules, args, until)
-        except NothingPlayedError as nothing:
-            is_stopped = nothing.ending == "ctrl-c"
-        if result:
+        result, ending = play_game(a, b, rules, args, until)
+        if result is not None:
+            has_figures = True
             yield result
-        elif not is_stopped and has_figures:
-            print_lines([f"{rules.variant.name}, {rules.seats} seats: not even two deals were done in time"])
-        elif not is_stopped:
+        elif ending == "time" and not has_figures:
             raise CommandError("--minutes is too short: not even two deals were done")
-        has_figures = has_figures or result is not None
-        if is_stopped:
+        elif ending == "time":
+            print_lines([f"{rules.variant.name}, {rules.seats} seats: not even two deals were done in time"])
+        if ending == "ctrl-c":
             scope = "; the figures cover the deals played so far" if has_figures else " before there were any figures"
             raise CommandError(f"stopped by Ctrl-C{scope}", STOPPED)
 
 
-def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Result, bool]:
-    """Play and print one game; also return whether Ctrl-C ended it."""
+def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Result | None, Ending]:
+    """Play and print one game; return its result, None for fewer than two deals, and what ended it."""
     title, start = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = DEALS_SHARE if args.number_of_matches(MOST_DEALS) else 1.0
     for_deals = None if until is None else start + share * (until - start)
     threads, names = args.threads or os.cpu_count() or 1, args.line_ups or LINE_UPS
     settings: dict[str, Any] = {"seed": args.seed, "deal_set": deals_of(args.deal_set, args.salt), "threads": threads}
-    with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
-        comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)
+    try:
+        with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
+            comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)
+    except NothingPlayedError as nothing:
+        return None, nothing.ending
     seconds, matches, ending = time.monotonic() - start, None, comparison.ending
     number = args.number_of_matches(comparison.deals)
     if ending != "ctrl-c" and number >= 2:
@@ -220,7 +220,7 @@ def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: 
     if args.details:
         notes = score_sentences(comparison, benchmark_score(comparison, b))
         print_details(terminal(), comparison, matches, seconds, args.tell, notes)
-    return (comparison, matches), ending == "ctrl-c"
+    return (comparison, matches), ending
 
 
 def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | None:
