@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
+
+import tyro
 
 from noms_env._files import write_atomically
 from noms_env.players import Player
@@ -14,19 +17,44 @@ from noms_env.show.theme import Theme
 from noms_env.variants import game, make_rules
 
 from ..evaluation.mistakes import Loss
+from ..options import by_default
 from ..play.browser.film import Shown, film_of, tell_losses
 from ..play.browser.page import page_of
 from ..play.browser.pictures import drawings, picture
 from ..play.session import seat_players
 from ..text import count
+from .arguments import Flag
 from .common import OK, CommandError, file_errors, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
 
-if TYPE_CHECKING:
-    from .replay import Arguments
-
 MOST_NAME = 200
 """Longest name of a player, in letters."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of `noms replay`."""
+
+    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
+    """A file of records (noms-record/1)."""
+    match: Annotated[int | None, by_default("all", "M")] = None
+    """Show only this match; numbered from 0."""
+    deal: Annotated[int | None, by_default("all", "D")] = None
+    """Show only this deal of each match; numbered from 0."""
+    seat: Annotated[int | None, by_default("all hands", "S")] = None
+    """Show only this seat's hand, as at a table; numbered from 0."""
+    html: Annotated[str | None, by_default("none", "FILE")] = None
+    """Write a page with the deals."""
+    picture: Annotated[str | None, by_default("none", "FILE")] = None
+    """Write a picture of a deal; the file name ends in .svg, .png or .gif."""
+    moment: Annotated[int | None, by_default("the end of the deal", "N")] = None
+    """Draw the table after this many decisions."""
+    player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = ()
+    """Whose probabilities, or values, the page and the picture show: one player for all seats, or one for each."""
+    name: Annotated[tuple[str, ...], by_default("seat 0, seat 1, ...", "NAME ...")] = ()
+    """Names of the seats on the page and the picture, from seat 0."""
+    dark: Flag = False
+    """Draw the picture in dark colours."""
 
 
 def draw(args: Arguments) -> int:

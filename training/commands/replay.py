@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 import tyro
@@ -13,39 +12,11 @@ import tyro
 from noms_env.record import Record, RecordError, check_records
 
 from ..console import print_lines
-from ..options import by_default
 from ..play.deal_text import deal_lines
 from ..text import count
-from .arguments import Flag
 from .common import FOUND, OK, CommandError
 from .files import is_chosen, lines_of, no_deal
-from .pages import draw
-
-
-@dataclass(frozen=True)
-class Arguments:
-    """Arguments of `noms replay`."""
-
-    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]
-    """A file of records (noms-record/1)."""
-    match: Annotated[int | None, by_default("all", "M")] = None
-    """Show only this match; numbered from 0."""
-    deal: Annotated[int | None, by_default("all", "D")] = None
-    """Show only this deal of each match; numbered from 0."""
-    seat: Annotated[int | None, by_default("all hands", "S")] = None
-    """Show only this seat's hand, as at a table; numbered from 0."""
-    html: Annotated[str | None, by_default("none", "FILE")] = None
-    """Write a page with the deals."""
-    picture: Annotated[str | None, by_default("none", "FILE")] = None
-    """Write a picture of a deal; the file name ends in .svg, .png or .gif."""
-    moment: Annotated[int | None, by_default("the end of the deal", "N")] = None
-    """Draw the table after this many decisions."""
-    player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = ()
-    """Whose probabilities, or values, the page and the picture show: one player for all seats, or one for each."""
-    name: Annotated[tuple[str, ...], by_default("seat 0, seat 1, ...", "NAME ...")] = ()
-    """Names of the seats on the page and the picture, from seat 0."""
-    dark: Flag = False
-    """Draw the picture in dark colours."""
+from .pages import Arguments, draw
 
 
 def replay(args: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
