@@ -1,1 +1,1 @@
-"""Adapters: the engine in the form that other libraries expect. They translate names and types, and know no card."""
+"""Adapters from the engine to other libraries. They translate names and types, and contain no rules of play."""

@@ -1,6 +1,6 @@
-"""The variants as PettingZoo AEC environments: they translate names and types and know no rules of play.
+"""The variants as PettingZoo AEC environments.
 
-`TrickTakingEnv` is the raw environment; `wrappers.wrapped_env` puts PettingZoo's usual wrappers around it.
+`TrickTakingEnv` is the raw environment; `wrappers.wrapped_env` adds PettingZoo's usual wrappers.
 """
 
 from __future__ import annotations
@@ -57,36 +57,36 @@ class TrickTakingEnv(AECEnv):
     """One table of a variant as a PettingZoo AEC environment.
 
     An agent observes from its own seat: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`.
-    With `observation="features"` the first is float32 (n_features,). `observation_layout()` says what is where. The mask is all
-    zeros unless the agent is to act. Actions have the same numbers in all variants (`noms_env.core.actions`). Every card is a
-    step, even a forced one.
+    With `observation="features"` the vector is float32 (n_features,). `observation_layout()` describes its sections. The mask
+    is all zeros unless the agent is to act. Actions have the same numbers in all variants (`noms_env.core.actions`). Every
+    card is a step, even a forced one.
 
     Args:
         variant: name of the game.
         seats: number of seats; None for the variant's default.
         episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
-            `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed out.
+            `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
         observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
         reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome` (at the
             end of the episode, the winners share 1).
         illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of -1 for the
             agent.
-        mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+        mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
         render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-        render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+        render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
         render_full: show all cards.
-        record: keep records of the deals in `records`, with the legal actions.
+        record: write records of the deals to `records`, with the legal actions.
         **options: options of the variant; in an exact-bid game also `hand_size`, see `episode`.
 
     Attributes:
-        table: the table (`noms_env.table.Table`); it knows all cards.
-        feature_layout: with `observation="features"` what they are (`FeatureLayout`), otherwise None.
-        records: with `record=True`, records (`noms-record/1`) of the finished deals of the episode. `match` in them counts the
-            matches of the seed in force.
+        table: the table (`noms_env.table.Table`), with all cards, hidden ones too.
+        feature_layout: layout of the features (`FeatureLayout`); None with `observation="bytes"`.
+        records: with `record=True`, records (`noms-record/1`) of the finished deals of the episode. Their `match` counts the
+            matches of the current seed.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is. A keyword that means nothing is a TypeError, too.
-        gymnasium.error.DependencyNotInstalled: pictures are asked for without the extra `render`.
+        ValueError: an argument is not allowed; the message lists the allowed values. An unknown keyword is also a TypeError.
+        gymnasium.error.DependencyNotInstalled: `render_mode` is `rgb_array`, and the extra `render` is not installed.
     """
 
     metadata: dict[str, Any]
@@ -148,26 +148,26 @@ class TrickTakingEnv(AECEnv):
         return notebook(self, self.render_seat, self.render_full)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of an agent's observations."""
+        """Return the space of an agent's observations."""
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """The space of an agent's actions."""
+        """Return the space of an agent's actions."""
         return self._action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin an episode.
 
         Args:
-            seed: 0 to 2**63 - 1; the same seed always gives the same deals. None goes on to the next match of the current
-                seed; before the first seed, one is drawn at random.
+            seed: 0 to 2**63 - 1; the same seed always gives the same deals. None starts the next match of the current seed;
+                if there is none yet, a seed is drawn at random.
             options: may set up a position. `deck`: words of all cards in dealing order (noms: after the cut). `dealer`: a
                 seat. `totals`: points before the deal. `deal`: number of the deal in the match, from 0. `multiplier`: 2 in a
                 double hand of noms, with `double_repeat="quadruple"` a power of 2. The key `options`, which PettingZoo's
                 tests pass, is ignored.
 
         Raises:
-            ValueError: there is no such option, or the seed or the position is not possible; the environment is unchanged.
+            ValueError: an option is unknown, or the seed or the position is not possible; the environment is unchanged.
         """
         if isinstance(options, Mapping):
             options = {key: value for key, value in options.items() if key != "options"}
@@ -223,18 +223,18 @@ class TrickTakingEnv(AECEnv):
             self.render()
 
     def observe(self, agent: str) -> Observation:
-        """The observation of an agent; its mask is all zeros unless it is to act."""
+        """Return the observation of an agent; its mask is all zeros unless it is to act."""
         is_over = self.terminations.get(agent, True) or self.truncations.get(agent, True)
         view = self._seen.get(agent)
         vector, mask = self._view(agent) if view is None else view
-        if is_over:  # perhaps ended by a wrapper, which does not tell the table
+        if is_over:  # a wrapper may have ended the episode without the table
             mask = np.zeros_like(mask)
         if self._mask_in == "info":
             return vector.copy()
         return {"observation": vector.copy(), "action_mask": mask.copy()}
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since its last action, terminated, truncated and info of the agent to act.
+        """Return observation, reward since its last action, terminated, truncated and info of the agent to act.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -251,24 +251,24 @@ class TrickTakingEnv(AECEnv):
         )
 
     def state(self) -> np.ndarray:
-        """The whole state: what seat 0 sees, and behind it the hidden state; uint8, shape (STATE_SIZE,).
+        """Return the whole state: the observation of seat 0, then the hidden state; uint8, shape (STATE_SIZE,).
 
-        Not for players. `state_layout()` says what each byte means.
+        Not for players. `state_layout()` describes each byte.
         """
         return self.table.state()
 
     def render(self) -> str | np.ndarray | None:
-        """The table from the view of `render_seat`: text, or uint8 (height, width, 3); with `human` the text is printed."""
+        """Return the view of `render_seat`: text, or uint8 (height, width, 3); with `human` print the text."""
         if self.render_mode is None:
             return None
         shown: str | np.ndarray | None = frame(self.table, self.render_seat, self.render_mode, full=self.render_full)
         return shown
 
     def close(self) -> None:
-        """Do nothing. PettingZoo's tests want the method."""
+        """Do nothing. PettingZoo's tests require the method."""
 
     def _turn(self, status: int) -> None:
-        """Select the agent to act, and put the masks into the infos if they belong there."""
+        """Select the agent to act, and write the masks to the infos if `mask_in` says so."""
         self.agent_selection = self.possible_agents[status & ~IS_SCORED]
         self._seen = {}
         if self._mask_in != "observation":
@@ -276,7 +276,7 @@ class TrickTakingEnv(AECEnv):
                 self.infos[agent] = {**self.infos[agent], "action_mask": self._view(agent)[1].copy()}
 
     def _view(self, agent: str) -> tuple[np.ndarray, np.ndarray]:
-        """Observation and mask of an agent, computed once a step."""
+        """Return observation and mask of an agent, computed once a step."""
         view = self._seen.get(agent)
         if view is None:
             vector, mask = self.table.view(self._seat_of[agent])
@@ -285,7 +285,7 @@ class TrickTakingEnv(AECEnv):
 
     @property
     def _is_over(self) -> bool:
-        """Whether there is no episode, or it has ended, if only by a wrapper."""
+        """Whether there is no episode, or the table or a wrapper has ended it."""
         if not self.agents:
             return True
         return self.terminations[self.agents[0]] or self.truncations[self.agents[0]]
@@ -293,7 +293,7 @@ class TrickTakingEnv(AECEnv):
     def _new_recorder(self) -> Any:
         if not self._keeps_records:
             return None
-        from noms_env.record import Recorder  # here, since few users keep records
+        from noms_env.record import Recorder  # imported late, since few users keep records
 
         return Recorder(legal=True)
 
@@ -304,7 +304,7 @@ class TrickTakingEnv(AECEnv):
         self._accumulate_rewards()
         self._rewarded = True
         result = public_result(self.table)
-        for agent in self.agents:  # a copy for each, so that none can write to another
+        for agent in self.agents:  # one copy each, so that no agent can write to another's info
             self.infos[agent] = {**self.infos[agent], "last_deal": copied(result)}
         if self._recorder is not None:
             self.records.append(self._recorder.finish(self.table))
@@ -332,11 +332,11 @@ class TrickTakingEnv(AECEnv):
         return None if self._is_over else self.table.phase
 
     def legal_actions(self) -> list[int]:
-        """The legal actions of the agent to act, ascending."""
+        """Return the legal actions of the agent to act, ascending."""
         return [] if self._is_over else self.table.legal_actions()
 
     def action_to_str(self, action: int) -> str:
-        """The word of an action, as in records.
+        """Return the word of an action, as in records.
 
         Raises:
             ValueError: no action has this number.
@@ -344,23 +344,23 @@ class TrickTakingEnv(AECEnv):
         return self.table.word(action)
 
     def str_to_action(self, word: str, phase: str | None = None) -> int:
-        """The action that a word means in a phase; None for the current phase.
+        """Return the action of a word in a phase; None for the current phase.
 
         Raises:
-            ValueError: the word means nothing in that phase.
+            ValueError: no action of that phase has this word.
         """
         return self.table.number(word, phase)
 
     def observation_layout(self) -> tuple[Section, ...]:
-        """The sections of an observation: name, slice, shape, meaning; of features the scale, too."""
+        """Return the sections of an observation: name, slice, shape, meaning; for features the scale, too."""
         return OBSERVATION if self.feature_layout is None else self.feature_layout.sections
 
     def state_layout(self) -> tuple[Section, ...]:
-        """The sections of the state: name, slice, shape, meaning."""
+        """Return the sections of the state: name, slice, shape, meaning."""
         return state_layout()
 
     def get_state(self) -> dict[str, Any]:
-        """A copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
+        """Return a copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -373,7 +373,7 @@ class TrickTakingEnv(AECEnv):
         """Restore a state from `get_state`.
 
         Raises:
-            ValueError: the state is from a table with other rules, or what is in it does not go together; the environment is
+            ValueError: the state is from a table with other rules, or its parts contradict each other; the environment is
                 unchanged.
         """
         missing = [name for name in (*saved.NAMES, "table") if not isinstance(state, Mapping) or name not in state]
@@ -385,15 +385,15 @@ class TrickTakingEnv(AECEnv):
         self.table.set_row(table.row)
         self.__dict__.update(kept, _seen={})
         if not self._is_over:
-            self._turn(int(table.row.seat))  # which makes the masks in the infos anew
+            self._turn(int(table.row.seat))  # also rewrites the masks in the infos
 
     def clone(self) -> TrickTakingEnv:
-        """An independent environment in the same state."""
+        """Return an independent environment in the same state."""
         return copy.deepcopy(self)
 
 
 def described(env: TrickTakingEnv, function: str) -> str:
-    """What an environment is, given the function that made it: `<small_ships_v0 raw_env: 4 seats, episode="deal">`."""
+    """Return the repr of an environment that `function` made: `<small_ships_v0 raw_env: 4 seats, episode="deal">`."""
     rules, episode = env.table.rules, EPISODES[env.table.row.episode]
     return f"<{env.metadata['name']} {function}: {rules.summary}, episode={literal(episode)}>"
 

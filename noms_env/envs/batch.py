@@ -1,4 +1,4 @@
-"""Thousands of tables in one process: arrays in, arrays out, one or two calls for each decision.
+"""Thousands of tables in one process, as arrays: one or two calls per decision.
 
     batch = noms_env.make_batch("small_ships", tables=4096, seed=1)
     batch.reset()
@@ -6,12 +6,12 @@
         batch.observe()                       # writes batch.observation and batch.mask
         batch.step(choose(batch.observation, batch.mask, batch.seat))
 
-`step(actions, observe=True)` does both in one pass over the tables, which is faster; then `observe(rows)` is needed only after
+`step(actions, observe=True)` does both in one faster pass over the tables; then `observe(rows)` is needed only after
 `reset(rows)`.
 
 All arrays are allocated once and written in place: `torch.from_numpy(batch.observation)` shares their memory.
 
-With `device="cuda"` the tables lie on a GPU, and so do the arrays (`GpuArray`): torch, CuPy and JAX take them without a copy.
+With `device="cuda"` the tables and the arrays (`GpuArray`) are on a GPU. Torch, CuPy and JAX use them without a copy.
 """
 
 from __future__ import annotations
@@ -52,49 +52,50 @@ from noms_env.variants.table_record import TABLE
 
 
 class BatchEnv:
-    """Many tables of one variant or several; `make_batch` is another name of it.
+    """Many tables of one variant or several; `make_batch` is an alias.
 
-    One thread at a time may call the methods; several threads take a batch each. The batch itself runs in `threads` threads.
+    Only one thread at a time may call the methods; several threads need one batch each. The batch itself runs in `threads`
+    threads.
 
     Args:
-        variant: name of the game; for a mixed batch a list of `TableGroup`, whose rows follow one another.
+        variant: name of the game; for a mixed batch a list of `TableGroup`, whose rows are in this order.
         tables: number of tables.
         seed: 0 to 2**63 - 1.
         seats: number of seats; None for the variant's default. Not for a mixed batch.
         episode: `match`, or `deal` for one scored deal.
-        observation: `bytes`, or `features` for what a network reads, as uint8 and not yet scaled (`feature_layout`). Batches of
-            different rules may share a `FeatureLayout` that was made for all of them.
+        observation: `bytes`, or `features` for the input of a network, as uint8 before scaling (`feature_layout`). Batches of
+            different rules may share a `FeatureLayout` of all their rules.
         skip_forced: take forced actions (those without alternative) inside `step`, up to the end of a deal. For learners
-            only: it tells a seat that another had no choice.
-        pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
+            only: a seat can infer that another had no choice.
+        pause_after_deal: leave each table in the state after the last card of a deal, until `next_deal`.
         hidden_state: write `hidden_state`.
-        threads: number of threads of the processor; None for all cores. Results do not depend on it.
-        check_actions: refuse illegal actions. False saves time, and on a GPU the wait for it at every step.
+        threads: number of CPU threads; None for all cores. Results do not depend on it.
+        check_actions: refuse illegal actions. False saves time; on a GPU it also saves a synchronization at every step.
         device: `cpu`, or `cuda` for tables on a GPU (extra `cuda`): the same bytes.
         **options: options of the variant; in an exact-bid game also `hand_size`, of a single deal. Not for a mixed batch.
 
     Attributes:
         tables: the records of the tables (`table_record.TABLE`), shape (n,); on a GPU their words, int64, shape (n, words).
-        groups: which rows play by which rules.
-        observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act saw at the last `observe` or
+        groups: the rows and rules of each group.
+        observation: uint8, shape (n, OBSERVATION_SIZE): observation of the seat to act, from the last `observe` or
             `step(..., observe=True)`; with features, shape (n, feature_layout.n_features).
-        feature_layout: with features, what they are; `observation * feature_layout.scale` is for a network.
+        feature_layout: layout of the features; None with bytes. A network reads `observation * feature_layout.scale`.
         mask: int8, shape (n, NUM_ACTIONS), written with `observation`: 1 for each legal action; zeros in rows that are over.
-        hidden_state: uint8, shape (n, HIDDEN_SIZE), or None, written with `observation`: what the seat to act does not see
-            (`layout.HIDDEN`). Together the two are the whole state.
+        hidden_state: uint8, shape (n, HIDDEN_SIZE), or None, written with `observation`: the part of the state that is hidden
+            from the seat to act (`layout.HIDDEN`). Together the two are the whole state.
         seat: int16, shape (n,): the seat to act.
         over: bool, shape (n,): the match (or the single deal) is over; `reset` starts the next.
         scored: bool, shape (n,): the last `step` ended a deal.
-        points: float32, shape (n, seats), of as many seats as a table has at most: points of that deal, else 0; infinite from
+        points: float32, shape (n, seats), with the seats of the largest table: points of that deal, else 0; infinite from
             2**128 on (a multiplier of 2**124).
 
-    On a GPU the arrays are `GpuArray`, `to_numpy` of which makes a copy for the processor. Nothing waits for the GPU but
-    `save`, `restore`, `table`, `sample_hidden`, `reset` without an array on the GPU, and with `check_actions` also `step` and
-    `random_actions`. Launches go to torch's current stream where torch is in use.
+    On a GPU the arrays are `GpuArray`; `to_numpy` copies one to the host. Only these methods synchronize with the GPU: `save`,
+    `restore`, `table`, `sample_hidden`, `reset` without an array on the GPU, and with `check_actions` also `step` and
+    `random_actions`. Kernels launch on torch's current stream if torch is imported.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
-        RuntimeError: of each method that plays: another thread is in one of them. With `device="cuda"`: there is no GPU.
+        ValueError: an argument is not allowed; the message lists the allowed values.
+        RuntimeError: another thread is in a method of this batch. With `device="cuda"`: there is no GPU.
         ModuleNotFoundError: with `device="cuda"`: the libraries of the extra `cuda` are not installed.
     """
 
@@ -150,7 +151,7 @@ class BatchEnv:
 
     @staticmethod
     def _on_gpu(*made: Any) -> Any:
-        from noms_env.cuda.rows import GpuRows  # here, since it needs an extra and takes time to import
+        from noms_env.cuda.rows import GpuRows  # imported late: it needs an extra and is slow to import
 
         return GpuRows(*made)
 
@@ -171,7 +172,7 @@ class BatchEnv:
         return str(low) if low == high else f"{low}..{high}"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """What a notebook shows: the rules, the arrays and where the tables stand."""
+        """Return the notebook view: rules, arrays and progress of the tables."""
         arrays = {name: getattr(self, name) for name in ("observation", "mask", "hidden_state")}
         rows = {
             "tables": "; ".join(map(str, self.groups)),
@@ -184,7 +185,7 @@ class BatchEnv:
         return in_rows(self, rows)
 
     def __reduce__(self) -> NoReturn:
-        """Refuse: a copy would not share its arrays as the original does."""
+        """Refuse to copy: the arrays of a copy would not share memory with its tables."""
         raise TypeError(
             "a BatchEnv cannot be copied or pickled: make another, and hand the tables over: other.restore(None, batch.save())"
         )
@@ -195,7 +196,7 @@ class BatchEnv:
 
     @property
     def gpu(self) -> Any:
-        """The tables on the GPU, `cuda.rows.GpuRows`, which players there look at.
+        """The tables on the GPU, `cuda.rows.GpuRows`, for players there.
 
         Raises:
             ValueError: they are not on a GPU.
@@ -206,13 +207,13 @@ class BatchEnv:
 
     @one_thread
     def observe(self, rows: Rows = None) -> None:
-        """Write `observation`, `mask` and `hidden_state` (if kept) for the seat to act at each table.
+        """Write `observation`, `mask` and `hidden_state` (if enabled) for the seat to act at each table.
 
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
 
         Raises:
-            ValueError: no such row.
+            ValueError: a row is out of range.
         """
         self._rows.observe(None if rows is None else row_numbers(rows, len(self)))
 
@@ -224,9 +225,9 @@ class BatchEnv:
         stays over until `reset`.
 
         Args:
-            actions: integers, shape (n,); those of tables that are over or paused are ignored. With `device="cuda"` an array on
-                the GPU is read where it is.
-            observe: write what `observe` writes, too. The bytes are those of `step` followed by `observe`, in less time.
+            actions: integers, shape (n,); ignored at tables that are over or paused. With `device="cuda"` an array on the GPU
+                is read without a copy.
+            observe: also observe. The bytes are those of `step` followed by `observe`, in less time.
 
         Raises:
             RuntimeError: nothing has been dealt yet.
@@ -254,13 +255,13 @@ class BatchEnv:
         table: Rows = None,
         dealer: Rows = None,
     ) -> None:
-        """Start a new match (or single deal) at some tables, even where the last one is not over.
+        """Start a new match (or single deal) at some tables, even if the last one is not over.
 
-        The deals are a function of (seed, table, match): rows with the same three get the same cards. A new batch has its
-        seed and the row's number as table, and plays the matches 0, 1, 2, ...; a seed that is given begins with match 0.
+        The deals are a function of (seed, table, match): rows with the same three get the same cards. In a new batch each row
+        has the batch's seed and its own number as table, and plays the matches 0, 1, 2, ...; a new seed begins with match 0.
 
-        On a GPU `rows` may also be booleans that lie there, such as `batch.over`. Each of these tables starts its next match
-        (after the last number comes 0), and nothing waits for the GPU.
+        On a GPU `rows` may also be booleans on the GPU, such as `batch.over`. Each of these tables starts its next match
+        (the number wraps to 0) without a synchronization.
 
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
@@ -298,7 +299,7 @@ class BatchEnv:
 
     @one_thread
     def next_deal(self) -> None:
-        """With `pause_after_deal`: deal the next hand of the match at each paused table; clear `scored` and `points`.
+        """Deal the next hand of the match at each table paused by `pause_after_deal`; clear `scored` and `points`.
 
         A match that is over stays over until `reset`.
         """
@@ -310,31 +311,32 @@ class BatchEnv:
 
         Args:
             streams: int64, shape (n,), values 1 to 2**32 - 1: the state of each table's generator, updated in place.
-            actions: int64, shape (n,), written in place. With `device="cuda"` both lie on the GPU.
+            actions: int64, shape (n,), written in place. With `device="cuda"` both are on the GPU.
 
         Raises:
-            ValueError: these are no such arrays.
+            ValueError: an array has another dtype, shape or device, or a stream is out of range.
         """
         self._rows.random_actions(streams, actions, self.check_actions)
 
     @one_thread
     def save(self, rows: Rows = None) -> np.recarray:
-        """A copy of some tables as records (`table_record.TABLE`), shape (rows,); all tables when None."""
+        """Return copies of some tables as records (`table_record.TABLE`), shape (rows,); of all tables for None."""
         saved: np.recarray = self._rows.save(row_numbers(rows, len(self)))
         return saved
 
     @one_thread
     def restore(self, rows: Rows, saved: np.ndarray) -> None:
-        """Put saved records back, into the same rows or others.
+        """Write saved records into the same rows or others.
 
-        A deal that is scored in them waits for `next_deal` with `pause_after_deal`; without it the next hand is dealt.
+        A table saved after a scored deal waits for `next_deal` with `pause_after_deal`; otherwise the next hand is dealt.
 
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
-            saved: records from `save`: as many as rows, or one for all.
+            saved: records from `save`: one per row, or one for all.
 
         Raises:
-            ValueError: not such records of tables with these rules, or not as many; no table has changed.
+            ValueError: the records are not from `save` of tables with these rules, or their number is wrong; no table has
+                changed.
         """
         numbers = row_numbers(rows, len(self))
         records = np.atleast_1d(plain_array(saved))
@@ -349,7 +351,7 @@ class BatchEnv:
         """Copy one table into other rows.
 
         Raises:
-            ValueError: no such row, or one with other rules; no table has changed.
+            ValueError: a row is out of range or has other rules; no table has changed.
         """
         source, numbers = self._row_number(row), row_numbers(rows, len(self))
         self._check_same_rules(source, numbers)
@@ -358,20 +360,20 @@ class BatchEnv:
 
     @one_thread
     def sample_hidden(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
-        """Fill rows with copies of a table in which the cards that a seat has not seen are dealt anew.
+        """Fill rows with copies of a table, with the cards hidden from a seat dealt anew.
 
-        The copies are independent and uniform draws from all tables that the seat cannot tell from this one; `belief` says
-        what a seat knows. Their seeds are drawn too, so that later deals differ as well.
+        The copies are independent uniform draws from all tables that are consistent with the seat's information; `belief`
+        defines that information. Their seeds are drawn too, so that later deals differ as well.
 
         Args:
             row: the table.
             seat: any seat, not only the one to act.
             rng: one integer is drawn from it; the i-th copy is a function of that integer and i.
-            rows: where to put the copies; None for the table itself.
+            rows: destination of the copies; None for the table itself.
 
         Raises:
-            ValueError: no such row or seat, a row with other rules, no generator, or there is no deal that goes on; no table
-                has changed.
+            ValueError: a row or the seat is out of range, a row has other rules, `rng` is no generator, or no deal is in
+                progress; no table has changed.
         """
         source = self._row_number(row)
         numbers = row_numbers(source if rows is None else rows, len(self))
@@ -402,10 +404,10 @@ class BatchEnv:
         return int(row) % len(self)
 
     def table(self, row: int) -> Table:
-        """A copy of one table.
+        """Return a copy of one table.
 
         Raises:
-            ValueError: no such row.
+            ValueError: the row is out of range.
         """
         row = self._row_number(row)
         group = self._group_of(row)
@@ -414,7 +416,7 @@ class BatchEnv:
         return table
 
     def why_illegal(self, row: int, action: int) -> str:
-        """Why the seat to act at one table may not take an action."""
+        """Return the reason why an action is illegal for the seat to act at one table."""
         try:
             self.table(row).step(action)
         except IllegalActionError as refusal:

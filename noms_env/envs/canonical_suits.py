@@ -1,8 +1,8 @@
-"""Suits in one order: wrappers that rename the suits of each observation, the mask and the actions with it.
+"""Wrappers that put the suits of observations, masks and actions into canonical order.
 
-With the French deck no rule tells one side suit from another, so a learner need not learn each four (or six) times. Trump (if
-there is one) becomes suit 0, and the others follow by the hand dealt to the seat: longest suit first, equal lengths by higher
-cards. Card players call such names canonical. The suits of the Decktet differ in their cards and keep their names.
+With the French deck all side suits are equivalent under the rules, so a learner need not learn each of them separately. Trump
+(if there is one) becomes suit 0. The others follow by the hand dealt to the seat: longest suit first, equal lengths by higher
+cards. The suits of the Decktet have different cards and keep their names.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ else:
 
 
 def canonical_suits(env: Any) -> Any:
-    """An environment of features with its suits in canonical order, as a wrapper of the same kind.
+    """Return an environment of features with its suits in canonical order, as a wrapper of the same kind.
 
     Trump becomes suit 0, the others follow by length and cards of the hand dealt to the seat. Features, masks and actions are
-    renamed alike; positions, pictures and infos but the mask keep the names of the table. With the Decktet nothing is renamed.
+    renamed alike. Positions, pictures and the rest of the infos keep the suits of the table. With the Decktet nothing changes.
 
     Args:
         env: an AEC environment, `SeatEnv` (also in wrappers of Gymnasium) or `SeatVectorEnv`, with `observation="features"`.
 
     Raises:
-        ValueError: it has observations of bytes, or is an AEC environment whose masks are in its infos.
+        ValueError: `env` is a batch, has observations of bytes, or is an AEC environment with masks in its infos.
     """
     if isinstance(env, BatchEnv):
         on_gpu = "noms_env.cuda.canonical_suits.GpuCanonicalSuits(batch)"
@@ -58,20 +58,20 @@ def canonical_suits(env: Any) -> Any:
 
 
 class CanonicalSuits:
-    """Renames the suits of features, masks and actions, of one observation or of many.
+    """Permutations of the suits of features, masks and actions, for one observation or many.
 
     Attributes:
-        features: int64, shape (orders, n_features): per order of the suits, which old feature stands at each place.
-        actions: int64, shape (orders, NUM_ACTIONS): per order, the action of the table that each action stands for.
+        features: int64, shape (orders, n_features): for each suit order, the original feature at each index.
+        actions: int64, shape (orders, NUM_ACTIONS): for each suit order, the table's action for each canonical action.
     """
 
     def __init__(self, layout: FeatureLayout) -> None:
-        """Prepare the orders of the suits of some features: 24, or with the Decktet alone one."""
+        """Prepare the suit orders of a feature layout: 24, or only one if it has only the Decktet."""
         self.features, self.actions, self._places = layout.suit_orders(), layout.action_orders(), layout.suit_places()
         self._decktet = layout.decktet
 
     def orders(self, features: np.ndarray) -> np.ndarray:
-        """The number of the order of each row: int64, shape (n,), from features, scaled or not, shape (n, n_features)."""
+        """Return the suit order of each row: int64, shape (n,), from features, scaled or not, shape (n, n_features)."""
         orders = np.empty(len(features), np.int64)
         orders_of_features(features, self._places, orders)
         if len(self._decktet):
@@ -79,14 +79,15 @@ class CanonicalSuits:
         return orders
 
     def rename(self, seen: Observation, info: dict[str, Any] | None = None) -> tuple[Observation, np.ndarray]:
-        """Rename the suits of an observation, or of many in arrays with one row for each.
+        """Rename the suits of one observation, or of a batch of them.
 
         Args:
             seen: features, uint8 or float32, shape (..., n_features), or a dictionary with them and the mask.
-            info: a mask in it, `action_mask`, is replaced.
+            info: its mask `action_mask`, if any, is replaced.
 
         Returns:
-            The same in new arrays; and the number of each row's order, int64, shape (n,): `actions[order]` leads back.
+            The observation in new arrays, and the suit order of each row, int64, shape (n,): `actions[order]` maps canonical
+            actions back to those of the table.
         """
         features = seen["observation"] if isinstance(seen, dict) else seen
         orders = self.orders(np.atleast_2d(features))
@@ -98,7 +99,7 @@ class CanonicalSuits:
         return {"observation": renamed, "action_mask": _taken(seen["action_mask"], self.actions[orders])}, orders
 
     def meant(self, actions: Any, orders: np.ndarray) -> Any:
-        """The actions of the tables that actions, shape (n,), stand for; what is no action stays as it is."""
+        """Return the tables' actions for canonical actions, shape (n,); anything that is no action is returned unchanged."""
         numbers = plain_array(actions)
         if numbers.shape != orders.shape or numbers.dtype.kind not in "iu":
             return actions
@@ -107,7 +108,7 @@ class CanonicalSuits:
 
 
 def _taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The values of each row in another order; of one row alone where `values` is one."""
+    """Permute the values of each row, or of the only row if `values` has one dimension."""
     return np.take_along_axis(np.atleast_2d(values), places, 1).reshape(values.shape)
 
 
@@ -125,20 +126,20 @@ class CanonicalAEC(BaseWrapper):
         self.env.step(self._meant(action))
 
     def legal_actions(self) -> list[int]:
-        """The legal actions of the seat to act, by their canonical names, in ascending order."""
+        """Return the legal canonical actions of the seat to act, ascending."""
         legal: list[int] = self.unwrapped.legal_actions()
         return sorted(np.flatnonzero(np.isin(self._own_names(), legal)).tolist())
 
     def action_to_str(self, action: int) -> str:
-        """The word of a canonical action of the seat to act."""
+        """Return the word of a canonical action of the seat to act."""
         return str(self.unwrapped.action_to_str(self._meant(action)))
 
     def str_to_action(self, word: str, phase: str | None = None) -> int:
-        """The canonical action of the seat to act that a word names; `phase` as in `TrickTakingEnv.str_to_action`."""
+        """Return the canonical action of a word for the seat to act; `phase` as in `TrickTakingEnv.str_to_action`."""
         return int(np.flatnonzero(self._own_names() == self.unwrapped.str_to_action(word, phase))[0])
 
     def _own_names(self) -> np.ndarray:
-        """The actions of the table, by their canonical names for the seat to act: int64, shape (NUM_ACTIONS,)."""
+        """Return the table's action for each canonical action of the seat to act: int64, shape (NUM_ACTIONS,)."""
         if not self.agents:
             return np.arange(NUM_ACTIONS)
         _, orders = self._suits.rename(self.env.observe(self.env.agent_selection))
@@ -150,7 +151,7 @@ class CanonicalAEC(BaseWrapper):
         return int(self._own_names()[action])
 
     def clone(self) -> CanonicalAEC:
-        """An independent environment in the same state, with its own wrappers."""
+        """Return an independent environment in the same state, with its own wrappers."""
         return copy.deepcopy(self)
 
 
@@ -158,7 +159,7 @@ class CanonicalSeat(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
     """An environment for one learner with its suits in canonical order."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        RecordConstructorArgs.__init__(self)  # so that `gymnasium.make(wrapped.spec)` makes another
+        RecordConstructorArgs.__init__(self)  # so that `gymnasium.make(wrapped.spec)` includes this wrapper
         gymnasium.Wrapper.__init__(self, env)
         unwrapped: Any = env.unwrapped
         self._suits = CanonicalSuits(unwrapped.feature_layout)
@@ -174,7 +175,7 @@ class CanonicalSeat(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         return (self._renamed(seen, info), *rest, info)
 
     def action_masks(self) -> np.ndarray:
-        """The legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,)."""
+        """Return the legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,)."""
         unwrapped: Any = self.env.unwrapped
         return _taken(unwrapped.action_masks(), self._suits.actions[self._orders])
 
@@ -184,7 +185,7 @@ class CanonicalSeat(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
 
 
 class CanonicalVector(Wrapper):
-    """Environments for one learner each with their suits in canonical order."""
+    """A vector environment with its suits in canonical order."""
 
     def __init__(self, env: SeatVectorEnv, layout: FeatureLayout) -> None:
         super().__init__(env)
@@ -202,7 +203,7 @@ class CanonicalVector(Wrapper):
         return (self._renamed(seen, infos), *rest, infos)
 
     def action_masks(self) -> np.ndarray:
-        """The legal actions of the learners after the last `reset` or `step`: bool, shape (num_envs, NUM_ACTIONS)."""
+        """Return the legal actions of the learners after the last `reset` or `step`: bool, shape (num_envs, NUM_ACTIONS)."""
         unwrapped: Any = self.env.unwrapped
         return _taken(unwrapped.action_masks(), self._suits.actions[self._orders])
 

@@ -1,4 +1,4 @@
-"""What the environments have in common: their table, the start of a match, the space of observations, pictures."""
+"""Shared parts of the environments: table setup, observation spaces and rendering."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from noms_env.table import Table
 from noms_env.variants import Rules, game
 
 POSITION_KEYS = ("deck", "dealer", "totals", "deal", "multiplier")
-"""Options of `reset` that set up a position: arguments of `Table.start`."""
+"""Options of `reset` that set up a position: the arguments of `Table.start`."""
 ILLEGAL_REWARD = -1.0
 """The reward of an illegal action that ends the episode."""
 ILLEGAL_HINT = (
     'choose where the action mask is 1 (MaskablePPO of sb3-contrib does, PPO does not), or set illegal_action="terminate"'
 )
-"""What an error adds that refuses an illegal action of a learner."""
+"""The end of the message that refuses a learner's illegal action."""
 
 Observation = dict[str, np.ndarray] | np.ndarray
-"""`{"observation": ..., "action_mask": int8 (NUM_ACTIONS,)}`, or the first of them alone: bytes, uint8 (OBSERVATION_SIZE,), or
+"""`{"observation": vector, "action_mask": int8 (NUM_ACTIONS,)}`, or the vector alone: bytes, uint8 (OBSERVATION_SIZE,), or
 features, float32 (n_features,)."""
 
 
 def make_table(variant: str, seats: int | None, options: Mapping[str, Any], episode: str, seed: int = 0) -> Table:
-    """The table of an environment.
+    """Return the table of an environment.
 
     Args:
         variant: name of the game.
         seats: number of seats; None for the variant's default.
-        options: of the variant; `hand_size` of an exact-bid game asks for deals of that size.
+        options: of the variant; in an exact-bid game `hand_size` fixes the size of the deals.
         episode: `match` or `deal`.
         seed: of the deals.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message lists the allowed values.
     """
     own, deal_size = dict(options), None
     if "hand_size" in own and "hand_size" not in [option.name for option in game(variant).options]:
@@ -52,26 +52,26 @@ def make_table(variant: str, seats: int | None, options: Mapping[str, Any], epis
 def feature_layout(
     variant: str, seats: int | None = None, *, episode: Episode = "match", **options: Unpack[Options]
 ) -> FeatureLayout:
-    """What the features of a table are: `sections` with names, shapes, meanings and scales, and `encode`.
+    """Return the layout of a table's features: `sections` with names, shapes, meanings and scales, and `encode`.
 
     Args:
         variant: name of the game.
         seats: number of seats; None for the variant's default.
-        episode: `match` or `deal`, as for the environments; the features of a match have the totals too.
+        episode: `match` or `deal`, as for the environments; the features of a match include the totals.
         **options: options of the variant.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message lists the allowed values.
     """
     checked_names(variant, options, feature_layout)
     return FeatureLayout([make_table(variant, seats, options, episode).rules], episode)
 
 
 def checked_layout(observation: str | FeatureLayout, rule_sets: Sequence[Rules], episode: str) -> FeatureLayout | None:
-    """The layout of the features, or None where observations are bytes.
+    """Return the layout of the features, or None if observations are bytes.
 
     Raises:
-        RulesError: `observation` is neither `features` nor `bytes`.
+        RulesError: `observation` is neither a `FeatureLayout` nor `features` or `bytes`.
     """
     if isinstance(observation, FeatureLayout):
         return observation
@@ -81,7 +81,7 @@ def checked_layout(observation: str | FeatureLayout, rule_sets: Sequence[Rules],
 
 
 def observation_space(mask_in: str, layout: FeatureLayout | None) -> spaces.Space[Any]:
-    """The space of one agent's `Observation`, of features if there is a layout."""
+    """Return the space of one agent's `Observation`: features with a layout, else bytes."""
     vector: spaces.Box[Any] = spaces.Box(0, 255, (OBSERVATION_SIZE,), np.uint8)
     if layout is not None:
         vector = spaces.Box(np.zeros_like(layout.high), layout.high, dtype=np.float32)
@@ -91,8 +91,8 @@ def observation_space(mask_in: str, layout: FeatureLayout | None) -> spaces.Spac
 
 
 def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = False) -> Any:
-    """The table as a seat sees it (None: a spectator): text, or uint8 (height, width, 3); with `human` the text is printed."""
-    from noms_env import show  # here, since drawing takes time to import and training does not need it
+    """Return a seat's view of the table (None: a spectator's): text, or uint8 (height, width, 3); `human` prints the text."""
+    from noms_env import show  # imported late: drawing is slow to import and not needed in training
 
     if render_mode == "rgb_array":
         return show.image(table, seat, full=full)
@@ -103,14 +103,14 @@ def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = Fals
 
 
 def in_rows(env: Any, rows: Mapping[str, object]) -> dict[str, str]:
-    """What a notebook shows of many tables, by MIME type: their name, and what they are, row by row."""
+    """Return the notebook view of many tables by MIME type: the class name, then `rows` as a table."""
     lines = [f"| {type(env).__name__} | |", "| --- | --- |", *(f"| {name} | {said} |" for name, said in rows.items())]
     return {"text/plain": repr(env), "text/markdown": "\n".join(lines)}
 
 
 def notebook(env: Any, seat: int | None, full: bool = False) -> dict[str, str]:
-    """What a notebook shows of an environment, by MIME type: the table as a seat sees it; before the first deal its name."""
-    from noms_env import show  # see `frame`
+    """Return the notebook view of an environment by MIME type: a seat's view of the table; before the first deal the repr."""
+    from noms_env import show  # imported late as in `frame`
 
     table: Table = env.unwrapped.table
     return show.for_notebook(table, seat, full) if table.row.match >= 0 else {"text/plain": repr(env)}

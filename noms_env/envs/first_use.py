@@ -1,6 +1,6 @@
-"""Compiled code before it is needed: each part of the engine is compiled when it is first used, unless `compile` has done so.
+"""Compilation ahead of time. Otherwise each part of the engine is compiled when it is first used.
 
-It uses everything once, in small: whatever is then called from Python, with the same types of arguments, is compiled.
+Each function here runs one part once, on small inputs, with the argument types of real calls. That compiles the part.
 """
 
 from __future__ import annotations
@@ -26,35 +26,36 @@ from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, given_options
 
 ANY = VARIANTS[0]
-"""A game: what is called from Python is the same for all."""
+"""Any game: Python calls the same functions for all of them."""
 EARLIER = 10
-"""Decisions before a player is asked: a search thinks about what others did."""
+"""Decisions before a player is asked: a search infers from the actions of others."""
 Parts = dict[str, Callable[[], object]]
-"""What is used to compile it, by the name that is shown."""
+"""Functions that compile a part by using it, by the name shown in the progress line."""
 KINDS = ("random", "greedy", "thumb", "flat_mc:1", "pimc:1")
-"""A player of each kind that is no policy."""
+"""One player of each kind other than policies."""
 
 
 def compile(*players: str) -> int:
-    """Compile at once what would otherwise be compiled when it is first used, and keep it for later processes.
+    """Compile the engine now instead of on first use, and cache the result for later processes.
 
-    A line on standard error says how far it is; nothing is said where all was compiled before.
+    A line on standard error shows the progress, unless everything is already compiled.
 
     Args:
-        *players: what tables and these players need, by name as for `load_player`; everything, without any.
+        *players: names as for `load_player`: compile only what tables and these players need. Without names, compile
+            everything.
 
     Returns:
-        How many functions were compiled.
+        The number of functions compiled.
 
     Raises:
-        ValueError: there is no such player.
+        ValueError: a player is unknown.
     """
     return PROGRESS.use(parts(players)) if COMPILED else 0
 
 
 def parts(players: Sequence[str] = (), batches: bool = True) -> Parts:
-    """What tables, batches of them and some players need, or everything that is in the package."""
-    from noms_env.policy.player import shipped_policies  # here, since no policy is imported with the package
+    """Return the parts that tables, batches and some players need, or without players all parts of the package."""
+    from noms_env.policy.player import shipped_policies  # imported late, so that the package imports no policy
 
     tables: Parts = {"tables": use_table, **({"batches": use_batch} if batches else {})}
     if players:
@@ -87,8 +88,8 @@ def use_batch() -> None:
 
 
 def use_environments() -> None:
-    """What else can be done with tables: copies, hidden cards, features, learners' seats, drawings, records."""
-    from noms_env import show  # likewise
+    """Use everything else that tables offer: copies, hidden cards, features, learners' seats, drawings, records."""
+    from noms_env import show  # imported late, as above
     from noms_env.record import check_records, record_matches, replay
 
     rng = np.random.default_rng(0)
@@ -116,7 +117,7 @@ def use_environments() -> None:
 
 
 def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
-    """All that a batch does, with one kind of observation."""
+    """Call every method of a batch, with one kind of observation."""
     groups = [TableGroup(ANY), TableGroup(VARIANTS[-1])]
     batch = BatchEnv(groups, 4, observation=kind, hidden_state=True, pause_after_deal=True)
     batch.reset()
@@ -138,7 +139,7 @@ def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
 
 
 def use_seats(kind: ObservationKind) -> None:
-    """A learner's seat, alone and at many tables, with one kind of observation."""
+    """Play a learner's seat at one table and at many, with one kind of observation."""
     opponents = ["random", *["greedy"] * (game(ANY).default_seats - 2)]
     seat = SeatEnv(ANY, opponents=opponents, observation=kind)
     observation, _ = seat.reset(seed=0)
@@ -149,7 +150,7 @@ def use_seats(kind: ObservationKind) -> None:
 
 
 def use_player(name: str) -> None:
-    """Ask a player once, as `thumb`, a policy or a search; one that searches looks at one world."""
+    """Ask a player for one action; a search samples one world."""
     player, table = load_player(name), Table(ANY)
     if getattr(player, "hand_size", None) is not None:
         return  # a solution compiles nothing of its own
@@ -166,8 +167,8 @@ def use_player(name: str) -> None:
 
 
 def use_attention() -> None:
-    """Ask a policy with attention once, whose numbers are all 0: none is in the package."""
-    from noms_env.policy.file import PolicyInfo, parameter_shapes  # likewise
+    """Ask a policy with attention for one action. Its parameters are zeros, since the package contains no such policy."""
+    from noms_env.policy.file import PolicyInfo, parameter_shapes  # imported late, as above
     from noms_env.policy.player import PolicyPlayer
 
     table = Table(ANY)
@@ -179,8 +180,8 @@ def use_attention() -> None:
 
 
 def use_micro_games() -> None:
-    """Explore, solve and play a micro-game, and solve an ending."""
-    from noms_env.micro.deal_setup import Layout  # likewise
+    """Build, solve and play a micro-game, and solve an ending."""
+    from noms_env.micro.deal_setup import Layout  # imported late, as above
     from noms_env.micro.measures import strategy_of
     from noms_env.micro.settings import micro_game
     from noms_env.micro.solving import solve

@@ -1,4 +1,4 @@
-"""The modules of the games by their names, such as `small_ships_v0`; `games.pyi` says what their functions take."""
+"""The modules of the games by name, such as `small_ships_v0`; `games.pyi` has the signatures of their functions."""
 
 from __future__ import annotations
 

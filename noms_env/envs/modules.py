@@ -1,4 +1,4 @@
-"""Each variant's environment as a PettingZoo module (`small_ships_v0.env()`), and its entry in PettingZoo's registry."""
+"""PettingZoo modules of the variants (`small_ships_v0.env()`), and their entries in PettingZoo's registry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from noms_env.version import ENV_VERSION
 
 
 class EnvironmentModule(ModuleType):
-    """A module `noms_env.<variant>_v0` with `env`, `raw_env` and `parallel_env`, as PettingZoo users expect it.
+    """A module `noms_env.<variant>_v0` with PettingZoo's functions `env`, `raw_env` and `parallel_env`.
 
     Attributes:
         variant: name of the game.
@@ -34,11 +34,11 @@ class EnvironmentModule(ModuleType):
         return f"<module {self.__name__}: env, parallel_env and raw_env of {GAMES[self.variant].title}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the name, so that `env` and `raw_env` can be sent to other processes."""
+        """Pickle the module by its name, so that `env` and `raw_env` can be sent to other processes."""
         return import_module, (self.__name__,)
 
     def env(self, **arguments: Any) -> AECEnv:
-        """The environment in PettingZoo's usual wrappers: an illegal action ends the episode with a reward of -1.
+        """Return the environment in PettingZoo's usual wrappers: an illegal action ends the episode with a reward of -1.
 
         Args:
             **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
@@ -46,10 +46,10 @@ class EnvironmentModule(ModuleType):
         return wrapped_env(self.variant, **arguments)
 
     def parallel_env(self, **arguments: Any) -> ParallelEnv:
-        """The environment in PettingZoo's parallel form, for libraries that take no other.
+        """Return the environment in PettingZoo's parallel form, for libraries that require it.
 
-        It stays turn-based: a step takes an action of every agent, and only that of the agent to act counts. The masks of all
-        others are zeros. An illegal action of the agent to act ends the episode with a reward of -1.
+        It stays turn-based: a step takes an action of every agent and ignores all but that of the agent to act. The masks of
+        all other agents are zeros. An illegal action of the agent to act ends the episode with a reward of -1.
 
         Args:
             **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
@@ -57,7 +57,7 @@ class EnvironmentModule(ModuleType):
         return turn_based_aec_to_parallel(self.env(**arguments))
 
     def raw_env(self, **arguments: Any) -> TrickTakingEnv:
-        """The bare environment: an illegal action raises an error and leaves the table unchanged.
+        """Return the bare environment: an illegal action raises an error and leaves the table unchanged.
 
         Args:
             **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
@@ -69,12 +69,12 @@ MODULES = {variant: EnvironmentModule(variant) for variant in GAMES}
 
 
 def environment_id(variant: str) -> str:
-    """The id of a variant in the registries of PettingZoo and Gymnasium."""
+    """Return the id of a variant in the registries of PettingZoo and Gymnasium."""
     return f"noms/{variant}-v{ENV_VERSION}"
 
 
 def register_environments() -> None:
-    """Add the variants to PettingZoo's registry if it has one (from 1.27 on). A second call changes nothing."""
+    """Add the variants to PettingZoo's registry if it has one (from 1.27 on). A second call does nothing."""
     registry = getattr(pettingzoo, "aec_registry", None)
     if registry is None:
         return

@@ -1,4 +1,4 @@
-"""The tables of a batch in the memory of the processor, and the compiled loops over them.
+"""The tables of a batch in host memory, and the compiled loops over them.
 
 `cuda.rows.GpuRows` has the same methods for tables on a GPU.
 """
@@ -25,18 +25,18 @@ MIN_ROWS_PER_THREAD = 1024
 
 
 class ProcessorRows:
-    """Arrays with a row for each table; `BatchEnv` says what the public ones are.
+    """Arrays with one row per table; `BatchEnv` documents the public ones.
 
     Attributes:
-        seen: `batch_kernels` calls them `observation`, `mask` and `hidden`.
-        features: None, or what `batch_kernels` calls so.
-        wanted: likewise.
+        seen: the arguments `observation`, `mask` and `hidden` of `batch_kernels`.
+        features: the argument `features` of `batch_kernels`; None for bytes.
+        wanted: the argument `wanted` of `batch_kernels`.
     """
 
     def __init__(
         self, models: np.recarray, ends: Sequence[int], layout: FeatureLayout | None, hidden_state: bool, threads: int
     ) -> None:
-        """Make the tables: each group has copies of its model, and ends before a row; `layout` is that of features."""
+        """Make the tables: group i fills the rows up to `ends[i]` with copies of `models[i]`; `layout` is None for bytes."""
         rows = self._count = ends[-1]
         self.tables = new_tables(rows)
         for model, start, end in zip(models, [0, *ends], ends, strict=False):
@@ -67,29 +67,29 @@ class ProcessorRows:
         self._row_threads = RowThreads(threads, MIN_ROWS_PER_THREAD) if in_threads else None
 
     def run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
-        """Run a kernel over all rows, in several threads if there are many; the result does not depend on them."""
+        """Run a kernel over all rows, in several threads if there are many rows. The result is the same."""
         if self._row_threads is None:
             kernel(self._kernel_tables, 0, self._count, *arguments)
         else:
             self._row_threads.run(self._count, lambda first, end, _: kernel(self._kernel_tables, first, end, *arguments))
 
     def holds(self, _array: Any) -> bool:
-        """Whether an array lies with the tables on a GPU."""
+        """Return whether an array is on the GPU with the tables."""
         return False
 
     def actions(self, actions: Any) -> np.ndarray:
-        """Actions as int64, shape (n,); raises ValueError where they are not so many integers."""
+        """Return actions as int64, shape (n,); raise ValueError unless they are n integers."""
         return checked_actions(actions, self._count)
 
     def observe(self, rows: np.ndarray | None) -> None:
-        """Write what is seen in some rows, in all when None."""
+        """Write the observations of some rows; None for all."""
         if rows is None:
             self.run(batch_kernels.observe_rows, *self.seen, self.wanted, self.features)
         else:
             batch_kernels.observe_some(self._kernel_tables, rows, *self.seen, self.wanted, self.features)
 
     def refused(self, actions: np.ndarray) -> int:
-        """The first row whose action is not legal; -1 if there is none."""
+        """Return the first row with an illegal action; -1 if there is none."""
         row: int = batch_kernels.first_illegal(self._kernel_tables, actions)
         return row
 
@@ -99,49 +99,45 @@ class ProcessorRows:
         self.run(batch_kernels.step_rows, actions, skip_forced, pause, *self._stepped, wanted, self.features)
 
     def next_deal(self) -> None:
-        """Deal the next hand in the rows that wait."""
+        """Deal the next hand in paused rows."""
         self.run(batch_kernels.next_deal_rows, self.points, self.scored)
         self._note()
 
     def start(self, rows: np.ndarray, dealers: np.ndarray, pause: bool) -> None:
-        """Start the match that each row stands for."""
+        """Start a match in some rows, by the `seed`, `table` and `match` in their records."""
         batch_kernels.start_rows(self._kernel_tables, rows, dealers)
         self._settle(rows, pause)
 
     def start_next(self, _rows: Any, _pause: bool) -> None:
-        """Start the next match in the rows of an array on a GPU (`holds`)."""
+        """Start the next match in rows selected by an array on a GPU: never called here, since `holds` is False."""
         raise AssertionError("no array lies on a GPU here")
 
     def random_actions(self, states: Any, actions: Any, _check: bool) -> None:
-        """Write a random legal action for each row; `states` are the `streams` of `batch_kernels`.
-
-        Raises:
-            ValueError: these are no such arrays as `BatchEnv.random_actions` says.
-        """
+        """Write a random legal action for each row; arguments and errors as in `BatchEnv.random_actions`."""
         checked_array("actions", actions, self._count)
         check_streams(checked_array("streams", states, self._count))
         self.run(batch_kernels.random_rows, states, actions)
 
     def to_numpy(self, array: np.ndarray) -> np.ndarray:
-        """An array for the processor."""
+        """Return an array in host memory."""
         return array
 
     def field(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """A number of some tables."""
+        """Return a field of some tables."""
         numbers: np.ndarray = self.tables[name][rows]
         return numbers
 
     def set_field(self, name: str, rows: np.ndarray, values: np.ndarray) -> None:
-        """Write a number of some tables, int64."""
+        """Write a field of some tables, int64."""
         self.tables[name][rows] = values
 
     def save(self, rows: np.ndarray) -> np.recarray:
-        """Copies of some tables."""
+        """Return copies of some tables."""
         saved: np.recarray = self.tables[rows]
         return saved
 
     def put(self, rows: np.ndarray, records: np.ndarray, pause: bool) -> None:
-        """Put records into rows, as many or one for all."""
+        """Write records into rows: one per row, or one for all."""
         self._words[rows] = np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), -1)
         self._settle(rows, pause)
 
@@ -151,13 +147,13 @@ class ProcessorRows:
         self._settle(rows, pause)
 
     def sample_hidden(self, source: int, rows: np.ndarray, seat: int, seed: int, pause: bool) -> None:
-        """Fill at least one row with copies of one in which the hidden cards are dealt anew."""
+        """Fill at least one row with copies of a table, with the hidden cards dealt anew."""
         batch_kernels.clone_row(self._words, source, rows)
         sample_hidden_rows(self._kernel_tables, rows, seat, seed, new_sampling_workspace())
         self._settle(rows, pause)
 
     def _settle(self, rows: np.ndarray, pause: bool) -> None:
-        """After tables were put into rows: write `scored`, `points`, `seat` and `over`."""
+        """Write `scored`, `points`, `seat` and `over` after rows were overwritten."""
         batch_kernels.settle_rows(self._kernel_tables, rows, pause, self.points, self.scored)
         self._note()
 

@@ -1,4 +1,4 @@
-"""What the environments tell of a scored deal: rewards, and what is public then."""
+"""Rewards and public information after a scored deal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from noms_env.variants.families import PLAIN
 
 
 def deal_rewards(reward: str, points: np.ndarray, over: np.ndarray, winners: np.ndarray) -> np.ndarray:
-    """The rewards of all seats for deals just scored.
+    """Return the rewards of all seats for deals just scored.
 
     Args:
         reward: `points`, `relative` or `outcome`.
         points: of the deals, float64, shape (m, seats).
-        over: whether the episode ends with the deal, bool, shape (m,).
+        over: whether the deal ends the episode, bool, shape (m,).
         winners: of the episode, bit sets of seats, shape (m,).
 
     Returns:
@@ -34,15 +34,15 @@ def deal_rewards(reward: str, points: np.ndarray, over: np.ndarray, winners: np.
 
 
 def members(sets: np.ndarray, seats: int) -> np.ndarray:
-    """Bit sets of seats, shape (m,), as bool, shape (m, seats)."""
+    """Convert bit sets of seats, shape (m,), to bool, shape (m, seats)."""
     flags: np.ndarray = (sets[:, np.newaxis] >> np.arange(seats)) & 1 != 0
     return flags
 
 
 def public_result(table: Table) -> dict[str, Any]:
-    """What all seats know of the deal just scored.
+    """Return the public information on the deal just scored.
 
-    An entry has the same type in all deals of a game: learners keep infos in arrays.
+    An entry has the same type in all deals of a game, since learners store infos in arrays.
     """
     row, n = table.row, table.seats
     words = CARD_WORDS[table.deck_kind]
@@ -69,11 +69,11 @@ def public_result(table: Table) -> dict[str, Any]:
 
 
 def public_end(table: Table) -> dict[str, np.ndarray]:
-    """What all seats know at the end of an episode: `winners`, and in sniped whist `sniped`; bool, shape (seats,)."""
+    """Return the public information at the end of an episode: `winners`, in sniped whist also `sniped`; bool, (seats,)."""
     names = ["winners", "sniped"] if table.rules.variant.family == PLAIN else ["winners"]
     return {name: members(table._kernel_rows[name], table.seats)[0] for name in names}
 
 
 def copied(result: dict[str, Any]) -> dict[str, Any]:
-    """An independent copy of a public result."""
+    """Return an independent copy of a public result."""
     return {key: value.copy() if type(value) is list else value for key, value in result.items()}

@@ -1,4 +1,4 @@
-"""States of an environment that are given back to it: what stands beside the table is held against the table."""
+"""Checks of states passed to `set_state`: all other parts of a state must agree with its table."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from noms_env.engine.deal import hand_out
 from noms_env.table import Table
 
 PER_AGENT = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
-"""Parts that have an entry for each agent of the episode."""
+"""Parts with an entry for each agent of the episode."""
 NAMES = ("agents", "agent_selection", *PER_AGENT, "_rewarded", "_is_seeded", "_recorder", "records")
-"""The state of an episode, without the table."""
+"""All parts of the state of an episode except the table."""
 
 
 def checked_parts(
     state: Mapping[str, Any], table: Table, possible: Sequence[str], recorder: Any, may_forfeit: bool
 ) -> dict[str, Any]:
-    """Copies of the parts `NAMES` of a state.
+    """Return copies of the parts `NAMES` of a state.
 
     Args:
-        state: with all of them.
-        table: of the state.
+        state: has all of these parts.
+        table: the table of the state.
         possible: the agents of the environment, by seat.
-        recorder: the one of the environment; None where it keeps no records.
+        recorder: the environment's recorder; None if it writes no records.
         may_forfeit: whether an illegal action ends an episode.
 
     Raises:
-        ValueError: they are not those of an episode at this table.
+        ValueError: the parts do not belong to an episode at this table.
     """
     try:
         parts = copy.deepcopy({name: state[name] for name in NAMES})
@@ -67,9 +67,9 @@ def checked_parts(
 
 
 def _check_turn(parts: Mapping[str, Any], table: Table, possible: Sequence[str], may_forfeit: bool) -> None:
-    """Refuse a state in which it is another's turn than at the table, or whose episode has not ended as the match did.
+    """Refuse a state whose agent to act or whose end of the episode differs from the table's.
 
-    Agents leave an episode that has ended, one after another. An illegal action ends it for all, terminated and truncated.
+    After the end of an episode the agents leave one after another. An illegal action terminates and truncates all of them.
     """
     agents, chosen = parts["agents"], parts["agent_selection"]
     ends = {(bool(parts["terminations"][agent]), bool(parts["truncations"][agent])) for agent in agents}
@@ -87,8 +87,8 @@ def _check_turn(parts: Mapping[str, Any], table: Table, possible: Sequence[str],
 
 
 def _check_records(records: list[Any], recorder: Any, table: Table) -> None:
-    """Refuse records that are not of the deals before, and a recorder that has not noted the decisions of the present deal."""
-    from noms_env.record.form import find_damage  # here, since few users keep records
+    """Refuse records that do not match the earlier deals, and a recorder that does not match the current deal."""
+    from noms_env.record.form import find_damage  # imported late, since few users keep records
 
     row = table.row
     first = int(row.deal) + table.is_over - len(records)

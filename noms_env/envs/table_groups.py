@@ -1,4 +1,4 @@
-"""The tables of a batch by their rules: a mixed batch has several groups."""
+"""Groups of tables with the same rules: a mixed batch has several."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RowGroup:
 
 
 def row_groups(tables: int, groups: Sequence[TableGroup], seed: int, episode: str) -> tuple[list[RowGroup], np.recarray]:
-    """The rows of each group, which follow one another, and a table of each: its match is over, and none has begun.
+    """Return the rows of each group, in order, and one table record per group, marked as over.
 
     Raises:
         ValueError: a share is not above 0, or a group gets no table.

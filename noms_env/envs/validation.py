@@ -29,24 +29,24 @@ OBSERVATIONS: tuple[str, ...] = get_args(ObservationKind)
 DEVICES: tuple[str, ...] = get_args(Device)
 LACKING_FOR_PICTURES = [module for module in PICTURE_LIBRARIES if find_spec(module) is None]
 RENDER_MODES: tuple[str, ...] = tuple(mode for mode in get_args(RenderMode) if mode != "rgb_array" or not LACKING_FOR_PICTURES)
-"""Those that can be had: pictures need the extra `render`."""
+"""The available modes: `rgb_array` needs the extra `render`."""
 
 
 class UnknownArgumentError(RulesError, TypeError):
-    """A keyword that is neither an argument nor an option: a TypeError, as for any function, and a RulesError."""
+    """An unknown keyword, which is neither an argument nor an option: both a TypeError and a RulesError."""
 
 
 def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., Any]) -> None:
-    """Refuse a name that is neither an option of a variant nor an argument of a function; `hand_size` may be either.
+    """Refuse a name that is neither an option of a variant nor an argument of a function; `hand_size` is always allowed.
 
     Args:
         variant: name of the game.
-        names: that were given.
-        callers: the functions; those of their arguments that are given by name count.
+        names: the names to check.
+        callers: functions whose arguments are allowed too.
 
     Raises:
-        UnknownArgumentError: there is no such option; the sentence says the nearest option or argument.
-        RulesError: there is no such game.
+        UnknownArgumentError: a name is unknown; the message has the nearest option or argument.
+        RulesError: the game is unknown.
     """
     chosen = game(variant)
     for name in names:
@@ -54,7 +54,7 @@ def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., An
         if name not in arguments and name != "hand_size":
             try:
                 chosen.option(name, arguments)
-            except RulesError as error:  # the words at the end are those that other libraries look for
+            except RulesError as error:  # other libraries search the message for the words in parentheses
                 raise UnknownArgumentError(f"{error} (unexpected keyword argument {brief(name)})") from None
 
 
@@ -62,7 +62,7 @@ def checked_flag(name: str, value: bool) -> bool:
     """Return a boolean argument.
 
     Raises:
-        RulesError: it is not a boolean.
+        RulesError: the value is not a boolean.
     """
     if not isinstance(value, bool | np.bool_):
         raise RulesError(f"{name} must be True or False, not {brief(value)}")
@@ -70,10 +70,10 @@ def checked_flag(name: str, value: bool) -> bool:
 
 
 def checked_count(name: str, value: int, most: int, otherwise: str = "") -> int:
-    """Return an integer argument from 1 to `most`; `otherwise` says what else is allowed.
+    """Return an integer argument from 1 to `most`; the message ends with `otherwise`, for further allowed values.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the value is no integer in this range.
     """
     if not is_integer(value) or not 1 <= value <= most:
         raise ValueError(f"{name} must be an integer from 1 to {most}{otherwise}, not {brief(value)}")
@@ -81,10 +81,10 @@ def checked_count(name: str, value: int, most: int, otherwise: str = "") -> int:
 
 
 def checked_array(name: str, array: np.ndarray, rows: int) -> np.ndarray:
-    """Return an array that compiled code reads and writes: int64, shape (rows,).
+    """Return an array for compiled code: int64, shape (rows,), C-contiguous and writable.
 
     Raises:
-        ValueError: it is not such an array.
+        ValueError: the array is not of this kind.
     """
     is_array = isinstance(array, np.ndarray) and array.dtype == np.int64 and array.shape == (rows,)
     if not is_array or not (array.flags.c_contiguous and array.flags.writeable):
@@ -93,10 +93,10 @@ def checked_array(name: str, array: np.ndarray, rows: int) -> np.ndarray:
 
 
 def checked_for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -> np.ndarray:
-    """Return a value for each row: int64, shape of `default`, which stands for None.
+    """Return a value for each row: int64, with the shape of `default`, which replaces None.
 
     Raises:
-        ValueError: it is neither an integer from low to high nor so many of them.
+        ValueError: the value is neither an integer from `low` to `high` nor one such integer per row.
     """
     if value is None:
         return default.astype(np.int64)
@@ -109,7 +109,7 @@ def checked_for_rows(name: str, value: Any, default: np.ndarray, low: int, high:
 
 
 def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    """Return an argument that must be one of some words.
+    """Return an argument that must be one of `allowed`.
 
     Raises:
         RulesError: it is not.
@@ -123,20 +123,20 @@ def checked_actions(actions: Any, rows: int) -> np.ndarray:
     """Return an action for each row as int64, shape (rows,).
 
     Raises:
-        ValueError: they are not so many integers.
+        ValueError: `actions` are not exactly `rows` integers.
     """
     numbers = plain_array(actions)
     if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
         raise ValueError(f"actions must be {rows} integers, not {numbers.dtype} of shape {numbers.shape}")
-    return np.require(numbers, np.int64, ["C", "W"])  # compiled code is compiled anew for arrays of another kind
+    return np.require(numbers, np.int64, ["C", "W"])  # numba would recompile for other array types
 
 
 def checked_render_mode(value: str | None, allowed: tuple[str, ...]) -> str | None:
     """Return a render mode, or None for none.
 
     Raises:
-        RulesError: there is no such mode.
-        gymnasium.error.DependencyNotInstalled: a library for pictures is not installed; the message says how it is.
+        RulesError: the mode is unknown.
+        gymnasium.error.DependencyNotInstalled: a library for pictures is missing; the message says how to install it.
     """
     if isinstance(value, str) and value == "rgb_array" and LACKING_FOR_PICTURES:
         raise DependencyNotInstalled(pictures_need(LACKING_FOR_PICTURES[0]))
@@ -147,11 +147,11 @@ def checked_options(options: Any, keys: Sequence[str]) -> dict[str, Any]:
     """Return a copy of the options of a `reset`; empty for None.
 
     Args:
-        options: as they were given.
-        keys: that they may have.
+        options: the argument of `reset`.
+        keys: the allowed keys.
 
     Raises:
-        ValueError: they are neither a dictionary nor None, or have another key; the sentence says the nearest.
+        ValueError: `options` is neither a dictionary nor None, or has another key; the message has the nearest key.
     """
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(f"options must be a dictionary or None, not {brief(options)}")

@@ -18,14 +18,16 @@ from noms_env.variants import RulesError
 
 
 def wrapped_env(variant: str, **arguments: Any) -> AECEnv:
-    """The environment in PettingZoo's usual wrappers: an illegal action ends the episode with a reward of -1 for its agent.
+    """Return the environment in PettingZoo's usual wrappers.
+
+    An illegal action ends the episode with a reward of -1 for its agent.
 
     Args:
         variant: name of the game.
         **arguments: those of `TrickTakingEnv` except `illegal_action`.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message lists the allowed values.
     """
     if "illegal_action" in arguments:
         raise RulesError("illegal_action is an argument of raw_env; env ends the episode with a reward of -1")
@@ -37,16 +39,16 @@ def wrapped_env(variant: str, **arguments: Any) -> AECEnv:
 
 
 FLAGS = {"_has_reset", "_has_updated", "_has_rendered", "_terminated"}
-"""What wrappers remember of an episode."""
+"""Attributes of wrappers with flags on the episode."""
 SEEN = {"_prev_obs", "_prev_info"}
-"""What a wrapper remembers of the last observation; it looks again where that is None."""
+"""Attributes of a wrapper with the last observation; it observes again if they are None."""
 
 
 class CopyableWrapper(wrappers.OrderEnforcingWrapper):
-    """PettingZoo's outermost wrapper, with copies and states that include what the wrappers remember."""
+    """PettingZoo's outermost wrapper, with copies and states that include the wrappers' own state."""
 
     def __str__(self) -> str:
-        """The name of the environment."""
+        """Return the name of the environment."""
         return str(self.unwrapped)
 
     def __repr__(self) -> str:
@@ -64,7 +66,7 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
             raise
 
     def observe(self, agent: str) -> Observation:
-        """The observation of an agent, in new arrays: the wrappers judge an action by the mask that they have kept."""
+        """Return the observation of an agent in new arrays, since the wrappers check actions against their own mask."""
         seen: Observation = copy.deepcopy(super().observe(agent))
         return seen
 
@@ -74,13 +76,13 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         super().step(action)
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
-        """The agents in turn; a loop may begin wherever the episode stands, as in a copy made within another loop."""
+        """Iterate over the agents in turn. A loop may begin in mid-episode, as with a copy made within another loop."""
         agents = super().agent_iter(max_iter)
         self._has_updated = True
         return agents
 
     def get_state(self) -> dict[str, Any]:
-        """A copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
+        """Return a copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -91,7 +93,7 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         """Restore a state from `get_state`.
 
         Raises:
-            ValueError: the state is from a table with other rules, or from nowhere; the environment is unchanged.
+            ValueError: the state is not from `get_state` of an environment with these rules; the environment is unchanged.
         """
         names = [set(kept) for kept in self._memory()]
         wrappers = state.get("wrappers") if isinstance(state, Mapping) and "environment" in state else None
@@ -104,11 +106,11 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         self._remember([kept | dict.fromkeys(SEEN & set(own)) for kept, own in zip(flags, wrappers, strict=True)])
 
     def clone(self) -> CopyableWrapper:
-        """An independent environment in the same state, with its own wrappers."""
+        """Return an independent environment in the same state, with its own wrappers."""
         return copy.deepcopy(self)
 
     def _memory(self) -> list[dict[str, Any]]:
-        """What each wrapper remembers, in the order of `_layers`."""
+        """Return the attributes of each wrapper, in the order of `_layers`."""
         return [{name: value for name, value in vars(layer).items() if name != "env"} for layer in self._layers()]
 
     def _remember(self, memory: list[dict[str, Any]]) -> None:
@@ -116,7 +118,7 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
             vars(layer).update(kept)
 
     def _layers(self) -> list[Any]:
-        """The wrappers, outermost first."""
+        """Return the wrappers, outermost first."""
         layers: list[Any] = [self]
         while isinstance(layers[-1].env, wrappers.BaseWrapper):
             layers.append(layers[-1].env)

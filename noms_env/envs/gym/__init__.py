@@ -1,1 +1,1 @@
-"""One learner among players: the Gymnasium environment, and thousands of tables of it side by side."""
+"""Gymnasium environments for one learner among players: one table, or a vector environment of thousands."""

@@ -1,4 +1,4 @@
-"""The variants as Gymnasium environments for one learner: it has one seat, players have the others.
+"""The variants as Gymnasium environments for one learner, with players at the other seats.
 
     env = gymnasium.make("noms_env:noms/small_ships-v0", opponents="thumb")
 
@@ -44,56 +44,55 @@ from noms_env.variants import GAMES
 RENDER_FPS = 2
 FIRST_ROW = np.zeros(1, np.int64)
 _EPISODE_NAMES = ("seat", "_streams", "_engine_streams", "_is_seeded", "_is_over", "_mask", "_np_random", "_np_random_seed")
-"""The state of an episode, without the table and the players."""
+"""Attributes with the state of an episode, except the table and the players."""
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
 
 class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     """One seat of a variant as a Gymnasium environment; players have the other seats.
 
-    A step is one decision of the learner, and all decisions of the others until it is the learner's turn again. A deal is
-    rewarded in the step in which it ends: rewards for tricks would tell who plays with whom.
+    A step is one decision of the learner, then all decisions of the others until the learner's next turn. The reward for a
+    deal comes in the step in which it ends: rewards for tricks would reveal the partner.
 
     Observation: `{"observation": float32 (n_features,), "action_mask": int8 (NUM_ACTIONS,)}` from the learner's seat; with
-    `observation="bytes"` the first is uint8 (OBSERVATION_SIZE,), as in `TrickTakingEnv`; with `mask_in="info"` it comes bare.
-    `action_masks()` returns the mask as booleans. After the end of an episode the mask is all zeros.
+    `observation="bytes"` the vector is uint8 (OBSERVATION_SIZE,), as in `TrickTakingEnv`; with `mask_in="info"` the
+    observation is the vector alone. `action_masks()` returns the mask as booleans. After an episode the mask is all zeros.
 
     Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal and
-    `totals` in the match, float64, shape (seats,). With `skip_forced`, points are of all deals that end in the step. In the
-    step that ends the episode: `winners`, bool, shape (seats,).
+    `totals` in the match, float64, shape (seats,). With `skip_forced`, `points` is the sum over all deals that end in the
+    step. In the step that ends the episode: `winners`, bool, shape (seats,).
 
     Everything is a function of the seed and the learner's actions. `reset(seed=s)` deals the cards of
-    `raw_env().reset(seed=s)` with the same `episode`. Each later `reset()` goes on to the next match of that seed.
+    `raw_env().reset(seed=s)` with the same `episode`. Each later `reset()` starts the next match of that seed.
 
     Args:
         variant: name of the game.
-        opponents: one player for all other seats, or a sequence with one for each, clockwise from the learner's left. A player
-            is a name, file or folder (`random`, `pimc:20`, `noms@0`, `my_agent:act`, see `noms_env.load_player`), or a
-            `players.Player`.
+        opponents: one player for all other seats, or one per seat, clockwise from the learner's left. A player is a name, file
+            or folder (`random`, `pimc:20`, `noms@0`, `my_agent:act`, see `noms_env.load_player`), or a `players.Player`.
         seat: the learner's seat; `rotate` to move one seat on with each episode, from seat `seed % seats`; or `random`.
         seats: number of seats; None for the variant's default.
         episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
-            `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed out.
-        observation: `features`, scaled and one-hot numbers for a plain network, or `bytes`, which players read.
+            `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
+        observation: `features`, scaled and one-hot numbers for a plain network, or `bytes`, the input of players.
         reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome` (at the
             end of the episode, the winners share 1).
         illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of -1 and the
             reason in `info["illegal_action"]`. With `gymnasium.make` the default is `terminate`.
-        mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+        mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
         skip_forced: take forced actions (those without alternative) inside `step`, except the first one of a deal. A single
-            deal that leaves the learner no choice is skipped. What is scored before the first decision of an episode counts in
-            no reward.
+            deal without a choice for the learner is skipped. Points scored before the first decision of an episode are in no
+            reward.
         render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`; `render` shows the view of the learner.
         **options: options of the variant; in an exact-bid game also `hand_size`, see `episode`.
 
     Attributes:
-        table: the table (`noms_env.table.Table`); it knows all cards.
+        table: the table (`noms_env.table.Table`), with all cards, hidden ones too.
         seat: the learner's seat in this episode.
-        feature_layout: what the features are (`FeatureLayout`); None with `observation="bytes"`.
+        feature_layout: layout of the features (`FeatureLayout`); None with `observation="bytes"`.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is. A keyword that means nothing is a TypeError, too.
-        gymnasium.error.DependencyNotInstalled: pictures are asked for without the extra `render`.
+        ValueError: an argument is not allowed; the message lists the allowed values. An unknown keyword is also a TypeError.
+        gymnasium.error.DependencyNotInstalled: `render_mode` is `rgb_array`, and the extra `render` is not installed.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -154,8 +153,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         """Begin an episode, and play up to the learner's first decision.
 
         Args:
-            seed: 0 to 2**63 - 1; the same seed always gives the same deals. None goes on to the next match of the current
-                seed; before the first seed, one is drawn from `np_random`.
+            seed: 0 to 2**63 - 1; the same seed always gives the same deals. None starts the next match of the current seed;
+                if there is none yet, a seed is drawn from `np_random`.
             options: `seat`: the learner's seat in this episode. `deck`, `dealer`, `totals`, `deal` and `multiplier` set up a
                 position, see `TrickTakingEnv.reset`.
 
@@ -163,7 +162,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             Observation and info.
 
         Raises:
-            ValueError: there is no such option, or the seed, the seat or the position is not possible; the environment is
+            ValueError: an option is unknown, or the seed, the seat or the position is not possible; the environment is
                 unchanged.
         """
         checked = checked_options(options, ("seat", *POSITION_KEYS))
@@ -172,7 +171,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         kept = copy.deepcopy({name: getattr(self, name) for name in _EPISODE_NAMES}) if position else {}
         kept["_player_at"] = list(self._player_at)
         before = self.table.get_state()
-        self.table.start(seed=seed, **position)  # refuses what is not possible before anything has changed
+        self.table.start(seed=seed, **position)  # raises before anything changes
         super().reset(seed=None if seed is None else int(seed))
         if seed is None and not self._is_seeded:
             self.table.start(seed=int(self.np_random.integers(MAX_SEED, endpoint=True)), **position)
@@ -190,7 +189,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return self._seen(info), info
 
     def step(self, action: int | np.integer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Take an action for the learner, and let the others play until its next turn or the end of the episode.
+        """Take the learner's action, then those of the others until its next turn or the end of the episode.
 
         Returns:
             Observation, reward, terminated, truncated (the match was cut short), info.
@@ -213,14 +212,14 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return self._seen(info), reward, terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
-        """The legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,).
+        """Return the legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,).
 
         MaskablePPO of sb3-contrib calls this method.
         """
         return self._mask.astype(np.bool_)
 
     def render(self) -> Any:
-        """The table from the view of the learner: text, or uint8 (height, width, 3); with `human` the text is printed."""
+        """Return the learner's view of the table: text, or uint8 (height, width, 3); with `human` print the text."""
         if self.render_mode is None:
             return None
         if not self._is_seeded:
@@ -228,7 +227,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return frame(self.table, self.seat, self.render_mode)
 
     def _begin(self, rule: int | str) -> dict[str, Any]:
-        """Assign the seats of an episode just dealt, play up to the learner's first decision, and return the info."""
+        """Assign the seats of a new episode, play up to the learner's first decision, and return the info."""
         row, n = self.table.row, self.table.seats
         seeds, matches = np.array([row.seed]), np.array([row.match])
         self.seat = int(learner_seats(rule, n, seeds, matches)[0])
@@ -239,7 +238,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return self._play_on(int(row.seat))[3]
 
     def _take(self, action: Any) -> int:
-        """Take an action of the seat to act, and with `skip_forced` the forced ones after it; the status (`Table.step`)."""
+        """Take an action, and with `skip_forced` the forced ones after it. Return the status of `Table.step`."""
         status = self.table.step(action)
         if self._config.skip_forced:
             while not status & IS_SCORED and len(legal := self.table.legal_actions()) == 1:
@@ -247,7 +246,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return status
 
     def _play_on(self, status: int) -> tuple[float, bool, bool, dict[str, Any]]:
-        """Let the others play until the learner is to act or the episode is over.
+        """Take the actions of the others until the learner's turn or the end of the episode.
 
         Args:
             status: from `Table.step`.
@@ -257,7 +256,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         """
         table, row = self.table, self.table.row
         reward, info = 0.0, {"seat": self.seat}
-        self._is_over = True  # so that there is no further step if this one is interrupted
+        self._is_over = True  # until this loop ends, so that no step can follow an interrupted one
         while status != self.seat:
             if not status & IS_SCORED:
                 status = self._take(self._choose(status))
@@ -284,7 +283,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return int(self._streams.draw(FIRST_ROW)[0])
 
     def _score(self, info: dict[str, Any]) -> float:
-        """The reward of a deal just scored; its points, totals and winners go into the info."""
+        """Return the reward of a deal just scored; write its points, totals and winners to the info."""
         rows, n = self.table._kernel_rows, self.table.seats
         points, over = rows["points"][:, :n], rows["over"] != 0
         info["points"] = points[0] + info.get("points", 0)
@@ -299,7 +298,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return self._seen(info), ILLEGAL_REWARD, True, False, info
 
     def _seen(self, info: dict[str, Any]) -> Observation:
-        """The observation of the learner, in new arrays; the mask goes into the info if it belongs there."""
+        """Return the observation of the learner in new arrays; write the mask to the info if `mask_in` says so."""
         vector, mask = self.table.view(self.seat)
         if self._is_over:
             mask[:] = 0
@@ -310,7 +309,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
 
 
 def register_seats() -> None:
-    """Add the variants to Gymnasium's registry as `noms/<variant>-v0`. A second call changes nothing.
+    """Add the variants to Gymnasium's registry as `noms/<variant>-v0`. A second call does nothing.
 
     In environments made with `gymnasium.make` or `make_vec` an illegal action ends the episode with a reward of -1.
     """

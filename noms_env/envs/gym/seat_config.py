@@ -1,4 +1,4 @@
-"""The arguments of the environments for one learner, checked, and what follows from them."""
+"""Checked arguments of the environments for one learner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from noms_env.players import Players, load_players
 
 
 class SeatArguments(Options, total=False):
-    """The arguments of `SeatConfig` besides the variant, for functions that pass them on."""
+    """Types of the keyword arguments of `SeatConfig`, for functions that pass them on."""
 
     opponents: Players
     seat: Seat
@@ -50,10 +50,10 @@ class SeatConfig:
         players: the players of the other seats, clockwise from the learner's left.
         seat: the learner's seat, `rotate` or `random`.
         ends_if_illegal: whether an illegal action ends the episode.
-        feature_layout: what the features are; None where observations are bytes.
+        feature_layout: layout of the features; None if observations are bytes.
         space: the space of the learner's observations.
-        chosen: the arguments that say most, as one writes them, and others that are not as by default.
-        summary: the same in one line, with the rules.
+        chosen: source text of seat, opponents and episode, and of all other arguments that are not the default, by name.
+        summary: the rules and `chosen`, in one line.
     """
 
     def __init__(
@@ -71,11 +71,7 @@ class SeatConfig:
         skip_forced: bool = False,
         **options: Unpack[Options],
     ) -> None:
-        """Check the arguments; `SeatEnv` documents them.
-
-        Raises:
-            ValueError: an argument is not allowed; the message says what is.
-        """
+        """Check the arguments; `SeatEnv` documents them and the errors."""
         self.episode = episode
         self.reward = checked_choice("reward", reward, REWARDS)
         self.ends_if_illegal = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "terminate"
@@ -96,13 +92,13 @@ class SeatConfig:
         self.summary = f"{variant}: {', '.join([self.table.rules.summary, *listed])}"
 
     def observation(self, vector: np.ndarray, mask: np.ndarray) -> Observation:
-        """The observation made of bytes and a mask, of one row or of many."""
+        """Return the observation for bytes and a mask, of one row or many."""
         vector = vector if self.feature_layout is None else self.feature_layout.encode(vector)
         return vector if self.mask_in == "info" else {"observation": vector, "action_mask": mask}
 
 
 def _named(opponents: Players) -> str:
-    """The opponents as they were given: names in quotes, other players by their class."""
+    """Return the source text of `opponents`: names in quotes, other players by class."""
     if isinstance(opponents, str | Path):
         return literal(str(opponents))
     if not isinstance(opponents, Iterable):

@@ -1,4 +1,4 @@
-"""The seats of an environment for one learner: where the learner sits, and the random numbers of the others."""
+"""The learner's seat, and the random numbers of the players at the other seats."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SEAT_RULES: tuple[str, ...] = get_args(SeatRule)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _OWN_SEAT, _RANDOM_PLAYERS = _FIRST, _SECOND
-"""Purposes: what a random word is for."""
+"""Purposes of random words, mixed into them."""
 
 
 def is_random(player: object) -> bool:
-    """Whether the engine itself can choose for this player, with `batch_kernels.random_rows`."""
-    from noms_env.players.random_player import RandomPlayer  # here, since no player is imported with the package
+    """Return whether the engine itself can choose for this player, with `batch_kernels.random_rows`."""
+    from noms_env.players.random_player import RandomPlayer  # imported late, so that the package imports no player
 
     return type(player) is RandomPlayer
 
@@ -42,11 +42,11 @@ def checked_seat(seat: int | str, seats: int) -> int | str:
 
 
 def learner_seats(seat: int | str, seats: int, seeds: np.ndarray, matches: np.ndarray) -> np.ndarray:
-    """The learner's seat in each row: a function of the row's seed and the number of its episode.
+    """Return the learner's seat in each row: a function of the row's seed and the number of its episode.
 
     Args:
-        seat: from `checked_seat`. `rotate` begins at seat `seed % seats` and goes one seat on with each episode.
-        seats: at the table.
+        seat: from `checked_seat`. `rotate` begins at seat `seed % seats` and moves one seat on with each episode.
+        seats: number of seats at the table.
         seeds: int64, shape (n,).
         matches: int64, shape (n,): numbers of the episodes, from 0.
 
@@ -62,19 +62,19 @@ def learner_seats(seat: int | str, seats: int, seeds: np.ndarray, matches: np.nd
 
 
 def engine_streams(seeds: np.ndarray, matches: np.ndarray) -> np.ndarray:
-    """The states for the engine's own random choices (`batch_kernels.random_rows`) as the episodes begin, int64, shape (m,).
+    """Return the initial states for the engine's own random choices (`batch_kernels.random_rows`), int64, shape (m,).
 
-    No player may see them: what they are made of can be worked out from them.
+    No player may see them: they are invertible, so that the seed of the deals follows from them.
     """
     return (_word(seeds, matches, _RANDOM_PLAYERS) % np.uint64(2**32 - 1)).astype(np.int64) + 1
 
 
 class PlayerStreams:
-    """The random numbers of the players at other seats: one stream for each row, independent of other rows.
+    """Random streams of the players at the other seats: one for each row, independent of other rows.
 
-    No draw gives away the seed of the deals: a stream begins with a BLAKE2b hash of the seed and the number of the episode, and
-    goes on with SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014),
-    to whose output, which could be inverted, the state is added (as in the construction of Davies and Meyer).
+    No draw reveals the seed of the deals. A stream begins with a BLAKE2b hash of the seed and the number of the episode, and
+    continues with SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA
+    2014). The output of SplitMix64 is invertible, so the state is added to it (as in the Davies-Meyer construction).
     """
 
     def __init__(self, rows: int) -> None:
@@ -93,21 +93,21 @@ class PlayerStreams:
         self._states[rows] = np.frombuffer(hashes, "<u8")
 
     def draw(self, rows: np.ndarray) -> np.ndarray:
-        """The next seed of each of some rows, int64, shape (m,), from 0 to 2**63 - 1 (`Player.act`)."""
+        """Draw the next seed for `Player.act` in each of some rows: int64, shape (m,), from 0 to 2**63 - 1."""
         states = self._states[rows] + _GOLDEN
         self._states[rows] = states
         return np.asarray((_mixed(states) + states >> np.uint64(1)).astype(np.int64))
 
 
 def _word(seeds: np.ndarray, matches: np.ndarray, purpose: np.uint64) -> np.ndarray:
-    """A random word for each row, uint64, shape (m,), from its seed, the number of the episode and a purpose."""
+    """Return a random word for each row, uint64, shape (m,), from its seed, the number of the episode and a purpose."""
     keys = _mixed(np.asarray(seeds).astype(np.uint64) + _GOLDEN)
     keys = _mixed(keys + np.asarray(matches).astype(np.uint64) * _GOLDEN)
     return _mixed(keys ^ purpose)
 
 
 def _mixed(words: np.ndarray) -> np.ndarray:
-    """The output function of SplitMix64, which is a permutation of the 64-bit words."""
+    """Apply the output function of SplitMix64, a permutation of the 64-bit words."""
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
     return np.asarray(words ^ (words >> np.uint64(31)))

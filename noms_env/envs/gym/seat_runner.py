@@ -1,7 +1,7 @@
-"""Many tables with one learner each, played from one decision of the learners to the next.
+"""Play of many tables with one learner each, from one decision of the learners to the next.
 
-One compiled pass (`batch_kernels.play_on_rows`) takes the learners' actions, deals, and plays for `random` players. It leaves a
-row when another player must be asked (many rows are asked at once) or when a deal is scored.
+One compiled pass (`batch_kernels.play_on_rows`) takes the learners' actions, deals, and plays for `random` players. It stops in
+a row when another player must be asked (in one call for many rows) or when a deal is scored.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from noms_env.players import Player
 from noms_env.table import IllegalActionError
 
 RANDOM, LEARNER = -1, -2
-"""Instead of a player's number: the engine chooses at random; the learner."""
+"""Numbers in place of a player's: the engine chooses at random; the learner."""
 Seats = int | str | np.ndarray
 """The learner's seats: a seat or rule for all rows (`checked_seat`), or int64, shape (rows,)."""
 
 
 class Results:
-    """The results of a step, a row for each table.
+    """The results of a step, one row per table.
 
     Attributes:
         reward: the learner's, float64, shape (rows,).
@@ -41,7 +41,7 @@ class Results:
         points: of all seats in the deals that ended, float64, shape (rows, seats).
         totals: of all seats in the match, float64, shape (rows, seats).
         winners: of an episode that is over, bool, shape (rows, seats).
-        refusals: why actions were illegal, by row.
+        refusals: reasons why actions were illegal, by row.
     """
 
     def __init__(self, rows: int, seats: int) -> None:
@@ -52,7 +52,7 @@ class Results:
         self.refusals: Mapping[int, str] = {}
 
     def clear(self, rows: np.ndarray) -> None:
-        """Clear some rows."""
+        """Set the results of some rows to 0."""
         for array in (self.reward, self.terminated, self.truncated, self.scored, self.points):
             array[rows] = 0
         if self.refusals:
@@ -60,26 +60,26 @@ class Results:
 
 
 class SeatRunner:
-    """Plays many tables with one learner each.
+    """Many tables with one learner each.
 
     Attributes:
-        batch: the tables. Only its `tables`, its threads and, to ask players, its `observe` are used.
+        batch: the tables. Only its `tables`, its threads and, for players, its `observe` are used.
         learner: the learner's seat, int64, shape (rows,).
         is_over: the episode is over, bool, shape (rows,).
         results: of the last step.
         observation: of the learners, uint8, shape (rows, OBSERVATION_SIZE).
-        streams: the random numbers of the players; those of the engine's own choices are kept from them.
+        streams: the random streams of the players, separate from the engine's.
         mask: legal actions of the learners, int8, shape (rows, NUM_ACTIONS), zeros where the episode is over; written in place.
     """
 
     def __init__(self, config: SeatConfig, rows: int, threads: int | None, new_arrays: bool) -> None:
-        """Set up the tables; `begin` and `play_on` deal.
+        """Set up the tables without dealing.
 
         Args:
             config: the arguments of the environment.
             rows: number of tables.
             threads: of the engine, None for all cores.
-            new_arrays: make a new `observation` array with each step, instead of writing in place.
+            new_arrays: make a new `observation` array at each step instead of writing in place.
 
         Raises:
             ValueError: the number of tables or threads is not allowed.
@@ -115,7 +115,7 @@ class SeatRunner:
         """Make new results and, with `new_arrays`, a new array of observations.
 
         Args:
-            kept: the rows that will not be played in this step, int64, shape (m,).
+            kept: rows that are not played in this step and keep their observations, int64, shape (m,).
         """
         self.results = Results(len(self._rows), self._seats)
         if self._new_arrays:
@@ -125,7 +125,7 @@ class SeatRunner:
             batch_kernels.observe_some(tables, kept, self._observation, self._mask, self._mask, batch_kernels.WRITE_OBSERVATION)
 
     def begin(self, rows: np.ndarray, seeds: np.ndarray | None = None, seats: Seats | None = None) -> None:
-        """Begin the next match in some rows, or the first match of a seed: assign the seats and seed the random streams.
+        """Begin the next match in some rows, or the first match of a seed. Assign the seats and seed the random streams.
 
         Args:
             rows: int64, shape (m,).
@@ -148,7 +148,7 @@ class SeatRunner:
         self._next[rows] = batch_kernels.NEW_MATCH
 
     def act(self, actions: np.ndarray) -> None:
-        """Note the learners' actions for `play_on`; rows whose episode is over ignore theirs.
+        """Store the learners' actions for `play_on`; ignore them in rows whose episode is over.
 
         Args:
             actions: int64, shape (rows,), legal.
@@ -172,8 +172,8 @@ class SeatRunner:
         """Play until in every row it is the learner's turn or the episode is over.
 
         Args:
-            starting: rows in which an episode has just begun, int64, shape (m,). If it leaves the learner no choice
-                (`skip_forced`), the next one begins.
+            starting: rows in which an episode has just begun, int64, shape (m,). An episode without a choice for the learner
+                (`skip_forced`) is skipped.
             seats: the learner's seats in these episodes; see `begin`.
         """
         self.is_interrupted = True
@@ -191,7 +191,7 @@ class SeatRunner:
         while (self._next != batch_kernels.HOLD).any():
             self.batch._rows.run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
             self._score(np.flatnonzero(self._next == batch_kernels.SCORE))
-            # Deals come first, so that as many rows as possible are asked together.
+            # Deal first, so that each call to a player has as many rows as possible.
             if self._players and not (self._next == batch_kernels.NEXT_DEAL).any():
                 self._ask(np.flatnonzero(self._next == batch_kernels.ASK))
 
@@ -234,16 +234,16 @@ class SeatRunner:
         return answers
 
     def illegal(self, actions: np.ndarray) -> np.ndarray:
-        """The rows with an illegal action whose episode is not over, int64, shape (m,)."""
+        """Return the rows with an illegal action whose episode is not over, int64, shape (m,)."""
         return np.flatnonzero(is_illegal(self.mask, actions) & ~self.is_over)
 
     def refusal(self, row: int, action: int) -> IllegalActionError:
-        """The error that refuses an action in a row."""
+        """Return the error for an illegal action in a row."""
         return IllegalActionError(f"table {row}: {self.batch.why_illegal(row, action)}")
 
 
 def is_illegal(mask: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """Whether each action is illegal, bool, shape (m,).
+    """Return whether each action is illegal, bool, shape (m,).
 
     Args:
         mask: int8, shape (m, NUM_ACTIONS).

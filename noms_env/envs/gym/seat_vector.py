@@ -37,16 +37,16 @@ RESET_ALL = "call reset for all rows first"
 
 
 class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
-    """One seat at each of many tables; players have the other seats and are asked for many rows at once.
+    """One seat at each of many tables; players have the other seats and answer many rows in one call.
 
-    It returns what Gymnasium's `SyncVectorEnv` of as many `SeatEnv` would return. Three modes of autoreset:
+    All results equal those of Gymnasium's `SyncVectorEnv` with one `SeatEnv` per row. Three modes of autoreset:
 
     * `NEXT_STEP`: the step after the end of an episode begins the next one and ignores the action; its reward is 0.
-    * `SAME_STEP`: the step that ends an episode begins the next one; `final_obs` and `final_info` in the infos show the end.
+    * `SAME_STEP`: the step that ends an episode begins the next one; the infos have its end in `final_obs` and `final_info`.
     * `DISABLED`: rows that are over wait for `reset(options={"reset_mask": ...})`.
 
     A row whose episode is over has a mask of zeros. Rewards are float64, shape (num_envs,). The infos have the keys of
-    `SeatEnv`, each with an array of one entry for each row. `_` before a key gives the bool mask of the rows with an entry.
+    `SeatEnv`, each with an array of one entry per row. The key with `_` before it is the bool mask of the rows with an entry.
 
     Args:
         num_envs: number of tables.
@@ -54,17 +54,17 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         render_mode: `ansi` or, with the extra `render`, `rgb_array`; `render` returns a frame for each row.
         autoreset_mode: an `AutoresetMode`, or its value: `NextStep`, `SameStep` or `Disabled`.
         threads: number of threads of the engine; None for all cores. Results do not depend on it.
-        copy: return new arrays with each call. With False, masks and observations of bytes are written in place, and hold until
-            the next call. It saves a tenth of the time.
+        copy: return new arrays with each call. With False, masks and observations of bytes are overwritten by the next call,
+            which saves a tenth of the time.
         **arguments: the other arguments of `SeatEnv`, for every row. With `illegal_action="terminate"` only the row with the
             illegal action ends. `opponents="random"` is fastest, since the engine itself chooses.
 
     Attributes:
-        feature_layout: what the features are (`FeatureLayout`); None with `observation="bytes"`.
+        feature_layout: layout of the features (`FeatureLayout`); None with `observation="bytes"`.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is. A keyword that means nothing is a TypeError, too.
-        gymnasium.error.DependencyNotInstalled: pictures are asked for without the extra `render`.
+        ValueError: an argument is not allowed; the message lists the allowed values. An unknown keyword is also a TypeError.
+        gymnasium.error.DependencyNotInstalled: `render_mode` is `rgb_array`, and the extra `render` is not installed.
     """
 
     metadata: dict[str, Any]
@@ -101,7 +101,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return f"<SeatVectorEnv of {self.num_envs} tables, {self._config.summary}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """What a notebook shows: the rules, what was chosen, and what an observation is."""
+        """Return the notebook view: rules, arguments and the form of observations."""
         rules, space = self._config.table.rules, self.observation_space
         vector = space["observation"] if isinstance(space, spaces.Dict) else space
         rows = {"tables": f"{self.num_envs:,} of {rules.variant.name} ({rules.summary})", **self._config.chosen}
@@ -118,16 +118,16 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         """Begin an episode in each row, and play up to the learner's first decision.
 
         Args:
-            seed: one seed, so that row i has seed + i, or a list with a seed for each row. None goes on to the next match of
-                the row's seed; before the first seed, one is drawn from `np_random`.
+            seed: one seed, so that row i has seed + i, or a list with a seed for each row. None starts the next match of the
+                row's seed; if there is none yet, a seed is drawn from `np_random`.
             options: `reset_mask`, bool of shape (num_envs,): reset these rows only. `seat`: the learner's seat in these
                 episodes, one seat or one for each row.
 
         Returns:
-            Observations of all rows, and infos of those that were reset.
+            Observations of all rows, and infos of the rows that were reset.
 
         Raises:
-            ValueError: there is no such option, or a seed, a seat or the mask is not possible; nothing has changed.
+            ValueError: an option is unknown, or a seed, a seat or the mask is not possible; nothing has changed.
             TypeError: `reset_mask` is not an array of booleans.
         """
         checked = _checked_options(options)
@@ -149,7 +149,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     @one_thread
     def step(self, actions: np.ndarray) -> Step:
-        """Take an action for each learner, and let the others play until its next turn or the end of its episode.
+        """Take each learner's action, then those of the others until its next turn or the end of its episode.
 
         Args:
             actions: integers, shape (num_envs,). With `NEXT_STEP`, rows whose episode ended in the last step ignore the action
@@ -159,10 +159,10 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             Observations, rewards (float64), terminated (bool), truncated (bool: the match was cut short), infos.
 
         Raises:
-            ValueError: not num_envs integers.
+            ValueError: `actions` are not num_envs integers.
             IllegalActionError: an action is not legal, with `illegal_action="raise"`; no table has changed.
-            gymnasium.error.ResetNeeded: there are no episodes yet, with `DISABLED` some are over, or the last step was
-                interrupted, as by Ctrl-C or by a player that failed.
+            gymnasium.error.ResetNeeded: there are no episodes yet, some are over with `DISABLED`, or Ctrl-C or an error of a
+                player interrupted the last step.
         """
         if not self._is_seeded:
             raise ResetNeeded("there are no episodes yet: call reset first")
@@ -183,18 +183,18 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         runner.act(numbers)
         runner.begin(starting)
         runner.play_on(starting)
-        runner.results.reward[starting] = 0.0  # also where a deal was scored before the learner's first decision
+        runner.results.reward[starting] = 0.0  # even if a deal was scored before the learner's first decision
         return self._results()
 
     def action_masks(self) -> np.ndarray:
-        """The legal actions of the learners after the last `reset` or `step`: bool, shape (num_envs, NUM_ACTIONS).
+        """Return the legal actions of the learners after the last `reset` or `step`: bool, shape (num_envs, NUM_ACTIONS).
 
         All False in rows whose episode is over.
         """
         return np.asarray(self._runner.mask != 0)
 
     def render(self) -> tuple[Any, ...] | None:
-        """A frame for each row, from the view of its learner: text, or uint8 (height, width, 3)."""
+        """Return a frame for each row with its learner's view: text, or uint8 (height, width, 3)."""
         if self.render_mode is None:
             return None
         if not self._is_seeded:
@@ -229,7 +229,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return np.array([checked_seat(seat, self._config.table.seats) for seat in seats], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
-        """A seed for each row, int64, shape (num_envs,); -1 for None."""
+        """Return a seed for each row, int64, shape (num_envs,); -1 for None."""
         if seed is None:
             return np.full(self.num_envs, -1, np.int64)
         seeds = plain_array(seed)
@@ -241,7 +241,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return np.array([-1 if number is None else check_seed(number) for number in seed], np.int64)
 
     def _results(self) -> Step:
-        """What `step` returns; with `SAME_STEP` the next episodes begin first."""
+        """Return the results of a step; with `SAME_STEP` begin the next episodes first."""
         runner, results = self._runner, self._runner.results
         arrays = (results.reward, results.terminated, results.truncated)
         over = np.flatnonzero(runner.is_over)
@@ -267,7 +267,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return self._config.observation(self._runner.observation, mask.copy() if self._copies else mask)
 
     def _infos(self, rows: np.ndarray) -> dict[str, Any]:
-        """The infos of some rows (bool, shape (num_envs,)), in the form of `SyncVectorEnv`."""
+        """Return the infos of some rows (bool, shape (num_envs,)), in the form of `SyncVectorEnv`."""
         runner, results = self._runner, self._runner.results
         scored, ended = results.scored & rows, results.scored & rows & runner.is_over
         infos: dict[str, tuple[np.ndarray, np.ndarray]] = {"seat": (runner.learner, rows)}
@@ -301,7 +301,7 @@ def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
 
 
 def _only(values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """A copy of an array in which the other rows are 0 (None in an array of objects)."""
+    """Return a copy of an array with 0 in all other rows (None in an array of objects)."""
     empty: np.ndarray = np.full(values.shape, None, object) if values.dtype == object else np.zeros(values.shape, values.dtype)
     empty[where] = values[where]
     return empty
