@@ -1,1 +1,1 @@
-"""Adapters for libraries that are extras: OpenSpiel, RLlib and Stable-Baselines3."""
+"""Adapters for optional libraries: OpenSpiel, RLlib and Stable-Baselines3."""

@@ -1,10 +1,10 @@
-"""The variants as RLlib environments (new API stack): every seat is an agent, and only the seat to act is asked.
+"""The variants as RLlib environments (new API stack): every seat is an agent; each step is an action of the agent to act.
 
     from ray.rllib.algorithms.ppo import PPOConfig
 
     config = PPOConfig().environment(RLlibEnv, env_config={"variant": "down_up", "episode": "deal"})
 
-`noms_training.interop.rllib` has a torch module that applies the masks; `examples/rllib_self_play.py` trains a league.
+`noms_training.interop.rllib` has a torch module with action masks; `examples/rllib_self_play.py` trains a league.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ Step = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool]
 class RLlibEnv(MultiAgentEnv):
     """One table as an RLlib `MultiAgentEnv`.
 
-    `reset` and `step` return the observation of the agent to act, and at the end of an episode those of all agents, with masks
-    of zeros. When a deal is scored, all agents get their rewards in that step; in any other step the agent that acted gets 0.
-    The infos of `TrickTakingEnv` come with rewards and at the end.
+    `reset` and `step` return the observation of the agent to act. At the end of an episode `step` returns the observations of
+    all agents, with masks of zeros. In the step that scores a deal all agents get their rewards; in any other step the agent
+    that acted gets 0. Infos, as in `TrickTakingEnv`, come in the steps with rewards.
 
-    Runners with one seed get different deals: `EnvContext.worker_index` is the number of the table. Runner 0, or a plain
-    dictionary as config, has the deals of `raw_env().reset(seed=...)`. `reset()` goes on to the next match of the current seed.
+    Runners with the same seed get different deals: `EnvContext.worker_index` is the number of the table. Runner 0, or a plain
+    dictionary as config, has the deals of `raw_env().reset(seed=...)`. `reset()` starts the next match of the current seed.
     Beware: with `env_runners(batch_mode="complete_episodes")` and `debugging(seed=...)` RLlib sets the seed again for each
-    sample, and the same few deals repeat.
+    sample, so the same few deals repeat.
 
     Args:
         config: `variant`, and the other arguments of `TrickTakingEnv` except `mask_in`. The default of `illegal_action` is
             `terminate`, since RLlib tries random actions. `skip_forced` (default False): take forced actions for the agents,
-            except the first one of a deal. An agent that has no choice in a whole episode does not appear in it, and RLlib does
+            except the first one of a deal. An agent without a choice in a whole episode does not appear in it, and RLlib does
             not count its rewards.
 
     Attributes:
-        env: the AEC environment inside; `env.table` knows all cards.
+        env: the AEC environment inside; `env.table` has all cards, hidden ones too.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message lists the allowed values.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -90,7 +90,7 @@ class RLlibEnv(MultiAgentEnv):
             Observations, rewards, terminateds, truncateds (the match was cut short), infos, each by agent.
 
         Raises:
-            ValueError: there is no episode, or the actions are not those of the agent to act alone.
+            ValueError: there is no episode, or `action_dict` has other entries than the action of the agent to act.
             IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unchanged.
         """
         env = self.env
@@ -113,7 +113,7 @@ class RLlibEnv(MultiAgentEnv):
         return self.env.render()
 
     def _report_score(self, is_over: bool) -> Step:
-        """What `step` returns when a deal is scored or the episode ends."""
+        """Return the result of a step that scores a deal or ends the episode."""
         env = self.env
         agents = self.agents if is_over else [env.agent_selection]
         terminated = is_over and env.terminations[agents[0]]  # a forfeit is also marked as truncated

@@ -3,7 +3,7 @@
     tables = SeatVecEnv(256, "down_up", opponents="random", seat="rotate", reward="relative")
     MaskablePPO("MlpPolicy", tables).learn(100_000)
 
-A `DummyVecEnv` of as many `SeatEnv` returns the same, but plays one table after the other. This module needs
+A `DummyVecEnv` of 256 `SeatEnv` returns the same, but is slower, since it steps one table at a time. This module needs
 `pip install '.[sb3]'`; nothing else in the package imports it.
 """
 
@@ -31,19 +31,19 @@ class SeatVecEnv(VecEnv):
     Observations are bare arrays for `MlpPolicy`, float32 (num_envs, n_features), or with `observation="bytes"` uint8 (num_envs,
     OBSERVATION_SIZE); with `mask_in="observation"` they are dictionaries for `MultiInputPolicy`.
     `env_method("action_masks")` returns the masks, bool (NUM_ACTIONS,) for each row; MaskablePPO calls it. Rewards are float32
-    (num_envs,), dones bool (num_envs,). Infos are those of `SeatEnv` without masks.
+    (num_envs,), dones bool (num_envs,). The infos of `SeatEnv` come without masks.
 
     Args:
         num_envs: number of tables.
         variant: name of the game.
-        mask_in: `info` for observations that are bare arrays, `observation` for dictionaries with the mask in them.
+        mask_in: `info` for observations as bare arrays, `observation` for dictionaries with the mask.
         **arguments: of `SeatVectorEnv`, except `autoreset_mode` and `copy`.
 
     Attributes:
         envs: the `SeatVectorEnv` inside.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message lists the allowed values.
     """
 
     def __init__(self, num_envs: int, variant: str, *, mask_in: str = "info", **arguments: Any) -> None:
@@ -55,14 +55,14 @@ class SeatVecEnv(VecEnv):
         if mask_in not in ("info", "observation"):
             raise ValueError(f"mask_in must be 'info' or 'observation', not {brief(mask_in)}")
         self._is_dict = mask_in == "observation"
-        # Masks are free in the observations; as infos they would take one array for each row.
+        # Masks in the observations cost nothing; in the infos they would need one array for each row.
         self.envs = SeatVectorEnv(num_envs, variant, autoreset_mode=AutoresetMode.SAME_STEP, **arguments)
         space: Any = self.envs.single_observation_space
         super().__init__(num_envs, space if self._is_dict else space["observation"], self.envs.single_action_space)
         self._actions = np.zeros(num_envs, np.int64)
 
     def reset(self) -> Any:
-        """Begin an episode in each row; use the seeds of `seed` and the options of `set_options` once.
+        """Begin an episode in each row; the seeds of `seed` and the options of `set_options` apply once.
 
         Raises:
             ValueError: a seed or an option is not possible. The only option is `seat`, in all rows or none.
@@ -75,11 +75,11 @@ class SeatVecEnv(VecEnv):
         return self._strip_mask(observations)
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Keep the actions, integers, shape (num_envs,), for `step_wait`."""
+        """Store the actions, integers, shape (num_envs,), for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Take the actions, let the others play, and begin the next episode in rows that are over.
+        """Take the actions and those of the other players, and begin the next episode in rows that are over.
 
         Raises:
             IllegalActionError: an action is not legal, with `illegal_action="raise"`; no table has changed.
@@ -97,10 +97,10 @@ class SeatVecEnv(VecEnv):
         return self._strip_mask(observations), rewards.astype(np.float32), dones, row_infos
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """The result of `action_masks` or `render` for each row.
+        """Return the result of `action_masks` or `render` for each row.
 
         Raises:
-            AttributeError: another method; the rows share one environment, `envs`.
+            AttributeError: for any other method, since the rows share one environment, `envs`.
         """
         if method_name not in ("action_masks", "render"):
             raise AttributeError(
@@ -110,10 +110,10 @@ class SeatVecEnv(VecEnv):
         return [None if results is None else results[row] for row in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of `envs`, once for each row.
+        """Return an attribute of `envs`, once for each row.
 
         Raises:
-            AttributeError: there is no such attribute.
+            AttributeError: `envs` does not have it.
         """
         value = getattr(self.envs, attr_name)
         return [value for _ in self._get_indices(indices)]
@@ -127,11 +127,11 @@ class SeatVecEnv(VecEnv):
         raise AttributeError(f"{attr_name} cannot be set: the rows share one environment; make another SeatVecEnv")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """False for each row: there are no single environments to wrap."""
+        """Return False for each row: there are no single environments to wrap."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """With `render_mode="rgb_array"`, each table from the view of its learner: uint8 (height, width, 3)."""
+        """Return each learner's view of its table, uint8 (height, width, 3), with `render_mode="rgb_array"`; else None."""
         if self.render_mode != "rgb_array":
             warnings.warn(f"pictures need render_mode='rgb_array', not {self.render_mode!r}", stacklevel=2)
             return [None] * self.num_envs
@@ -142,7 +142,7 @@ class SeatVecEnv(VecEnv):
         self.envs.close()
 
     def _merge_options(self) -> dict[str, Any]:
-        """The options of all rows as options of `SeatVectorEnv.reset`."""
+        """Convert the options of all rows to options of `SeatVectorEnv.reset`."""
         strange = {key for options in self._options for key in options} - {"seat"}
         if strange:
             raise ValueError(f"the only option is 'seat', not {', '.join(map(repr, sorted(strange)))}; SeatEnv takes more")
@@ -158,11 +158,11 @@ class SeatVecEnv(VecEnv):
 
 
 def rows_of(infos: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
-    """Turn the infos of a Gymnasium vector environment into one dictionary for each row.
+    """Convert the infos of a Gymnasium vector environment to one dictionary per row.
 
     Args:
-        infos: for each key an array with one entry for each row, and under `_` and the key a bool mask, shape (rows,), of the
-            rows that have an entry.
+        infos: for each key an array with one entry per row, and for the key with `_` before it a bool mask, shape (rows,), of
+            the rows with an entry.
         rows: number of rows.
     """
     row_infos: list[dict[str, Any]] = [{} for _ in range(rows)]

@@ -1,1 +1,1 @@
-"""What a seat sees, as bytes: the layout, and the compiled functions that write it."""
+"""Observations as bytes and as features: their layouts, and the compiled functions that write them."""

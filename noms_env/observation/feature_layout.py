@@ -1,8 +1,8 @@
-"""Features for a plain network: what a seat sees as bytes, one-hot numbers and scales, by named sections.
+"""Features for a plain network: copied bytes and one-hot numbers of an observation, with scales, in named sections.
 
-The features are those that the policies of this package read (`features`), in the order of the bytes of an observation, copied
-bytes first and one-hot numbers behind them. Suits keep their names. Besides, there is what only some seat may see that is not
-to act, and in a match the totals and the number of the deal.
+The features are those of this package's policies (`features`), in the order of the bytes of an observation: first the copied
+bytes, then the one-hot numbers. Suits keep their names. Two kinds of features are added: information that only a seat not to
+act can have, and in a match the totals and the number of the deal.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from noms_env.variants import Rules
 LAST_MOVED = OBSERVATION_SIZE - MOVED
 """The last byte of an observation at which `move` may begin."""
 BY_SEAT = ("call_of", "tricks", "seats")
-"""Sections with a row of eight bytes for each seat, one section behind the other. Their features go by field, then by seat. So
-`write_features` writes the columns of each section as eight words, and copies a word where a field is one byte."""
+"""Contiguous sections with a row of eight bytes for each seat. Their features are ordered by field, then by seat. So
+`write_features` writes the columns of each section as eight words, and copies one word for each one-byte field."""
 FIRST_BY_SEAT, SIZE_BY_SEAT = START[BY_SEAT[0]], MAX_SEATS * SEAT_BYTES
 COLUMNS = SEAT_BYTES * len(BY_SEAT)
-"""The words with columns stand at the end of a row of features; what comes there is written later."""
+"""Words at the end of a row of features that hold these columns as scratch; later writes overwrite them."""
 
 
 LEFT_OUT = {
@@ -56,7 +56,7 @@ LEFT_OUT = {
     "numbers.deal": "likewise",
     "numbers.deals_left": "likewise",
 }
-"""The fields that can vary at a table though no feature tells them, and why."""
+"""Fields that can vary at a table but have no feature, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class FeatureSection(Section):
     """A named part of a vector of features.
 
     Attributes:
-        name: the section of the bytes, a dot, and what of it; unique in its vector.
+        name: the section of the bytes, a dot, and the field; unique in its vector.
         start: first feature.
         shape: the section's own shape, in C order.
-        meaning: what the features say, before they are scaled.
-        scale: factor that brings them to about 0 to 1.
-        high: the largest that they can be, scaled; the smallest is 0.
+        meaning: description of the features before scaling.
+        scale: factor that scales the features to about 0 to 1.
+        high: the largest scaled value; the smallest is 0.
     """
 
     scale: float
@@ -77,7 +77,7 @@ class FeatureSection(Section):
 
 
 class _Place(NamedTuple):
-    """Where a feature belongs; places in ascending order make the vector."""
+    """Sort key of a feature: the vector is in ascending order of places."""
 
     one_hot: bool
     section: int
@@ -87,7 +87,7 @@ class _Place(NamedTuple):
 
 
 def _fields_by_byte() -> Iterator[tuple[int, int]]:
-    """Section and field of each byte of an observation, by their numbers."""
+    """Yield the numbers of section and field of each byte of an observation."""
     for number, section in enumerate(OBSERVATION):
         row = [field for field, part in enumerate(FIELDS[section.name]) for _ in range(part.size)]
         for field in row * (math.prod(section.shape) // len(row)):
@@ -120,30 +120,31 @@ def _sections(in_order: Iterable[Feature]) -> Iterator[FeatureSection]:
 
 
 def _match_features(seats: int) -> Iterator[Placed]:
-    """The totals, and where in the match the deal is."""
+    """Yield the totals and the features on the deal's position in the match."""
     for seat in range(seats):
         yield from copies(row_start("seats", seat), 0, 1, scale=1 / 64)
     yield from copies(row_start("numbers"), 4, 5, scale=1 / 16)
 
 
 class FeatureLayout:
-    """The features of tables of some rules; tables of different rules share one vector.
+    """Layout of the feature vector for a set of rules; tables with different rules share one vector.
 
     Attributes:
-        sections: what the features are, in their order.
-        n_features: how many there are.
-        scale: float32, shape (n_features,): what a network sees is the number times this.
-        high: float32, shape (n_features,): the largest that each can be, scaled.
-        column: int16, shape (n_features,): the byte of the observation that each looks at.
-        value: int16, shape (n_features,): the value that makes it 1, or `features.COPY` where it is the byte itself.
+        sections: the sections of the features, in order.
+        n_features: number of features.
+        scale: float32, shape (n_features,): a network reads each feature times its scale.
+        high: float32, shape (n_features,): the largest scaled value of each feature.
+        column: int16, shape (n_features,): the byte of the observation for each feature.
+        value: int16, shape (n_features,): the value of the byte that makes the feature 1, or `features.COPY` for the byte
+            itself.
         options: names (`choice_names`) of the bytes of the section `choices` that are features.
-        decktet: int64: the features that mark a game with the Decktet, where there are tables of both decks; else none.
-        words: 64-bit words of a row of features as `write_features` writes it.
-        parts: what `write_features` takes, int16, shapes (moves, 2) and (words, 3).
+        decktet: int64: the features that mark a game with the Decktet, if the rules use both decks; else empty.
+        words: number of 64-bit words in a row of features of `write_features`.
+        parts: the arguments `moves` and `words` of `write_features`, int16, shapes (moves, 2) and (words, 3).
     """
 
     def __init__(self, rule_sets: Sequence[Rules], episode: str = "match", options: Sequence[str] | None = None) -> None:
-        """Arrange the features for some rules, and for `match` or `deal`; `options`: all in which they differ when None."""
+        """Lay out the features for some rules, and for `match` or `deal`; `options`: None for all options that differ."""
         tables = Tables(rule_sets)
         self.options = differing_options(rule_sets) if options is None else tuple(options)
         placed_features = [*features_of(rule_sets, self.options, any_seat=True)]
@@ -165,21 +166,21 @@ class FeatureLayout:
         self.parts = (moves, np.array([*self._bytes(), *self._one_hots()], np.int16))
 
     def _runs(self, one_hot: bool) -> Iterator[tuple[int, int]]:
-        """First and last of the features that are neighbours in the observation, or values in a row of one byte."""
+        """Yield first and last feature of each run: adjacent bytes of the observation, or successive values of one byte."""
         where = np.flatnonzero((self.value != COPY) == one_hot)
         follows = (np.diff(self.column[where]) == (not one_hot)) & (np.diff(self.value[where]) == one_hot)
         cuts = np.flatnonzero(~follows)
         yield from zip(where[[0, *(cuts + 1)]].tolist(), where[[*cuts, -1]].tolist(), strict=True)
 
     def _moves(self) -> Iterator[tuple[int, int]]:
-        """Source and target of each copy: a byte of the observation, or `OBSERVATION_SIZE` + one of the words with columns.
+        """Yield source and target of each copy: a byte of the observation, or `OBSERVATION_SIZE` + a word with a column.
 
-        The next one writes over what each writes too far.
+        A copy may write past its run; the next one overwrites the excess.
         """
         for first, last in self._runs(one_hot=False):
             section, place = divmod(int(self.column[first]) - FIRST_BY_SEAT, SIZE_BY_SEAT)
             if first == last and 0 <= section < len(BY_SEAT):
-                if place < SEAT_BYTES:  # the first seat's; the word has the other seats', too
+                if place < SEAT_BYTES:  # only for the first seat: its word contains all seats
                     yield OBSERVATION_SIZE + SEAT_BYTES * section + place, first
                 continue
             for target in range(first, last + 1, MOVED):
@@ -187,23 +188,23 @@ class FeatureLayout:
                     yield int(self.column[target]), target
 
     def _bytes(self) -> Iterator[tuple[int, int, int]]:
-        """Byte, `COPY` and target of what no `move` reaches, which would read behind the observation: the last options."""
+        """Yield byte, `COPY` and target of the last options, which a `move` cannot copy without reading past the end."""
         for first, last in self._runs(one_hot=False):
             for target in range(first, last + 1):
                 if self.column[target - (target - first) % MOVED] > LAST_MOVED:
                     yield int(self.column[target]), COPY, target
 
     def _one_hots(self) -> Iterator[tuple[int, int, int]]:
-        """Byte, first value and target of each `put_one_hot`. The next one writes over what each writes too far."""
+        """Yield byte, first value and target of each `put_one_hot`. The next one overwrites any excess."""
         for first, last in self._runs(one_hot=True):
             for step in range(0, last - first + 1, MOVED):
                 yield int(self.column[first]), int(self.value[first]) + step, first + step
 
     def encode(self, observation: np.ndarray) -> np.ndarray:
-        """The scaled features of observations, float32, shape (..., n_features), from uint8, shape (..., OBSERVATION_SIZE).
+        """Return the scaled features, float32, shape (..., n_features), of observations, uint8, (..., OBSERVATION_SIZE).
 
         Raises:
-            ValueError: these are no such bytes.
+            ValueError: `observation` has another dtype or shape.
         """
         if observation.dtype != np.uint8 or observation.shape[-1:] != (OBSERVATION_SIZE,):
             shown = f"{observation.dtype} of shape {observation.shape}"
@@ -215,11 +216,11 @@ class FeatureLayout:
         return out.reshape(*observation.shape[:-1], self.n_features)
 
     def __deepcopy__(self, memo: object) -> FeatureLayout:
-        """Itself, since it never changes: copies of an environment share it."""
+        """Return the layout itself: it is immutable, so copies of an environment share it."""
         return self
 
     def suit_orders(self) -> np.ndarray:
-        """Per order of the suits, which feature stands at each place: int64, shape (24, n_features).
+        """Return the original feature at each index, for each order of the suits: int64, shape (24, n_features).
 
         With the Decktet alone the shape is (1, n_features): its suits keep their names.
         """
@@ -228,13 +229,13 @@ class FeatureLayout:
         return np.array([[place_of[feature.moved(order, start)] for feature, start in self._features] for order in orders])
 
     def action_orders(self) -> np.ndarray:
-        """Per order of the suits, the action of the table that each action stands for: int64, shape (orders, NUM_ACTIONS)."""
+        """Return the table's action for each action, for each order of the suits: int64, shape (orders, NUM_ACTIONS)."""
         return moved_actions()[: len(self.suit_orders())].astype(np.int64)
 
     def suit_places(self) -> tuple[int, int, int, int]:
-        """What `suit_order` looks at: the first of the own hand, of the own cards played and of trump, and the ranks of a suit.
+        """Return the argument `places` of `suit_order`: first features of `hand`, `played` and `trump`, and ranks per suit.
 
-        With the Decktet alone, whose suits keep their names, the first number is -1; `decktet` marks its rows among others.
+        With the Decktet alone, whose suits keep their names, the first number is -1. With both decks, `decktet` marks its rows.
         """
         start = {part.name: part.start for part in self.sections}
         ranks = start["played"] - start["hand"]
@@ -244,13 +245,13 @@ class FeatureLayout:
 
 @jit_inline
 def write_features(seen, moves, words, out):
-    """Write the features of one observation, a byte each.
+    """Write the features of one observation, one byte per feature.
 
     Args:
         seen: int64, shape (OBSERVATION_SIZE // 8,).
         moves: `FeatureLayout.parts[0]`.
         words: `FeatureLayout.parts[1]`.
-        out: int64, shape (FeatureLayout.words,): is written; what stands behind the features has no meaning.
+        out: int64, shape (FeatureLayout.words,): output; bytes after the features are undefined.
     """
     columns = len(out) - COLUMNS
     for k in range(len(BY_SEAT)):
@@ -273,7 +274,7 @@ def write_features(seen, moves, words, out):
 def write_scaled(seen, moves, words, scale, row, row_bytes, out):
     """Write the scaled features of many observations into `out`, float32, shape (n, n_features).
 
-    `row` is scratch for one of them, as for `write_features`, and `row_bytes` the same as bytes.
+    `row` is scratch for one observation, as in `write_features`; `row_bytes` is the same memory as bytes.
     """
     for i in range(len(seen)):
         write_features(seen[i], moves, words, row)

@@ -1,4 +1,4 @@
-"""Features of an observation, and the actions to choose from: one for everything that can vary at the tables in question."""
+"""Features of an observation and possible actions: every byte and action that can vary at a set of tables."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from noms_env.variants.table_record import choice_bytes, choice_names
 
 SUITS, RANKS = 4, 13
 ORDERS = tuple(itertools.permutations(range(SUITS)))
-"""The orders that suits may be put in: `ORDERS[order][new suit]` is the old one. The first leaves all as they are."""
+"""All orders of the suits: `ORDERS[order][new suit]` is the old suit. The first is the identity."""
 IDENTITY = 0
 ORDER_NUMBER = np.zeros(4**SUITS, np.int64)
-"""The number of an order by the sum of old suit * 4 ** new suit."""
+"""The number of an order, indexed by the sum of old suit * 4 ** new suit."""
 for _number, _order in enumerate(ORDERS):
     ORDER_NUMBER[sum(suit * 4**place for place, suit in enumerate(_order))] = _number
 
@@ -33,11 +33,11 @@ class Feature:
     """One input of the network.
 
     Attributes:
-        column: byte of the observation, when the suits keep their names.
+        column: byte of the observation, with the suits in their original order.
         value: 0..255: the feature is 1 if the byte has this value; `COPY`: it is the byte itself.
-        scale: factor that brings the feature to about 0..1.
-        suits: how it moves with the suits: "" not at all, "cards" (a section of cards), "suits" (six bytes of suits), "card" (a
-            byte that holds 1 + number of a card: its value moves).
+        scale: factor that scales the feature to about 0..1.
+        suits: effect of a suit order: "" none, "cards" (a section over cards) and "suits" (six bytes of suits) move the column,
+            "card" (a byte with 1 + number of a card) changes the value.
     """
 
     column: int
@@ -46,7 +46,7 @@ class Feature:
     suits: str = ""
 
     def moved(self, order: Sequence[int], start: int) -> tuple[int, int]:
-        """Column and value once the suits are in another order; `start` is where the section (or its row) begins."""
+        """Return column and value under another suit order; `start` is the first byte of the section (or of its row)."""
         if self.suits == "cards":
             return start + moved_card(self.column - start, order), self.value
         if self.suits == "suits" and self.column - start < SUITS:
@@ -57,17 +57,17 @@ class Feature:
 
 
 def moved_card(card: int, order: Sequence[int]) -> int:
-    """The card of the deck that stands at a card's place once the suits are in another order."""
+    """Return the card of the deck at a card's place under another suit order."""
     suit, rank = divmod(card, RANKS)
     return RANKS * order[suit] + rank if suit < SUITS else card
 
 
 Placed = tuple[Feature, int]
-"""A feature, and where its section (or the row of it) starts."""
+"""A feature, and the first byte of its section (or of its row)."""
 
 
 class Tables:
-    """What the features depend on: the union over the rules."""
+    """Properties of a set of rules that determine the features: the union over the rules."""
 
     def __init__(self, rule_sets: Sequence[Rules]) -> None:
         self.families = {rules.variant.family for rules in rule_sets}
@@ -76,27 +76,27 @@ class Tables:
         self.decks = {rules.variant.deck_kind for rules in rule_sets}
         self.cards = sorted({card for rules in rule_sets for card in rules.deck})
         suits = [rules.options["suits"] if rules.variant.deck_kind == DECKTET else SUITS for rules in rule_sets]
-        self.suits = max(suits)  # those of the Decktet keep their names
+        self.suits = max(suits)
         self.ranks = 10 if self.decks == {DECKTET} else RANKS
         self.options = [rules.options for rules in rule_sets]
-        if FRENCH in self.decks:  # any suit may come to stand in any place
+        if FRENCH in self.decks:  # a suit order can put any suit at any place
             ranks = {card % RANKS for rules in rule_sets if rules.variant.deck_kind == FRENCH for card in rules.deck}
             french = {RANKS * suit + rank for suit in range(SUITS) for rank in ranks}
             self.cards = sorted({*self.cards, *french})
 
     def plays(self, *families: int) -> bool:
-        """Whether a variant of one of these families is among them."""
+        """Return whether any variant is of one of these families."""
         return not self.families.isdisjoint(families)
 
     def has(self, option: str, *values: object) -> bool:
-        """Whether an option has one of these values at some table."""
+        """Return whether an option has one of these values at any table."""
         return any(options.get(option) in values for options in self.options)
 
 
 def features_of(rule_sets: Sequence[Rules], options: Collection[str], any_seat: bool = False) -> Iterator[Placed]:
-    """The features of what the seat to act sees, section by section, or with `any_seat` of what any seat sees.
+    """Yield the features of the observation of the seat to act, section by section; with `any_seat`, of any seat.
 
-    `options` is a part of `differing_options`.
+    `options` is a subset of `differing_options`.
     """
     tables = Tables(rule_sets)
     yield from _card_features(tables)
@@ -108,13 +108,13 @@ def features_of(rule_sets: Sequence[Rules], options: Collection[str], any_seat: 
 
 
 def row_start(name: str, row: int = 0) -> int:
-    """The first byte of a section, or of a row of it."""
+    """Return the first byte of a section, or of one of its rows."""
     section = SECTIONS[name]
     return section.start + row * (section.shape[-1] if len(section.shape) == 2 else 0)
 
 
 def cards_from(tables: Tables, start: int, scale: float = 1.0) -> Iterator[Placed]:
-    """The bytes of the cards of the deck, of a section over cards."""
+    """Yield the bytes of the cards in the deck, for a section over cards."""
     for card in tables.cards:
         yield Feature(start + card, scale=scale, suits="cards"), start
 
@@ -125,7 +125,7 @@ def _suits(tables: Tables, start: int) -> Iterator[Placed]:
 
 
 def copies(start: int, *places: int, scale: float = 1.0) -> Iterator[Placed]:
-    """Some bytes behind a start."""
+    """Yield bytes at some offsets from `start`."""
     for place in places:
         yield Feature(start + place, scale=scale), start
 
@@ -136,7 +136,7 @@ def _one_hot(column: int, low: int, high: int) -> Iterator[Placed]:
 
 
 def _card_features(tables: Tables) -> Iterator[Placed]:
-    """Hand, cards played by each seat, when, and cards whose place all know."""
+    """Yield the hand, the cards played by each seat, their tricks, and the public unplayed cards."""
     yield from cards_from(tables, row_start("hand"))
     for seat in range(tables.seats):
         yield from cards_from(tables, row_start("played", seat))
@@ -148,9 +148,9 @@ def _card_features(tables: Tables) -> Iterator[Placed]:
 
 
 def _seat_features(tables: Tables, seat: int, any_seat: bool) -> Iterator[Placed]:
-    """Card on the table, call, voids, tricks and marks of a seat.
+    """Yield card on the table, call, voids, tricks and marks of a seat.
 
-    When a seat acts, its own card lies on the table only if it names the suit of a two-suited lead.
+    The seat to act has a card on the table only when it names the suit of a two-suited lead.
     """
     others = seat > 0 or any_seat
     may_lie = others or DECKTET in tables.decks
@@ -177,14 +177,14 @@ def _seat_features(tables: Tables, seat: int, any_seat: bool) -> Iterator[Placed
 
 
 WANTED = 64
-"""Offset of the bytes that hold the tricks still wanted, and how far the calls are from the tricks. They are shown as one-hot
-only: the byte is 0 where there is no such number, which as a number would be -64."""
+"""Offset of the bytes for the tricks still wanted, and for the calls less the tricks. Their features are one-hot only: a byte
+of 0 means that there is no number, but as a number it would be -64."""
 AUCTION_CALLS = 24
-"""Calls of an auction that are shown in order; there are hardly ever more."""
+"""Number of calls of an auction, in order, with features; longer auctions are very rare."""
 
 
 def _call_features(tables: Tables) -> Iterator[Placed]:
-    """The auction in order, its high bid, and the contract; what the hook forbids."""
+    """Yield the auction in order, its high bid, the contract, and the number that the hook forbids."""
     numbers = row_start("numbers")
     if tables.plays(AUCTION):
         yield from copies(row_start("calls"), *range(AUCTION_CALLS), scale=1 / 8)
@@ -204,7 +204,7 @@ def _call_features(tables: Tables) -> Iterator[Placed]:
 
 
 def _deal_features(tables: Tables, any_seat: bool) -> Iterator[Placed]:
-    """Phase, trump, suit led, own role, and the numbers of the deal."""
+    """Yield phase, trump, suit led, own role, and the numbers of the deal."""
     numbers = row_start("numbers")
     yield from copies(row_start("phase"), 0, 1, 2, 3, 4, *([5] if any_seat else []), 6, 7)
     yield from _suits(tables, row_start("trump"))
@@ -222,14 +222,14 @@ def _deal_features(tables: Tables, any_seat: bool) -> Iterator[Placed]:
 
 
 def differing_options(rule_sets: Sequence[Rules]) -> tuple[str, ...]:
-    """The names (`choice_names`) of the bytes of the section `choices` in which the tables differ."""
+    """Return the names (`choice_names`) of the bytes of the section `choices` in which the tables differ."""
     choices = np.stack([choice_bytes(rules) for rules in rule_sets])
     names = choice_names()
     return tuple(names[place] for place in np.flatnonzero((choices != choices[0]).any(axis=0)))
 
 
 def _rule_features(rule_sets: Sequence[Rules], options: Collection[str]) -> Iterator[Placed]:
-    """The variant, if the tables differ in it, and some options."""
+    """Yield the variant, if the tables differ in it, and some options."""
     numbers = np.array([rules.variant.number for rules in rule_sets])
     for variant in sorted(set(numbers)) if (numbers != numbers[0]).any() else ():
         yield from copies(row_start("variant"), int(variant))
@@ -240,7 +240,7 @@ def _rule_features(rule_sets: Sequence[Rules], options: Collection[str]) -> Iter
 
 
 def hidden_features_of(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
-    """The hands of the other seats, the undealt cards, the partner, who was dealt the Excuse."""
+    """Yield the hands of the other seats, the undealt cards, the partner, and the seat dealt the Excuse."""
     tables = Tables(rule_sets)
     for seat in range(1, tables.seats):
         yield from cards_from(tables, row_start("hands", seat))
@@ -253,19 +253,19 @@ def hidden_features_of(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
 
 
 def has_stock(rule_sets: Sequence[Rules]) -> bool:
-    """Whether cards of the French deck may be left over; the Decktet is all dealt, but for the card turned up."""
+    """Return whether cards of the French deck may stay undealt; of the Decktet only the card turned up does."""
     return any(
         rules.seats * min(hand_sizes(rules)) < len(rules.deck) for rules in rule_sets if rules.variant.deck_kind == FRENCH
     )
 
 
 def hand_sizes(rules: Rules) -> set[int]:
-    """The numbers of cards that the seats may be dealt."""
+    """Return the possible numbers of cards dealt to a seat."""
     return set(rules.schedule) or {rules.variant.deal_size(rules.options, rules.seats)}
 
 
 def possible_actions(rules: Rules) -> set[int]:
-    """The actions that can be legal at a table, whatever its suits are called."""
+    """Return the actions that can be legal at a table, under any suit order."""
     variant, options = rules.variant, rules.options
     tables = Tables([rules])
     actions = set(tables.cards)
@@ -289,7 +289,7 @@ def possible_actions(rules: Rules) -> set[int]:
 
 
 def moved_actions() -> np.ndarray:
-    """Per order of the suits, the action that each action of the network stands for."""
+    """Return the table's action for each action of the network, for each order of the suits: int16, (24, NUM_ACTIONS)."""
     actions = np.tile(np.arange(acts.NUM_ACTIONS, dtype=np.int16), (len(ORDERS), 1))
     for number, order in enumerate(ORDERS):
         cards = np.array([moved_card(card, order) for card in range(SUITS * RANKS)])

@@ -1,9 +1,9 @@
-"""The bytes of an observation and of the hidden state: tables of named sections and of the fields in them.
+"""The bytes of an observation and of the hidden state: tables of named sections and of their fields.
 
 Sizes, documentation, features and the writer derive from these tables. Every section starts at a multiple of eight bytes. A
-byte of 0 stands for "none" or "not yet"; numbers have the offset named in the text. Sections over cards have 56 bytes, one for
-each card by its number; the places from 52 on (37 on in the Decktet) are 0. Seats are relative: 0 is the seat that looks, 1
-its left neighbour, and so on; rows of absent seats are 0.
+byte of 0 means "none" or "not yet"; numbers have the offset named in the text. Sections over cards have 56 bytes, one for each
+card by its number; bytes from 52 on (37 on in the Decktet) are 0. Seats are relative: 0 is the observing seat, 1 its left
+neighbour, and so on; rows of absent seats are 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Section:
         name: unique in its vector.
         start: first byte.
         shape: the section's own shape, in C order.
-        meaning: what the bytes say.
+        meaning: description of the bytes.
     """
 
     name: str
@@ -43,18 +43,18 @@ class Section:
 
     @property
     def slice(self) -> slice:
-        """Where the section lies in the flat vector."""
+        """Slice of the section in the flat vector."""
         return slice(self.start, self.start + math.prod(self.shape))
 
 
 class Field(NamedTuple):
-    """Bytes of a section (of each row of it) that say one thing.
+    """Bytes of a section (of each of its rows) with one meaning.
 
     Attributes:
-        name: "" where it is all of the section.
-        size: how many bytes.
-        meaning: what they say.
-        most: the largest that they can be.
+        name: "" for a field that is the whole section.
+        size: number of bytes.
+        meaning: description of the bytes.
+        most: the largest value of a byte.
     """
 
     name: str
@@ -75,7 +75,7 @@ def _flags(**meanings: str) -> Fields:
 
 
 def _card(which: str, of_rank: str = "") -> Fields:
-    """The fields of a section that shows one card."""
+    """Return the fields of a section that shows one card."""
     rank = Field("rank", 1, f"1 + place of the rank of {which}{of_rank}", 13)
     return (Field("suits", 6, f"1 for each suit of {which}"), rank, Field("number", 1, f"1 + number of {which}", 52))
 
@@ -156,7 +156,7 @@ FIELDS: dict[str, Fields] = {
     "variant": (Field("", MAX_VARIANTS, f"1 for the variant: {', '.join(VARIANTS)}; zeros for variants to come"),),
     "choices": tuple(Field(name or "free", 1, f"the option `{name}`, as its byte", 255) for name in choice_names()),
 }
-"""The fields of each section of an observation (of each row of it)."""
+"""The fields of each section of an observation (of each of its rows)."""
 _HIDDEN_FIELDS: dict[str, Fields] = {
     "hands": _cards("1 for each card in its hand"),
     "stock": _cards("1 for each undealt card"),
@@ -186,9 +186,9 @@ def _sections(fields: dict[str, Fields]) -> tuple[Section, ...]:
 
 
 OBSERVATION = _sections(FIELDS)
-"""What a seat sees, from that seat."""
+"""The sections of an observation, from the observing seat."""
 HIDDEN = _sections(_HIDDEN_FIELDS)
-"""The hidden state: with an observation it makes the whole state."""
+"""The sections of the hidden state, which completes an observation to the whole state."""
 
 OBSERVATION_SIZE = OBSERVATION[-1].slice.stop
 HIDDEN_SIZE = HIDDEN[-1].slice.stop
@@ -201,16 +201,16 @@ START = {section.name: section.start for section in (*OBSERVATION, *HIDDEN)}
 
 
 def state_layout() -> tuple[Section, ...]:
-    """Sections of the state: those of an observation from seat 0, and the hidden ones."""
+    """Return the sections of the state: an observation from seat 0, then the hidden state."""
     hidden = (Section(part.name, OBSERVATION_SIZE + part.start, part.shape, part.meaning) for part in HIDDEN)
     return (*OBSERVATION, *hidden)
 
 
 @cache
 def layout_digest() -> str:
-    """SHA-256 over the sections and the actions with their words, 64 hexadecimal digits.
+    """Return the SHA-256 over the sections and the actions with their words, 64 hexadecimal digits.
 
-    Equal digests mean that every byte and every action has the same place; the texts of `meaning` do not count.
+    Equal digests mean that all bytes and actions have the same numbers. The texts of `meaning` are not part of it.
     """
     sections = [[section.name, section.start, section.shape] for section in state_layout()]
     actions = [[_word_or_none(action, deck) for action in range(NUM_ACTIONS)] for deck in range(len(DECK_NAMES))]

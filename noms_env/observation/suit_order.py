@@ -1,7 +1,7 @@
-"""The order that the suits of a hand are put in: trump first, then by the hand that the seat was dealt.
+"""The canonical order of suits: trump first, then by the hand dealt to the seat.
 
-`places` say where a row has what the order depends on: the first own card, the first own card played, the first trump, and
-the ranks of a suit. The first is -1 where all suits keep their names.
+`places` are the parts of a row that determine the order: first byte (or feature) of `hand`, of the own row of `played` and of
+`trump`, and the number of ranks per suit. The first number is -1 if all suits keep their names.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from noms_env.observation.layout import START
 from noms_env.variants import GAMES
 
 IN_BYTES = (START["hand"], START["played"], START["trump"], RANKS)
-"""The places of an observation of bytes."""
+"""`places` of an observation of bytes."""
 _DECKTET_GAMES = np.array([START["variant"] + game.number for game in GAMES.values() if game.deck_kind == DECKTET])
 
 
 @jit
 def orders_of_features(features, places, orders):
-    """Write the number of the order of each row's suits.
+    """Write the suit order of each row of features.
 
     Args:
         features: uint8 or float32, scaled or not, shape (n, n_features).
         places: `FeatureLayout.suit_places`.
-        orders: int64, shape (n,): is written.
+        orders: int64, shape (n,): output.
     """
     for i in range(len(features)):
         orders[i] = order_of(features[i], places)
@@ -35,20 +35,20 @@ def orders_of_features(features, places, orders):
 
 @jit
 def suit_orders(observation, rows, orders):
-    """The same for some rows of observations of bytes: `rows`, int64, shape (n,)."""
+    """Write the suit order of some rows of observations of bytes: `rows`, int64, shape (n,)."""
     for i in range(len(rows)):
         orders[i] = suit_order(observation[rows[i]])
 
 
 @jit_inline
 def suit_order(seen):
-    """The number of the order of the suits of an observation of bytes."""
+    """Return the suit order of an observation of bytes."""
     return IDENTITY if has_decktet(seen) else order_of(seen, IN_BYTES)
 
 
 @jit_inline
 def has_decktet(seen):
-    """Whether an observation of bytes is of a game with the Decktet."""
+    """Return whether an observation of bytes is of a game with the Decktet."""
     found = False
     for number in range(len(_DECKTET_GAMES)):
         found |= seen[_DECKTET_GAMES[number]] != 0
@@ -57,7 +57,7 @@ def has_decktet(seen):
 
 @jit_inline
 def order_of(row, places):
-    """The number of the order of the suits of a row: by descending weight, equal ones by number."""
+    """Return the suit order of a row: by descending weight, equal weights by suit number."""
     if places[0] < 0:
         return IDENTITY
     first, second = weight(row, places, 0), weight(row, places, 1)
@@ -70,7 +70,7 @@ def order_of(row, places):
 
 @jit_inline
 def weight(row, places, suit):
-    """What a suit is sorted by: trump before all others, then by length and cards of the hand that the seat was dealt."""
+    """Return the sort key of a suit: trump before all others, then length and cards in the hand dealt to the seat."""
     hand, played, trump, ranks = places
     length, cards = np.int64(0), np.int64(0)
     for rank in range(ranks):
@@ -82,5 +82,5 @@ def weight(row, places, suit):
 
 @jit_inline
 def meant(names, action):
-    """The action of the table that an action stands for by the names of an order; what is no action stays as it is."""
+    """Return the table's action for an action under a suit order; a number that is no action is returned unchanged."""
     return np.int64(names[action]) if 0 <= action < NUM_ACTIONS else action

@@ -1,7 +1,7 @@
-"""The compiled writers of observations, action masks and hidden states (`layout` says which byte is what).
+"""The compiled writers of observations, action masks and hidden states; `layout` describes the bytes.
 
-They fill arrays of 64-bit words, eight bytes at a time: byte k of a word is in bits 8 * k to 8 * k + 7, as it lies in
-memory. The last byte of a word stays below 128, so that words are never negative.
+They fill arrays of 64-bit words, eight bytes at a time: byte k of a word is in bits 8 * k to 8 * k + 7, the little-endian
+order of memory. The last byte of a word stays below 128, so that words are never negative.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OBSERVATION_WORDS = OBSERVATION_SIZE // 8
 MASK_WORDS = PADDED_MASK_SIZE // 8
 
 EXPAND = np.array([sum(1 << (8 * k) for k in range(8) if byte >> k & 1) for byte in range(256)], np.int64)
-"""Eight bits as eight bytes of 0 or 1."""
+"""Eight bits expanded to eight bytes of 0 or 1."""
 
 CARD_BYTES = np.zeros((2, 64), np.int64)
 """[deck, card]: six bytes of suits, 1 + place of the rank, 1 + number; [deck, 63], which is card -1, is 0."""
@@ -55,7 +55,7 @@ _HANDS, _STOCK, _PARTNER, _EXCUSE = (START[name] // 8 for name in ("hands", "sto
 
 @jit_inline
 def write_mask(t, seat, out):
-    """The legal actions of a seat, zeros for one that is not to act: int64, shape (19,): 150 bytes of 0 or 1, two zeros."""
+    """Write the legal-action mask of a seat, zeros unless it is to act: int64, shape (19,): 150 bytes of 0 or 1, two zeros."""
     if seat != t.seat or t.phase == SCORED:
         out[:] = 0
         return
@@ -82,7 +82,7 @@ def _expand(bits, out, start):
 
 @jit_inline
 def write_observation(t, seat, out):
-    """What a seat sees (`layout.OBSERVATION`), int64, shape (OBSERVATION_SIZE // 8,)."""
+    """Write the observation of a seat (`layout.OBSERVATION`), int64, shape (OBSERVATION_SIZE // 8,)."""
     spread(out, _HAND, t.hands[seat])
     copy(out, _TRICK_OF, t.trick_of)
     spread(out, _EXPOSED, exposed_cards(t))
@@ -119,7 +119,7 @@ def write_observation(t, seat, out):
 
 @jit
 def multiplier_byte(t):
-    """The multiplier up to 64; above that 58 + the number of doublings, 255 at most."""
+    """Return the multiplier up to 64; above that 58 + the number of doublings, 255 at most."""
     if t.multiplier <= 64:
         return np.int64(t.multiplier)
     return min(np.int64(58 + math.log2(t.multiplier)), np.int64(255))
@@ -127,7 +127,7 @@ def multiplier_byte(t):
 
 @jit_inline
 def write_seat(t, observer, seat, relative, out):
-    """The sections with a row for each seat."""
+    """Write a seat's row of the sections with one row per seat."""
     spread(out, _PLAYED + CARD_WORDS * relative, t.played[seat])
     out[_ON_TABLE + relative] = CARD_BYTES[t.deck_kind, t.on_table[seat] & 63]
     out[_CALL_OF + relative] = CALL_BYTES[t.call[seat] + 1]
@@ -138,13 +138,13 @@ def write_seat(t, observer, seat, relative, out):
 
 @jit
 def exposed_cards(t):
-    """Unplayed cards whose place all know: an open hand, and nominations refused because they lie in the stock."""
+    """Return the unplayed cards in a public place: an open hand, and nominations refused because they are in the stock."""
     return t.refused | t.hands[t.exposed] if t.exposed >= 0 else t.refused
 
 
 @jit
 def write_previous(t, seat, out):
-    """Rules 4.3: of the deal before, what all saw played, and what the seat itself held to the end."""
+    """Write the previous deal (rules 4.3): the cards played, and the cards that the seat itself held to the end."""
     for card in range(52):
         seen = get_byte(t.previous, card)
         if card % 8 == 0:
@@ -158,7 +158,7 @@ def write_previous(t, seat, out):
 
 @jit
 def tricks_wanted(t, observer, seat):
-    """64 + the tricks that a seat still wants by its call or contract, as far as the observer knows; 0 without such."""
+    """Return 64 + the tricks that a seat still needs for its call or contract, as known to the observer; 0 without one."""
     if t.declarer >= 0:
         wanted = t.contract - CALL_ZERO if t.contract < CALL_MIS else 0
         on_side = seat == t.declarer or seat == t.revealed or (seat == observer and seat == t.partner)
@@ -173,14 +173,14 @@ def tricks_wanted(t, observer, seat):
 
 @jit
 def known_side_tricks(t, observer):
-    """Tricks of the declarer's side, as far as the observer knows the side."""
+    """Return the tricks of the declarer's side, as known to the observer."""
     partner_is_known = t.partner >= 0 and (t.revealed == t.partner or t.partner == observer)
     return side_tricks(t) if partner_is_known else t.tricks[t.declarer]
 
 
 @jit
 def seat_word(t, seat):
-    """Totals and public marks of a seat."""
+    """Return the totals and public marks of a seat as a word."""
     word = t.standings[seat]
     if seat == t.dealer:
         word |= 1 << 24
@@ -197,7 +197,7 @@ def seat_word(t, seat):
 
 @jit
 def phase_word(t, seat):
-    """The phase, and three marks of the play."""
+    """Return the phase and three marks of the play as a word."""
     word = EXPAND[1 << t.phase] if t.phase != SCORED else np.int64(0)
     if seat == t.seat and t.phase != SCORED:
         word |= np.int64(1) << 40
@@ -210,7 +210,7 @@ def phase_word(t, seat):
 
 @jit
 def role_word(t, seat):
-    """The seat's own role, and what all know of the roles."""
+    """Return the seat's own role and the public marks on roles as a word."""
     word = EXPAND[1 << role_known_to(t, seat)]
     if t.alone != 0 or (t.declarer >= 0 and t.revealed == t.declarer):
         word |= np.int64(1) << 40
@@ -221,7 +221,7 @@ def role_word(t, seat):
 
 @jit
 def bid_bytes(call):
-    """1 + number, mis, mis_a_vis as three bytes; no bid is 0."""
+    """Return 1 + number, mis, mis_a_vis as three bytes; no bid is 0."""
     if call < CALL_ZERO:
         return np.int64(0)
     if call == CALL_MIS:
@@ -233,14 +233,14 @@ def bid_bytes(call):
 
 @jit_inline
 def packed(a, b, c, d, e, f, g, h):
-    """Eight numbers as the bytes of a word."""
+    """Pack eight numbers into the bytes of a word."""
     low = np.int64(a) | (np.int64(b) << 8) | (np.int64(c) << 16) | (np.int64(d) << 24)
     return low | (np.int64(e) << 32) | (np.int64(f) << 40) | (np.int64(g) << 48) | (np.int64(h) << 56)
 
 
 @jit
 def deal_numbers(t, seat):
-    """The first word of the section `numbers`."""
+    """Return the first word of the section `numbers`."""
     left = t.n_deals - t.deal if t.n_deals > 0 else 0
     place = steps_to(t, eldest(t), seat)
     held = size(t.hands[seat])
@@ -249,7 +249,7 @@ def deal_numbers(t, seat):
 
 @jit
 def call_numbers(t, seat):
-    """The second word of the section `numbers`."""
+    """Return the second word of the section `numbers`."""
     called, forbidden, gap = 0, 0, 0
     if t.sizes[0] > 0:
         called = int(t.called)
@@ -261,7 +261,7 @@ def call_numbers(t, seat):
 
 @jit
 def unseen_cards(t, seat):
-    """The cards that a seat has not seen in this deal."""
+    """Return the cards that a seat has not seen in this deal."""
     seen = t.hands[seat] | exposed_cards(t) | t.cards_played
     if t.turn_up >= 0:
         seen |= bit(t.turn_up)
@@ -272,7 +272,7 @@ def unseen_cards(t, seat):
 
 @jit_inline
 def write_hidden(t, seat, out):
-    """What nobody sees whole (`layout.HIDDEN`), seats relative to one seat: int64, shape (HIDDEN_SIZE // 8,)."""
+    """Write the hidden state (`layout.HIDDEN`), with seats relative to `seat`: int64, shape (HIDDEN_SIZE // 8,)."""
     looked_at = seat
     for relative in range(MAX_SEATS):
         here = relative < t.n_seats
@@ -286,5 +286,5 @@ def write_hidden(t, seat, out):
 
 @jit
 def one_hot_seat(t, seat, observer):
-    """A seat as seven bytes, relative to the observer; none is 0."""
+    """Return a one-hot seat as seven bytes, relative to the observer; 0 for no seat."""
     return EXPAND[1 << steps_to(t, observer, seat)] if seat >= 0 else 0

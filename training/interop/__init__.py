@@ -1,1 +1,1 @@
-"""What learners of other libraries need: RLlib, and any learner on one seat."""
+"""Support for learners of other libraries: RLlib, and any learner on one seat."""

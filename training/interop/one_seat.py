@@ -1,4 +1,4 @@
-"""For learners of other libraries, which sit on one seat: a network, and how its play is measured."""
+"""A network and an evaluation for learners of other libraries, which play one seat."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..agents.spec import AgentSpec
 from ..evaluation.comparison import alone_in_field
 
 Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From features, float32 (n, n_features), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""
+"""A policy: from features, float32 (n, n_features), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""
 
 
 def two_layers(inputs: int, outputs: int, width: int = 128) -> nn.Sequential:
-    """A network of two hidden layers."""
+    """Return a ReLU network of two hidden layers with `width` units."""
     hidden = (nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
     return nn.Sequential(*hidden, nn.Linear(width, outputs))
 
@@ -48,22 +48,22 @@ def duplicate_points(
     seats: int | None = None,
     **options: Any,
 ) -> tuple[float, float]:
-    """Points per deal less the mean of the other seats', of whoever chooses on one seat; 0 is as good as they are.
+    """Return the points per deal of a policy on one seat, less the mean of the other seats; 0 is as good as the opponent.
 
-    The deals are those of the set `dev`, each played from every seat with the same cards, as in `noms evaluate`.
+    The deals are from the set `dev`, each played from every seat with the same cards, as in `noms evaluate`.
 
     Args:
-        choose: what is measured; it is asked for many tables at once, with the features of single deals
-            (`noms_env.feature_layout` with `episode="deal"`).
+        choose: the policy. Each call has many tables, with the features of single deals (`noms_env.feature_layout` with
+            `episode="deal"`).
         variant: name of the game.
-        deals: how many.
-        seed: of what is random in the opponent.
+        deals: number of deals.
+        seed: of the opponent's random choices.
         opponent: name of the player on the other seats, as for `noms evaluate`.
         seats: number of seats, the variant's default when None.
         **options: options of the variant.
 
     Returns:
-        The mean, and the margin of its 95 % interval.
+        The mean, and half the width of its 95 % interval.
 
     Raises:
         ValueError: an argument is not allowed, there are fewer than two deals, or an answer is not legal.
@@ -78,7 +78,15 @@ def duplicate_points(
 
 
 def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:
-    """Measure `choose` against random players on so many deals, learn from so many decisions, measure again, and print both."""
+    """Evaluate `choose` against random players, call `learn`, evaluate again, and print both results.
+
+    Args:
+        choose: the policy that `learn` changes.
+        learn: trains the policy.
+        variant: name of the game.
+        decisions: number of decisions that `learn` learns from.
+        deals: number of evaluation deals.
+    """
     print(f"{variant}, points per deal against random players, 95 % interval over {deals} deals from all seats")
     print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, variant, deals=deals)), flush=True)
     started = time.perf_counter()

@@ -1,8 +1,8 @@
-"""For RLlib (new API stack): a module of torch that obeys the masks, past selves for a league, and players out of checkpoints.
+"""For RLlib (new API stack): a torch module with action masks, past selves for a league, and players from checkpoints.
 
     NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate noms_training.interop.rllib:player random --variant down_up --seats 3
 
-The environment is `noms_env.interop.rllib.RLlibEnv`; `examples/rllib_self_play.py` trains with both.
+The environment is `noms_env.interop.rllib.RLlibEnv`; `examples/rllib_self_play.py` uses both.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from noms_env.players import NOBODY, as_batch, unit_draws
 from ..learn.network import HEAD_GAIN, masked
 
 CHECKPOINT = "NOMS_RLLIB_CHECKPOINT"
-"""The environment variable that names the checkpoint of `player`."""
+"""Environment variable with the default checkpoint of `player`."""
 LEARNER = "main"
-"""The module that plays for a checkpoint which holds several."""
+"""The module that plays for a checkpoint with several modules."""
 HIDDEN = (256, 256)
-"""Widths of the hidden layers, if nothing is said."""
+"""Default widths of the hidden layers."""
 MODULES = Path(COMPONENT_LEARNER_GROUP, COMPONENT_LEARNER, COMPONENT_RL_MODULE)
-"""Where the modules lie in the checkpoint of an algorithm, each in a folder of its name."""
+"""Folder of the modules in an algorithm's checkpoint, with one subfolder per module."""
 CLASS_FILE = "class_and_ctor_args.pkl"
-"""What RLlib writes into the folder of whatever can be made anew from it."""
+"""RLlib's file in the folder of each component that can be restored from a checkpoint."""
 
 
 class MaskedModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):  # type: ignore[misc]  # RLlib's classes have no types
-    """Policy and value of the seat to act, two MLPs that share nothing; for PPO, and whatever else wants values.
+    """Policy and value of the seat to act: two separate MLPs, for PPO and other algorithms that need values.
 
-    Actions that are not legal get no probability, in sampling and in the loss alike. Observations are those of `RLlibEnv`.
-    `model_config` may have `hidden`, the widths of the hidden layers (`HIDDEN` if not given).
+    Illegal actions have probability 0, in sampling and in the loss. It reads the observations of `RLlibEnv`. `model_config` may
+    have `hidden`, the widths of the hidden layers (default `HIDDEN`).
     """
 
     def setup(self) -> None:
@@ -58,23 +58,23 @@ class MaskedModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):  # type: 
         return ["value"]
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Masked logits, float32, shape (n, NUM_ACTIONS), from a batch of observations."""
+        """Return masked logits, float32, shape (n, NUM_ACTIONS), for a batch of observations."""
         seen = batch[Columns.OBS]
         return {Columns.ACTION_DIST_INPUTS: masked(self.policy(_inputs(seen)), seen["action_mask"])}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
-        """Values, float32, shape (n,)."""
+        """Return values, float32, shape (n,)."""
         values: Tensor = self.value(_inputs(batch[Columns.OBS]))
         return values.squeeze(-1)
 
 
 def _inputs(seen: dict[str, Tensor]) -> Tensor:
-    """The roots of bytes, float32, shape (n, OBSERVATION_SIZE): marks stay 0 and 1, and numbers do not outweigh them."""
+    """Return square roots of the bytes, float32, shape (n, OBSERVATION_SIZE): flags stay 0 and 1, large numbers shrink."""
     return seen["observations"].float().sqrt()
 
 
 def _mlp(hidden: Sequence[int], outputs: int) -> nn.Sequential:
-    """A network with ReLU in between, whose outputs are small at first."""
+    """Return a ReLU network with small initial outputs."""
     sizes = (OBSERVATION_SIZE, *hidden)
     layers = [layer for pair in pairwise(sizes) for layer in (nn.Linear(*pair), nn.ReLU())]
     last = nn.Linear(sizes[-1], outputs)
@@ -84,16 +84,17 @@ def _mlp(hidden: Sequence[int], outputs: int) -> nn.Sequential:
 
 
 def add_past_self(algorithm: Any, name: str, spec: Any, mapping: Callable[..., str]) -> None:
-    """Let a copy of the learner as it is now join an algorithm as another module, which is not trained.
+    """Add a frozen copy of the current learner to an algorithm, as another module that is not trained.
 
     `Algorithm.add_module` makes a new network. It and `Algorithm.set_state` send weights to the runners with the number of the
-    learner's last update, and the runners, which have had that number (ray 2.60), leave them: so they are set there as well.
+    learner's last update. The runners ignore weights with a number that they already have (ray 2.60), so this function sets
+    them there as well.
 
     Args:
         algorithm: a `ray.rllib.algorithms.Algorithm` whose learner is the module `main`.
         name: of the new module.
         spec: the `RLModuleSpec` of the learner, with spaces.
-        mapping: which module plays for an agent from now on; see `AlgorithmConfig.multi_agent(policy_mapping_fn=...)`.
+        mapping: the new mapping from agents to modules; see `AlgorithmConfig.multi_agent(policy_mapping_fn=...)`.
     """
     learner = algorithm.learner_group.get_state(components=f"{COMPONENT_LEARNER}/{COMPONENT_RL_MODULE}/{LEARNER}")
     weights = learner[COMPONENT_LEARNER][COMPONENT_RL_MODULE][LEARNER]
@@ -110,9 +111,9 @@ def _set_weights(runner: Any, name: str, weights: dict[str, Any]) -> None:
 
 
 class ModulePlayer:
-    """An RLlib module as a player (`noms_env.players.Player`): draws actions with the probabilities of its logits.
+    """An RLlib module as a player (`noms_env.players.Player`): it samples actions from the softmax of the logits.
 
-    Any module will do that was trained on `RLlibEnv`, also one that leaves the masks to others: they are applied here.
+    Any module trained on `RLlibEnv` works, also without masks of its own: the player applies them.
     """
 
     wants_tables: ClassVar[bool] = False
@@ -125,7 +126,7 @@ class ModulePlayer:
         """See `noms_env.players.Player.act`.
 
         Raises:
-            ValueError: the module gives no logits of all actions.
+            ValueError: the module does not return logits of all actions.
         """
         legal = mask != 0
         logits = np.where(legal, self._logits(observation, mask), -np.inf)
@@ -136,7 +137,7 @@ class ModulePlayer:
         return np.where(legal.any(axis=1), actions, NOBODY)
 
     def _logits(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Logits, float64, shape (n, NUM_ACTIONS)."""
+        """Return logits, float64, shape (n, NUM_ACTIONS)."""
         seen = {"observations": _tensor(observation, np.uint8), "action_mask": _tensor(mask, np.int8)}
         with torch.inference_mode():
             out = self.module.forward_inference({Columns.OBS: seen}).get(Columns.ACTION_DIST_INPUTS)
@@ -151,17 +152,18 @@ def _tensor(array: np.ndarray, dtype: type[np.generic]) -> Tensor:
 
 
 def player(checkpoint: Path | str | None = None) -> ModulePlayer:
-    """The player of a checkpoint, as `noms evaluate noms_training.interop.rllib:player ...` asks for it.
+    """Return the player of a checkpoint, as in `noms evaluate noms_training.interop.rllib:player ...`.
 
-    Two checkpoints sit at one table by a function for each, `second = partial(player, "runs/second")` in a file of your own.
-    RLlib's checkpoints are pickles, which can run any program when they are read: take them from nobody whom you do not trust.
+    For two checkpoints at one table, write one function for each in a file of your own:
+    `second = partial(player, "runs/second")`. RLlib's checkpoints are pickles, which can run any program when they are loaded:
+    load only checkpoints that you trust.
 
     Args:
-        checkpoint: the folder of an algorithm's checkpoint, whose module `main` plays, or its only one; or that of one of its
-            modules (`.../learner_group/learner/rl_module/past_1`). What NOMS_RLLIB_CHECKPOINT names when None.
+        checkpoint: the folder of an algorithm's checkpoint, whose module `main` (or only module) plays, or the folder of one of
+            its modules (`.../learner_group/learner/rl_module/past_1`). None for the environment variable NOMS_RLLIB_CHECKPOINT.
 
     Raises:
-        ValueError: there is no such checkpoint, or it does not say which module is meant.
+        ValueError: the folder is no checkpoint, or it has several modules and no `main`.
     """
     named = os.environ.get(CHECKPOINT, "") if checkpoint is None else checkpoint
     if not str(named):
@@ -171,11 +173,7 @@ def player(checkpoint: Path | str | None = None) -> ModulePlayer:
 
 
 def module_folder(checkpoint: Path) -> Path:
-    """The folder of the module that plays for a checkpoint; see `player`.
-
-    Raises:
-        ValueError: there is no such checkpoint, or it does not say which module is meant.
-    """
+    """Return the folder of the module that plays for a checkpoint; errors as in `player`."""
     modules = checkpoint / MODULES
     if not modules.is_dir():
         if (checkpoint / CLASS_FILE).is_file():
@@ -190,5 +188,5 @@ def module_folder(checkpoint: Path) -> Path:
 
 @lru_cache(16)
 def _module(folder: Path, _changed: int) -> Any:
-    """The module in a folder; it is read again when a file of it has changed."""
+    """Load the module in a folder; `_changed` is part of the cache key, so that a changed file is loaded again."""
     return RLModule.from_checkpoint(folder)

@@ -1,4 +1,4 @@
-"""The games and their states, in the form that OpenSpiel asks for."""
+"""OpenSpiel games and states."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DealGame(pyspiel.Game):
 
     Attributes:
         variant: the variant.
-        setup: what all its deals have in common.
+        setup: the deal setup of the game.
         reward: `points` or `relative`.
     """
 
@@ -47,7 +47,7 @@ class DealGame(pyspiel.Game):
         """Set up the game.
 
         Args:
-            params: parameters by name (see the package); the others have their defaults.
+            params: parameters by name (see the package docstring); all others have their defaults.
 
         Raises:
             ValueError: a parameter is not allowed.
@@ -62,22 +62,22 @@ class DealGame(pyspiel.Game):
         super().__init__(game_type(self.variant, self.reward), _game_info(self.setup, self.reward), chosen)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the name with its parameters."""
+        """Pickle the game by its name with parameters."""
         return _load_open_spiel_game, (str(self),)
 
     def new_initial_state(self) -> DealState:
-        """A state before the first card is dealt."""
+        """Return the state before the first card is dealt."""
         return DealState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """At most one node for each card, one for the trump and one for the lot."""
+        """Return the maximum: one node for each card, one for the trump and one for the lot."""
         return len(self.setup.deck) + 2
 
     def make_py_observer(self, iig_obs_type: Any = None, params: dict[str, Any] | None = None) -> Observer:
-        """The observer of observations or, with `perfect_recall`, of information states.
+        """Return the observer of observations or, with `perfect_recall`, of information states.
 
         Raises:
-            ValueError: parameters were given, or only the public or only the private part was asked for.
+            ValueError: `params` is not empty, or `iig_obs_type` requests only the public or only the private part.
         """
         wanted = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if params:
@@ -93,7 +93,7 @@ def _load_open_spiel_game(name: str) -> DealGame:
 
 
 def game_type(variant: Variant, reward: str = REWARDS[0]) -> Any:
-    """The `pyspiel.GameType` of a variant's game."""
+    """Return the `pyspiel.GameType` of a variant's game."""
     zero_sum = reward == "relative"
     return pyspiel.GameType(
         short_name=game_name(variant.name),
@@ -177,11 +177,11 @@ class DealState(pyspiel.State):
         return " ".join([*hands, *public_words(deal), sniped]).rstrip()
 
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> DealState:
-        """Draw a state that a seat cannot tell from this one, uniformly among all layouts.
+        """Draw a state with the same information state of a seat, uniformly among all layouts.
 
         Args:
             player: the seat.
-            sampler: returns a random number from 0 to below 1; it is called once.
+            sampler: returns a random number in [0, 1); it is called once.
 
         Raises:
             ValueError: the cards are not dealt yet, or the deal is over.
@@ -193,21 +193,21 @@ class DealState(pyspiel.State):
 
 
 def state_of(game: DealGame, row: np.record) -> DealState:
-    """A state whose table is the given one.
+    """Return a state with a given table.
 
     Args:
         game: a game with the rules, dealer and hand size of the table.
         row: the table (`table_record.TABLE`), in the middle of a deal. `reconstruct_history` fills in the earlier decisions
-            that a table does not keep.
+            that a table does not store.
 
     Raises:
-        ValueError: no state has such a table.
+        ValueError: no state has this table.
     """
     return _with_layout(game, reconstruct_history(game.setup, row), Layout.of(game.setup, row))
 
 
 def _with_layout(game: DealGame, deal: ExplicitChanceDeal, layout: Layout) -> DealState:
-    """The state with a given layout, after the decisions of a deal."""
+    """Return the state with a given layout, after the decisions of a deal."""
     state = game.new_initial_state()
     for outcome in layout.outcomes(game.setup):
         state.apply_action(outcome)
@@ -217,7 +217,7 @@ def _with_layout(game: DealGame, deal: ExplicitChanceDeal, layout: Layout) -> De
 
 
 def outcome_text(deal: ExplicitChanceDeal, outcome: int) -> str:
-    """An outcome of the current chance event as text."""
+    """Return an outcome of the current chance event as text."""
     setup, deck_kind = deal.setup, deal.setup.table.deck_kind
     words = CARD_WORDS[deck_kind]
     if deal.stage == DEALING:

@@ -1,4 +1,4 @@
-"""What a seat knows of a state, as tensors and as text: information states and observations."""
+"""Information states and observations of a seat, as tensors and as text."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class StateWithDeal(Protocol):
 
 
 class Observer:
-    """Writes a state as one seat sees it, in OpenSpiel's form.
+    """Base class of observers, in OpenSpiel's form: the tensor of one seat's view of a state.
 
     Attributes:
-        tensor: float32, flat: all sections, one after the other.
-        dict: the sections by name: views of the tensor in their own shapes.
+        tensor: float32, flat: all sections in order.
+        dict: the sections by name, as views of the tensor in their own shapes.
     """
 
     def __init__(self, sections: dict[str, tuple[int, ...]]) -> None:
@@ -39,12 +39,12 @@ class Observer:
 
 
 class InformationStateObserver(Observer):
-    """The information state: what a seat knows, and all that it has seen so far.
+    """Observer of the information state: all information that a seat has received in the deal.
 
     | section | shape | 1 for |
     |---|---|---|
     | `seat` | (seats,) | the seat itself |
-    | `hand` | (cards,) | each card that it was dealt, by position in the deck |
+    | `hand` | (cards,) | each card dealt to it, by position in the deck |
     | `turn_up` | (cards,) | the card turned up |
     | `trump` | (8,) | the trump: six suits, no trump, unsaid |
     | `to_act` | (seats,) | the seat to act |
@@ -53,7 +53,7 @@ class InformationStateObserver(Observer):
     | `stock` | (cards,) | each undealt card, for a declarer who has seen them (`stock_nomination="illegal"`) |
     | `excuse` | (seats,) | the seat that has shown the Excuse |
     | `holder` | (seats + 1,) | the seat that was dealt the nominated card, last the stock; only with `open_partner` |
-    | `decisions` | (most decisions, seats + 150) | for each decision, in order: the seat and the action |
+    | `decisions` | (maximum of decisions, seats + 150) | the seat and the action of each decision, in order |
     """
 
     def __init__(self, setup: DealSetup) -> None:
@@ -76,7 +76,7 @@ class InformationStateObserver(Observer):
         )
 
     def set_from(self, state: StateWithDeal, player: int) -> None:
-        """Write the tensor; until the cards are dealt, all but `seat` is 0."""
+        """Write the tensor; until the cards are dealt, all except `seat` is 0."""
         self.tensor.fill(0)
         self.dict["seat"][player] = 1
         deal = state.deal
@@ -99,7 +99,7 @@ class InformationStateObserver(Observer):
         if setup.has_excuse and excuse_is_shown(row):
             self.dict["excuse"][row["excuse"]] = 1
         if setup.has_open_partner and row["nominated"] >= 0:
-            self.dict["holder"][row["revealed"]] = 1  # -1, the last place, where the card is in the stock
+            self.dict["holder"][row["revealed"]] = 1  # -1, the last place, if the card is in the stock
         decisions = self.dict["decisions"]
         for number, (seat, action) in enumerate(deal.decisions):
             decisions[number, seat] = decisions[number, seats + action] = 1
@@ -108,7 +108,7 @@ class InformationStateObserver(Observer):
         self.dict[section][[self._position_of[card] for card in cards_in(cards)]] = 1
 
     def string_from(self, state: StateWithDeal, player: int) -> str:
-        """The same as text: two states have equal texts if and only if they have equal tensors."""
+        """Return the information state as text: two states have equal texts if and only if they have equal tensors."""
         deal = state.deal
         if deal.table is None:
             return f"seat {player}"
@@ -120,7 +120,7 @@ class InformationStateObserver(Observer):
 
 
 class ObservationObserver(Observer):
-    """The observation of the other environments: the bytes of `noms_env.observation.layout` as float32 (OBSERVATION_SIZE,).
+    """Observer of the other environments' observation: the bytes of `observation.layout` as float32 (OBSERVATION_SIZE,).
 
     All zeros until the cards are dealt.
     """
@@ -134,13 +134,13 @@ class ObservationObserver(Observer):
         self.tensor[:] = 0 if table is None else table.view(player)[0]
 
     def string_from(self, state: StateWithDeal, player: int) -> str:
-        """The table as text, as `noms watch` shows it to the seat."""
+        """Return the seat's view of the table as text, as in `noms watch`."""
         table = state.deal.table
         return f"seat {player}" if table is None else "\n".join(lines_of(look(table, player)))
 
 
 def public_words(deal: ExplicitChanceDeal) -> list[str]:
-    """What all seats have seen since the cards were dealt."""
+    """Return the public events since the cards were dealt, as words."""
     table, setup = deal.dealt_table, deal.setup
     row, deck_kind = table.row, table.deck_kind
     words = [f"{seat}:{setup.action_texts[action]}" for seat, action in deal.decisions]
@@ -158,5 +158,5 @@ def public_words(deal: ExplicitChanceDeal) -> list[str]:
 
 
 def words_of(cards: int, deck_kind: int) -> str:
-    """The words of a set of cards, joined by commas."""
+    """Return the words of a set of cards, joined by commas."""
     return ",".join(CARD_WORDS[deck_kind][card] for card in cards_in(cards))

@@ -1,4 +1,4 @@
-"""Parameters of the OpenSpiel games: made from the options of a variant, and turned back into a deal setup."""
+"""Conversion between a variant's options, parameters of OpenSpiel games and deal setups."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ MATCH_OPTIONS = (
     *("schedule", "direction", "repeat_one", "reveal_stock_at_end"),
     *("deal_mode", "cut", "cut_min", "trick_order", "trick_stack", "pile_order"),
 )
-"""Options that matter only between deals; so does a `tie` that may be played on."""
+"""Options with no effect within a deal; a `tie` that may be `play_on` has none either."""
 
 
 def game_name(variant: str) -> str:
-    """The name of a variant in OpenSpiel."""
+    """Return the name of a variant in OpenSpiel."""
     return f"noms_{variant}"
 
 
 def options_of(variant: Variant) -> list[Option]:
-    """The options of a variant that are parameters of its game."""
+    """Return the options of a variant that are parameters of its game."""
     return [option for option in variant.options if option.name not in MATCH_OPTIONS and "play_on" not in option.words]
 
 
 def default_parameters(variant: Variant) -> dict[str, Any]:
-    """The parameters of a variant's game with their defaults."""
+    """Return the parameters of a variant's game with their defaults."""
     parameters: dict[str, Any] = {"seats": DEFAULT, "dealer": DEFAULT, "reward": REWARDS[0]}
     if variant.schedule is not None:
         parameters |= {"hand_size": DEFAULT, "deal": DEFAULT}
@@ -39,7 +39,7 @@ def default_parameters(variant: Variant) -> dict[str, Any]:
 
 
 def parameters_of(rules: Rules, **others: Any) -> dict[str, Any]:
-    """The parameters of the game with given rules, for `pyspiel.load_game`.
+    """Return the parameters of the game with given rules, for `pyspiel.load_game`.
 
     Args:
         rules: of a table.
@@ -50,7 +50,7 @@ def parameters_of(rules: Rules, **others: Any) -> dict[str, Any]:
 
 
 def _parameter(option: Option, value: Any) -> Any:
-    """The parameter for a value of an option: OpenSpiel has no lists, no None, and one type for each parameter."""
+    """Convert a value of an option to a parameter: OpenSpiel has no lists, no None, and one type per parameter."""
     if option.rotation:
         return SEPARATOR.join(value or ())
     if value is None:
@@ -59,7 +59,7 @@ def _parameter(option: Option, value: Any) -> Any:
 
 
 def _option_value(option: Option, parameter: Any) -> Any:
-    """The value of an option for a parameter; None for the default."""
+    """Convert a parameter to a value of an option; None for the default."""
     if option.rotation:
         return parameter.split(SEPARATOR) if parameter else None
     if parameter in (DEFAULT, "") and option.default is None and not isinstance(parameter, bool):
@@ -68,7 +68,7 @@ def _option_value(option: Option, parameter: Any) -> Any:
 
 
 def setup_of(variant: Variant, parameters: dict[str, Any]) -> DealSetup:
-    """The deal setup of a game.
+    """Return the deal setup of a game.
 
     Raises:
         ValueError: a parameter is not allowed.

@@ -1,4 +1,4 @@
-"""Players of this package in OpenSpiel: as bots, and as policies."""
+"""Players of this package as OpenSpiel bots and policies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from noms_env.players import Player, draw_seeds, load_players
 
 
 class PlayerBot(pyspiel.Bot):
-    """A player of this package as a bot. It sees only what `noms_env.players.Player` describes.
+    """A player of this package as a bot, with only the information in `noms_env.players.Player`.
 
     Args:
         game: the game.
@@ -26,7 +26,7 @@ class PlayerBot(pyspiel.Bot):
         seed: of the random choices, 0 or more.
 
     Raises:
-        ValueError: there is no such player or seat, or it cannot sit at this table.
+        ValueError: the player or the seat is unknown, or the player cannot sit at this table.
     """
 
     def __init__(self, game: DealGame, player_id: int, player: str | Path | Player, seed: int = 0) -> None:
@@ -38,7 +38,7 @@ class PlayerBot(pyspiel.Bot):
         self._rng = np.random.default_rng(seed)
 
     def player_id(self) -> int:
-        """The seat."""
+        """Return the seat."""
         return self._player_id
 
     def restart_at(self, state: DealState) -> None:
@@ -49,22 +49,22 @@ class PlayerBot(pyspiel.Bot):
         return _choose(self._player, state, self._rng)
 
     def provides_policy(self) -> bool:
-        """Whether the player knows the probabilities of its actions."""
+        """Return whether the player has action probabilities."""
         return has_probabilities(self._player)
 
     def get_policy(self, state: DealState) -> list[tuple[int, float]]:
-        """The legal actions with their probabilities.
+        """Return the legal actions with their probabilities.
 
         Raises:
-            ValueError: the player does not know them.
+            ValueError: the player has no action probabilities.
         """
         return list(_probabilities(self._player, state).items())
 
     def step_with_policy(self, state: DealState) -> tuple[list[tuple[int, float]], int]:
-        """The legal actions with their probabilities, and an action drawn from them.
+        """Return the legal actions with their probabilities, and an action drawn from them.
 
         Raises:
-            ValueError: the player does not know the probabilities.
+            ValueError: the player has no action probabilities.
         """
         policy = self.get_policy(state)
         weights = np.array([weight for _, weight in policy])
@@ -74,8 +74,8 @@ class PlayerBot(pyspiel.Bot):
 class PlayerPolicy(Policy):
     """A player of this package as a policy, for example to measure its exploitability.
 
-    For a player that chooses at random but does not know its probabilities, this is one of the pure strategies that it may
-    play: its random choices are a function of the seed and the information state.
+    A randomized player without action probabilities becomes one of the pure strategies that it mixes: its random choices are a
+    function of the seed and the information state.
 
     Args:
         game: the game.
@@ -92,7 +92,7 @@ class PlayerPolicy(Policy):
         self._seed = seed
 
     def action_probabilities(self, state: DealState, player_id: int | None = None) -> dict[int, float]:
-        """The legal actions of the seat to act with their probabilities."""
+        """Return the legal actions of the seat to act with their probabilities."""
         if has_probabilities(self._player):
             return _probabilities(self._player, state)
         digest = blake2b(state.information_state_string().encode(), digest_size=8).digest()
@@ -101,7 +101,7 @@ class PlayerPolicy(Policy):
 
 
 def has_probabilities(player: Player) -> bool:
-    """Whether a player knows the probabilities of its actions."""
+    """Return whether a player has action probabilities."""
     return is_random(player) or hasattr(player, "probabilities")
 
 

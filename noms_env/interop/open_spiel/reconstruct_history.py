@@ -1,4 +1,4 @@
-"""Rebuild a history that leads to a given table."""
+"""Reconstruction of a history that leads to a given table."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PUBLIC_FIELDS = (
     *("calls", "trump", "nominated", "nominated_rank", "revealed", "indicated", "refused", "order", "trick_winners"),
     *("alone", "tricks", "voids", "n_table", "led_suit", "phase", "seat"),
 )
-"""The fields of a record in which two histories with the same cards can differ."""
+"""The fields of a record that can differ between two histories with the same cards."""
 
 
 def reconstruct_history(setup: DealSetup, row: np.record) -> ExplicitChanceDeal:
-    """A deal whose history leads to a given table; every seat has seen the same in both.
+    """Return a deal whose history leads to a given table, with the same information for every seat.
 
-    A table does not keep three things: which suit was named for a two-suited lead to an earlier trick (nonesuch), when the
-    partner indicated (small ships), and the order of refused nominations. The history has some choice that fits the rest.
+    A table does not store three things: the suit named for a two-suited lead to an earlier trick (nonesuch), the moment at
+    which the partner indicated (small ships), and the order of refused nominations. The history has any consistent choice.
 
     Args:
         setup: of the deal.
@@ -49,7 +49,7 @@ def reconstruct_history(setup: DealSetup, row: np.record) -> ExplicitChanceDeal:
 
 
 def _play_to_table(deal: ExplicitChanceDeal, row: np.record) -> ExplicitChanceDeal | None:
-    """Play on until the deal's table matches; None if it never does. Searches depth first where several actions fit."""
+    """Play until the deal's table matches; None if it never does. If several actions fit, search depth first."""
     while deal.stage == PLAYING:
         legal = deal.dealt_table.legal_actions()
         fitting = [action for action in _next_actions(deal.dealt_table.row, row) if action in legal]
@@ -61,19 +61,19 @@ def _play_to_table(deal: ExplicitChanceDeal, row: np.record) -> ExplicitChanceDe
 
 
 def _try_action(deal: ExplicitChanceDeal, action: int, row: np.record) -> ExplicitChanceDeal | None:
-    """The same for a copy of the deal, after one more action."""
+    """Call `_play_to_table` with a copy of the deal after one more action."""
     twin = deal.copy()
     twin.apply_action(action)
     return _play_to_table(twin, row)
 
 
 def _matches(table: np.record, other: np.record) -> bool:
-    """Whether two tables with the same cards have the same history, as far as tables keep it."""
+    """Return whether two tables with the same cards have the same history, in all fields that tables store."""
     return all(np.array_equal(table[name], other[name]) for name in PUBLIC_FIELDS)
 
 
 def _next_actions(t: np.record, row: np.record) -> list[int]:
-    """The actions that may lead from table `t` towards table `row`; empty at the end or if none does."""
+    """Return the actions that may lead from table `t` towards table `row`; empty at the end or if none does."""
     if t.phase == CALLING:
         return [PASS - 1 + get_byte(row.calls, t.n_calls)] if t.n_calls < row.n_calls else []
     if t.phase == NAMING_TRUMP:
@@ -89,7 +89,7 @@ def _next_actions(t: np.record, row: np.record) -> list[int]:
 
 
 def _next_nominations(t: np.record, row: np.record) -> list[int]:
-    """The same for a nomination: first the refused ones, by card number."""
+    """Return the next nominations: first the refused ones, by card number."""
     refused = cards_in(row.refused & ~t.refused)
     if refused:
         return [NOMINATE + refused[0]]
@@ -99,7 +99,7 @@ def _next_nominations(t: np.record, row: np.record) -> list[int]:
 
 
 def _next_suits(t: np.record, row: np.record) -> list[int]:
-    """The same for the suit of a two-suited lead: the named suit in the current trick, either suit in an earlier one."""
+    """Return the next suits of a two-suited lead: the named suit in the current trick, either suit in an earlier one."""
     if t.trick_number == row.trick_number and row.n_table > 0:
         return [SUIT + int(row.led_suit)] if row.led_suit >= 0 else []
     return [SUIT + suit for suit in cards_in(CARD_SUITS[t.deck_kind, t.best_card])]
