@@ -1,12 +1,12 @@
 """Masked PPO self-play in one CleanRL-style file, on the batch engine: `python examples/cleanrl_ppo.py`.
 
-Needs torch (`pip install '.[train]'`). What is special about such a game:
+Needs torch (`pip install '.[train]'`). Four things differ from PPO for one agent:
 
-* One network plays all seats. An iteration plays whole deals, so no trajectory is cut off, and gamma is 1.
-* A deal is one trajectory for each seat. It pays once, at its end; each seat gets its reward at its own last decision, however
-  long ago that was (`advantages`).
-* The mask is part of the distribution: in sampling, in the loss and in the entropy.
-* The mean reward of self-play is always 0, so the policy is measured against random players (`evaluate`).
+* One network plays all seats. An iteration plays whole deals, so no trajectory is truncated, and the discount is 1.
+* A deal is one trajectory for each seat. Its only reward comes at the end of the deal, and belongs to the seat's last decision,
+  even if other seats acted after it (`advantages`).
+* The distribution over actions is masked: in sampling, in the loss and in the entropy.
+* The mean reward of self-play is always 0, so the policy is evaluated against random players (`evaluate`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Args:
 
 
 def mlp(inputs: int, width: int, outputs: int, gain: float) -> nn.Sequential:
-    """Two hidden layers; weights are orthogonal, those of the last layer by `gain`, and biases 0."""
+    """Return a network of two hidden layers with orthogonal weights and zero biases; `gain` scales the last layer."""
     layers = [nn.Linear(inputs, width), nn.Linear(width, width), nn.Linear(width, outputs)]
     for layer, size in zip(layers, (math.sqrt(2), math.sqrt(2), gain), strict=True):
         nn.init.orthogonal_(layer.weight, size)
@@ -79,41 +79,41 @@ def mlp(inputs: int, width: int, outputs: int, gain: float) -> nn.Sequential:
 
 
 class Agent(nn.Module):
-    """Actor and critic, which share nothing.
+    """Separate actor and critic networks.
 
-    They see the suits of each deal in one order, since no rule tells one side suit from another.
+    They read the suits of each deal in a canonical order, since side suits are equivalent under the rules.
     """
 
     def __init__(self, layout: noms_env.FeatureLayout, width: int) -> None:
-        """Make networks of two hidden layers."""
+        """Initialize both networks, with hidden layers of `width` units."""
         super().__init__()
         self.suits = noms_env.CanonicalSuits(layout)
         self.actor = mlp(layout.n_features, width, noms_env.NUM_ACTIONS, gain=0.01)
         self.critic = mlp(layout.n_features, width, 1, gain=1.0)
 
     def look(self, features: np.ndarray, mask: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
-        """Features, float32, shape (rows, n_features), and masks with the suits renamed.
+        """Put the suits of features, float32, shape (rows, n_features), and masks into canonical order.
 
         Returns:
-            Features; which actions are legal, bool, shape (rows, NUM_ACTIONS); the numbers of the orders, for `suits.meant`.
+            Features; legal actions, bool, shape (rows, NUM_ACTIONS); the suit order of each row, for `suits.meant`.
         """
         seen, orders = self.suits.rename({"observation": features, "action_mask": mask})
         return torch.from_numpy(seen["observation"]), torch.from_numpy(seen["action_mask"]) != 0, orders
 
     def policy(self, features: Tensor, legal: Tensor) -> Categorical:
-        """The distribution over actions; those that are not legal have probability 0."""
+        """Return the distribution over actions; illegal actions have probability 0."""
         logits = self.actor(features)
         return Categorical(logits=logits.masked_fill(~legal, torch.finfo(logits.dtype).min), validate_args=False)
 
     def value(self, features: Tensor) -> Tensor:
-        """The expected reward of the deal, float32, shape (rows,)."""
+        """Return the expected reward of the deal, float32, shape (rows,)."""
         values: Tensor = self.critic(features)[:, 0]
         return values
 
 
 @dataclass
 class Step:
-    """A decision at each table that is not over: arrays of one length, with a row for each of these tables."""
+    """One decision at each table whose deal is not over; all arrays have one row per such table."""
 
     table: Tensor
     seat: Tensor
@@ -125,7 +125,7 @@ class Step:
 
 
 def relative_points(batch: noms_env.BatchEnv) -> np.ndarray:
-    """Own points minus the mean of the others, for each seat: float64, shape (tables, seats)."""
+    """Return each seat's points minus the mean of the other seats: float64, shape (tables, seats)."""
     points = batch.tables.points[:, : batch.groups[0].rules.seats].astype(np.float64)
     seats = points.shape[1]
     return np.asarray((seats * points - points.sum(axis=1, keepdims=True)) / (seats - 1))
@@ -151,10 +151,10 @@ def play_deals(agent: Agent, batch: noms_env.BatchEnv) -> list[Step]:
 
 
 def advantages(steps: list[Step], reward: Tensor, gae_lambda: float) -> Tensor:
-    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438) of all decisions, float32, in the order of play.
+    """Return generalized advantage estimates (Schulman et al., arXiv 1506.02438) of all decisions, float32, in play order.
 
-    A seat's next decision comes after those of others, so what follows is kept for each table and seat. At first that is
-    `reward`, what the deal paid, float32, shape (tables, seats): it follows each seat's last decision.
+    Other seats act between two decisions of a seat. So the loop goes backwards and stores the next value and advantage of each
+    table and seat. The value after a seat's last decision is its `reward` for the deal, float32, shape (tables, seats).
     """
     next_value, next_advantage, found = reward.clone(), torch.zeros_like(reward), []
     for step in reversed(steps):
@@ -166,7 +166,7 @@ def advantages(steps: list[Step], reward: Tensor, gae_lambda: float) -> Tensor:
 
 
 def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], reward: Tensor, args: Args) -> dict[str, float]:
-    """Learn from an iteration; return the figures for TensorBoard."""
+    """Update the agent from one iteration; return the metrics for TensorBoard."""
     features, legal, action, logprob, value = (
         torch.cat([getattr(step, name) for step in steps]) for name in ("features", "legal", "action", "logprob", "value")
     )
@@ -198,7 +198,7 @@ def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], re
 
 @torch.no_grad()
 def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
-    """Points per deal of the agent alone among random players, less the mean of theirs, and the margin of the 95 % interval.
+    """Return the agent's points per deal less the mean of random players, and half the width of the 95 % interval.
 
     Each deal is played once from every seat, with the same cards (duplicate).
     """
@@ -211,8 +211,8 @@ def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
 
 
 def main(args: Args) -> None:
-    """Train, and print the strength of the policy before and after."""
-    torch.set_num_threads(1)  # such small networks gain nothing from more
+    """Train, and print the policy's points before and after."""
+    torch.set_num_threads(1)  # these networks are too small to gain from more threads
     torch.manual_seed(args.seed)
     layout = noms_env.feature_layout(args.variant, args.seats, episode="deal")
     agent = Agent(layout, args.width)

@@ -1,7 +1,7 @@
-"""A random agent on one seat, against players on the others: `python examples/gymnasium_seat.py`.
+"""A random agent on one seat, with players at the other seats: `python examples/gymnasium_seat.py`.
 
-First at one table, then at 1,024 tables at once. The reward is `relative`: own points less the mean of the others', so 0 is as
-good as they are. Takes a few seconds once the engine is compiled.
+It plays first at one table, then at 1,024 tables in parallel. The reward is `relative`: own points less the mean of the other
+seats, so 0 is as good as the opponents. Once the engine is compiled, this takes a few seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEALS, TABLES, STEPS = 200, 1024, 60
 
 
 def one_table(opponents: str, rng: np.random.Generator) -> list[float]:
-    """The rewards of some deals at one table."""
+    """Return the rewards of `DEALS` deals at one table."""
     env = gymnasium.make(GAME, opponents=opponents, reward="relative", seat="rotate")
     rewards: list[float] = []
     observation, _ = env.reset(seed=1)
@@ -33,7 +33,7 @@ def one_table(opponents: str, rng: np.random.Generator) -> list[float]:
 
 
 def many_tables(opponents: str, rng: np.random.Generator) -> list[float]:
-    """The rewards of all deals that end within `STEPS` steps at many tables; episodes restart by themselves."""
+    """Return the rewards of all deals that end within `STEPS` steps at many tables; episodes restart automatically."""
     envs = gymnasium.make_vec(
         GAME, num_envs=TABLES, opponents=opponents, reward="relative", seat="rotate", autoreset_mode="SameStep"
     )
@@ -41,7 +41,7 @@ def many_tables(opponents: str, rng: np.random.Generator) -> list[float]:
     observations, _ = envs.reset(seed=1)
     for _ in range(STEPS):
         legal = observations["action_mask"] != 0
-        drawn = rng.random(legal.shape) * legal  # the largest of these is a legal action, each with the same probability
+        drawn = rng.random(legal.shape) * legal  # the argmax is a uniformly random legal action
         observations, reward, terminated, truncated, _ = envs.step(drawn.argmax(axis=1))
         rewards += reward[terminated | truncated].tolist()
     envs.close()
@@ -57,7 +57,7 @@ def report(where: str, opponents: str, rewards: Sequence[float], seconds: float)
 
 
 def main() -> None:
-    """Play, and print the results."""
+    """Play at one table and at many, and print the results."""
     for where, play in (("one table", one_table), (f"{TABLES} tables", many_tables)):
         for opponents in OPPONENTS:
             started = time.perf_counter()

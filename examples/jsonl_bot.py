@@ -1,7 +1,7 @@
-"""A player that speaks lines of JSON, standard library only: `noms evaluate 'cmd:python examples/jsonl_bot.py' random`.
+"""A player that reads and writes lines of JSON: `noms evaluate 'cmd:python examples/jsonl_bot.py' random`.
 
-It calls about as many tricks as it has high cards, passes in auctions, and plays its lowest legal card. Any language that reads
-and writes lines of JSON will do; `README.md` in this folder describes the protocol.
+It bids its number of high cards, passes in auctions, and plays its lowest legal card. It needs only the standard library. A
+player in any other language works in the same way; `README.md` in this folder describes the protocol.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ import sys
 from typing import Any
 
 RANKS = "A23456789TJQKA"
-"""From low to high: in the Decktet aces are low, so the first A is theirs; the French one is the last."""
+"""Ranks from low to high. The first A is the ace of the Decktet, which is low; the last A is the French ace."""
 
 
 def height(card: str, is_french: bool) -> int:
-    """How high a card stands in its suit; the Decktet's crowns (C) and Excuse (EX) are told apart by hand."""
+    """Return the height of a card in its suit. In the Decktet, crowns (C) are highest and the Excuse (EX) is lowest."""
     if card[0] in "CE" and not is_french:
         return 13 if card[0] == "C" else -1
     return RANKS.rindex(card[0]) if is_french else RANKS.index(card[0])
 
 
 def choose(seen: dict[str, Any]) -> str:
-    """One of the words in `seen["legal"]`."""
+    """Return one of the words in `seen["legal"]`."""
     legal: list[str] = seen["legal"]
     is_french = seen["variant"] != "nonesuch"
     if seen["phase"] == "call":
         return choose_call(seen, legal, is_french)
-    if seen["phase"] in ("trump", "suit"):  # of the suits that may be named, the one of which it holds the most cards
+    if seen["phase"] in ("trump", "suit"):  # name the longest suit
         return max(legal, key=lambda suit: sum(suit in card[1:] for card in seen["hand"]))
-    if seen["phase"] == "nominate":  # its partner is who holds the highest card that it lacks
+    if seen["phase"] == "nominate":  # nominate the highest card outside the own hand: its holder becomes the partner
         return max(legal, key=lambda word: (len(word) > 1, height(word, is_french), word not in seen["hand"]))
     cards = [word for word in legal if word in seen["hand"]]
     return min(cards, key=lambda card: height(card, is_french))
 
 
 def choose_call(seen: dict[str, Any], legal: list[str], is_french: bool) -> str:
-    """The number of its high cards, or the legal call that comes closest; in an auction a pass, if that is legal."""
+    """Return the legal bid nearest to the number of high cards; pass in an auction if that is legal."""
     if "pass" in legal:
         return "pass"
     if "none" in legal:
@@ -54,7 +54,7 @@ def main() -> None:
             answer = {"protocol": message["protocol"]}
         else:
             answer = {"action": choose(message)}
-        print(json.dumps(answer), flush=True)  # at once: whoever asked waits for it
+        print(json.dumps(answer), flush=True)  # without the flush, the command would wait forever
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""Counterfactual regret minimisation on a small deck, with OpenSpiel: `python examples/open_spiel_cfr.py`.
+"""Counterfactual regret minimization on a small deck with OpenSpiel: `python examples/open_spiel_cfr.py`.
 
-With two seats, six cards (A, K, Q of two suits) and hands of two, `down_up` has a tree of 6,607 nodes, so everything is
-computed exactly. Points are `relative` (own less the other's), which makes the game zero-sum. A policy's exploitability is what
-the best responses to it win, in points per deal on the mean of both seats; 0 is an equilibrium.
+The first game is `down_up` with two seats, six cards (A, K, Q of two suits) and two cards in each hand. Its tree has 6,607
+nodes, so all results are exact. Points are `relative` (own less the opponent's), which makes the game zero-sum. The
+exploitability of a policy is the value of the best responses to it, in points per deal and as a mean over both seats. It is 0
+in an equilibrium.
 
 The second game has a hidden partner: `small_ships` with three seats and one card each. CFR has no convergence guarantee with
-three seats; NashConv, the sum of what each seat could gain alone, measures how far it gets. Takes a minute.
+three seats. NashConv measures the distance from an equilibrium: the sum of each seat's gain from a best response. Both games
+together take a minute.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ ITERATIONS_OF_THREE = (5, 20, 50)
 
 
 def solved(tree: pyspiel.Game, iterations: tuple[int, ...]) -> Iterator[tuple[int, pyspiel.Policy]]:
-    """The average policy of CFR+ after some numbers of iterations."""
+    """Yield the average policy of CFR+ after each number of iterations."""
     solver, done = pyspiel.CFRPlusSolver(tree), 0
     for wanted in iterations:
         for _ in range(wanted - done):
@@ -35,16 +37,16 @@ def solved(tree: pyspiel.Game, iterations: tuple[int, ...]) -> Iterator[tuple[in
 
 
 def value(tree: pyspiel.Game, policy: pyspiel.Policy, opponent: pyspiel.Policy) -> float:
-    """Points per deal of a policy against another, on the mean of both seats; exact."""
+    """Return the exact points per deal of a policy against another, as a mean over both seats."""
     first = pyspiel.expected_returns(tree.new_initial_state(), [policy, opponent], -1, True)[0]
     second = pyspiel.expected_returns(tree.new_initial_state(), [opponent, policy], -1, True)[1]
     return float(first + second) / 2
 
 
 def two_seats(name: str = TWO_SEATS, iterations: tuple[int, ...] = ITERATIONS) -> None:
-    """Print how exploitable each policy is, and what it wins against two others."""
+    """Print the exploitability of each policy, and its points against `random` and `thumb`."""
     game = pyspiel.load_game(name)
-    tree = pyspiel.convert_to_cached_tree(game)  # each node is built once, which is many times faster
+    tree = pyspiel.convert_to_cached_tree(game)  # builds each node only once, which is many times faster
     uniform = pyspiel.UniformRandomPolicy(tree)
     thumb = python_policy_to_pyspiel_policy(PlayerPolicy(game, "thumb").to_tabular())
     print(f"{name}\n{'policy':12} exploitability  against random  against thumb")
@@ -61,7 +63,7 @@ def two_seats(name: str = TWO_SEATS, iterations: tuple[int, ...] = ITERATIONS) -
 
 
 def hidden_partner(name: str = HIDDEN_PARTNER, iterations: tuple[int, ...] = ITERATIONS_OF_THREE) -> None:
-    """Print how far each policy is from an equilibrium."""
+    """Print the NashConv of each policy."""
     tree = pyspiel.convert_to_cached_tree(pyspiel.load_game(name))
     print(f"\n{name}\n{'policy':12} {'NashConv':>14}")
     print(f"{'random':12} {pyspiel.nash_conv(tree, pyspiel.UniformRandomPolicy(tree)):14.4f}", flush=True)

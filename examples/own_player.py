@@ -1,7 +1,7 @@
 """Two players written in Python: `noms evaluate examples/own_player.py:lowest examples/own_player.py:make`.
 
-`lowest` is the shortest form, a function that makes one decision. `make` returns a player that answers many tables at once,
-which is faster. Both see the observation only; `docs/environments/common.md` explains its bytes.
+`lowest` is the shortest form: a function for one decision. `make` returns a player that answers many tables in one call, which
+is faster. Both use only the observation; `docs/environments/common.md` explains its bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def lowest(observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) 
     """Return the lowest legal action.
 
     Args:
-        observation: what the seat sees, uint8, shape (1072,).
+        observation: of the seat to act, uint8, shape (1072,).
         mask: 1 for each legal action, int8, shape (150,).
         rng: random generator.
     """
@@ -26,20 +26,20 @@ def lowest(observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) 
 
 
 class Modest:
-    """Calls as low as it may, and plays any legal card with the same probability."""
+    """A player that makes the lowest legal bid, and plays a uniformly random legal card."""
 
     wants_tables: ClassVar[bool] = False
 
     @as_batch
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
-        """One action for each row; see `noms_env.players.Player.act` for the arguments."""
+        """Return one action for each row; see `noms_env.players.Player.act` for the arguments."""
         legal, numbers = mask != 0, mask[:, NUMBER:MIS] != 0
-        choices = np.maximum(legal.sum(axis=1), 1)  # a row in which nobody is to act has none
-        drawn = seeds % choices  # all that is random in a row follows from its seed
+        choices = np.maximum(legal.sum(axis=1), 1)  # a row in which no seat is to act has no legal action
+        drawn = seeds % choices  # the row's seed decides all random choices in it
         any_legal = (legal.cumsum(axis=1) > drawn[:, np.newaxis]).argmax(axis=1)
         return np.where(numbers.any(axis=1), NUMBER + numbers.argmax(axis=1), any_legal)
 
 
 def make() -> Modest:
-    """The player for a block of deals; nothing of it outlives the block."""
+    """Return a player for one block of deals; each block gets a new one."""
     return Modest()

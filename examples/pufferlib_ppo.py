@@ -1,16 +1,16 @@
-"""Masked PPO at PufferLib's tables, on one seat with random players on the others: `python examples/pufferlib_ppo.py`.
+"""Masked PPO in PufferLib's emulation, on one seat with random players at the others: `python examples/pufferlib_ppo.py`.
 
-Needs `pip install '.[pufferlib]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so PufferLib's
-emulation takes it as it is. Notes:
+Needs `pip install '.[pufferlib]'` and takes about a minute on one core. PufferLib's emulation wraps `SeatEnv` like any other
+Gymnasium environment. Notes:
 
-* The extra installs `pufferlib-core`: emulation and vectorisation without the trainer, which needs an old NumPy or a GPU. The
-  learner here is a few lines of PPO.
-* `backend=pufferlib.vector.Multiprocessing, num_workers=2` uses two processes. Their seeds are only one apart, so some tables
+* The extra installs `pufferlib-core`: emulation and vectorization without the trainer, which needs an old NumPy or a GPU. The
+  learner here is a short PPO loop.
+* `backend=pufferlib.vector.Multiprocessing, num_workers=2` uses two processes. Their seeds differ by only 1, so some tables
   have the same deals.
-* Emulation packs observation and mask into one row of bytes; `emulated_observation_dtype` says where each lies.
-* The step after the end of a deal starts the next one, whatever the action. Nothing is learnt from that step.
-* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so 0 is as good as
-  they are.
+* Emulation packs observation and mask into one row of bytes; `emulated_observation_dtype` is its layout.
+* The step after the end of a deal starts the next deal and ignores the action, so training skips it.
+* The only reward comes at the end of a deal, so the discount is 1. It is own points less the mean of the other seats: 0 is as
+  good as the opponents.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 WAY: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
-"""The learner moves one seat on with each deal, and forced moves are taken for it."""
+"""Arguments of the tables. The learner moves one seat on with each deal; `skip_forced` takes its forced moves for it."""
 TABLES, STEPS = 128, 32
-"""Steps of each table in a batch."""
+"""Size of a rollout: tables, and steps at each."""
 DECISIONS, DEALS = 150_000, 500
-"""Decisions to learn from; deals to evaluate on."""
+"""Number of training decisions, and of evaluation deals."""
 REWARD_SCALE = 0.1
 
 
 def make_seat(buf: Any = None, seed: int = 0) -> pufferlib.emulation.GymnasiumPufferEnv:
-    """A seat in PufferLib's wrapping, which is given a place in the vector's arrays."""
+    """Return a seat in PufferLib's wrapper; `buf` is its part of the vector environment's arrays."""
     return pufferlib.emulation.GymnasiumPufferEnv(env_creator=partial(SeatEnv, GAME, **WAY), buf=buf, seed=seed)
 
 
 def make_tables(tables: int) -> pufferlib.vector.Serial:
-    """The training tables; `reset(seed)` gives table i the seed `seed + i`."""
+    """Return the training tables; `reset(seed)` gives table i the seed `seed + i`."""
     return pufferlib.vector.make(make_seat, num_envs=tables, backend=pufferlib.vector.Serial)
 
 
 def unpacked(rows: np.ndarray, form: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Observations and masks, views of PufferLib's rows.
+    """Return observations and masks as views of PufferLib's rows.
 
     Args:
         rows: shape (n, bytes of a row).
@@ -60,38 +60,38 @@ def unpacked(rows: np.ndarray, form: np.dtype[Any]) -> tuple[np.ndarray, np.ndar
 
 
 class Agent(nn.Module):
-    """Actor and critic, which share nothing."""
+    """Separate actor and critic networks."""
 
     def __init__(self) -> None:
-        """Make networks of two hidden layers."""
+        """Initialize both networks."""
         super().__init__()
         inputs = feature_layout(GAME, episode="deal").n_features
         self.actor, self.critic = two_layers(inputs, NUM_ACTIONS), two_layers(inputs, 1)
 
     def policy(self, observation: Tensor, mask: Tensor) -> Categorical:
-        """The distribution over actions; those that are not legal have probability 0."""
+        """Return the distribution over actions; illegal actions have probability 0."""
         logits = self.actor(observation)
         return Categorical(logits=logits.masked_fill(mask == 0, torch.finfo(logits.dtype).min))
 
 
 class Rollout:
-    """The rollout between two updates: arrays of shape (steps, tables), float32 unless stated."""
+    """The steps between two updates: arrays of shape (steps, tables), float32 unless stated."""
 
     def __init__(self, tables: int, row: np.ndarray) -> None:
         """Allocate the arrays.
 
         Args:
-            tables: how many there are.
-            row: one of the rows that they show.
+            tables: number of tables.
+            row: a sample of PufferLib's rows.
         """
         self.rows = np.zeros((STEPS, tables, *row.shape), row.dtype)
         self.actions = torch.zeros((STEPS, tables), dtype=torch.int64)
         self.logprobs, self.values, self.rewards, self.ends = torch.zeros((4, STEPS, tables))
         self.counts = torch.zeros((STEPS, tables), dtype=torch.bool)
-        """Bool: which steps were decisions, and not the beginnings of deals."""
+        """Bool: the steps that are decisions, not starts of deals."""
 
     def advantages(self, last: Tensor) -> Tensor:
-        """Generalised advantage estimates (Schulman et al., arXiv 1506.02438); `last` has the values after the last step."""
+        """Return generalized advantage estimates (Schulman et al., arXiv 1506.02438); `last`: values after the last step."""
         found, advantage, following = torch.zeros_like(self.values), torch.zeros_like(last), last
         for step in reversed(range(STEPS)):
             goes_on = 1 - self.ends[step]
@@ -101,7 +101,7 @@ class Rollout:
 
 
 def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int) -> None:
-    """Train for about this many decisions."""
+    """Train on at least `decisions` steps."""
     form = envs.emulated["emulated_observation_dtype"]
     optimizer = torch.optim.Adam(agent.parameters(), 1e-3, eps=1e-5)
     rows, _ = envs.reset(seed)
@@ -126,7 +126,7 @@ def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int
 
 
 def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, advantages: Tensor, form: np.dtype[Any]) -> None:
-    """Learn from a rollout: four times from each decision."""
+    """Update the agent from a rollout, in four epochs."""
     chosen = rollout.counts.flatten()
     observation, mask = (torch.from_numpy(part)[chosen] for part in unpacked(rollout.rows.reshape(len(chosen), -1), form))
     action, logprob, value, advantage = (
@@ -148,7 +148,7 @@ def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, adv
 
 
 def choose_by(agent: Agent) -> Choose:
-    """The policy outside of PufferLib: from features and masks to actions."""
+    """Return the policy without PufferLib: a function from features and masks to actions."""
 
     @torch.no_grad()
     def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -158,7 +158,7 @@ def choose_by(agent: Agent) -> Choose:
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Train, and print the strength of the learner before and after."""
+    """Train, and print the learner's points before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     agent = Agent()

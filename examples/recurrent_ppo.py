@@ -1,13 +1,14 @@
-"""Masked PPO with a recurrent policy on one seat, random players on the others: `python examples/recurrent_ppo.py`.
+"""Masked PPO with a recurrent policy on one seat, with random players at the others: `python examples/recurrent_ppo.py`.
 
-Needs torch (`pip install '.[train]'`) and takes about a minute on one core. An observation holds all that its seat has seen in
-the deal, so a memory is not needed to play well; this shows how one goes with the rest:
+Needs torch (`pip install '.[train]'`) and takes about a minute on one core. An observation contains all information of its seat
+in the deal, so good play needs no memory. The example shows how to train with one:
 
-* Each table has a state of the network. It is zeros at the first decision of a deal, in play and in learning alike.
-* In learning the rows of tables stay whole sequences, which begin with the state that the table had when the batch began.
-* The mask is part of the distribution: in sampling, in the loss and in the entropy.
-* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
-  they are.
+* Each table has a hidden state of the network. It is reset to zeros at the first decision of a deal, in rollouts and in
+  training.
+* Minibatches consist of whole sequences of tables. A sequence starts with the hidden state from the start of the rollout.
+* The distribution over actions is masked: in sampling, in the loss and in the entropy.
+* The only reward comes at the end of a deal, so the discount is 1. It is own points less the mean of the other seats: 0 is as
+  good as the opponents.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from noms_env import NUM_ACTIONS, SeatVectorEnv, feature_layout
 
 GAME = "down_up"
 TABLES, STEPS = 256, 16
-"""A batch: decisions at each of so many tables."""
+"""Size of a rollout: tables, and steps at each."""
 DECISIONS, DEALS = 80_000, 1000
-"""To learn from, and to measure on."""
+"""Number of training decisions, and of evaluation deals."""
 WIDTH, EPOCHS, PARTS = 128, 4, 4
 REWARD_SCALE, TRACE, CLIP = 0.1, 0.95, 0.2
 LEARNING_SEED, MEASURING_SEED = 1, 1_000_000
 
 
 def make_tables(tables: int) -> SeatVectorEnv:
-    """Tables at which the learner moves one seat on with each deal; forced moves are taken for it."""
+    """Return tables at which the learner moves one seat on with each deal; `skip_forced` takes its forced moves for it."""
     return SeatVectorEnv(tables, GAME, seat="rotate", reward="relative", skip_forced=True, autoreset_mode="SameStep")
 
 
@@ -42,7 +43,7 @@ class Agent(nn.Module):
     """Policy and value on one recurrent layer."""
 
     def __init__(self) -> None:
-        """Make the network."""
+        """Initialize the network."""
         super().__init__()
         self.embed = nn.Sequential(nn.Linear(feature_layout(GAME, episode="deal").n_features, WIDTH), nn.ReLU())
         self.memory = nn.GRUCell(WIDTH, WIDTH)
@@ -50,16 +51,16 @@ class Agent(nn.Module):
         nn.init.orthogonal_(self.policy.weight, 0.01)
 
     def forward(self, features: Tensor, legal: Tensor, starts: Tensor, state: Tensor) -> tuple[Categorical, Tensor, Tensor]:
-        """What the agent does and expects in some steps at some tables.
+        """Return policy and value for a sequence of steps at some tables.
 
         Args:
             features: float32, shape (steps, tables, n_features).
             legal: bool, shape (steps, tables, NUM_ACTIONS).
-            starts: whether a deal begins with the step, bool, shape (steps, tables).
-            state: before the first step, float32, shape (tables, WIDTH).
+            starts: whether the step is the first of a deal, bool, shape (steps, tables).
+            state: hidden state before the first step, float32, shape (tables, WIDTH).
 
         Returns:
-            The distribution over actions; values, shape (steps, tables); the state after the last step.
+            The distribution over actions; values, shape (steps, tables); the hidden state after the last step.
         """
         embedded, states = self.embed(features), []
         for now, begins in zip(embedded, starts, strict=True):
@@ -72,7 +73,7 @@ class Agent(nn.Module):
 
 @dataclass
 class Now:
-    """What the tables show before a step, with one step in front: the arguments of `Agent`."""
+    """The arguments of `Agent` before a step, with a leading dimension of one step."""
 
     features: Tensor
     legal: Tensor
@@ -81,13 +82,13 @@ class Now:
 
 
 def shown(observations: dict[str, np.ndarray], starts: np.ndarray, state: Tensor) -> Now:
-    """The arguments of `Agent` for the next step."""
+    """Return the arguments of `Agent` for the next step."""
     seen, legal = torch.from_numpy(observations["observation"]), torch.from_numpy(observations["action_mask"]) != 0
     return Now(seen[None], legal[None], torch.from_numpy(starts)[None], state)
 
 
 def begun(tables: SeatVectorEnv, seed: int) -> Now:
-    """What the tables show at the first decisions of their first deals."""
+    """Reset the tables, and return the arguments of `Agent` for the first step."""
     observations, _ = tables.reset(seed=seed)
     assert isinstance(observations, dict)
     return shown(observations, np.ones(tables.num_envs, np.bool_), torch.zeros(tables.num_envs, WIDTH))
@@ -95,7 +96,7 @@ def begun(tables: SeatVectorEnv, seed: int) -> Now:
 
 @torch.no_grad()
 def take_step(agent: Agent, tables: SeatVectorEnv, now: Now) -> tuple[Now, dict[str, Tensor]]:
-    """A decision at each table: what is shown next, and what there is to learn from."""
+    """Take a decision at each table; return the arguments of `Agent` for the next step, and this step's training data."""
     policy, value, state = agent(now.features, now.legal, now.starts, now.state)
     action = policy.sample()
     observations, reward, terminated, truncated, _ = tables.step(action[0].numpy())
@@ -108,9 +109,9 @@ def take_step(agent: Agent, tables: SeatVectorEnv, now: Now) -> tuple[Now, dict[
 
 
 def advantages(batch: dict[str, Tensor], next_value: Tensor) -> Tensor:
-    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438), float32, shape (steps, tables).
+    """Return generalized advantage estimates (Schulman et al., arXiv 1506.02438), float32, shape (steps, tables).
 
-    What follows a deal does not count in it. `next_value` is the value after the last step, shape (tables,).
+    No value is carried over the end of a deal. `next_value` is the value after the last step, shape (tables,).
     """
     found, advantage = torch.zeros_like(batch["reward"]), torch.zeros_like(next_value)
     for at in reversed(range(len(found))):
@@ -122,7 +123,7 @@ def advantages(batch: dict[str, Tensor], next_value: Tensor) -> Tensor:
 
 
 def learn(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, Tensor], state: Tensor, next_value: Tensor) -> None:
-    """Improve the agent by a batch, each of its arrays of shape (steps, tables, ...), and the states before it."""
+    """Update the agent from a rollout: arrays of shape (steps, tables, ...), and the hidden states before its first step."""
     advantage = advantages(batch, next_value)
     returns = advantage + batch["value"]
     for _ in range(EPOCHS):
@@ -140,7 +141,7 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, Tenso
 
 
 def train(agent: Agent, decisions: int, tables: int = TABLES, seed: int = LEARNING_SEED) -> None:
-    """Learn from at least so many decisions."""
+    """Train on at least `decisions` decisions."""
     envs = make_tables(tables)
     now, batches = begun(envs, seed), math.ceil(decisions / (tables * STEPS))
     optimizer = torch.optim.Adam(agent.parameters(), 1e-3)
@@ -158,7 +159,10 @@ def train(agent: Agent, decisions: int, tables: int = TABLES, seed: int = LEARNI
 
 
 def measure(agent: Agent, deals: int) -> tuple[float, float]:
-    """Points per deal less the mean of the other seats', over the first deal of so many tables, and the margin at 95 %."""
+    """Return the points per deal less the mean of the other seats, and half the width of the 95 % interval.
+
+    The deals are the first deals at `deals` tables.
+    """
     tables = make_tables(deals)
     now, rewards = begun(tables, MEASURING_SEED), np.full(deals, np.nan)
     while np.isnan(rewards).any():
@@ -169,8 +173,8 @@ def measure(agent: Agent, deals: int) -> tuple[float, float]:
 
 
 def main(decisions: int = DECISIONS, deals: int = DEALS) -> None:
-    """Learn, and print the strength before and after."""
-    torch.set_num_threads(1)  # so small a network gains nothing from more
+    """Train, and print the agent's points before and after."""
+    torch.set_num_threads(1)  # the network is too small to gain from more threads
     torch.manual_seed(0)
     agent = Agent()
     print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals")

@@ -1,14 +1,14 @@
 """Masked PPO self-play with RLlib, in a small league: `python examples/rllib_self_play.py`.
 
-One network, the module `main`, plays all seats in half of the deals. In the other half it plays one seat against past selves:
-frozen copies that join the league at equal distances. At the end it is measured on one seat against random players: each deal
-is also played with a random player on that seat, and the result is the difference in points.
+Needs `pip install '.[rllib]'`. One network, the module `main`, plays all seats in half of the deals. In the other half it plays
+one seat against past selves: frozen copies that join the league at regular intervals. At the end the network plays one seat
+against random players. Each deal is also played with a random player on that seat, and the result is the difference in points.
 
-For a cluster, run `ray start --head` on one machine and `ray start --address=HEAD:6379` on the others; then
+To train on a cluster, run `ray start --head` on one machine and `ray start --address=HEAD:6379` on the others, then
 
     python examples/rllib_self_play.py --address auto --runners 64 --decisions 100000000
 
-trains there. The modules are in the checkpoint, and the commands take them as players:
+The checkpoint contains the modules, and the commands accept it as a player:
 
     NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate noms_training.interop.rllib:player random --variant down_up --seats 3
 """
@@ -37,16 +37,16 @@ from noms_training.interop.rllib import player as checkpoint_player
 VARIANT, SEATS = "down_up", 3
 GAME = {"variant": VARIANT, "seats": SEATS, "episode": "deal", "reward": "relative", "skip_forced": True}
 LEAGUE = 4
-"""Number of past selves that join."""
+"""Number of past selves."""
 
 
 def module_for(agent: str, episode: Any, *, past: int, **_: Any) -> str:
-    """The module that plays for an agent in an episode; the number of the episode decides.
+    """Return the module that plays for an agent in an episode: a function of the episode's number.
 
     Args:
         agent: `player_0`, ...
         episode: RLlib's `MultiAgentEpisode`.
-        past: how many past selves there are.
+        past: number of past selves.
     """
     number, seat = int(episode.id_, 16), int(agent.removeprefix("player_"))
     if past == 0 or number % 2 == 0 or number // 2 % SEATS == seat:
@@ -55,7 +55,7 @@ def module_for(agent: str, episode: Any, *, past: int, **_: Any) -> str:
 
 
 def module_spec(hidden: tuple[int, ...] = (256, 256)) -> RLModuleSpec:
-    """The network of the learner and of its past selves."""
+    """Return the network of the learner and of its past selves."""
     env = RLlibEnv(GAME)
     agent = env.possible_agents[0]
     return RLModuleSpec(
@@ -67,13 +67,13 @@ def module_spec(hidden: tuple[int, ...] = (256, 256)) -> RLModuleSpec:
 
 
 def configured(runners: int, envs: int = 32, batch: int = 4096, seed: int = 0) -> PPOConfig:
-    """PPO with this game, these seats for everybody, and no past self yet.
+    """Return the configuration of PPO, with the learner at all seats and no past selves.
 
     Args:
-        runners: processes that play, besides the one that learns; 0 lets that one play too.
-        envs: tables of each.
-        batch: decisions from which an update is made.
-        seed: of cards, networks and what the players draw.
+        runners: number of environment runners; with 0 the learner's process plays.
+        envs: tables per runner.
+        batch: decisions per update.
+        seed: of cards, networks and sampling.
     """
     return (
         PPOConfig()
@@ -86,23 +86,23 @@ def configured(runners: int, envs: int = 32, batch: int = 4096, seed: int = 0) -
             minibatch_size=batch // 4,
             num_epochs=4,
             lr=1e-3,
-            gamma=1.0,  # the reward comes at the end of the deal, and is worth the same from its first decision on
+            gamma=1.0,  # the only reward comes at the end of the deal
             lambda_=0.95,
             entropy_coeff=0.01,
             use_kl_loss=False,
-            vf_clip_param=math.inf,  # points are not small numbers
+            vf_clip_param=math.inf,  # value errors in points are too large for RLlib's default
         )
         .debugging(seed=seed, log_level="ERROR")
     )
 
 
 def train(algorithm: PPO, decisions: int, league: int = LEAGUE) -> None:
-    """Train, and let past selves join.
+    """Train, and add past selves at regular intervals.
 
     Args:
-        algorithm: of `configured`.
-        decisions: how many to play, of all modules together.
-        league: past selves that join.
+        algorithm: built from `configured`.
+        decisions: total number of decisions, of all modules.
+        league: number of past selves.
     """
     started, made, past = time.perf_counter(), 0, 0
     while made < decisions:
@@ -118,11 +118,11 @@ def train(algorithm: PPO, decisions: int, league: int = LEAGUE) -> None:
 
 
 def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
-    """Points of a player on one seat, the seats taking turns, less the mean of the random players on the others.
+    """Return a player's points on one seat, which rotates, less the mean of the random players at the others.
 
     Args:
-        player: who is measured.
-        deals: how many; deal i has the seed `seed` + i, so that two players are dealt the same cards.
+        player: the player to evaluate.
+        deals: number of deals; deal i has the seed `seed` + i, so that two players get the same cards.
         seed: of the first deal.
 
     Returns:
@@ -141,14 +141,14 @@ def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
 
 
 def report(player: Player, deals: int) -> str:
-    """By how much a player is better than a random one, in points for a deal, with a 95 % interval."""
+    """Return a sentence with a player's advantage over a random one, in points per deal, with a 95 % interval."""
     better = points(player, deals) - points(load_player("random"), deals)
     margin = 1.96 * better.std(ddof=1) / math.sqrt(deals)
     return f"{better.mean():+.2f} ± {margin:.2f} points for a deal against random players ({deals} deals, twice each)"
 
 
 def main() -> None:
-    """Train, measure, and write a checkpoint."""
+    """Train, evaluate, and write a checkpoint."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", help="of a Ray cluster, `auto` for the one of this machine; none if not given")
     parser.add_argument("--runners", type=int, default=0, help="processes that play, anywhere in the cluster")

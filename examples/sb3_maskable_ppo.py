@@ -1,7 +1,7 @@
-"""MaskablePPO of sb3-contrib on one seat, random players on the others: `python examples/sb3_maskable_ppo.py`.
+"""MaskablePPO of sb3-contrib on one seat, with random players at the others: `python examples/sb3_maskable_ppo.py`.
 
-Needs `pip install '.[sb3]'`. MaskablePPO finds the method `action_masks`, so
-`MaskablePPO("MlpPolicy", SeatEnv("down_up", mask_in="info"))` is enough; `SeatVecEnv` is the same at many tables at once.
+Needs `pip install '.[sb3]'`. MaskablePPO calls the method `action_masks` of an environment, so
+`MaskablePPO("MlpPolicy", SeatEnv("down_up", mask_in="info"))` already works. `SeatVecEnv` plays many tables in parallel.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ GAME = "down_up"
 TABLES, DECISIONS, DEALS = 256, 200_000, 500
 EVALUATION_SEED = 1_000_000
 WAY: dict[str, Any] = {"opponents": "random", "observation": "features", "reward": "relative", "skip_forced": True}
-"""The reward is the own points less the mean of the others', so 0 is as good as they are. Forced moves are taken for the
-learner."""
+"""Arguments of the tables. The reward is own points less the mean of the other seats, so 0 is as good as the opponents.
+`skip_forced` takes the learner's forced moves for it."""
 
 
 def make_tables(tables: int, seed: int) -> VecEnv:
-    """Tables to learn at; the learner moves one seat on with each deal.
+    """Return the training tables; the learner moves one seat on with each deal.
 
-    The monitor logs the mean reward of a deal, in points. Rewards are then scaled for learning. gamma is 1, since a deal ends
-    soon and pays only then.
+    `VecMonitor` logs the mean reward of a deal, in points. `VecNormalize` then scales the rewards for learning. The discount is
+    1, since the only reward comes at the end of the deal.
     """
     envs = SeatVecEnv(tables, GAME, seat="rotate", **WAY)
     envs.seed(seed)
@@ -38,7 +38,7 @@ def make_tables(tables: int, seed: int) -> VecEnv:
 
 
 def make_learner(envs: VecEnv, seed: int) -> MaskablePPO:
-    """A learner of two times 64 units."""
+    """Return a learner with sb3's default network, two hidden layers of 64 units."""
     return MaskablePPO(
         "MlpPolicy",
         envs,
@@ -54,10 +54,10 @@ def make_learner(envs: VecEnv, seed: int) -> MaskablePPO:
 
 
 def measure(model: MaskablePPO, deals: int) -> tuple[float, float]:
-    """The mean reward of the learner on deals that it has not seen, and the margin of its 95 % interval.
+    """Return the learner's mean reward on unseen deals, and half the width of its 95 % interval.
 
-    Each deal is played once from every seat, with the same cards (duplicate). These games depend on each other, so the interval
-    is one over deals, which do not.
+    Each deal is played once from every seat, with the same cards (duplicate). The plays of a deal are correlated, so the
+    interval is computed from the means of the deals, which are independent.
     """
     seats = Table(GAME).seats
     envs = SeatVectorEnv(deals * seats, GAME, autoreset_mode="SameStep", **WAY)
@@ -67,14 +67,14 @@ def measure(model: MaskablePPO, deals: int) -> tuple[float, float]:
     while np.isnan(scores).any():
         actions, _ = model.predict(seen["observation"], action_masks=seen["action_mask"] != 0)
         seen, rewards, terminated, _, _ = envs.step(actions)
-        first = terminated & np.isnan(scores)  # of the deals after the first in each row nothing is kept
+        first = terminated & np.isnan(scores)  # only the first deal of each row counts
         scores[first] = rewards[first]
     means = scores.reshape(deals, seats).mean(axis=1)
     return float(means.mean()), float(1.96 * means.std(ddof=1) / math.sqrt(deals))
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Train, and print the strength of the learner before and after."""
+    """Train, and print the learner's points before and after."""
     torch.set_num_threads(1)
     model = make_learner(make_tables(tables, seed), seed)
     print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")

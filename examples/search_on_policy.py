@@ -1,7 +1,7 @@
-"""Search on a trained policy, and what it expects: `python examples/search_on_policy.py nonesuch runs/first`.
+"""Search on a trained policy, with its estimates: `python examples/search_on_policy.py nonesuch runs/first`.
 
-One deal with the policy on all seats but seat 0, where a search on the same policy sits. For each of its decisions a line tells
-what it expects of its actions, in points above the mean of the others.
+The program plays one deal. Seat 0 is a search on a policy, and the policy itself plays all other seats. For each decision of
+the search it prints the estimates of the actions: own points less the mean of the other seats.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def main(variant: str = "nonesuch", policy: str = "", options: str = "worlds=24"
     """Play a deal.
 
     Args:
-        variant: the game.
-        policy: by name, file or folder; the published one if it is empty.
+        variant: name of the game.
+        policy: name, file or folder of a policy; empty for the published one.
         options: of the search.
     """
     others = noms_env.load_player(policy or variant)
@@ -37,7 +37,7 @@ def main(variant: str = "nonesuch", policy: str = "", options: str = "worlds=24"
         seen, tables = env.observe("player_0"), env.table.determinize(rng)
         row = (seen["observation"], seen["action_mask"])
         values = search.values(*row, SEED, tables=tables)
-        action = search.act(*row, SEED, tables=tables)  # the same seed, so the same search
+        action = search.act(*row, SEED, tables=tables)  # the same search as `values`, since the seed is the same
         told = "  ".join(f"{env.action_to_str(one.action)} {one.mean:+.2f} ±{one.error:.2f}" for one in values)
         print(f"{env.action_to_str(action):8} {told or 'no choice'}")
         env.step(action)

@@ -1,12 +1,12 @@
-"""Masked PPO with Tianshou on one seat, random players on the others: `python examples/tianshou_ppo.py`.
+"""Masked PPO with Tianshou on one seat, with random players at the others: `python examples/tianshou_ppo.py`.
 
-Needs `pip install '.[tianshou]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so Tianshou's
-`DummyVectorEnv` and `Collector` take it as it is. Notes:
+Needs `pip install '.[tianshou]'` and takes about a minute on one core. Tianshou's `DummyVectorEnv` and `Collector` work with
+`SeatEnv` like with any other Gymnasium environment. Notes:
 
-* Tianshou's own networks support masks in the DQN family only. The actor here gets the whole observation with the mask, and
+* Tianshou's own networks support masks only in the DQN family. The actor here reads the whole observation with the mask, and
   sets the logits of illegal actions so low that their probabilities are 0.
-* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
-  they are.
+* The only reward comes at the end of a deal, so the discount is 1. It is own points less the mean of the other seats: 0 is as
+  good as the opponents.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 WAY: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
-"""The learner moves one seat on with each deal, and forced moves are taken for it."""
+"""Arguments of the tables. The learner moves one seat on with each deal; `skip_forced` takes its forced moves for it."""
 N_FEATURES = feature_layout(GAME, episode="deal").n_features
 TABLES, STEPS = 64, 32
-"""A batch: decisions at each of so many tables."""
+"""Size of a rollout: tables, and steps at each."""
 DECISIONS, DEALS = 60_000, 500
-"""To learn from, and to measure on."""
+"""Number of training decisions, and of evaluation deals."""
 REWARD_SCALE = 0.1
 ILLEGAL = torch.finfo(torch.float32).min
-"""A logit. Minus infinity would make the entropy 0 times infinity."""
+"""Logit of illegal actions. With minus infinity the entropy would be 0 times infinity, which is not a number."""
 
 
 class Points(SeatEnv):
-    """A seat whose rewards are near 1, as the critic likes them."""
+    """A seat with rewards scaled to about 1, for the critic."""
 
     def step(self, action: Any) -> Any:
         seen, reward, terminated, truncated, info = super().step(action)
@@ -50,41 +50,41 @@ class Points(SeatEnv):
 
 
 def make_tables(tables: int, seed: int) -> DummyVectorEnv:
-    """Tables to learn at."""
+    """Return the training tables."""
     envs = DummyVectorEnv([partial(Points, GAME, **WAY)] * tables)
     envs.seed(seed)
     return envs
 
 
 class Actor(ActionReprNetWithVectorOutput[Any]):
-    """From features with masks to logits."""
+    """Network from features with masks to logits."""
 
     def __init__(self) -> None:
-        """Make the layers."""
+        """Initialize the layers."""
         super().__init__(NUM_ACTIONS)
         self.layers = two_layers(N_FEATURES, NUM_ACTIONS)
 
     def forward(self, obs: Batch, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
-        """Logits, shape (n, NUM_ACTIONS), and the state as it was: this network has none."""
+        """Return logits, shape (n, NUM_ACTIONS), and `state` unchanged, since the network is not recurrent."""
         legal = torch.as_tensor(obs.action_mask) != 0
         return self.layers(torch.as_tensor(obs.observation)).masked_fill(~legal, ILLEGAL), state
 
 
 class Critic(ModuleWithVectorOutput):
-    """From features to the expected reward."""
+    """Network from features to the expected reward."""
 
     def __init__(self) -> None:
-        """Make the layers."""
+        """Initialize the layers."""
         super().__init__(1)
         self.layers = two_layers(N_FEATURES, 1)
 
     def forward(self, obs: Batch, **_: Any) -> Tensor:
-        """Values, shape (n, 1)."""
+        """Return values, shape (n, 1)."""
         return self.layers(torch.as_tensor(obs.observation))
 
 
 def make_learner() -> PPO:
-    """Actor and critic, which share nothing."""
+    """Return PPO with separate actor and critic networks."""
     space = SeatEnv(GAME, observation="features")
     policy = DiscreteActorPolicy(
         actor=Actor(), action_space=space.action_space, observation_space=space.observation_space, deterministic_eval=False
@@ -102,7 +102,7 @@ def make_learner() -> PPO:
 
 
 def train(ppo: PPO, tables: DummyVectorEnv, decisions: int) -> None:
-    """Learn from at least so many decisions."""
+    """Train on at least `decisions` decisions."""
     frames = len(tables) * STEPS
     collector = Collector(ppo, tables, VectorReplayBuffer(frames, len(tables)))
     collector.reset()
@@ -119,7 +119,7 @@ def train(ppo: PPO, tables: DummyVectorEnv, decisions: int) -> None:
 
 
 def choose_by(ppo: PPO) -> Choose:
-    """The policy outside of Tianshou: from features and masks to actions."""
+    """Return the policy without Tianshou: a function from features and masks to actions."""
 
     @torch.no_grad()
     def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -130,10 +130,10 @@ def choose_by(ppo: PPO) -> Choose:
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Train, and print the strength of the learner before and after."""
+    """Train, and print the learner's points before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    np.random.seed(seed)  # Tianshou shuffles by it
+    np.random.seed(seed)  # Tianshou shuffles minibatches with it
     ppo = make_learner()
     before_and_after(
         choose_by(ppo), lambda: train(ppo, make_tables(tables, seed), decisions), GAME, decisions=decisions, deals=deals

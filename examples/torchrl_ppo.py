@@ -1,12 +1,12 @@
-"""Masked PPO with TorchRL on one seat, random players on the others: `python examples/torchrl_ppo.py`.
+"""Masked PPO with TorchRL on one seat, with random players at the others: `python examples/torchrl_ppo.py`.
 
-Needs `pip install '.[torchrl]'` and takes about a minute on one core. `SeatVectorEnv` is a Gymnasium vector environment, so
-TorchRL's `GymWrapper` takes it as it is, and all tables take a step in one call. Notes:
+Needs `pip install '.[torchrl]'` and takes about a minute on one core. TorchRL's `GymWrapper` works with `SeatVectorEnv` like
+with any other Gymnasium vector environment, so one call steps all tables. Notes:
 
-* `autoreset_mode="Disabled"`: TorchRL begins the next deals itself, and keeps the last observation of those that are over.
-* The mask comes with the observation. `ActionMask` makes random rollouts obey it, `MaskedCategorical` the policy.
-* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
-  they are.
+* `autoreset_mode="Disabled"`: TorchRL itself resets the tables whose deal is over, and stores their last observations.
+* The mask comes with the observation. `ActionMask` applies it to random rollouts, `MaskedCategorical` to the policy.
+* The only reward comes at the end of a deal, so the discount is 1. It is own points less the mean of the other seats: 0 is as
+  good as the opponents.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 TABLES, STEPS = 256, 16
-"""A batch: decisions at each of so many tables."""
+"""Size of a rollout: tables, and steps at each."""
 DECISIONS, DEALS = 60_000, 500
-"""To learn from, and to measure on."""
+"""Number of training decisions, and of evaluation deals."""
 
 
 def make_env(tables: int, seed: int) -> EnvBase:
-    """Tables to learn at; the learner moves one seat on with each deal, and forced moves are taken for it."""
+    """Return the training tables. The learner moves one seat on with each deal; `skip_forced` takes its forced moves for it."""
     way: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
     env = TransformedEnv(
         GymWrapper(SeatVectorEnv(tables, GAME, autoreset_mode="Disabled", **way), categorical_action_encoding=True),
@@ -52,7 +52,7 @@ def make_env(tables: int, seed: int) -> EnvBase:
 
 
 def make_policy() -> tuple[ProbabilisticActor, ValueOperator]:
-    """Actor and critic, which share nothing."""
+    """Return separate actor and critic networks."""
     inputs = feature_layout(GAME, episode="deal").n_features
     actor = ProbabilisticActor(
         TensorDictModule(two_layers(inputs, NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"]),
@@ -64,7 +64,7 @@ def make_policy() -> tuple[ProbabilisticActor, ValueOperator]:
 
 
 def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisions: int) -> None:
-    """Learn from at least so many decisions."""
+    """Train on at least `decisions` decisions."""
     frames = env.numel() * STEPS
     batches = -(-decisions // frames)
     advantages = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
@@ -89,19 +89,19 @@ def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisi
 
 
 def choose_by(actor: ProbabilisticActor) -> Choose:
-    """The policy outside of TorchRL: from features and masks to actions."""
+    """Return the policy without TorchRL: a function from features and masks to actions."""
 
     @torch.no_grad()
     def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         seen = {"observation": torch.from_numpy(observation), "action_mask": torch.from_numpy(mask) != 0}
-        with set_exploration_type(ExplorationType.RANDOM):  # by the probabilities; the default is the likeliest action
+        with set_exploration_type(ExplorationType.RANDOM):  # sample; the default is the most probable action
             return actor(TensorDict(seen, len(mask)))["action"].numpy()
 
     return choose
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Train, and print the strength of the learner before and after."""
+    """Train, and print the learner's points before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     actor, critic = make_policy()
