@@ -1,1 +1,1 @@
-"""Tables on a GPU, held against the processor: the same bytes, and how fast."""
+"""Comparison of tables on a GPU with the CPU: equal bytes, and speed."""

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.cuda`: tables on a GPU against the processor, in at most four minutes; `make cuda`.
+"""`python -m benchmarks.cuda`, or `make cuda`: compare tables on a GPU with the CPU, in at most four minutes.
 
-One table is printed, and one file written. Where there is no GPU, it says that nothing was run. With numba's simulator on
-(`NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1`) everything runs at tiny sizes, which shows no speed.
+The program prints one table and writes one file. Without a GPU it reports that nothing was run. With numba's simulator
+(`NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1`) everything runs at tiny sizes, and the rates have no meaning.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from noms_env.variants import VARIANTS
 START = perf_counter()
 GAME = "small_ships"
 WARM = ("first", "features", "play", "next match", "next deal", "processor")
-"""What is compiled in a process each, side by side; players are compiled beside them."""
+"""Groups of kernels that compile in parallel processes, beside the players."""
 PARTS = ("compiling", "agreement", "graph", "learn", "speed", "players", "layout", "peers")
-"""In order of what is most worth knowing, since time may run out."""
+"""Most important parts first, since time may run out."""
 BROKEN = 3
-"""The status of a process that can use the GPU no more: after some errors nothing runs in it."""
+"""Exit status of a process that lost the GPU: after some CUDA errors no launch works."""
 LEFT_TO_COMPILE = 120.0
-"""Seconds that must be left where torch is to compile the networks."""
+"""Seconds that must remain before torch compiles the networks."""
 STUCK, LATE = 120.0, 12.0
-"""Seconds after which a part is taken to hang, and after the end of all time is ended."""
+"""Seconds after which a part counts as hanging, and seconds past the time limit after which it is killed."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is compared and measured."""
+    """Sizes and times of the comparison."""
 
-    seconds: float = 225.0  # of everything; no part begins later
-    agreement_seconds: float = 40.0  # after one plan of each game no other begins later
+    seconds: float = 225.0  # time limit; no part begins later
+    agreement_seconds: float = 40.0  # after one plan of each game, no further plan begins later
     agreement_tables: int = 65_536
     agreement_steps: int = 160
     every: int = 20
     sizes: tuple[int, ...] = (4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304)
     core_tables: int = 2048
-    measure: float = 0.2  # seconds of each figure
+    measure: float = 0.2  # seconds per measurement
     copied: int = 1 << 30  # bytes
     captured_steps: int = 100
     threads: int | None = None
@@ -83,18 +83,18 @@ TINY = Settings(
 
 @dataclass
 class Results:
-    """What was found, as it goes into the file."""
+    """The results, as in the file."""
 
     file: Path
     settings: Settings
     figures: dict[str, Any] = field(default_factory=dict)
 
     def left(self) -> float:
-        """Seconds."""
+        """Return the remaining seconds."""
         return self.settings.seconds - (perf_counter() - START)
 
     def part(self, name: str, run: Callable[[], Any]) -> bool:
-        """Run a part, where there is time for it, and write the file; what fails is noted, and False is the answer."""
+        """Run a part if there is time, and write the file. Return False if it failed; the file then has the error."""
         if self.left() < 0:
             self.figures[name] = {"not run": "no time was left"}
             self.write()
@@ -113,29 +113,29 @@ class Results:
         return "failed" not in self.figures[name]
 
     def fail(self, name: str, why: str) -> None:
-        """Note that a part failed, beside what it had found."""
+        """Add the error of a part to its results so far."""
         self.figures[name] = {**(self.figures.get(name) or {}), "failed": why}
 
     def write(self) -> None:
-        """Write the file anew."""
+        """Replace the file."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         new = self.file.with_suffix(".new")
         new.write_text(json.dumps(self.figures, indent=2) + "\n", encoding="utf-8")
         new.replace(self.file)
 
     def read(self) -> None:
-        """Take over what another process has written."""
+        """Load the results that another process wrote."""
         self.figures = json.loads(self.file.read_text(encoding="utf-8"))
 
     def failed(self) -> list[str]:
-        """The parts that failed."""
+        """Return the failed parts with their errors."""
         return [
             f"{name}: {part['failed']}" for name, part in self.figures.items() if isinstance(part, dict) and "failed" in part
         ]
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run everything; 1 if something failed or differs."""
+    """Run the comparison; return 1 if a part failed or a result differs."""
     arguments = parsed(words)
     settings = TINY if config.ENABLE_CUDASIM else Settings(seconds=arguments.seconds)
     if arguments.tables is not None:
@@ -161,7 +161,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def parsed(words: list[str] | None) -> argparse.Namespace:
-    """The words of the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda", description="Tables on a GPU against the processor.")
     parser.add_argument("--json", type=Path, default=Path("build/cuda.json"), metavar="FILE")
     parser.add_argument("--only", choices=PARTS, nargs="+", help="some parts alone")
@@ -176,7 +176,7 @@ def parsed(words: list[str] | None) -> argparse.Namespace:
 
 
 def why_not() -> str:
-    """Why nothing can be run here; "" where there is a GPU."""
+    """Return the reason why nothing can run here; "" with a GPU."""
     from noms_env.cuda.rows import check_gpu
 
     try:
@@ -187,7 +187,7 @@ def why_not() -> str:
 
 
 def steps_of(parts: Iterable[str]) -> list[str]:
-    """The steps of some parts: each player is one of its own, first in one game, then in the others."""
+    """Return the steps of some parts; each player has two: first one game, then all others."""
     from benchmarks.cuda import players
 
     names = players.names_of(amount())
@@ -196,17 +196,16 @@ def steps_of(parts: Iterable[str]) -> list[str]:
 
 
 def amount() -> Any:
-    """How much of players is measured."""
+    """Return the sizes and times of the players' measurements."""
     from benchmarks.cuda import players
 
     return players.TINY if config.ENABLE_CUDASIM else players.Amount()
 
 
 def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
-    """Run all steps, and print what was found.
+    """Run all steps, and print the results.
 
-    They run in a process of their own: where it ends or hangs in the middle, or the GPU can be used in it no more, the rest is
-    run in another.
+    The steps run in a separate process. If it dies, hangs or loses the GPU, another process runs the remaining steps.
     """
     from benchmarks.cuda import report, speed
 
@@ -232,7 +231,7 @@ def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
 
 
 def watched(process: subprocess.Popen[bytes], results: Results) -> str:
-    """Wait for a process; why it ended, where that was in the middle of a step. One that hangs is ended."""
+    """Wait for a process, and kill it if it hangs. Return the reason for its end, which counts if a step was running."""
     while process.poll() is None:
         time.sleep(0.1)
         results.read()
@@ -245,7 +244,7 @@ def watched(process: subprocess.Popen[bytes], results: Results) -> str:
 
 
 def run_here(results: Results, steps: list[str]) -> int:
-    """Run steps in this process; `BROKEN` where the GPU can be used no more after one that failed."""
+    """Run steps in this process; return `BROKEN` if the GPU is lost after a failed step."""
     from benchmarks.cuda import speed
 
     for step in steps:
@@ -255,7 +254,7 @@ def run_here(results: Results, steps: list[str]) -> int:
 
 
 def run_step(results: Results, step: str) -> Any:
-    """What one step finds."""
+    """Return the results of one step."""
     if step == "compiling":
         return compile_all()
     if step == "agreement":
@@ -274,7 +273,7 @@ def run_step(results: Results, step: str) -> Any:
 
 
 def warm(what: str) -> float:
-    """Compile something, and keep it on disk; seconds from the start of this program to the end of its first step."""
+    """Compile a group of kernels into the cache; return the seconds from program start to the end of the first step."""
     from benchmarks.cuda import speed
 
     if what == "processor":
@@ -311,14 +310,14 @@ def warm(what: str) -> float:
 
 
 def list_of_all() -> list[Any]:
-    """A group of each game."""
+    """Return one group of tables per game."""
     from noms_env import TableGroup
 
     return [TableGroup(variant) for variant in VARIANTS]
 
 
 def compile_all() -> dict[str, Any]:
-    """Compile everything in processes side by side; then the first step again, with all on disk."""
+    """Compile everything in parallel processes, then time the first step again with a warm cache."""
     from benchmarks.cuda import players
 
     if config.ENABLE_CUDASIM:
@@ -333,7 +332,7 @@ def compile_all() -> dict[str, Any]:
 
 
 def printed_by(*words: str) -> float | str:
-    """The number that this program prints in a process of its own; what went wrong elsewhere."""
+    """Return the number that this program prints in a new process, or an error message."""
     command = [sys.executable, "-m", "benchmarks.cuda", *words]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=STUCK - 10)
@@ -345,7 +344,7 @@ def printed_by(*words: str) -> float | str:
 
 
 def agreement(results: Results) -> dict[str, Any]:
-    """Compare random play of each game, options drawn at random; decisions compared by game."""
+    """Compare random play with random options in each game; return the numbers of compared decisions."""
     from tests.cuda.agreement import draw_plan, play_both
 
     settings, rng, start = results.settings, random.Random(1), perf_counter()
@@ -361,7 +360,7 @@ def agreement(results: Results) -> dict[str, Any]:
 
 
 def captured(settings: Settings) -> dict[str, Any]:
-    """Whether a step in a CUDA graph does what a call does."""
+    """Check that replays of a CUDA graph equal calls."""
     from benchmarks.cuda import speed
 
     same = speed.captured_is_the_same(GAME, settings.sizes[0], settings.captured_steps)
@@ -371,7 +370,7 @@ def captured(settings: Settings) -> dict[str, Any]:
 
 
 def measure_learner(results: Results) -> dict[str, Any]:
-    """How fast policies learn, by game, and when one is above `thumb`."""
+    """Return the training rate by game, and the time until a policy beats `thumb`."""
     if find_spec("torch") is None:
         return {"not run": "torch is not installed"}
     from benchmarks.cuda import learner
@@ -390,7 +389,7 @@ def measure_learner(results: Results) -> dict[str, Any]:
 
 
 def measure(results: Results) -> dict[str, Any]:
-    """Rates by the number of tables for one game, and of each game at the best number."""
+    """Return rates by number of tables for one game, and rates of all games at the best number."""
     from benchmarks.cuda import speed
 
     settings = results.settings
@@ -420,7 +419,7 @@ def measure(results: Results) -> dict[str, Any]:
 
 
 def measure_player(results: Results, name: str, games: str = "") -> dict[str, Any]:
-    """A player in one game, or in all others at the number of tables that was best there; by game."""
+    """Measure a player in one game, or in all others at the best number of tables in that game; return results by game."""
     from benchmarks.cuda import players
 
     known = results.figures.get(f"players/{name}", {}).get(GAME, {})
@@ -442,7 +441,7 @@ def measure_player(results: Results, name: str, games: str = "") -> dict[str, An
 
 
 def measure_layout(settings: Settings) -> dict[str, Any]:
-    """What another layout of tables, and wider stores, could gain."""
+    """Return the possible gains from another layout of tables and from wider stores."""
     from benchmarks.cuda import layout
 
     figures = layout.measure_layouts(GAME, settings.layout_tables, settings.traces, settings.measure)
@@ -450,7 +449,7 @@ def measure_layout(settings: Settings) -> dict[str, Any]:
 
 
 def measure_peers(results: Results) -> dict[str, Any]:
-    """The games of pgx on the same GPU, by a process of its own; not run where they are not installed."""
+    """Return the rates of pgx's games on the same GPU, measured in a new process, if jax and pgx are installed."""
     missing = [name for name in ("jax", "pgx") if find_spec(name) is None]
     if missing:
         return {"not run": f"not installed: {', '.join(missing)}"}

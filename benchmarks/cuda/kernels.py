@@ -1,4 +1,4 @@
-"""Kernels that measure a GPU's memory as the engine uses it: `benchmarks.cuda.layout` says what for."""
+"""Kernels with the engine's patterns of memory access, for `benchmarks.cuda.layout`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ else:
 
     @intrinsic
     def store_two(_context: Any, out: Any, _row: Any, _word: Any, _first: Any, _second: Any) -> Any:
-        """Write two words of a row by one store of 16 bytes; their address is a multiple of 16."""
+        """Write two words of a row with one store of 16 bytes; their address must be a multiple of 16."""
         word = ir.IntType(64)
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -41,10 +41,10 @@ else:
 
 @kernel
 def touch(words, traces, lengths, lane_stride, word_stride, block_words, count):
-    """Read and write words of so many tables in the order of a trace each.
+    """Read and write words of `count` tables in the order of one trace per table.
 
-    Word w of table i is `words[(i // 32) * block_words + (i % 32) * lane_stride + w * word_stride]`. `traces`, int16, shape
-    (longest, n): 2 * word, and 1 more for a word that is written.
+    Word w of table i is `words[(i // 32) * block_words + (i % 32) * lane_stride + w * word_stride]`. `traces` is int16, shape
+    (longest, n): 2 * word for a read, 2 * word + 1 for a write.
     """
     row = np.int64(cuda.grid(1))
     if row < count:
@@ -63,7 +63,7 @@ def touch(words, traces, lengths, lane_stride, word_stride, block_words, count):
 
 @kernel
 def store_words(out, first):
-    """Write a row of words in each thread, eight bytes at once."""
+    """Write one row of words per thread, with stores of eight bytes."""
     row = np.int64(cuda.grid(1))
     if row < len(out):
         for word in range(out.shape[1]):
@@ -72,7 +72,7 @@ def store_words(out, first):
 
 @kernel
 def store_pairs(out, first):
-    """The same, sixteen bytes at once; the words of a row are even in number."""
+    """Write one row of words per thread, with stores of sixteen bytes; a row must have an even number of words."""
     row = np.int64(cuda.grid(1))
     if row < len(out):
         for word in range(0, out.shape[1], 2):
@@ -81,7 +81,7 @@ def store_pairs(out, first):
 
 @kernel
 def store_together(out, first):
-    """The same words, those side by side by threads side by side: as fast as rows can be written."""
+    """Write neighbouring words with neighbouring threads: coalesced stores, the upper bound of the rate."""
     k = np.int64(cuda.grid(1))
     words = np.int64(out.shape[1])
     if k < len(out) * words:

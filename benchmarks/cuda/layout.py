@@ -1,10 +1,10 @@
-"""What the layout of tables in memory costs, and the width of stores: figures that decide whether to change them.
+"""Cost of the layout of tables in memory and of the width of stores, to decide whether to change them.
 
-* A table is a row of `TABLE.itemsize` bytes, so that neighbouring threads read words that lie far apart. The other layout has
-  the same word of 32 neighbouring tables side by side. Threads read and write the words that the engine does, in its order
-  (`traces`), in both; nothing else is done, so a layout cannot gain more than the figures say.
-* Observations are written eight bytes at once, a row by each thread. The same rows are written sixteen bytes at once, and by
-  threads side by side.
+* A table is a row of `TABLE.itemsize` bytes, so neighbouring threads read distant words. The alternative layout interleaves the
+  words of 32 neighbouring tables. In both layouts the threads only read and write the engine's words in its order (`traces`),
+  so the rates are upper bounds of the gain.
+* Each thread writes the observation of one row with stores of eight bytes. The alternatives are stores of sixteen bytes and
+  coalesced stores.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from noms_env.variants.table_record import TABLE
 WORDS = TABLE.itemsize // 8
 NEIGHBOURS = 32
 LAYOUTS = {"rows": (WORDS, 1), "neighbours": (1, NEIGHBOURS)}
-"""Words from a table to the next of its 32, and from a word of a table to the next."""
+"""Strides in words: from one table to the next of its 32, and from one word of a table to the next."""
 
 
 def launch(threads: int, kernel: Any, *arguments: Any) -> None:
-    """Launch a kernel in so many threads, at least."""
+    """Launch a kernel with at least `threads` threads."""
     with announced(kernel):
         streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
 
 
 def real_traces(variant: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The traces of so many tables, by another process where this one has the compiler on."""
+    """Return the traces of `count` tables, from a process without the compiler."""
     if SIMULATED:
         return traces.packed(traces.traces_of(variant, count))
     with TemporaryDirectory() as folder:
@@ -54,7 +54,7 @@ def real_traces(variant: str, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure_layouts(variant: str, tables: int, count: int, seconds: float) -> dict[str, Any]:
-    """Decisions a second that access to tables allows in both layouts, with neighbours in different decisions, and alike."""
+    """Return the decisions per second that memory access allows in both layouts, for different and equal neighbours."""
     tables = -(-tables // NEIGHBOURS) * NEIGHBOURS
     words = cuda.device_array(tables * WORDS, np.int64)
     array, lengths = real_traces(variant, count)
@@ -70,13 +70,13 @@ def measure_layouts(variant: str, tables: int, count: int, seconds: float) -> di
 
 
 def touched(array: np.ndarray, lengths: np.ndarray, written: int) -> float:
-    """Words of a table that a decision reads, or writes, in the mean."""
+    """Return the mean number of words that a decision reads (or writes)."""
     there = np.arange(len(array))[:, None] < lengths
     return float(((array & 1) == written)[there].sum() / len(lengths))
 
 
 def measure_stores(rows: int, seconds: float) -> dict[str, float]:
-    """Bytes a second of rows of observations, by the width of the stores that write them."""
+    """Return bytes per second for writing rows of observations, by kind of store."""
     out = cuda.device_array((rows, OBSERVATION_SIZE // 8), np.int64)
     moved = float(rows * OBSERVATION_SIZE)
 

@@ -1,4 +1,4 @@
-"""How fast a policy learns on a GPU, the share of matrix products in that, and the time until it is above `thumb`."""
+"""Training rate on a GPU, its share of matrix products, and the time until a policy beats `thumb`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from noms_training.learn.config import ActorConfig, NetworkConfig, TrainConfig
 from noms_training.learn.train import COMPILED_FROM, Trainer
 
 PRODUCTS = ("gemm", "nvjet", "cutlass", "xmma")
-"""Parts of the names of kernels that multiply matrices."""
+"""Parts of the names of matrix product kernels."""
 PANEL = "thumb"
 
 
 class Amount(NamedTuple):
-    """How much is measured.
+    """Sizes and times of the measurements.
 
     Attributes:
-        games: that are learnt; in the last one the time until the policy is above `thumb` is measured.
-        seconds: of each rate.
-        above: seconds after which the policy is above `thumb`, or it is given up.
-        every: iterations between two looks at that.
-        changes: of the runs' settings.
+        games: games to train; the last one is also trained until the policy beats `thumb`.
+        seconds: time per rate.
+        above: time limit for beating `thumb`.
+        every: iterations between two evaluations.
+        changes: changed settings of the runs.
     """
 
     games: tuple[str, ...] = ("nonesuch", "small_ships")
@@ -50,14 +50,14 @@ TINY = Amount(
 
 
 def settings_of(game: str, decisions: int, amount: Amount) -> TrainConfig:
-    """A run with 256 units and three blocks, and a critic that sees the hidden cards."""
+    """Return the settings of a run with 256 units and three blocks, and a critic that sees the hidden cards."""
     sizes = {"network": ActorConfig(width=256), "critic": NetworkConfig(width=256)}
     usual: dict[str, Any] = {"device": "cuda", "decisions": decisions, "panel": (PANEL,), **sizes}
     return TrainConfig((game,), **{**usual, **amount.changes})
 
 
 def measured(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
-    """The rate of a game's iterations, and what share of the GPU's time matrix products take; compiled by torch or not."""
+    """Return a game's training rate and the share of matrix products in GPU time, with or without torch's compiler."""
     run = Trainer(settings_of(game, COMPILED_FROM if is_compiled else COMPILED_FROM - 1, amount))
     start = perf_counter()
     run.iterate()  # captures the graphs
@@ -76,7 +76,7 @@ def measured(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
 
 
 def share_of_products(run: Trainer) -> float:
-    """The share of one iteration's time on the GPU in which it multiplies matrices."""
+    """Return the share of matrix products in the GPU time of one iteration."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         run.iterate()
     products = everything = 0.0
@@ -88,7 +88,7 @@ def share_of_products(run: Trainer) -> float:
 
 
 def time_above(game: str, amount: Amount) -> dict[str, Any]:
-    """Seconds of training and evaluating until a policy is surely above `thumb`; None if it was not by the end."""
+    """Return the seconds, with evaluations, until a policy's 95 % interval lies above `thumb`; None if it never does."""
     run, start = Trainer(settings_of(game, 200_000_000, amount)), perf_counter()
     panel, deals = run.panel(), run.config.evaluation_deals
     name, points = points_figure(run.rule_sets[0], panel[0]), list[tuple[float, int, float]]()

@@ -1,8 +1,7 @@
-"""Pgx's card games on the GPU that JAX finds: random legal play, each at its best number of tables.
+"""Rates of pgx's card games on JAX's GPU: random legal play, at the best number of tables for each game.
 
-`python -m benchmarks.cuda.peers` prints JSON in its last line. It needs jax for the GPU, and pgx; on the processor it runs too,
-which shows that it works. Several steps are one compiled call, a game that is over is followed by the next, and observations
-are made, as with ours.
+`python -m benchmarks.cuda.peers` prints JSON in its last line. It needs pgx and jax with GPU support; it also runs on a CPU, as
+a test. As in our measurements, one compiled call takes several steps, restarts finished games and computes observations.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ GAMES: dict[str, Callable[[Any], Any]] = {
     "sparrow_mahjong": lambda pgx: pgx.make("sparrow_mahjong"),
     "hanabi": lambda pgx: pgx.make("hanabi"),
 }
-"""The card games of pgx's versions; what a version lacks is told."""
+"""The card games of all pgx versions; the report lists games that the installed version lacks."""
 SIZES = (4096, 32_768, 262_144, 2_097_152)
 GAIN = 1.05
-"""More tables are tried as long as they make it so much faster."""
+"""Minimum gain from more tables to try still more."""
 
 
 def main() -> int:
-    """Measure, and print."""
+    """Measure the games, and print the report."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.peers", description="Pgx's card games by JAX.")
     parser.add_argument("--games", nargs="+", choices=GAMES, default=[*GAMES], help="some alone")
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, metavar="N", help="numbers of tables to try")
@@ -45,17 +44,17 @@ def main() -> int:
     for name in arguments.games:
         try:
             report["rates"].append({"name": name, **best_rate(GAMES[name](pgx), arguments.tables, arguments.measure, end)})
-        except Exception as error:  # whatever happens inside another package, the others are measured
+        except Exception as error:  # an error inside pgx must not stop the other games
             report["missing"][name] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     print(json.dumps(report))
     return 0
 
 
 def best_rate(env: Any, sizes: tuple[int, ...], seconds: float, end: float) -> dict[str, Any]:
-    """Decisions a second at the best of some numbers of tables.
+    """Return the decisions per second at the best number of tables.
 
     Raises:
-        TimeoutError: the end was there before the first was measured.
+        TimeoutError: there was no time for any measurement.
     """
     best: dict[str, Any] = {"tables": 0, "rate": 0.0}
     for tables in sizes:
@@ -66,7 +65,7 @@ def best_rate(env: Any, sizes: tuple[int, ...], seconds: float, end: float) -> d
         except Exception:
             if not best["tables"]:
                 raise
-            break  # no memory for so many
+            break  # out of memory
         is_better = rate > GAIN * best["rate"]
         if rate > best["rate"]:
             best = {"tables": tables, "rate": rate}
@@ -78,7 +77,7 @@ def best_rate(env: Any, sizes: tuple[int, ...], seconds: float, end: float) -> d
 
 
 def rate_of(work: Callable[[], int], seconds: float) -> float:
-    """Decisions a second of calls that answer how many they were; the first two compile."""
+    """Return the decisions per second of calls that return their number of decisions; the first two calls compile."""
     work()
     work()
     done, start = 0, perf_counter()

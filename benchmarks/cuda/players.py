@@ -1,4 +1,4 @@
-"""Players on a GPU beside the same players on the processor: whether they answer the same, and how fast."""
+"""Comparison of players on a GPU with the same players on the CPU: equal actions, and speed."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from noms_env.players.registry import PLAYERS
 from noms_env.variants import VARIANTS
 
 PARAMETERS = {"pimc": ":100", "search": ":{game},worlds=24"}
-"""What is measured of players that need parameters, or that the reach of a GPU is said for; `{game}` is the game's policy."""
+"""Parameters of players that need some or have a target; `{game}` is the game's policy."""
 POLICY = "{game}"
 SAME = ("random", "greedy", "thumb", "flat_mc")
-"""Players that must answer as on the processor; of the others the share is told."""
+"""Players whose actions must equal those on the CPU; for all others the share of differences is reported."""
 FEWEST = 8
-"""Rows that the processor is asked for at once, at least."""
+"""Minimum number of rows per call on the CPU."""
 ASKED_SECONDS = 0.02
-"""For so long the processor is asked at once."""
+"""Target duration of a call on the CPU."""
 GAIN = 1.05
-"""More tables are tried as long as they make it so much faster."""
+"""Minimum gain from more tables to try still more."""
 
 
 class Amount(NamedTuple):
-    """How much of each player is compared and measured.
+    """Sizes and times of the measurements per player.
 
     Attributes:
-        names: of the players, with `{game}`; None for all that the registry has for a GPU, and a policy.
-        tables: that are compared, at most.
-        compare: seconds for which the processor's cores answer.
-        core: seconds for which one core does.
-        measure: seconds of each rate on the GPU.
-        sizes: numbers of tables that are tried.
-        longest: no larger size is tried where a turn is to take longer, seconds.
-        games: that are played.
+        names: names of the players, with `{game}`; None for all GPU players of the registry and a policy.
+        tables: maximum number of tables to compare.
+        compare: seconds of comparison on all CPU cores.
+        core: seconds of measurement on one core.
+        measure: seconds of each measurement on the GPU.
+        sizes: numbers of tables to try.
+        longest: maximum seconds of a turn; larger sizes are not tried.
+        games: games to play.
     """
 
     names: tuple[str, ...] | None = None
@@ -62,14 +62,14 @@ TINY = Amount(
 
 
 def names_of(amount: Amount) -> tuple[str, ...]:
-    """The players, with `{game}` for a policy of the game."""
+    """Return the names of the players, with `{game}` for a policy of the game."""
     if amount.names is not None:
         return amount.names
     return (*(word + PARAMETERS.get(word, "") for word, entry in PLAYERS.items() if entry.gpu), POLICY)
 
 
 def positions(variant: str, tables: int) -> BatchEnv:
-    """Tables on the processor, in the middle of their deals, neighbours in different phases."""
+    """Return tables on the CPU in the middle of their deals, with neighbours in different phases."""
     batch = make_batch(variant, tables, seed=2)
     batch.reset()
     streams, actions = np.random.default_rng(3).integers(1, 2**32, tables), np.zeros(tables, np.int64)
@@ -86,10 +86,10 @@ def positions(variant: str, tables: int) -> BatchEnv:
 
 
 class Asked:
-    """A player of the processor, asked for chunks of rows of a batch: row by row the answers follow from `seeds`."""
+    """A player on the CPU, called for chunks of rows of a batch; the actions are a function of `seeds`."""
 
     def __init__(self, name: str, batch: BatchEnv) -> None:
-        """Make the player, and find out how many rows it answers in a moment."""
+        """Load the player, and choose a chunk that takes about `ASKED_SECONDS`."""
         self.player, self.batch = load_player(name), batch
         self.chunk = min(FEWEST, len(batch))
         self.answers(0)  # compiles
@@ -103,11 +103,11 @@ class Asked:
         return max(perf_counter() - start, 1e-6)
 
     def rows(self, number: int) -> slice:
-        """The rows of a chunk."""
+        """Return the rows of a chunk."""
         return slice(number * self.chunk, min((number + 1) * self.chunk, len(self.batch)))
 
     def answers(self, number: int) -> np.ndarray:
-        """The actions in the rows of a chunk."""
+        """Return the actions in the rows of a chunk."""
         rows, batch = self.rows(number), self.batch
         rng = np.random.default_rng([4, number])
         tables: Any = batch.tables[rows]
@@ -115,16 +115,16 @@ class Asked:
 
     @property
     def chunks(self) -> int:
-        """How many there are."""
+        """Number of chunks."""
         return -(-len(self.batch) // self.chunk)
 
     def seeds(self) -> np.ndarray:
-        """Those of all rows, for a player on a GPU, int64, shape (n,)."""
+        """Return the seeds of all rows, for a player on a GPU, int64, shape (n,)."""
         lengths = [len(range(*self.rows(number).indices(len(self.batch)))) for number in range(self.chunks)]
         return np.concatenate([draw_seeds(np.random.default_rng([4, k]), rows) for k, rows in enumerate(lengths)])
 
     def rate(self, seconds: float) -> float:
-        """Decisions a second of one core."""
+        """Return the decisions per second of one core."""
         done, start = 0, perf_counter()
         for number in itertools.cycle(range(self.chunks)):
             done += len(self.answers(number))
@@ -133,7 +133,7 @@ class Asked:
         return done / (perf_counter() - start)
 
     def all_answers(self, seconds: float) -> np.ndarray:
-        """The actions of the first rows, as many as all cores answer in some seconds, and those of a chunk at least."""
+        """Return the actions of the first rows: as many chunks as all cores finish in `seconds`, but at least one."""
         cores, start = os.cpu_count() or 1, perf_counter()
         answers: list[np.ndarray] = []
         with ThreadPoolExecutor(cores) as pool:
@@ -145,10 +145,10 @@ class Asked:
 
 
 def compare(name: str, variant: str, player: Any, batch: BatchEnv, amount: Amount) -> dict[str, Any]:
-    """Ask a player on the GPU and the same on the processor; the rate of one core, and what differs.
+    """Compare a player on the GPU with the same player on the CPU; return the rate of one core and the differences.
 
     Raises:
-        ValueError: the processor has no such player.
+        ValueError: the CPU player is unknown.
     """
     asked = Asked(name.format(game=variant), batch)
     gpu = make_batch(variant, len(batch), seed=2, device="cuda")
@@ -164,19 +164,19 @@ def compare(name: str, variant: str, player: Any, batch: BatchEnv, amount: Amoun
 
 
 def turn(gpu: Gpu, player: Any) -> None:
-    """An action of a player at each table, and the next match where one is over."""
+    """Take a player's action at each table, and start the next match at tables that are over."""
     player.act(gpu.batch, gpu.streams, actions=gpu.actions)
     gpu.batch.step(gpu.actions)  # type: ignore[arg-type]
     gpu.batch.reset(gpu.batch.over)
 
 
 def best_rate(player: Any, variant: str, sizes: tuple[int, ...], amount: Amount) -> dict[str, Any]:
-    """Decisions a second by turns at the best of some numbers of tables; more are tried as long as they pay."""
+    """Return the decisions per second of turns at the best number of tables; try more tables as long as they pay."""
     best: dict[str, Any] = {"rate": 0.0, "tables": 0}
     for tables in sizes:
         try:
             taken = seconds_of(partial(turn, Gpu(variant, tables), player), amount.measure)
-        except Exception as error:  # memory that does not suffice has many names
+        except Exception as error:  # running out of memory raises many types
             if not best["tables"]:
                 raise
             best["stopped"] = f"with {tables:,} tables: {type(error).__name__}: {error}"
@@ -190,7 +190,7 @@ def best_rate(player: Any, variant: str, sizes: tuple[int, ...], amount: Amount)
 
 
 def warm(name: str, variant: str) -> None:
-    """Compile what a player itself needs on either side; one that cannot be made is told by `measured`."""
+    """Compile a player for CPU and GPU; `measured` reports one that cannot be loaded."""
     try:
         player = load_player(name.format(game=variant), device="cuda")
     except Exception:
@@ -199,10 +199,10 @@ def warm(name: str, variant: str) -> None:
 
 
 def measured(name: str, variant: str, amount: Amount, tables: int | None) -> dict[str, Any]:
-    """What is found of a player in a game, at a known best number of tables or at the best of all."""
+    """Compare and measure a player in a game, at `tables` tables or at the best number."""
     try:
         player = load_player(name.format(game=variant), device="cuda")
-    except Exception as error:  # one that cannot be made is told, and the others are measured
+    except Exception as error:  # report it, and measure the other players
         return {"not made": f"{type(error).__name__}: {error}"}
     try:
         report = compare(name, variant, player, positions(variant, amount.tables), amount)
@@ -212,5 +212,5 @@ def measured(name: str, variant: str, amount: Amount, tables: int | None) -> dic
 
 
 def must_be_the_same(name: str) -> bool:
-    """Whether every answer is to be that of the processor."""
+    """Return whether all actions must equal those of the CPU."""
     return name.partition(":")[0] in SAME

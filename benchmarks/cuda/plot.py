@@ -1,4 +1,4 @@
-"""The figures of `python -m benchmarks.cuda` as a picture: `python -m benchmarks.cuda.plot build/cuda.json docs/gpu.svg`."""
+"""Plot of the results of `python -m benchmarks.cuda`: `python -m benchmarks.cuda.plot build/cuda.json docs/gpu.svg`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORE = "#8c8c8c"
 
 
 def main(words: list[str] | None = None) -> int:
-    """Draw; 2 and one sentence where there is nothing to draw."""
+    """Draw the plot; on an error print it and return 2."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.plot", description="The figures of a GPU as a picture.")
     parser.add_argument("json", type=Path, help="what `python -m benchmarks.cuda` wrote")
     parser.add_argument("picture", type=Path, help="an SVG or PNG to write")
@@ -30,11 +30,11 @@ def main(words: list[str] | None = None) -> int:
 
 
 def speed_of(file: Path) -> dict[str, Any]:
-    """The rates in a file.
+    """Read the rates in a file.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it has none.
+        OSError: the file cannot be read.
+        ValueError: it has no rates.
     """
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -52,12 +52,12 @@ def speed_of(file: Path) -> dict[str, Any]:
 
 
 def draw(speed: dict[str, Any], picture: Path) -> None:
-    """Draw decisions a second against tables, the GPU and one core, and the share of the memory's bandwidth that they are.
+    """Plot decisions per second against tables, for the GPU and one core, with the share of the memory bandwidth.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
         OSError: the picture cannot be written.
-        ValueError: its format is not known.
+        ValueError: its format is unknown.
     """
     figure = require("matplotlib.figure", "plot", "the picture").Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.subplots()

@@ -1,7 +1,7 @@
-"""What limits the kernels of random play: `python -m benchmarks.cuda --profile`.
+"""Bottlenecks of the kernels of random play: `python -m benchmarks.cuda --profile`.
 
-Variants of one kernel are timed: what a decision costs without its writing, neighbours in the same phase and game or not, and
-other sizes of blocks. Where NVIDIA's `ncu` is on the path, its counters are printed as well.
+The program times variants of one kernel: decisions without writing, neighbours in equal or different phases and games, and
+other block sizes. If NVIDIA's `ncu` is on the path, it also prints hardware counters.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
 
 STEPS = 1 if SIMULATED else 8
-"""Decisions in a launch."""
+"""Decisions per launch."""
 BLOCKS = (64, 128, 256)
 WRITTEN = OBSERVATION_SIZE + PADDED_MASK_SIZE
 TABLES_MOVED = 2 * TABLE.itemsize
 Row = tuple[str, float, float, str]
-"""Name, decisions a second, bytes of each, and what it tells."""
+"""Name, decisions per second, bytes per decision, and purpose."""
 SECTIONS = ("SpeedOfLight", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalysis", "SourceCounters", "LaunchStats")
 COUNTERS = {
     "gpu__time_duration.sum": "time",
@@ -46,13 +46,13 @@ COUNTERS = {
     "smsp__thread_inst_executed_per_inst_executed.ratio": "threads active, of 32",
     "smsp__sass_average_branch_targets_threads_uniform.pct": "branches that all take alike, %",
 }
-"""Counters of ncu that are printed, where a version has them."""
+"""Counters of ncu to print, if the version has them."""
 STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active(?:\.ratio)?$")
 STALLS_TOLD = 4
 
 
 def show(game: str, tables: int, seconds: float, copied: int) -> int:
-    """Print what limits random play of a game."""
+    """Print the bottlenecks of random play of a game."""
     report.show_profile(variants(game, tables, seconds), bandwidth(copied, seconds))
     ncu = shutil.which("ncu")
     if ncu is None:
@@ -63,7 +63,7 @@ def show(game: str, tables: int, seconds: float, copied: int) -> int:
 
 
 def variants(game: str, tables: int, seconds: float) -> list[Row]:
-    """The rates of random play done in parts and in other orders."""
+    """Return the rates of parts of random play, and of other orders of tables."""
     gpu = Gpu(game, tables)
     rows = gpu.rows
 
@@ -92,7 +92,7 @@ def variants(game: str, tables: int, seconds: float) -> list[Row]:
 
 
 def mixed(tables: int, rate: Callable[..., float]) -> list[Row]:
-    """All games at once: like beside like, and neighbours of different games."""
+    """Return the rates of all games in one batch: sorted by game, and with neighbours of different games."""
     tables -= tables % len(VARIANTS)
     gpu = Gpu([TableGroup(variant) for variant in VARIANTS], tables)
     rows: list[Row] = []
@@ -109,7 +109,7 @@ def mixed(tables: int, rate: Callable[..., float]) -> list[Row]:
 
 
 def counters(ncu: str, game: str, tables: int) -> list[str]:
-    """What `ncu` counts in one launch of each kernel, a line each."""
+    """Return the counters of `ncu` for one launch of each kernel, one line per kernel."""
     command = [ncu, "--csv", "--page", "raw", "--profile-from-start", "off", "--clock-control", "none"]
     command += [f"--section={section}" for section in SECTIONS]
     command += [sys.executable, "-c", f"from benchmarks.cuda.profile import launch; launch({game!r}, {tables})"]
@@ -122,7 +122,7 @@ def counters(ncu: str, game: str, tables: int) -> list[str]:
 
 
 def launch(game: str, tables: int) -> None:
-    """Launch each kernel once between the marks that `ncu` looks for."""
+    """Launch each kernel once in the range that `ncu` profiles."""
     gpu, thumb = Gpu(game, tables), load_player("thumb", device="cuda")
     thumb.act(gpu.batch)
     gpu.play(1, written=False)
@@ -136,7 +136,7 @@ def launch(game: str, tables: int) -> None:
 
 
 def counted(lines: Sequence[str]) -> list[str]:
-    """The counters of `ncu`'s table, raw and separated by commas: names, units, and a row for each launch."""
+    """Format the counters of `ncu`'s raw CSV table: names, units, and one row per launch."""
     heads, units, *launches = csv.reader(lines)
     unit = dict(zip(heads, units, strict=True))
     text = []
@@ -151,7 +151,7 @@ def counted(lines: Sequence[str]) -> list[str]:
 
 
 def number(text: str) -> float:
-    """A number with commas between thousands; 0 where there is none."""
+    """Parse a number with thousands separators; return 0 for any other text."""
     try:
         return float(text.replace(",", ""))
     except ValueError:

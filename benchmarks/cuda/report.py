@@ -1,4 +1,4 @@
-"""What `python -m benchmarks.cuda` prints."""
+"""Printed report of `python -m benchmarks.cuda`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 MILLION = 1e6
 STEP_TARGET, TIMES_TARGET, DECISIONS_TARGET, PEERS_TARGET = 200e6, 20.0, 10**7, 10.0
 LEARNER_TARGET, PRODUCTS_TARGET, ABOVE_TARGET = 2.0, 60.0, 60.0
-"""Millions of the learner's decisions a second, per cent, and seconds."""
+"""Millions of training decisions per second, per cent, and seconds."""
 PLAYER_TARGETS = {"thumb": 50e6, "pimc": 10_000.0, "search": 10_000.0}
-"""Decisions a second that are to be reached."""
+"""Targets in decisions per second."""
 FIRST_TARGET, DISK_TARGET = 60.0, 3.0
-"""Seconds to the first step, and to the first with all on disk."""
+"""Seconds to the first step with a cold and with a warm cache."""
 
 
 def show(results: dict[str, Any]) -> None:
-    """Print one table."""
+    """Print all results."""
     print(", ".join(f"{name} {results[name]}" for name in results if isinstance(results[name], str)))
     for name in ("compiling", "agreement", "graph"):
         if name in results:
@@ -36,7 +36,7 @@ def show(results: dict[str, Any]) -> None:
 
 
 def show_targets(results: dict[str, Any]) -> None:
-    """Print whether compiling and agreement are as they should be."""
+    """Print whether compilation and agreement reach their targets."""
     compiling, decisions = results.get("compiling", {}), results.get("agreement", {}).get("decisions")
     if isinstance(compiling.get("cold", {}).get("first"), float):
         print(reached("seconds to the first step", compiling["cold"]["first"], FIRST_TARGET, most=True))
@@ -47,7 +47,7 @@ def show_targets(results: dict[str, Any]) -> None:
 
 
 def show_learner(learn: dict[str, Any]) -> None:
-    """Print how fast policies learn."""
+    """Print the training rates."""
     for game, part in learn.items():
         if isinstance(part, str):
             print(f"learner: {game}: {part}")
@@ -64,7 +64,7 @@ def show_learner(learn: dict[str, Any]) -> None:
 
 
 def reached(what: str, figure: float, target: float, most: bool = False) -> str:
-    """A figure beside its target."""
+    """Return a line with a figure and its target."""
     good = figure <= target if most else figure >= target
     return f"{what}: {figure:,.1f}, target {'at most ' if most else ''}{target:,.0f}: {'reached' if good else 'NOT reached'}"
 
@@ -90,14 +90,14 @@ def show_speed(speed: dict[str, Any]) -> None:
 
 
 def million(rate: float | None) -> str:
-    """Millions, or a dash."""
+    """Format a rate in millions; None as a dash."""
     return "-" if rate is None else f"{rate / MILLION:.1f}"
 
 
 def line(
     name: str, tables: int | None, rates: dict[str, float | None], core: float, speed: dict[str, Any], target: bool = False
 ) -> None:
-    """Print a row."""
+    """Print a row of the table of rates."""
     launch, known = rates["launch"], [rate for rate in rates.values() if rate is not None]
     times = "-" if launch is None else f"{launch / core:.1f}"
     share = "-" if launch is None else f"{launch * speed['bytes a decision'] / speed['bandwidth']:.1%}"
@@ -123,7 +123,7 @@ def show_players(parts: dict[str, Any]) -> None:
 
 
 def player_row(name: str, variant: str, figures: dict[str, Any]) -> str:
-    """What is said of a player in a game."""
+    """Return the row of a player in a game."""
     head = f"{name:>26} {variant:>13} "
     why = figures.get("not made") or figures.get("failed")
     if why:
@@ -136,7 +136,7 @@ def player_row(name: str, variant: str, figures: dict[str, Any]) -> str:
 
 
 def show_rates(name: str, figures: dict[str, Any]) -> None:
-    """Print what another part measured, and for the peers whether ours is so many times the fastest."""
+    """Print the rates of the part `layout` or `peers`, and for the peers our speed-up over the fastest."""
     print(f"{name}: " + ", ".join(f"{what} {value}" for what, value in figures.items() if isinstance(value, str | float)))
     for row in figures.get("rates", []):
         print(f"{row['name']:>26} {row['tables']:>9,} {row['rate'] / MILLION:>9.2f} M/s")
@@ -149,7 +149,7 @@ def show_rates(name: str, figures: dict[str, Any]) -> None:
 
 
 def show_profile(rows: Sequence[tuple[str, float, float, str]], bandwidth: float) -> None:
-    """Print variants of a kernel: name, rate, bytes of each decision, and what it tells."""
+    """Print variants of a kernel: name, rate, bytes per decision, and purpose."""
     print(f"copies move {bandwidth / 1e9:.0f} GB/s")
     print(f"{'variant':>44} {'M/s':>9} {'GB/s':>8} {'share':>7}  what it tells")
     for name, rate, moved, says in rows:

@@ -1,4 +1,4 @@
-"""How fast random play is on a GPU, beside one core of the same machine."""
+"""Rates of random play on a GPU and on one core of the same machine."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import TABLE
 
 MOVED_A_DECISION = 2 * TABLE.itemsize + OBSERVATION_SIZE + PADDED_MASK_SIZE
-"""Bytes: the table is read and written, an observation and a mask are written. What a decision leaves alone is counted too."""
+"""Bytes per decision: the table is read and written, observation and mask are written; unchanged bytes count too."""
 OUT_OF_STEP = 2 if SIMULATED else 60
-"""Table i takes i % OUT_OF_STEP decisions before a measurement, about a deal's: neighbours are in different phases."""
+"""Table i takes i % OUT_OF_STEP decisions before a measurement, about one deal, so that neighbours are in different phases."""
 
 
 def torch_on_gpu() -> Any:
-    """Torch where it can use the GPU, else None."""
+    """Return torch if it can use the GPU, else None."""
     if SIMULATED:
         return None
     try:
@@ -42,22 +42,22 @@ def torch_on_gpu() -> Any:
 
 
 def wait() -> None:
-    """For all that was launched."""
+    """Wait for all launches."""
     if not SIMULATED:
         cuda.synchronize()
 
 
 def works() -> bool:
-    """Whether the GPU can still be used in this process."""
+    """Return whether this process can still use the GPU."""
     try:
         wait()
-    except Exception:  # whatever the driver says
+    except Exception:  # the driver raises many types
         return False
     return True
 
 
 def seconds_of(work: Callable[[], object], least: float, first: int = 1) -> float:
-    """Seconds of one piece of work: many are launched, and waited for, until they take at least so long together."""
+    """Return the seconds per call of `work`, from a series of calls that takes at least `least` seconds."""
     times = first
     while True:
         wait()
@@ -72,10 +72,10 @@ def seconds_of(work: Callable[[], object], least: float, first: int = 1) -> floa
 
 
 class Gpu:
-    """A batch of tables, in the middle of their deals, and what random play at them needs."""
+    """A batch of tables in the middle of their deals, with the arrays for random play."""
 
     def __init__(self, variant: Any, tables: int, observation: Any = "bytes", out_of_step: bool = True) -> None:
-        """Deal, and play on; neighbours are in different phases, or else all have taken as many decisions."""
+        """Deal, and play some decisions: a different number in neighbouring tables, or without `out_of_step` the same."""
         self.batch = make_batch(variant, tables, seed=1, device="cuda", observation=observation, check_actions=False)
         self.rows: GpuRows = self.batch._rows
         self.streams = to_gpu(np.random.default_rng(0).integers(1, 2**32, tables))
@@ -87,7 +87,7 @@ class Gpu:
             self.play(OUT_OF_STEP // 2)
 
     def go_out_of_step(self) -> None:
-        """Play on, row by row another number of decisions."""
+        """Play a different number of decisions in neighbouring rows."""
         rows, words = self.rows, self.rows.tables.native
         kept = cuda.device_array(words.shape, np.int64)
         for step in range(OUT_OF_STEP):
@@ -98,27 +98,27 @@ class Gpu:
         self.put(kept, np.arange(len(self.batch)))
 
     def put(self, words: Any, order: np.ndarray) -> None:
-        """Make row i what row `order[i]` of some words on the GPU is."""
+        """Copy row `order[i]` of some words on the GPU to row i of the batch."""
         every = np.arange(len(self.batch))
         self.rows._copy(words, order, self.rows.tables.native, every)
         self.rows._settle(every, False)
         self.batch.observe()
 
     def play(self, steps: int, written: bool = True) -> None:
-        """Random play in one launch; what is seen is written after each decision."""
+        """Play random decisions in one launch; with `written`, write observation and mask after each."""
         rows = self.rows
         wanted = rows._wanted if written else 0
         rows.launch(len(self.batch), kernels.play_randomly, rows.native, steps, self.streams.native, *rows.seen, wanted)
 
     def step(self) -> None:
-        """A decision at each table by the calls of `BatchEnv`; a match that is over is followed by the next."""
+        """Take a decision at each table by calls of `BatchEnv`, and start the next match at tables that are over."""
         self.batch.random_actions(self.streams, self.actions)  # type: ignore[arg-type]
         self.batch.step(self.actions)  # type: ignore[arg-type]
         self.batch.reset(self.batch.over)
         self.batch.observe()
 
     def graph(self, torch: Any) -> Callable[[], object]:
-        """The same, captured in a CUDA graph."""
+        """Capture `step` in a CUDA graph; return the function that replays it."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -132,7 +132,7 @@ class Gpu:
 
 
 def one_core(variant: str, tables: int, seconds: float) -> float:
-    """Decisions a second of the compiled loop on one core, observation and mask written."""
+    """Return the decisions per second of the compiled loop on one core, with observation and mask written."""
     batch = make_batch(variant, tables, seed=1)
     batch.reset()
     states = np.random.default_rng(0).integers(1, 2**32, tables)
@@ -155,7 +155,7 @@ def one_core(variant: str, tables: int, seconds: float) -> float:
 
 
 def bandwidth(size: int, seconds: float) -> float:
-    """Bytes a second that the GPU copies, those read and those written together."""
+    """Return the bytes per second of copies on the GPU, reads and writes together."""
     words = max(1, size // TABLE.itemsize)
     moved = 2.0 * words * TABLE.itemsize
     source, target = (cuda.device_array((words, TABLE.itemsize // 8), np.int64) for _ in range(2))
@@ -166,13 +166,13 @@ def bandwidth(size: int, seconds: float) -> float:
 
 
 def launch_rate(gpu: Gpu, seconds: float) -> float:
-    """Decisions a second of many steps in one launch."""
+    """Return the decisions per second of many steps in one launch."""
     steps = 1 if SIMULATED else 8
     return steps * len(gpu.batch) / seconds_of(lambda: gpu.play(steps), seconds)
 
 
 def rates(variant: str, tables: int, seconds: float, observation: Any = "bytes") -> dict[str, float | None]:
-    """Decisions a second at so many tables: in one launch, by the calls of `BatchEnv`, and by replays of a CUDA graph."""
+    """Return the decisions per second: in one launch, by calls of `BatchEnv`, and by replays of a CUDA graph."""
     gpu, torch = Gpu(variant, tables, observation), torch_on_gpu()
     by_kind: dict[str, float | None] = {"launch": None, "calls": None, "graph": None}
     if observation == "bytes":
@@ -184,7 +184,7 @@ def rates(variant: str, tables: int, seconds: float, observation: Any = "bytes")
 
 
 def captured_is_the_same(variant: str, tables: int, steps: int) -> bool | None:
-    """Whether replays of a captured step lead to the tables that calls lead to; None without torch."""
+    """Return whether replays of a captured step give the same tables as calls; None without torch."""
     torch = torch_on_gpu()
     if torch is None:
         return None
@@ -206,7 +206,7 @@ def _host(gpu: Gpu, name: str) -> np.ndarray:
 
 
 def device_names() -> dict[str, str]:
-    """The GPU and what drives it."""
+    """Return the names and versions of the GPU and its software."""
     if SIMULATED:
         return {"gpu": "numba's simulator"}
     device = cuda.get_current_device()

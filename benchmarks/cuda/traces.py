@@ -1,6 +1,6 @@
-"""Which words of a table a decision reads and writes: `python -m benchmarks.cuda.traces FILE` writes them to a file.
+"""Traces of the words of a table that decisions read and write: `python -m benchmarks.cuda.traces FILE GAME TABLES`.
 
-The compiled functions run as plain Python (`NUMBA_DISABLE_JIT=1`) on a table that notes what is asked of it.
+The compiled functions run as plain Python (`NUMBA_DISABLE_JIT=1`) on a table that records each access.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import TABLE
 
 STEPS = 60
-"""Table i of a batch is looked at after i % STEPS decisions: about a deal's."""
+"""Table i of a batch is traced after i % STEPS decisions, about one deal."""
 Note = Callable[[int, bool], None]
-"""Takes the byte of a number in its table, and whether it is written."""
+"""Callback for an access: byte offset in the table, and whether it is a write."""
 
 
 class NotedTable:
-    """A table that notes which of its numbers are read and written."""
+    """A table that reports reads and writes of its fields."""
 
     def __init__(self, record: Any, note: Note) -> None:
-        """Look at a record."""
+        """Wrap a record."""
         object.__setattr__(self, "_record", record)
         object.__setattr__(self, "_note", note)
 
@@ -49,10 +49,10 @@ class NotedTable:
 
 
 class NotedArray:
-    """A field of several numbers."""
+    """An array field that reports reads and writes."""
 
     def __init__(self, values: np.ndarray, start: int, note: Note) -> None:
-        """Look at an array that starts at a byte of its table."""
+        """Wrap an array that starts at a byte of its table."""
         self._values, self._start, self._note = values, start, note
 
     def __len__(self) -> int:
@@ -72,9 +72,9 @@ class NotedArray:
 
 
 def traces_of(variant: str, tables: int) -> list[list[int]]:
-    """For each table the words that a random decision and the writing after it touch, in order: `kernels.touch`.
+    """Return the words that a random decision and its observation touch in each table, in order, as for `kernels.touch`.
 
-    A word that is read again, or written again, is taken to be still at hand.
+    Repeated reads or writes of a word count once, since it stays in registers or the cache.
     """
     batch = make_batch(variant, tables, seed=1)
     batch.reset()
@@ -99,7 +99,7 @@ def traces_of(variant: str, tables: int) -> list[list[int]]:
 
 
 def packed(traces: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Traces as an array, int16, shape (longest, n), and their lengths, int64, shape (n,)."""
+    """Pack traces into an array, int16, shape (longest, n), and return it with their lengths, int64, shape (n,)."""
     lengths = np.array([len(trace) for trace in traces], np.int64)
     array = np.zeros((lengths.max(), len(traces)), np.int16)
     for column, trace in enumerate(traces):

@@ -1,5 +1,5 @@
-"""Tables on a GPU: the launches, and the arrays that stay there.
+"""Tables on a GPU: kernel launches and device arrays. `BatchEnv(..., device="cuda")` is the entry point.
 
-No rule, no feature and no player is written here. The kernels (`kernels`) call the package's own compiled functions, one thread
-for each table; numba-cuda compiles them for the GPU when it meets them. `BatchEnv(..., device="cuda")` is the way in.
+This package contains no rules, features or players. The kernels (`kernels`) call the compiled functions of the CPU engine, one
+thread per table; numba-cuda compiles them for the GPU.
 """

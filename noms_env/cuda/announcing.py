@@ -1,4 +1,4 @@
-"""The first launch of a kernel, which compiles it."""
+"""Settings and notice for the first launch of a kernel, which compiles it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numba import config
 from noms_env import _jit
 
 PATIENCE = 2.0
-"""Seconds after which a first launch is announced."""
+"""Seconds until the notice during a first launch."""
 
 _launched: set[tuple[Any, ...]] = set()
 _said: list[str] = []
@@ -22,7 +22,7 @@ _said: list[str] = []
 
 @contextmanager
 def announced(kernel: Any, *arguments: Any) -> Iterator[None]:
-    """Around a launch: where it is the first with such types and takes long, one sentence on standard error says why."""
+    """Context of a launch. If it compiles for long, print one notice on standard error."""
     key = (id(kernel), *map(type, arguments))
     if key in _launched:
         yield
@@ -40,10 +40,10 @@ def announced(kernel: Any, *arguments: Any) -> Iterator[None]:
 
 @contextmanager
 def kernel_settings() -> Iterator[None]:
-    """Compile kernels whose tables of constants lie in global memory, and that round each product, as the processor does.
+    """Compile kernels with constants in global memory and without fused multiply-add.
 
-    numba-cuda puts constants into constant memory, which holds 64 kB, and where threads of a warp that look at different places
-    wait for one another. A product and a sum it makes one operation, which rounds once.
+    numba-cuda puts constants into constant memory, which has only 64 kB and serializes the threads of a warp that read
+    different addresses. A fused multiply-add rounds once, but the CPU rounds the product and the sum.
     """
     if config.ENABLE_CUDASIM:
         yield

@@ -1,4 +1,4 @@
-"""Arrays on a GPU, and how they are handed to other libraries without a copy."""
+"""Arrays on a GPU, and zero-copy exchange with other libraries."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from numba import config, cuda
 from noms_env.cuda import streams
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
-"""Whether numba's simulator stands in for a GPU: its arrays are numpy's."""
+"""Whether numba's simulator replaces the GPU: its arrays are numpy arrays."""
 
 
 class GpuArray:
-    """An array that stays where it is: torch, CuPy and JAX read and write the same memory.
+    """An array on the GPU; torch, CuPy and JAX read and write the same memory.
 
-    `torch.as_tensor(array, device="cuda")` and `cupy.asarray(array)` take it by `__cuda_array_interface__`,
-    `jax.dlpack.from_dlpack(array)` by DLPack. What the batch does to it is in order on the stream of `streams.current`, torch's
-    current one where torch is in use. A reader on another stream must wait for that one itself.
+    `torch.as_tensor(array, device="cuda")` and `cupy.asarray(array)` use `__cuda_array_interface__`,
+    `jax.dlpack.from_dlpack(array)` uses DLPack. All work of the batch is ordered on the stream `streams.current`, which is
+    torch's current stream if torch uses the GPU. A reader on another stream must wait for that stream itself.
 
     Attributes:
-        shape: lengths.
-        dtype: of numpy.
+        shape: the shape.
+        dtype: numpy dtype.
         strides: in bytes.
-        native: the array of numba that has the memory.
+        native: the numba array that owns the memory.
+        padded: the array with all columns: contiguous rows, as JAX requires. The added columns have no meaning.
     """
 
     def __init__(self, native: Any, dtype: Any = None, columns: int | None = None) -> None:
-        """An array of numba as it is, or its rows as another type and only the first so many columns."""
+        """Wrap a numba array. `dtype` reinterprets its rows, and `columns` limits them to the first columns."""
         self.native = native
         self.dtype = np.dtype(native.dtype if dtype is None else dtype)
         shape, self.strides = tuple(native.shape), tuple(native.strides)
@@ -38,31 +39,30 @@ class GpuArray:
             self.strides = (*self.strides[:-1], self.dtype.itemsize)
         self.shape: tuple[int, ...] = shape if columns is None else (*shape[:-1], columns)
         self.padded = self if self.shape == shape else GpuArray(native, dtype)
-        """The same with all columns: rows without gaps, as JAX wants them. What the others hold has no meaning."""
 
     def __len__(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return self.shape[0]
 
     def __repr__(self) -> str:
         return f"<GpuArray: {self.dtype} of shape {self.shape}>"
 
     def to_numpy(self) -> np.ndarray:
-        """A copy for the processor, which waits for the GPU."""
+        """Return a copy in host memory. Synchronizes with the GPU."""
         host = streams.to_host(self.native)
         same: np.ndarray = host if self.dtype == host.dtype else host.view(self.dtype)
         return same if self.padded is self else np.ascontiguousarray(same[..., : self.shape[-1]])
 
     @property
     def address(self) -> int:
-        """Of the first byte."""
+        """Address of the first byte."""
         if SIMULATED:
             return int(self.native._ary.ctypes.data)
         return int(self.native.__cuda_array_interface__["data"][0])
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3; without a stream, since nobody is asked to wait."""
+        """Version 3, without a stream, so that the reader does not synchronize."""
         if SIMULATED:
             raise AttributeError("the simulator has no memory of a GPU")
         gaps = self.padded is not self
@@ -75,16 +75,16 @@ class GpuArray:
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Kind and number of the device."""
+        """Return kind and number of the device."""
         return (_CPU, 0) if SIMULATED else (_CUDA, int(cuda.get_current_device().id))
 
     def __dlpack__(
         self, *, stream: int | None = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        """A capsule of DLPack; a reader's stream waits for what the batch does now, -1 for a reader that needs not.
+        """Return a DLPack capsule. The reader's stream waits for the work launched so far; -1 for no wait.
 
         Raises:
-            BufferError: a copy is asked for, or another device.
+            BufferError: the reader requests a copy or another device.
         """
         if copy or dl_device not in (None, self.__dlpack_device__()):
             raise BufferError("a GpuArray is handed over where it is, without a copy")
@@ -94,7 +94,7 @@ class GpuArray:
 
 
 def to_gpu(array: np.ndarray) -> GpuArray:
-    """A copy of an array on the GPU."""
+    """Copy an array to the GPU."""
     return GpuArray(streams.to_device(np.asarray(array)))
 
 
@@ -103,7 +103,7 @@ _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 
 
 class _Tensor(ctypes.Structure):
-    """`DLManagedTensor`, flat."""
+    """DLPack's `DLManagedTensor`, flattened."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -123,7 +123,7 @@ class _Tensor(ctypes.Structure):
 
 _NAME = b"dltensor"
 _lent: dict[int, tuple[Any, ...]] = {}
-"""What readers have, by the address of its `_Tensor`: it lives as long as they."""
+"""Objects that must outlive the readers' tensors, by the address of the `_Tensor`."""
 
 
 def _give_back(address: int) -> None:
@@ -131,7 +131,7 @@ def _give_back(address: int) -> None:
 
 
 def _drop_capsule(capsule: int) -> None:
-    """Give back what no reader has taken: a reader changes the name of a capsule."""
+    """Release a capsule that no reader has consumed; a reader renames the capsule."""
     if _python.PyCapsule_IsValid(capsule, _NAME):
         _lent.pop(_python.PyCapsule_GetPointer(capsule, _NAME), None)
 
@@ -143,7 +143,7 @@ _python.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _python.PyCapsule_New.restype = ctypes.py_object
 _DELETER, _DESTRUCTOR = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function) for function in (_give_back, _drop_capsule))
-for _kept in (_DELETER, _DESTRUCTOR):  # readers may give back while Python ends
+for _kept in (_DELETER, _DESTRUCTOR):  # readers may call them during the shutdown of the interpreter
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
 
 

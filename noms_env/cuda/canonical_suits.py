@@ -1,4 +1,4 @@
-"""Suits in one order for a batch on a GPU: `noms_env.CanonicalSuits` says which.
+"""Canonical suit order (`noms_env.CanonicalSuits`) for a batch on a GPU.
 
 suits = GpuCanonicalSuits(batch)                  # made with observation="features"
 batch.observe()
@@ -26,33 +26,33 @@ class Batch(Protocol):
 
     @property
     def gpu(self) -> GpuRows:
-        """Its tables, where they lie on a GPU; ValueError elsewhere."""
+        """Its tables on the GPU; raises ValueError if they are on the CPU."""
         ...
 
     @property
     def feature_layout(self) -> FeatureLayout | None:
-        """What its features are; None with bytes."""
+        """Layout of its features; None with bytes."""
         ...
 
     def __len__(self) -> int: ...
 
 
 class GpuCanonicalSuits:
-    """Renames the suits of a batch on a GPU. The memory is made once; nothing waits for the GPU.
+    """Suit permutations of a batch on a GPU. Memory is allocated once; no method synchronizes with the GPU.
 
     Attributes:
         observation: uint8, shape (n, n_features), written by `rename`.
-        mask: int8, shape (n, NUM_ACTIONS), likewise.
-        orders: int64, shape (n,), likewise: the number of each row's order.
-        features: int64, shape (orders, n_features): per order of the suits, which old feature stands at each place.
-        actions: int64, shape (orders, NUM_ACTIONS): per order, the action of the table that each action stands for.
+        mask: int8, shape (n, NUM_ACTIONS), written by `rename`.
+        orders: int64, shape (n,), written by `rename`: the suit order of each row.
+        features: int64, shape (orders, n_features): for each suit order, the original feature at each index.
+        actions: int64, shape (orders, NUM_ACTIONS): for each suit order, the table's action for each canonical action.
     """
 
     def __init__(self, batch: Batch) -> None:
-        """Memory for the rows of a batch.
+        """Allocate memory for the rows of a batch.
 
         Raises:
-            ValueError: it is not on a GPU, has observations of bytes, or tables of both decks.
+            ValueError: the batch is not on a GPU, has observations of bytes, or tables of both decks.
         """
         self._rows, layout, n = batch.gpu, batch.feature_layout, len(batch)
         if layout is None:
@@ -68,19 +68,19 @@ class GpuCanonicalSuits:
         self._from = tuple(zip(seen, (self.features, self.actions), (self.observation, self.mask), strict=True))
 
     def rename(self) -> None:
-        """Write `observation`, `mask` and `orders` from what the batch observed last."""
+        """Write `observation`, `mask` and `orders` from the batch's last observation."""
         orders, n = self.orders.native, len(self.orders)
         launch(n, kernels.order_features, self._from[0][0], self._places, orders)
         for seen, index, out in self._from:
             launch(BLOCK * n, kernels.gather, seen, orders, index.native, out.native)
 
     def meant(self, actions: Any) -> GpuArray:
-        """The actions of the tables that actions, shape (n,), stand for: int64, written again by the next call.
+        """Return the tables' actions for canonical actions, shape (n,): int64; the next call overwrites the array.
 
-        What is no action stays as it is.
+        A number that is no action is returned unchanged.
 
         Raises:
-            ValueError: they are not so many integers.
+            ValueError: `actions` are not n integers.
         """
         numbers = self._rows.actions(actions)
         launch(len(self.orders), kernels.name_actions, numbers, self.orders.native, self.actions.native, self._meant.native)

@@ -1,6 +1,6 @@
-"""The kernels: a thread for each row calls the package's own functions for one table (`engine.batch_kernels`), or copies a row.
+"""The kernels of a batch: one thread per row calls the CPU engine's function for one table, or copies a row.
 
-`batch_kernels` says what the arguments are. No array is empty.
+`engine.batch_kernels` documents the arguments. No array may be empty.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from noms_env.observation.suit_order import meant, order_of
 
 
 def kernel(function: Any) -> Any:
-    """A kernel, compiled on its first launch for each type of arguments, and kept on disk beside the code for the processor."""
+    """Return a kernel, compiled on its first launch for each argument signature and cached with the compiled CPU code."""
     if SIMULATED:
         return cuda.jit(function)
     configs = [numba.config, getattr(getattr(cuda, "core", None), "config", numba.config)]
@@ -38,7 +38,7 @@ def kernel(function: Any) -> Any:
     try:
         for config in configs:
             config.CACHE_DIR = _jit.CACHE_FOLDER or config.CACHE_DIR
-        return cuda.jit(function, cache=bool(_jit.CACHE_FOLDER), lto=False)  # a kernel is one module: there is nothing to link
+        return cuda.jit(function, cache=bool(_jit.CACHE_FOLDER), lto=False)  # one module per kernel: nothing to link
     finally:
         for config, folder in zip(configs, before, strict=True):
             config.CACHE_DIR = folder
@@ -46,7 +46,7 @@ def kernel(function: Any) -> Any:
 
 @kernel
 def observe(tables, rows, count, observation, mask, hidden, wanted):
-    """Write what is seen in some rows: so many of `rows`, or all tables where `count` is below 0."""
+    """Write the observations of the first `count` of `rows`, or of all tables if `count` is below 0."""
     i = np.int64(cuda.grid(1))
     if i < (len(tables) if count < 0 else count):
         row = i if count < 0 else rows[i]
@@ -55,7 +55,7 @@ def observe(tables, rows, count, observation, mask, hidden, wanted):
 
 @kernel
 def observe_features(tables, rows, count, observation, mask, hidden, wanted, features, moves, words):
-    """The same with features."""
+    """Like `observe`, with features."""
     i = np.int64(cuda.grid(1))
     if i < (len(tables) if count < 0 else count):
         row = i if count < 0 else rows[i]
@@ -64,7 +64,7 @@ def observe_features(tables, rows, count, observation, mask, hidden, wanted, fea
 
 @kernel
 def step(tables, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, wanted):
-    """`step_rows`."""
+    """See `batch_kernels.step_rows`."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         t = tables[row]
@@ -90,7 +90,7 @@ def step_features(
     moves,
     words,
 ):
-    """The same with features."""
+    """Like `step`, with features."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         t = tables[row]
@@ -100,7 +100,7 @@ def step_features(
 
 @kernel
 def find_refused(tables, actions, first):
-    """Lower `first[0]` to the first row whose action is not legal."""
+    """Lower `first[0]` to the first row with an illegal action."""
     row = np.int64(cuda.grid(1))
     if row < len(tables) and is_refused(tables[row], actions[row]):
         cuda.atomic.min(first, 0, row)
@@ -108,7 +108,7 @@ def find_refused(tables, actions, first):
 
 @kernel
 def next_deal(tables, points, scored, seat, over):
-    """`next_deal_rows`."""
+    """See `batch_kernels.next_deal_rows`."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         deal_next(tables[row], row, points, scored)
@@ -117,7 +117,7 @@ def next_deal(tables, points, scored, seat, over):
 
 @kernel
 def start_some(tables, rows, dealers, pause, points, scored, seat, over):
-    """`start_rows`."""
+    """See `batch_kernels.start_rows`."""
     i = np.int64(cuda.grid(1))
     if i < len(rows):
         row = rows[i]
@@ -138,7 +138,7 @@ def start_next_where(tables, where, pause, points, scored, seat, over):
 
 @kernel
 def settle_some(tables, rows, pause, points, scored, seat, over):
-    """`settle_rows`."""
+    """See `batch_kernels.settle_rows`."""
     i = np.int64(cuda.grid(1))
     if i < len(rows):
         settle(tables[rows[i]], rows[i], pause, points, scored)
@@ -147,7 +147,7 @@ def settle_some(tables, rows, pause, points, scored, seat, over):
 
 @kernel
 def choose_randomly(tables, streams, actions):
-    """`random_rows`."""
+    """See `batch_kernels.random_rows`."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         actions[row] = random_legal(tables[row], streams, row)
@@ -155,7 +155,7 @@ def choose_randomly(tables, streams, actions):
 
 @kernel
 def play_randomly(tables, steps, streams, observation, mask, hidden, wanted):
-    """`play_random`, but what is wanted is written after each decision."""
+    """See `batch_kernels.play_random`; also writes observations and masks after each decision."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         t = tables[row]
@@ -166,7 +166,7 @@ def play_randomly(tables, steps, streams, observation, mask, hidden, wanted):
 
 @kernel
 def copy_rows(source, sources, target, targets):
-    """Copy rows of words, in any number of threads; one source may stand for all."""
+    """Copy rows of words, in any number of threads, from one source row per target or from one for all."""
     words = source.shape[1]
     for k in range(np.int64(cuda.grid(1)), len(targets) * words, np.int64(cuda.gridsize(1))):
         i = k // words
@@ -175,7 +175,7 @@ def copy_rows(source, sources, target, targets):
 
 @kernel
 def gather(source, order, index, out):
-    """Write `out[i, k] = source[i, index[order[i], k]]`, in a block for each row."""
+    """Write `out[i, k] = source[i, index[order[i], k]]`, with one block per row."""
     i = np.int64(cuda.blockIdx.x)
     number = order[i]
     for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
@@ -184,7 +184,7 @@ def gather(source, order, index, out):
 
 @kernel
 def order_features(features, places, orders):
-    """Write the number of the order of each row's suits (`suit_order.orders_of_features`)."""
+    """Write the suit order of each row (`suit_order.orders_of_features`)."""
     row = np.int64(cuda.grid(1))
     if row < len(features):
         orders[row] = order_of(features[row], places)
@@ -192,7 +192,7 @@ def order_features(features, places, orders):
 
 @kernel
 def name_actions(actions, orders, names, out):
-    """Write the actions of the tables that actions in canonical order stand for."""
+    """Write the tables' actions for canonical actions."""
     row = np.int64(cuda.grid(1))
     if row < len(actions):
         out[row] = meant(names[orders[row]], actions[row])
@@ -200,7 +200,7 @@ def name_actions(actions, orders, names, out):
 
 @kernel
 def fill_groups(words, models, ends, number):
-    """Copy the model of its group into each row, and write the row's number into one word."""
+    """Copy to each row the model of its group, and write the row's number to word `number`."""
     for k in range(np.int64(cuda.grid(1)), words.size, np.int64(cuda.gridsize(1))):
         row, word = k // words.shape[1], k % words.shape[1]
         group = 0
@@ -211,21 +211,21 @@ def fill_groups(words, models, ends, number):
 
 @kernel
 def clear(words):
-    """Zeros everywhere, in any number of threads."""
+    """Fill with zeros, in any number of threads."""
     for k in range(np.int64(cuda.grid(1)), words.size, np.int64(cuda.gridsize(1))):
         words[k // words.shape[1], k % words.shape[1]] = 0
 
 
 @kernel
 def plan_hidden(tables, rows, seat, plans, layouts, ways):
-    """Work out what a seat knows of the table of which all rows hold copies: one thread."""
+    """Plan the redeals of a table for a seat's information, in one thread; all rows are copies of the table."""
     if cuda.grid(1) == 0:
         plan(tables[rows[0]], seat, plans[0], layouts[0], ways)
 
 
 @kernel
 def deal_hidden_rows(tables, rows, seat, seed, plans, layouts, ways):
-    """`sample_hidden_rows` behind the plan."""
+    """Deal the hidden cards anew by the plan of `plan_hidden`; see `belief.sample_hidden_rows`."""
     thread = np.int64(cuda.grid(1))
     if thread < len(layouts):
         for i in range(thread, len(rows), len(layouts)):
@@ -234,7 +234,7 @@ def deal_hidden_rows(tables, rows, seat, seed, plans, layouts, ways):
 
 @kernel
 def get_word(words, rows, place, out):
-    """A word of some rows."""
+    """Read a word of some rows."""
     i = np.int64(cuda.grid(1))
     if i < len(rows):
         out[i] = words[rows[i], place]
@@ -250,7 +250,7 @@ def set_word(words, rows, place, values):
 
 @kernel
 def widen(numbers, out):
-    """Integers of any type as int64, or booleans, with or without gaps."""
+    """Copy strided integers of any type, or booleans, into a contiguous array."""
     i = np.int64(cuda.grid(1))
     if i < len(numbers):
         out[i] = numbers[i]

@@ -1,6 +1,6 @@
 """The tables of a batch on a GPU, and the launches over them.
 
-`envs.processor_rows.ProcessorRows` has the same methods for tables in the memory of the processor.
+`envs.processor_rows.ProcessorRows` has the same methods for tables in host memory.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from noms_env.version import install_command
 BLOCK = 4 if SIMULATED else 128
 """Threads in a block."""
 MOST_THREADS = 3 * BLOCK if SIMULATED else 1 << 17
-"""Of threads that need working memory there are no more than these: each takes one table after another."""
+"""Maximum of threads that need working memory; each loops over several tables."""
 WORDS = TABLE.itemsize // 8
 KEPT_VIEWS = 8
-"""Other libraries' arrays that are remembered."""
+"""Size of the cache of other libraries' arrays."""
 
 
 def check_gpu() -> None:
-    """See that a GPU can be used.
+    """Check that a GPU can be used.
 
     Raises:
-        ModuleNotFoundError: numba-cuda is not installed; the message says how it is.
-        RuntimeError: there is no GPU, or no driver for it; or numba-cuda does not work with numpy as it is here.
+        ModuleNotFoundError: numba-cuda is not installed; the message says how to install it.
+        RuntimeError: there is no GPU or no driver, or numba-cuda does not work with the installed numpy.
     """
     if SIMULATED:
         return
@@ -57,37 +57,37 @@ def check_gpu() -> None:
 
 
 def launch(threads: int, kernel: Any, *arguments: Any) -> None:
-    """Launch a kernel in so many threads, at least, on the stream that all launches go to."""
+    """Launch a kernel with at least `threads` threads, on the common stream."""
     if threads > 0:
         with announced(kernel, *arguments):
             streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
 
 
 def zeros(rows: int, words: int) -> Any:
-    """An array of zeros on the GPU, int64."""
+    """Return an array of zeros on the GPU, int64, shape (rows, words)."""
     made = cuda.device_array((rows, words), np.int64)
     launch(min(rows * words, MOST_THREADS), kernels.clear, made)
     return made
 
 
 def copying(rows: int) -> int:
-    """Threads that copy so many rows of words."""
+    """Return the number of threads for a copy of table rows."""
     return min(rows * WORDS, MOST_THREADS)
 
 
 class GpuRows:
-    """Arrays with a row for each table; `BatchEnv` says what the public ones are.
+    """Arrays with one row per table; `BatchEnv` documents the public ones.
 
-    `native` are the tables as an array of numba, structured, shape (n,), and `words` the same memory, int64, shape (n, WORDS);
-    `seen` are the words of observations, masks and hidden states (of one row where they are not kept), int64, shape
-    (n, bytes / 8).
+    `native` is the numba array of the tables, structured, shape (n,), and `words` the same memory, int64, shape (n, WORDS).
+    `seen` are the words of observations, masks and hidden states, int64, shape (n, bytes / 8); without `hidden_state` the last
+    has only one row.
 
-    Nothing here waits for the GPU but what takes its numbers to the processor: `refused`, `field`, `save`, `to_numpy`, and
+    Only the methods that copy to the host synchronize with the GPU: `refused`, `field`, `save`, `to_numpy`, and
     `random_actions` with a check.
     """
 
     def __init__(self, models: np.recarray, ends: Sequence[int], layout: FeatureLayout | None, hidden_state: bool) -> None:
-        """Make the tables: each group has copies of its model, and ends before a row; `layout` is that of features.
+        """Make the tables: group i fills the rows up to `ends[i]` with copies of `models[i]`; `layout` is None for bytes.
 
         Raises:
             ModuleNotFoundError: numba-cuda is not installed.
@@ -126,14 +126,14 @@ class GpuRows:
     launch = staticmethod(launch)
 
     def holds(self, array: Any) -> bool:
-        """Whether an array lies on a GPU."""
+        """Return whether an array is on a GPU."""
         return isinstance(array, GpuArray) or hasattr(array, "__cuda_array_interface__")
 
     def actions(self, actions: Any) -> Any:
-        """Actions as int64, shape (n,), on the GPU, where others are copied to.
+        """Return actions as int64, shape (n,), on the GPU; copy them there if necessary.
 
         Raises:
-            ValueError: they are not so many integers.
+            ValueError: `actions` are not n integers.
         """
         numbers = self._native(actions) if self.holds(actions) else np.asarray(actions)
         if numbers.shape != (self._rows,) or numbers.dtype.kind not in "iu":
@@ -146,7 +146,7 @@ class GpuRows:
         return self._actions
 
     def _native(self, array: Any) -> Any:
-        """An array on a GPU as one of numba. The last ones are remembered: inside of a CUDA graph no other can be looked at."""
+        """Return the numba view of an array on a GPU. Views are cached, since none can be made during a CUDA graph capture."""
         if isinstance(array, GpuArray):
             return array.native
         interface = array.__cuda_array_interface__
@@ -159,7 +159,7 @@ class GpuRows:
         return self._known[key]
 
     def observe(self, rows: np.ndarray | None) -> None:
-        """Write what is seen in some rows, in all when None."""
+        """Write the observations of some rows; None for all."""
         if rows is not None and len(rows) == 0:
             return
         kernel = kernels.observe_features if self._features else kernels.observe
@@ -168,7 +168,7 @@ class GpuRows:
         self.launch(threads, kernel, self.native, *chosen, *self.seen, self._wanted, *self._features)
 
     def refused(self, actions: Any) -> int:
-        """The first row whose action is not legal; -1 if there is none. Waits for the GPU."""
+        """Return the first row with an illegal action; -1 if there is none. Synchronizes with the GPU."""
         self.launch(self._rows, kernels.find_refused, self.native, actions, self._first)
         row = int(streams.to_host(self._first)[0])
         if row == self._rows:
@@ -184,30 +184,30 @@ class GpuRows:
         self.launch(self._rows, kernel, self.native, actions, skip_forced, pause, *rest)
 
     def next_deal(self) -> None:
-        """Deal the next hand in the rows that wait."""
+        """Deal the next hand in paused rows."""
         self.launch(self._rows, kernels.next_deal, self.native, *self._results)
 
     def start(self, rows: np.ndarray, dealers: np.ndarray, pause: bool) -> None:
-        """Start the match that each row stands for."""
+        """Start a match in some rows, by the `seed`, `table` and `match` in their records."""
         if len(rows) == 0:
             return
         numbers = (streams.to_device(rows), streams.to_device(dealers))
         self.launch(len(rows), kernels.start_some, self.native, *numbers, pause, *self._results)
 
     def start_next(self, rows: Any, pause: bool) -> None:
-        """Start the next match in the rows of an array on the GPU, bool, shape (n,).
+        """Start the next match in the rows selected by an array on the GPU, bool, shape (n,).
 
         Raises:
-            ValueError: it is not such an array.
+            ValueError: `rows` has another dtype or shape.
         """
         where = self.flags("rows", rows)
         self.launch(self._rows, kernels.start_next_where, self.native, where, pause, *self._results)
 
     def flags(self, name: str, array: Any) -> Any:
-        """An array of other libraries on the GPU, bool, shape (n,), as numba's; one with gaps is copied.
+        """Return the numba view of a bool array on the GPU, shape (n,); a copy if it is not contiguous.
 
         Raises:
-            ValueError: it is not such an array.
+            ValueError: the array is on the CPU, or has another dtype or shape.
         """
         if not self.holds(array):
             raise ValueError(f"{name} must be {self._rows} booleans on the GPU, not {brief(array)}")
@@ -216,14 +216,13 @@ class GpuRows:
             raise ValueError(f"{name} on the GPU must be {self._rows} booleans, not {flags.dtype} of shape {flags.shape}")
         if flags.strides == (1,):
             return flags
-        self.launch(self._rows, kernels.widen, flags, self._flags)  # kernels are compiled for arrays without gaps
+        self.launch(self._rows, kernels.widen, flags, self._flags)  # kernels are compiled for contiguous arrays
         return self._flags
 
     def random_actions(self, states: Any, actions: Any, check: bool) -> None:
-        """Write a random legal action for each row; `states` are the `streams` of `batch_kernels`.
+        """Write a random legal action for each row; arguments and errors as in `BatchEnv.random_actions`.
 
-        Raises:
-            ValueError: these are no such arrays on the GPU as `BatchEnv.random_actions` says; `check` looks at the states, too.
+        `check` also checks the values of `states`, which synchronizes with the GPU.
         """
         chosen, numbers = self.written("actions", actions), self.written("streams", states)
         if check:
@@ -231,10 +230,10 @@ class GpuRows:
         self.launch(self._rows, kernels.choose_randomly, self.native, numbers, chosen)
 
     def written(self, name: str, array: Any) -> Any:
-        """An array on the GPU that is read or written where it is, int64, shape (n,), as numba's.
+        """Return the numba view of an array on the GPU that is read or written in place, int64, shape (n,).
 
         Raises:
-            ValueError: it is not such an array.
+            ValueError: the array is on the CPU, is not contiguous, or has another dtype or shape.
         """
         native = self._native(array) if self.holds(array) else None
         if native is None or native.dtype != np.int64 or native.shape != (self._rows,) or native.strides != (8,):
@@ -243,11 +242,11 @@ class GpuRows:
         return native
 
     def to_numpy(self, array: Any) -> np.ndarray:
-        """A copy for the processor. Waits for the GPU."""
+        """Return a copy in host memory. Synchronizes with the GPU."""
         return streams.to_host(array)
 
     def field(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """A number of some tables. Waits for the GPU."""
+        """Return a field of some tables. Synchronizes with the GPU."""
         dtype, start = TABLE.fields[name][:2]  # type: ignore[index]
         if len(rows) == 0:
             return np.zeros(0, dtype)
@@ -257,14 +256,14 @@ class GpuRows:
         return np.ascontiguousarray(words[:, start % 8 : start % 8 + dtype.itemsize]).view(dtype)[:, 0]
 
     def set_field(self, name: str, rows: np.ndarray, values: np.ndarray) -> None:
-        """Write a number of some tables, int64."""
+        """Write a field of some tables, int64."""
         if len(rows) == 0:
             return
         place = TABLE.fields[name][1] // 8  # type: ignore[index]
         self.launch(len(rows), kernels.set_word, self.words, streams.to_device(rows), place, streams.to_device(values))
 
     def save(self, rows: np.ndarray) -> np.recarray:
-        """Copies of some tables in the memory of the processor. Waits for the GPU."""
+        """Return copies of some tables in host memory. Synchronizes with the GPU."""
         saved = new_tables(len(rows))
         if len(rows) > 0:
             out = cuda.device_array((len(rows), WORDS), np.int64)
@@ -273,7 +272,7 @@ class GpuRows:
         return saved
 
     def put(self, rows: np.ndarray, records: np.ndarray, pause: bool) -> None:
-        """Put records into rows, as many or one for all."""
+        """Write records into rows: one per row, or one for all."""
         if len(rows) > 0:
             self._copy(_words(records), np.arange(len(records)), self.words, rows)
             self._settle(rows, pause)
@@ -285,7 +284,7 @@ class GpuRows:
             self._settle(rows, pause)
 
     def sample_hidden(self, source: int, rows: np.ndarray, seat: int, seed: int, pause: bool) -> None:
-        """Fill at least one row with copies of one in which the hidden cards are dealt anew."""
+        """Fill at least one row with copies of a table, with the hidden cards dealt anew."""
         self._copy(self.words, np.array([source]), self.words, rows)
         numbers = streams.to_device(rows)
         plans, ways = cuda.device_array(1, PLAN), cuda.device_array(MOST_WAYS, np.float64)
@@ -299,10 +298,10 @@ class GpuRows:
         self.launch(copying(len(targets)), kernels.copy_rows, source, numbers[0], target, numbers[1])
 
     def _settle(self, rows: np.ndarray, pause: bool) -> None:
-        """After tables were put into rows: write `scored`, `points`, `seat` and `over`."""
+        """Write `scored`, `points`, `seat` and `over` after rows were overwritten."""
         self.launch(len(rows), kernels.settle_some, self.native, streams.to_device(rows), pause, *self._results)
 
 
 def _words(records: np.ndarray) -> Any:
-    """Records as words on the GPU, int64, shape (n, WORDS)."""
+    """Copy records to the GPU as words, int64, shape (n, WORDS)."""
     return streams.to_device(np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(-1, WORDS))

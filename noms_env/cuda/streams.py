@@ -1,4 +1,4 @@
-"""The stream that all launches go to, and copies that are in order with them."""
+"""The CUDA stream of all launches, and copies on it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from numba import config, cuda
 
 _DEFAULT = (0, 1)
-"""Two numbers of the default stream."""
+"""Both handles of the default stream."""
 
 
 def current() -> Any:
-    """Torch's current stream where torch uses the GPU, so that its CUDA graphs can capture a launch; else the default one."""
+    """Return torch's current stream if torch uses the GPU, so that its CUDA graphs can capture launches; else the default."""
     torch = sys.modules.get("torch")
     if config.ENABLE_CUDASIM or torch is None or not torch.cuda.is_initialized():
         return 0
@@ -28,7 +28,7 @@ def _stream(address: int) -> Any:
 
 
 def configured(kernel: Any, blocks: int, threads: int) -> Any:
-    """A kernel to be launched in so many blocks of so many threads."""
+    """Return a kernel with its launch configuration."""
     if config.ENABLE_CUDASIM:
         return kernel[blocks, threads]
     return _configured(kernel, blocks, threads, current())
@@ -37,12 +37,12 @@ def configured(kernel: Any, blocks: int, threads: int) -> Any:
 @lru_cache(1024)
 def _configured(kernel: Any, blocks: int, threads: int, stream: Any) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numba finds few tables too few
+        warnings.simplefilter("ignore")  # numba warns of low occupancy with few tables
         return kernel[blocks, threads, stream]
 
 
 def let_wait(reader: int | None) -> None:
-    """Let a reader's stream (its address; None and 1 for the default) wait for what is launched up to now."""
+    """Make a reader's stream (its address; None and 1 for the default) wait for all launches so far."""
     if config.ENABLE_CUDASIM:
         return
     own, other = current(), _stream(1 if reader is None else reader)
@@ -51,7 +51,7 @@ def let_wait(reader: int | None) -> None:
 
 
 def wait_for(writer: int | None) -> None:
-    """Let what is launched from now on wait for a writer's stream; None where there is nothing to wait for."""
+    """Make all later launches wait for a writer's stream; None for no wait."""
     if writer is None or config.ENABLE_CUDASIM:
         return
     own, other = current(), _stream(writer)
@@ -66,7 +66,7 @@ def _after(first: Any, second: Any) -> None:
 
 
 def to_host(array: Any) -> np.ndarray:
-    """A copy of an array of numba, once all is done that writes it."""
+    """Copy a numba array to the host, after all launches that write it."""
     stream = current()
     host: np.ndarray = array.copy_to_host(stream=stream)
     if stream:
@@ -75,7 +75,7 @@ def to_host(array: Any) -> np.ndarray:
 
 
 def to_device(array: np.ndarray) -> Any:
-    """A copy on the GPU, as an array of numba."""
+    """Copy an array to the GPU, as a numba array."""
     native = cuda.device_array(array.shape, array.dtype)
     if array.size > 0:
         native.copy_to_device(np.ascontiguousarray(array), stream=current())

@@ -1,1 +1,1 @@
-"""Players that are asked for whole batches on a GPU."""
+"""Players of whole batches on a GPU."""

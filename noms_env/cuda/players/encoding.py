@@ -1,9 +1,9 @@
-"""What networks see of tables on a GPU, and what follows from their logits; nothing here needs torch.
+"""Network inputs of tables on a GPU, and actions from network logits. This module does not need torch.
 
 seen, rows = GpuEncoding(encoding, len(batch)), batch.gpu
 batch.observe()
 seen.encode(rows.seen[0], len(batch))
-features = torch.from_dlpack(seen.features)  # the bytes that `Encoding.encode` gives for these observations
+features = torch.from_dlpack(seen.features)  # the bytes of `Encoding.encode` for these observations
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from noms_env.policy.encoding import Encoding
 from noms_env.policy.inference import Forward
 
 BITS = {"uint8": np.uint8, "float32": np.float32, "bfloat16": np.int16}
-"""How numbers are kept; numpy has no bfloat16, so `torch.from_dlpack(features).view(torch.bfloat16)` has those."""
+"""Storage dtypes. numpy has no bfloat16; `torch.from_dlpack(features).view(torch.bfloat16)` is the array in torch."""
 
 
 class GpuEncoding:
-    """The features of rows on a GPU. The memory is made once; `encode` writes it, then the other methods what goes with it.
+    """The features of rows on a GPU. Memory is allocated once. The other methods require a previous `encode`.
 
     Attributes:
-        encoding: what the features are.
-        features: shape (rows, n_features): bytes, or the same numbers as float32 or bfloat16 (`BITS`), not yet scaled.
-        order: int64, shape (rows,): `actions[order[i], k]` is the action that the network's output k stands for in row i.
-        actions: int16, shape (24, n_choices).
+        encoding: the encoding of the features.
+        features: shape (rows, n_features): bytes, or the same numbers as float32 or bfloat16 (`BITS`), before scaling.
+        order: int64, shape (rows,): the suit order of each row.
+        actions: int16, shape (24, n_choices): `actions[order[i], k]` is the action for the network's output k in row i.
     """
 
     def __init__(self, encoding: Encoding, rows: int, numbers: str = "uint8") -> None:
-        """Memory for so many rows, with features kept as `uint8`, `float32` or `bfloat16`."""
+        """Allocate memory for `rows` rows, with features stored as `uint8`, `float32` or `bfloat16`."""
         self.encoding, self._rows, self._numbers = encoding, rows, numbers
         self.features = GpuArray(cuda.device_array((rows, encoding.n_features), BITS[numbers]))
         self.order = GpuArray(streams.to_device(np.zeros(rows, np.int64)))
@@ -50,10 +50,10 @@ class GpuEncoding:
         self._bytes: dict[int, tuple[Any, Any]] = {}
 
     def encode(self, observation: Any, count: int) -> None:
-        """Write the first so many rows of `features` and `order`.
+        """Write the first `count` rows of `features` and `order`.
 
         Args:
-            observation: of as many rows, or more: int64, of eight bytes a word (`GpuRows.seen[0]`).
+            observation: of at least `count` rows: int64, with eight bytes per word (`GpuRows.seen[0]`).
             count: 1 to `rows`.
         """
         seen, order = self.as_bytes(observation), self.order.native
@@ -62,17 +62,17 @@ class GpuEncoding:
         launch(BLOCK * count, kernel, seen, self.extra, order, self._index, self._value, self.features.native)
 
     def encode_mask(self, mask: Any, count: int) -> GpuArray:
-        """The legal choices of the first so many rows, int8, shape (rows, n_choices), from masks as words."""
+        """Write and return the legal choices of the first `count` rows, int8, shape (rows, n_choices), from masks as words."""
         self._gather(mask, self.legal, self.actions.native, count)
         return self.legal
 
     def encode_hidden(self, hidden: Any, count: int) -> GpuArray:
-        """The hidden state of the first so many rows, uint8, shape (rows, n_hidden), with its suits in the same order."""
+        """Write and return the hidden state of the first `count` rows in the same suit order, uint8, shape (rows, n_hidden)."""
         self._gather(hidden, self.hidden, self._hidden_index, count)
         return self.hidden
 
     def as_bytes(self, words: Any) -> Any:
-        """An array of words as bytes, shape (n, bytes). The last ones are remembered, since a view takes long to make."""
+        """Return an array of words as bytes, shape (n, bytes). Views are cached, since they are slow to make."""
         source, view = self._bytes.get(id(words), (None, None))
         if source is not words:
             while len(self._bytes) >= KEPT_VIEWS:
@@ -83,12 +83,12 @@ class GpuEncoding:
 
     @cached_property
     def legal(self) -> GpuArray:
-        """What `encode_mask` writes."""
+        """Output of `encode_mask`."""
         return GpuArray(cuda.device_array((self._rows, self.encoding.n_choices), np.int8))
 
     @cached_property
     def hidden(self) -> GpuArray:
-        """What `encode_hidden` writes."""
+        """Output of `encode_hidden`."""
         return GpuArray(cuda.device_array((self._rows, self.encoding.n_hidden), np.uint8))
 
     @cached_property
@@ -100,16 +100,16 @@ class GpuEncoding:
 
 
 class PolicyRows:
-    """Working memory of a policy on a GPU: `see` some tables, let its network write `logits`, then `draw` or tell chances.
+    """Working memory of a policy on a GPU: `see` tables, run the network, then `draw` actions or `tell` probabilities.
 
     Attributes:
-        capacity: rows that there is room for.
-        inputs: what the network reads, shape (capacity, n_features).
-        logits: float32, shape (capacity, outputs): what it writes, without the bias of the last layer.
+        capacity: maximum number of rows.
+        inputs: inputs of the network, shape (capacity, n_features).
+        logits: outputs of the network without the bias of the last layer, float32, shape (capacity, outputs).
     """
 
     def __init__(self, forward: Forward | AttentionForward, encoding: Encoding, capacity: int, numbers: str) -> None:
-        """Memory for so many rows, with inputs kept as `float32` or `bfloat16`."""
+        """Allocate memory for `capacity` rows, with inputs stored as `float32` or `bfloat16`."""
         units, cards = len(forward.out), len(forward.own)
         outputs, sections = encoding.n_choices + units, max(len(forward.counted), 1)
         self.capacity = capacity
@@ -132,13 +132,13 @@ class PolicyRows:
         self._arguments = (*kept, *scorer, *room)
 
     def see(self, tables: Any, rows: Any, first: int, count: int) -> None:
-        """Write the inputs for some tables.
+        """Write the network inputs of some tables.
 
         Args:
             tables: structured, shape (m,).
             rows: int64, shape (at least first + count,): the numbers of the tables, below 0 for none; None for 0, 1, 2, ...
-            first: the first of these.
-            count: how many; 1 to `capacity`.
+            first: the first index in `rows`.
+            count: number of rows, 1 to `capacity`.
         """
         wanted = WRITE_OBSERVATION + WRITE_MASK
         chosen = self._chosen(rows, first, count)
@@ -146,17 +146,17 @@ class PolicyRows:
         self._encoding.encode(self._observation, count)
 
     def draw(self, rows: Any, first: int, count: int, temperature: float, seeds: Any, actions: Any) -> None:
-        """Write the actions of the tables that were seen; `seeds` and `actions`, int64, have a number for each table."""
+        """Draw actions for the tables of the last `see`; `seeds` and `actions`, int64, have one number per table."""
         chosen = self._chosen(rows, first, count)
         launch(count, kernels.draw_actions, *chosen, *self._arguments, temperature, seeds, actions)
 
     def tell(self, rows: Any, first: int, count: int, temperature: float, chances: Any) -> None:
-        """Write the probabilities of the tables that were seen into zeros, float32, shape (m, NUM_ACTIONS)."""
+        """Write action probabilities for the tables of the last `see` into zeros, float32, shape (m, NUM_ACTIONS)."""
         chosen = self._chosen(rows, first, count)
         launch(count, kernels.write_chances, *chosen, *self._arguments, temperature, chances)
 
     def tell_of(self, rows: Any, first: int, count: int, temperature: float, actions: Any, chances: Any) -> None:
-        """Write the probability of one action, int64, of each table that was seen: `chances`, float32, shape (m,)."""
+        """Write the probability of one action, int64, of each table of the last `see`: `chances`, float32, shape (m,)."""
         chosen = self._chosen(rows, first, count)
         launch(count, kernels.write_chances_of, *chosen, *self._arguments, temperature, actions, chances)
 
@@ -165,20 +165,20 @@ class PolicyRows:
 
 
 class LearnerRows:
-    """Working memory of a network that learns: `see` some tables, let it write `logits`, then `draw` its choices.
+    """Working memory of a network in training: `see` tables, run the network, then `draw` its choices.
 
-    Arrays have a row for each table that is seen, in the order in which they are listed.
+    Arrays have one row per table, in the order of `rows` in `see`.
 
     Attributes:
-        capacity: rows that there is room for.
-        logits: float32, shape (capacity, n_choices): what the network writes.
-        columns: what can be kept of each decision, by name: `features`, uint8, shape (capacity, n_features); `mask`, int8,
-            shape (capacity, n_choices); `choice`, `seat` and `phase`, int64, and `log_prob`, float32, shape (capacity,); and
-            `hidden`, uint8, shape (capacity, n_hidden), where the hidden state is wanted.
+        capacity: maximum number of rows.
+        logits: outputs of the network, float32, shape (capacity, n_choices).
+        columns: training data of each decision, by name: `features`, uint8, shape (capacity, n_features); `mask`, int8, shape
+            (capacity, n_choices); `choice`, `seat` and `phase`, int64, and `log_prob`, float32, shape (capacity,); with hidden
+            states also `hidden`, uint8, shape (capacity, n_hidden).
     """
 
     def __init__(self, encoding: Encoding, capacity: int, hidden: bool) -> None:
-        """Memory for so many rows, with the hidden state or without it."""
+        """Allocate memory for `capacity` rows, with or without the hidden state."""
         self.capacity, self._sees_hidden = capacity, hidden
         self._encoding = GpuEncoding(encoding, capacity)
         self._seen = zeros(capacity, OBSERVATION_SIZE // 8), zeros(capacity, PADDED_MASK_SIZE // 8)
@@ -193,7 +193,7 @@ class LearnerRows:
             self.columns["hidden"] = self._encoding.hidden
 
     def see(self, tables: Any, rows: Any, first: int, count: int) -> None:
-        """Write `features`, `mask` and `hidden` for some tables; the arguments are those of `PolicyRows.see`."""
+        """Write `features`, `mask` and `hidden` for some tables; arguments as in `PolicyRows.see`."""
         wanted = WRITE_OBSERVATION + WRITE_MASK + (WRITE_HIDDEN if self._sees_hidden else 0)
         launch(count, kernels.see_tables, tables, *self._chosen(rows, first, count), *self._seen, self._hidden, wanted)
         self._encoding.encode(self._seen[0], count)
@@ -202,7 +202,7 @@ class LearnerRows:
             self._encoding.encode_hidden(self._hidden, count)
 
     def draw(self, tables: Any, rows: Any, first: int, count: int, seeds: Any, greedy: bool, actions: Any) -> None:
-        """Write the other columns, and the actions of the tables that were seen; `seeds` and `actions`, int64, shape (m,)."""
+        """Draw choices for the tables of the last `see`; write the other columns and `actions`. `seeds` too is int64, (m,)."""
         order, names = self._encoding.order.native, self._encoding.actions.native
         drawn = (array.native for array in self._drawn.values())
         given = (self.logits.native, self._encoding.legal.native, order, names, seeds, greedy)

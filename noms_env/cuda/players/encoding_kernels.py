@@ -1,8 +1,8 @@
-"""The kernels of what networks see: a thread or a block for each row calls the functions of `noms_env.policy` for one row.
+"""The kernels of network inputs and outputs: one thread or block per row calls the functions of `noms_env.policy`.
 
-Arguments of several: `count` rows of working memory are used. Where `some` is True, row i is for table `rows[first + i]`, or
-for none where that is below 0; elsewhere it is for table `first + i`. `extra` are the bytes behind the observations
-(`extra_features`). No array is empty.
+Common arguments: the kernels use `count` rows of working memory. If `some` is True, row i is for table `rows[first + i]`, or
+for no table if that is below 0; otherwise it is for table `first + i`. `extra` are the bytes after the observations
+(`extra_features`). No array may be empty.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from noms_env.policy.inference_kernels import chance_of, draw, draw_choice, unif
 
 @kernel
 def see_tables(tables, rows, some, first, count, observation, mask, hidden, wanted):
-    """Write what is `wanted` (`batch_kernels`) of the seats to act, int64 words."""
+    """Write the arrays in `wanted` (`batch_kernels`) for the seats to act, as int64 words."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i] if some else first + i
@@ -34,7 +34,7 @@ def see_tables(tables, rows, some, first, count, observation, mask, hidden, want
 
 @kernel
 def order_suits(observation, count, order, extra, wants_extra):
-    """Write the order of the suits of each row, and the bytes behind its observation."""
+    """Write the suit order of each row, and the bytes after its observation."""
     i = np.int64(cuda.grid(1))
     if i < count:
         order[i] = suit_order(observation[i])
@@ -44,7 +44,7 @@ def order_suits(observation, count, order, extra, wants_extra):
 
 @kernel
 def write_bytes(observation, extra, order, index, value, out):
-    """Write the features of a row, a block for each, as `encoding.write_row` does."""
+    """Write the features of each row as `encoding.write_row` does, with one block per row."""
     i = np.int64(cuda.blockIdx.x)
     number = order[i]
     for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
@@ -55,7 +55,7 @@ def write_bytes(observation, extra, order, index, value, out):
 
 @kernel
 def write_numbers(observation, extra, order, index, value, out):
-    """The same as float32 numbers, or as the bits of bfloat16 ones."""
+    """Like `write_bytes`, as float32 numbers or as the bits of bfloat16 numbers."""
     i = np.int64(cuda.blockIdx.x)
     number = order[i]
     for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
@@ -66,7 +66,7 @@ def write_numbers(observation, extra, order, index, value, out):
 
 @kernel
 def mark_asked(where, fits, places, rows, actions):
-    """Write 1 for each row that is asked and fits, and -1 as each number of a row; `NOBODY` acts where it does not fit."""
+    """Mark the rows of `where` that fit with 1 in `places`, fill `rows` with -1, and write `NOBODY` for those that do not."""
     row = np.int64(cuda.grid(1))
     if row < len(where):
         places[row] = 1 if where[row] and fits[row] else 0
@@ -77,7 +77,7 @@ def mark_asked(where, fits, places, rows, actions):
 
 @kernel
 def list_rows(places, rows):
-    """Write the numbers of the rows that were marked, one behind the other; `places` counts them up to each row."""
+    """Write the numbers of the marked rows contiguously; `places` is the prefix sum of the marks."""
     row = np.int64(cuda.grid(1))
     if row < len(places) and places[row] > (places[row - 1] if row > 0 else 0):
         rows[places[row] - 1] = row
@@ -108,10 +108,10 @@ def draw_actions(
     seeds,
     actions,
 ):
-    """Write the action of each row, drawn from the logits as on the processor; `NOBODY` where nobody is to act.
+    """Draw the action of each row from the logits as on the CPU; `NOBODY` if no seat is to act.
 
-    `names` are `Encoding.actions`; `counted` to `units` are the scorer, which has no units where there is none; then working
-    memory.
+    `names` is `Encoding.actions`. `counted` to `units` are the scorer; `units` is 0 without one. `options` to `at_cards` are
+    working memory.
     """
     i = np.int64(cuda.grid(1))
     if i < count:
@@ -144,9 +144,9 @@ def draw_choices(
     phase,
     actions,
 ):
-    """Write the choice of a network for each table, its log probability, who takes it and in which phase, and the action.
+    """Draw the choice of a network for each table; write choice, log-probability, seat, phase and action.
 
-    `legal` are masks of choices, int8; `greedy` says that the most probable ones are taken. `NOBODY` acts where a deal is over.
+    `legal` are masks of choices, int8. With `greedy` the most probable choice is taken. The action is `NOBODY` after a deal.
     """
     i = np.int64(cuda.grid(1))
     if i < count:
@@ -163,7 +163,7 @@ def draw_choices(
 
 @kernel
 def clear_chances(chances):
-    """Zeros everywhere."""
+    """Fill with zeros."""
     row = np.int64(cuda.grid(1))
     if row < len(chances):
         for action in range(chances.shape[1]):
@@ -194,7 +194,7 @@ def write_chances(
     temperature,
     chances,
 ):
-    """Write the probabilities of each row into zeros."""
+    """Write the action probabilities of each row into zeros; arguments as in `draw_actions`."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i] if some else first + i
@@ -230,7 +230,7 @@ def write_chances_of(
     actions,
     chances,
 ):
-    """Write the probability of one action of each row."""
+    """Write the probability of one action of each row; arguments as in `draw_actions`."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i] if some else first + i

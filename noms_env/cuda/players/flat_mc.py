@@ -1,4 +1,4 @@
-"""`flat_mc` on a GPU: every candidate in every world of every row is played out in a thread."""
+"""`flat_mc` on a GPU: one rollout for each row, world and candidate, spread over the threads."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from noms_env.variants.table_record import TABLE
 
 
 class Memory:
-    """What a search keeps on the GPU for a batch.
+    """Working memory of a search on the GPU for a batch.
 
     Attributes:
-        worlds: of a piece of the batch's rows.
-        candidates: int64, shape (rows, MOST_CANDIDATES): the actions that are tried in each row of the piece.
+        worlds: the worlds of a piece of the batch's rows.
+        candidates: int64, shape (rows, MOST_CANDIDATES): the actions to try in each row of the piece.
         n_candidates: int64, shape (rows,).
         favourites: int64, shape (rows,): `thumb`'s choice.
-        places: int64, shape (rows,): where it is among the candidates.
+        places: int64, shape (rows,): index of the favourite among the candidates.
         most: int64, shape (1, 1): the largest number of candidates.
-        values: int64, shape (worlds, MOST_CANDIDATES): what each came to in each world, in `position.units`.
-        sums: int64, shape (rows, MOST_CANDIDATES): over all worlds of a row.
-        squares: float64, shape (rows, MOST_CANDIDATES): of what each gained over the favourite.
-        workspaces: of `thumb`, one for each thread.
-        spare: a table for each thread to play on, structured.
+        values: int64, shape (worlds, MOST_CANDIDATES): value of each candidate in each world, in `position.units`.
+        sums: int64, shape (rows, MOST_CANDIDATES): sums of the values over all worlds of a row.
+        squares: float64, shape (rows, MOST_CANDIDATES): sums of squared differences to the favourite.
+        workspaces: of `thumb`, one per thread.
+        spare: one table per thread for rollouts, structured.
         spare_words: the same memory, int64, shape (threads, WORDS).
     """
 
     def __init__(self, batch_rows: int, n_worlds: int) -> None:
-        """Take memory for a batch of so many rows, each searched in so many worlds."""
+        """Allocate memory for a batch of `batch_rows` rows with `n_worlds` worlds each."""
         self.worlds = GpuWorlds(batch_rows, n_worlds, more_bytes=8 * MOST_CANDIDATES)
         rows, worlds = self.worlds.rows, self.worlds.capacity
         self.candidates = cuda.device_array((rows, MOST_CANDIDATES), np.int64)
@@ -55,7 +55,7 @@ class Memory:
 
 
 class GpuFlatMC(GpuPlayer):
-    """`flat_mc` on a GPU: the same actions as on the processor for the same seeds."""
+    """`flat_mc` on a GPU, with the same actions as on the CPU for the same seeds."""
 
     draws = True
 
@@ -77,7 +77,7 @@ class GpuFlatMC(GpuPlayer):
             self.choose(rows, piece, memory, actions)
 
     def find_candidates(self, rows: GpuRows, piece: Piece, memory: Memory) -> None:
-        """Write the candidates of a piece, and the favourites among them."""
+        """Write the candidates and favourites of a piece."""
         rows.launch(1, kernels.clear, memory.most)
         candidates = (memory.candidates, memory.n_candidates, memory.favourites, memory.places, memory.most)
         threads = min(piece.rows, len(memory.workspaces))
@@ -85,7 +85,7 @@ class GpuFlatMC(GpuPlayer):
         rows.launch(threads, flat_mc_kernels.find_candidates, rows.native, *arguments, *candidates)
 
     def find_values(self, rows: GpuRows, piece: Piece, memory: Memory) -> None:
-        """Write what the candidates come to in the worlds of a piece."""
+        """Write the values of the candidates in the worlds of a piece."""
         place = (piece.counts, piece.kind, piece.first, piece.rows, piece.n_worlds)
         candidates = (memory.candidates, memory.n_candidates, memory.most)
         spare = (memory.workspaces, memory.spare, memory.spare_words)

@@ -1,6 +1,6 @@
-"""The kernels of `flat_mc`; pieces and working memory are those of `world_kernels`, and j is a row's place in its piece.
+"""The kernels of `flat_mc`. `world_kernels` defines pieces and working memory; j is the index of a row in its piece.
 
-Candidates and what they came to have a row for each j, or for each world, of `MOST_CANDIDATES` places.
+Arrays of candidates and values have one row per j or per world, with `MOST_CANDIDATES` columns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from noms_env.search.rollouts import play_out
 def find_candidates(
     tables, numbers, counts, kind, first, at_once, workspaces, candidates, n_candidates, favourites, places, most
 ):
-    """Write the candidates of each row of a piece, their number and `thumb`'s choice; `most[0, 0]` is raised to the number."""
+    """Write candidates, their number and `thumb`'s choice for each row of a piece; raise `most[0, 0]` to the largest number."""
     thread = np.int64(cuda.grid(1))
     if thread < len(workspaces):
         for j in range(thread, min(at_once, counts[kind, 0] - first), len(workspaces)):
@@ -48,9 +48,9 @@ def play_worlds_out(
     spare_words,
     values,
 ):
-    """Play out each candidate in each world: a thread takes one of them after another, and `values[world, k]` is written.
+    """Play out each candidate in each world, and write `values[world, k]`. Each thread loops over several of these rollouts.
 
-    Neighbouring threads have the same candidate in neighbouring worlds. `spare` has a table for each thread.
+    Neighbouring threads have the same candidate in neighbouring worlds. `spare` has one table per thread.
     """
     thread = np.int64(cuda.grid(1))
     worlds = min(at_once, counts[kind, 0] - first) * n_worlds
@@ -82,7 +82,7 @@ def choose_candidates(
     squares,
     actions,
 ):
-    """Write the actions of the rows of a piece, from what their candidates came to, world by world as on the processor."""
+    """Write the actions of the rows of a piece from the candidates' values, added world by world as on the CPU."""
     j = np.int64(cuda.grid(1))
     if j < min(at_once, counts[kind, 0] - first):
         for k in range(n_candidates[j]):

@@ -1,6 +1,6 @@
-"""The kernels of players: a thread asks a player's own function for one table after another.
+"""The kernels of simple players: each thread calls the player's CPU function for one or more tables.
 
-`where` has those rows that are asked where `some` is True; the others' actions are left as they are.
+If `some` is True, only the rows of `where` get an action; the actions of other rows stay unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from noms_env.players.rule_based.player import thumb_action
 
 @kernel
 def ask_random(tables, where, some, seeds, actions):
-    """`RandomPlayer`."""
+    """See `RandomPlayer`."""
     row = np.int64(cuda.grid(1))
     if row < len(tables) and (not some or where[row]):
         actions[row] = NOBODY if tables[row].phase == SCORED else random_action(tables[row], seeds[row])
@@ -26,7 +26,7 @@ def ask_random(tables, where, some, seeds, actions):
 
 @kernel
 def ask_greedy(tables, where, some, actions):
-    """`GreedyPlayer`."""
+    """See `GreedyPlayer`."""
     row = np.int64(cuda.grid(1))
     if row < len(tables) and (not some or where[row]):
         actions[row] = NOBODY if tables[row].phase == SCORED else greedy_action(tables[row])
@@ -34,7 +34,7 @@ def ask_greedy(tables, where, some, actions):
 
 @kernel
 def ask_thumb(tables, where, some, workspaces, actions):
-    """`ThumbPlayer`; `workspaces` has one for each thread."""
+    """See `ThumbPlayer`; `workspaces` has one per thread."""
     thread = np.int64(cuda.grid(1))
     for row in range(thread, len(tables), len(workspaces)):
         if thread < len(workspaces) and (not some or where[row]):
@@ -43,10 +43,10 @@ def ask_thumb(tables, where, some, workspaces, actions):
 
 @kernel
 def give_turns(tables, seating, decisions, seed, seeds, turns):
-    """Write whose turn it is in each row, and the number from which what is random in his decision follows.
+    """Write for each row the player to act and the seed of its decision.
 
-    `seating` is int64, shape (n, seats); `decisions` and `seeds` are int64, shape (n,): the decisions before in each row are
-    counted; `seed` is int64, shape (1,); `turns` is bool, shape (players, n).
+    `seating` is int64, shape (n, seats). `decisions` counts the decisions in each row; it and `seeds` are int64, shape (n,).
+    `seed` is int64, shape (1,). `turns` is bool, shape (players, n).
     """
     row = np.int64(cuda.grid(1))
     if row < len(tables):

@@ -1,4 +1,4 @@
-"""Memory for a search on a policy: lanes, in which tables are played on side by side, and pools of worlds."""
+"""Memory for a search on a policy: lanes for parallel rollouts, and pools of worlds."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS
 from noms_env.variants.table_record import TABLE
 
 PLANS = 3 if SIMULATED else 2048
-"""Rows whose worlds are dealt together."""
+"""Maximum of tasks whose worlds are dealt in one launch."""
 SOLVERS = 5 if SIMULATED else 1 << 14
-"""Threads that solve endings."""
+"""Maximum of threads that solve endings."""
 POSITION = np.dtype((np.record, position_type(ENDING_COUNTS, ENDING_WORDS)))
 THUMBS = 5 if SIMULATED else 1 << 16
-"""Threads that play by rules of thumb."""
+"""Maximum of threads that play by rules of thumb."""
 AHEAD = 1
-"""Steps that are launched before the number of active lanes is read."""
+"""Number of further steps to launch before reading the number of active lanes."""
 
 
 class Choices:
-    """Memory for the rows of a batch that have a choice."""
+    """Memory for the rows of a batch with a choice."""
 
     def __init__(self, rows: int) -> None:
         self.places, self.marked = shared(rows)
@@ -49,16 +49,16 @@ class Choices:
 
 
 class Lanes:
-    """Tables that are played on side by side.
+    """Tables of parallel rollouts or replays.
 
     Attributes:
-        capacity: how many there may be.
-        threads: the most that play lanes on.
+        capacity: maximum number of lanes.
+        threads: maximum number of threads that advance lanes.
         tables: structured, shape (capacity,).
     """
 
     def __init__(self, capacity: int, by_thumb: bool) -> None:
-        """Take memory for so many; `by_thumb` says whether rules of thumb may be asked for."""
+        """Allocate memory; `by_thumb` says whether seats may play by rules of thumb."""
         self.capacity = capacity
         self.tables = cuda.device_array(capacity, TABLE)
         self._words = words_of(self.tables)
@@ -81,22 +81,22 @@ class Lanes:
         self._memory: Any = None
 
     def copy_rows(self, rows: GpuRows, pools: Pools, worlds: int) -> None:
-        """Copy the rows of a batch that are `listed`, so many, into slots of pools, those in `sources`."""
+        """Copy the first `worlds` rows in `listed` from a batch into the slots in `sources`."""
         torch.index_select(from_dlpack(rows.tables), 0, self._listed[:worlds], out=self._words[:worlds])
         pools.words.index_copy_(0, self._sources[:worlds], self._words[:worlds])
 
     def take_slots(self, pools: Pools, lanes: int, listed: bool) -> None:
-        """Copy slots of pools into the first so many lanes: those that are `listed`, or those in `sources`."""
+        """Copy slots of pools into the first `lanes` lanes: the slots in `listed`, or those in `sources`."""
         slots = self._listed if listed else self._sources
         torch.index_select(pools.words, 0, slots[:lanes], out=self._words[:lanes])
 
     def forget_graphs(self) -> None:
-        """Capture all steps anew, since there is other memory."""
+        """Drop all captured steps, after a reallocation of memory."""
         self._graphs.clear()
-        self._memory = None  # torch's memory of graphs goes with the last of them
+        self._memory = None  # torch frees the memory pool with its last graph
 
     def play(self, lanes: int, step: Callable[[int], None], name: str, policy: GpuPolicy) -> None:
-        """Repeat a step, for so many lanes at most, until no lane is active; by its name it is captured as a CUDA graph."""
+        """Repeat a step, for at most `lanes` lanes, until no lane is active. CUDA graphs are cached by name and size."""
         numbers = deque[Callable[[], int]]()
         room = policy.room(min(step_size(lanes), self.capacity))
         if room is not self._room:
@@ -110,17 +110,17 @@ class Lanes:
                 self._graphs[name, size].replay()
             else:
                 self._memory = self._memory or torch.cuda.graph_pool_handle()
-                self._graphs[name, size] = captured(partial(step, size), self._memory)  # which takes the step once
+                self._graphs[name, size] = captured(partial(step, size), self._memory)  # also runs the step once
             numbers.append(self._number())
             if len(numbers) > AHEAD:
                 lanes = numbers.popleft()()
 
     def keep_marked(self, size: int, draws: Any = None) -> None:
-        """Of the first so many active lanes keep those that a step has marked, in order, with their next random numbers.
+        """Keep the marked lanes among the first `size` active ones, in order, and write their next random numbers.
 
         Args:
-            size: how many.
-            draws: the numbers of worlds from which these follow; None where nothing is drawn.
+            size: upper bound on the number of active lanes.
+            draws: seeds of the worlds for these numbers; None to draw nothing.
         """
         self._marked[:size].cumsum_(0)
         launch(size, kernels.list_marked, size, self.places, self.active, self.listed)
@@ -130,7 +130,7 @@ class Lanes:
         launch(1, kernels.count_moment, self.moment)
 
     def _number(self) -> Callable[[], int]:
-        """What tells, once it is known, how many lanes are active now."""
+        """Return a function that waits for the current number of active lanes and returns it."""
         if SIMULATED:
             number = int(self.count.copy_to_host()[0])
             return lambda: number
@@ -147,35 +147,35 @@ class Lanes:
 
 
 def refuse_capture() -> None:
-    """See that no CUDA graph is being captured.
+    """Check that no CUDA graph is being captured.
 
     Raises:
-        RuntimeError: one is.
+        RuntimeError: a capture is in progress.
     """
     if not SIMULATED and torch.cuda.is_current_stream_capturing():
         raise RuntimeError("a search waits for the GPU, so that it cannot be captured in a CUDA graph: call it outside of one")
 
 
 def step_size(lanes: int) -> int:
-    """A number from `lanes` on, of two for each power of 2: so that there are few graphs."""
+    """Round `lanes` up to a power of 2 or to 3/4 of one, so that few graphs suffice."""
     power = 1 << max(lanes - 1, 0).bit_length()
     return 3 * power // 4 if lanes <= 3 * power // 4 else power
 
 
 class Pools:
-    """Worlds, and what they are drawn by.
+    """Pools of worlds, with the weights for drawing from them.
 
-    A *slot* is a world of a pool. The worlds of a row are slots that were drawn from its pools; without models there is one
-    pool, and each slot is a world.
+    A *slot* is a world of a pool. The worlds of a row are slots drawn from its pools; without models there is one pool, and
+    each slot is a world.
 
     Attributes:
-        worlds: how many there may be.
+        worlds: maximum number of worlds.
         pool: structured, shape (slots,).
-        words: the same memory as torch has it, int64, shape (slots, WORDS).
+        words: the same memory as a torch tensor, int64, shape (slots, WORDS).
     """
 
     def __init__(self, worlds: int, models: int) -> None:
-        """Take memory for so many worlds."""
+        """Allocate memory for `worlds` worlds."""
         slots = worlds * (MOST_POOLS if models else 1)
         self.worlds = worlds
         self.pool = cuda.device_array(slots, TABLE)
@@ -188,15 +188,15 @@ class Pools:
         self._layouts = cuda.device_array(min(worlds, MOST_THREADS), LAYOUT)
 
     def deal(self, rows: GpuRows, lanes: Lanes, seeds: Any, tasks: np.ndarray, listed: Any, number: int) -> None:
-        """Deal the worlds of a pool of some tasks; uniform ones where `number` is below 0.
+        """Deal the worlds of one pool of some tasks.
 
         Args:
             rows: the tables of the batch.
-            lanes: at least as many as worlds; their tables are overwritten, and `sources` are the slots.
-            seeds: int64, shape (n,), on the GPU, of each row.
+            lanes: at least one per world; their tables are overwritten, and `sources` gets the slots.
+            seeds: int64, shape (n,), on the GPU: the seed of each row.
             tasks: see `search_kernels`.
-            listed: the same on the GPU.
-            number: of the pool.
+            listed: `tasks` on the GPU.
+            number: number of the pool; below 0 for uniform worlds.
         """
         total, threads = int(tasks[kernels.TASK_END, -1]), len(self._layouts)
         launch(total, kernels.list_slots, listed, total, lanes.listed, lanes.sources)
@@ -211,12 +211,12 @@ class Pools:
 
 
 def shared(length: int) -> tuple[Any, torch.Tensor]:
-    """An array on the GPU, int64, shape (length,): as numba's, and as torch's."""
+    """Return an array on the GPU, int64, shape (length,), as numba array and as torch tensor."""
     array = GpuArray(cuda.device_array(length, np.int64))
     return array.native, from_dlpack(array)
 
 
 def words_of(records: Any) -> torch.Tensor:
-    """The memory of records as torch has it, int64, shape (n, words of a record)."""
+    """Return the memory of records as a torch tensor, int64, shape (n, words of a record)."""
     words: torch.Tensor = from_dlpack(GpuArray(records.view(np.int64).reshape(len(records), records.dtype.itemsize // 8)))
     return words

@@ -1,4 +1,4 @@
-"""`pimc` on a GPU: as `flat_mc`, but short endings are solved exactly."""
+"""`pimc` on a GPU: like `flat_mc`, with exact solutions of short endings."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from noms_env.search.endgame.solver import MOST_LEFT_TO_SOLVE
 from noms_env.search.pimc import FEWER, FEWER_FOR_EVERY_SEAT, SHORT
 
 SOLVERS = 3 * BLOCK if SIMULATED else 1 << 16
-"""Threads that solve at most."""
+"""Maximum of threads that solve endings."""
 WORDS_TO_REMEMBER = 1 << 8
-"""Of a thread. A world with four seats takes a search up to 1.11 times as many moments with them as with 2**18, 200 to 950 in
-the mean of each of the seven games; behind a rollout 1.14 times as many, 50 to 130, and 1,360 in small ships."""
+"""Size of a thread's transposition table. With four seats a search visits at most 1.11 times as many positions as with 2**18
+words: 200 to 950 per world, as means of the seven games. After a rollout it visits at most 1.14 times as many: 50 to 130, and
+1,360 in small ships."""
 _SEATS = range(2, MAX_SEATS + 1)
 _ALONE, _SIDES = MOST_LEFT_TO_SOLVE
 _BEHIND = np.minimum(_SIDES - FEWER[SHORT, 1], _ALONE - FEWER_FOR_EVERY_SEAT[SHORT, 1])
 MOST_COUNTS = max(int(ORDER[left + 1, seats]) for seats in _SEATS for left in (_ALONE[seats] - FEWER[SHORT, 0], _BEHIND[seats]))
-"""Counts (`position`) where each seat is solved for itself."""
+"""Maximum of counts (`position`) for endings in which every seat maximizes its own points."""
 POSITION = np.dtype((np.record, position_type(MOST_COUNTS, WORDS_TO_REMEMBER)))
 STACK = 1 + max(int((MOST_LEFT_TO_SOLVE[:, seats].max() - FEWER[SHORT, 0]) * seats) for seats in _SEATS)
-"""Moments of a search: one for each card in the hands at most; the Decktet has fewer."""
+"""Maximum search depth: one position per card in the hands; the Decktet has fewer cards."""
 
 
 class GpuPIMC(GpuFlatMC):
-    """`pimc` on a GPU: solves worlds with fewer tricks to come than the processor does (`search.pimc.SHORT`).
+    """`pimc` on a GPU. It solves only endings with fewer tricks left than the CPU player does (`search.pimc.SHORT`).
 
-    A processor that is held to the same endings chooses the same actions for the same seeds.
+    With the same limit on endings the CPU player chooses the same actions for the same seeds.
     """
 
     def __init__(self, worlds: int = 20) -> None:

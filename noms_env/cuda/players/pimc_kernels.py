@@ -1,6 +1,6 @@
-"""The kernels of `pimc` that solve; the others are those of `flat_mc`, and so are the arguments.
+"""The kernels of `pimc` for exact solutions; arguments and all other kernels are in `flat_mc_kernels`.
 
-`positions` and `frames` have a search's working memory for each thread.
+`positions` and `frames` are the solver's working memory, one element per thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from noms_env.search.rollouts import end_value, play_out
 
 @kernel
 def solve_worlds(tables, counts, kind, first, at_once, n_worlds, candidates, n_candidates, positions, frames, values):
-    """Solve the worlds that have few enough cards left: a thread takes one after another, with all of its candidates."""
+    """Solve all candidates in the worlds with few enough cards left. Each thread loops over several worlds."""
     thread = np.int64(cuda.grid(1))
     if thread < len(positions):
         for world in range(thread, min(at_once, counts[kind, 0] - first) * n_worlds, len(positions)):
@@ -44,7 +44,7 @@ def play_to_endings(
     frames,
     values,
 ):
-    """Play out each candidate in each of the other worlds, as `flat_mc_kernels.play_worlds_out`, and solve what is behind."""
+    """Play each candidate in the other worlds up to a solvable ending, as in `flat_mc_kernels`, and solve the ending."""
     thread = np.int64(cuda.grid(1))
     worlds = min(at_once, counts[kind, 0] - first) * n_worlds
     if thread < len(positions):

@@ -1,10 +1,10 @@
-"""Players that are asked for whole batches on a GPU.
+"""Players of whole batches on a GPU.
 
     player = load_player("thumb", device="cuda")
-    seeds = torch.randint(2**63 - 1, (len(batch),), device="cuda")  # a number for each row
+    seeds = torch.randint(2**63 - 1, (len(batch),), device="cuda")  # one per row
     batch.step(player.act(batch, seeds))
 
-They answer as the players of `noms_env.players` do for the same tables and seeds.
+They choose the actions of the players in `noms_env.players` for the same tables and seeds.
 """
 
 from __future__ import annotations
@@ -24,46 +24,46 @@ class Batch(Protocol):
 
     @property
     def groups(self) -> Sequence[Any]:
-        """Which `rows` play by which `rules`."""
+        """The `rows` and `rules` of each group."""
         ...
 
     @property
     def gpu(self) -> GpuRows:
-        """Its tables, where they lie on a GPU; ValueError elsewhere."""
+        """Its tables on the GPU; raises ValueError if they are on the CPU."""
         ...
 
     def __len__(self) -> int: ...
 
 
 class GpuPlayer:
-    """What answers for the tables of a batch on a GPU."""
+    """Base class of players for the tables of a batch on a GPU."""
 
     draws = False
-    """Whether anything is left to chance, so that `act` needs seeds."""
+    """Whether the player is randomized, so that `act` needs seeds."""
     can_be_captured = True
     """Whether `act` can be captured in a CUDA graph."""
 
     def __init__(self) -> None:
-        """See that there is a GPU (`rows.check_gpu`)."""
+        """Check that there is a GPU (`rows.check_gpu`)."""
         check_gpu()
         self._actions: dict[int, GpuArray] = {}
 
     def act(self, batch: Batch, seeds: Any = None, *, where: Any = None, actions: Any = None) -> GpuArray:
-        """Choose an action in each row; nothing waits for the GPU.
+        """Choose an action in each row, without a synchronization.
 
         Args:
-            batch: with `device="cuda"`; its tables are looked at, so that no `observe` is needed before.
-            seeds: int64, shape (n,), on the GPU, 0 to 2**63 - 1: all that is random in a row follows from its number. Not
-                looked at by players that leave nothing to chance.
-            where: bool, shape (n,), on the GPU: the rows that are asked; None for all.
-            actions: int64, shape (n,), on the GPU: is written, but for the rows that are not asked. None for an array of the
-                player's own, which the next call writes again.
+            batch: with `device="cuda"`. The player reads its tables, so no `observe` is needed before.
+            seeds: int64, shape (n,), on the GPU, 0 to 2**63 - 1: one seed per row for all random choices. Deterministic players
+                ignore it.
+            where: bool, shape (n,), on the GPU: the rows to act in; None for all.
+            actions: int64, shape (n,), on the GPU: output; rows outside `where` stay unchanged. None for an array of the
+                player, which the next call overwrites.
 
         Returns:
-            `actions`: numbers of legal actions, `NOBODY` (-1) where nobody is to act.
+            `actions`: numbers of legal actions, `NOBODY` (-1) if no seat is to act.
 
         Raises:
-            ValueError: the batch is not on a GPU, or these are no such arrays.
+            ValueError: the batch is not on a GPU, `seeds` is missing, or an array has another dtype, shape or device.
         """
         rows = batch.gpu
         n = len(batch)
@@ -81,8 +81,8 @@ class GpuPlayer:
         return actions if isinstance(actions, GpuArray) else GpuArray(chosen)
 
     def sit(self, batch: Batch, some: bool) -> None:
-        """See that the player can be asked about a batch, about all rows or `some`; ValueError where it cannot."""
+        """Check that the player can play the rules of a batch, in all rows or in `some`; raise ValueError if not."""
 
     def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
-        """Write the actions; the arguments are those of `players.kernels`."""
+        """Write the actions; arguments as in `players.kernels`."""
         raise NotImplementedError

@@ -3,7 +3,7 @@
 player = load_policy("noms")                       # or load_player("noms@0", device="cuda")
 batch.step(player.act(batch, seeds))
 chances = player.probabilities(batch)              # float32, shape (n, NUM_ACTIONS)
-player.draw(tables, count, seeds, actions)         # of tables that are no batch
+player.draw(tables, count, seeds, actions)         # for tables outside a batch
 """
 
 from __future__ import annotations
@@ -43,46 +43,46 @@ except ModuleNotFoundError:
 from noms_env.policy.attention_torch import Attention  # it needs torch, too
 
 TOGETHER = 3 if SIMULATED else 1 << 16
-"""Rows that go through the network together, at most; their working memory takes about 10 kB for each."""
+"""Maximum of rows in one forward pass; each needs about 10 kB of working memory."""
 NUMBERS = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 KEPT_GRAPHS = 16
 STEPS = 8
-"""So many different numbers of rows of a batch go through the network."""
+"""Number of sizes to which `RowList.count` rounds the rows of a batch."""
 
 
 class GpuPolicy(GpuPlayer):
-    """A trained policy on a GPU: `PolicyPlayer` says what it answers.
+    """A trained policy on a GPU; see `PolicyPlayer`.
 
-    It draws from the same numbers as on the processor. Its logits are as exact as the numbers that it reckons with: where two
-    actions are nearly as probable, or a draw falls between them, it may take the other one. In 90,000 decisions of published
-    policies, on a processor, probabilities with bfloat16 were at most 0.035 from those of `PolicyPlayer` (0.0013 on average),
-    and 99.7 % of the actions the same; with float32 at most 0.000004, and all of them.
+    It draws with the same random numbers as on the CPU, but its logits have the precision of `numbers`. So it may choose
+    another action if two are nearly equally probable or a draw falls on their boundary. In 90,000 decisions of published
+    policies, computed on a CPU, bfloat16 probabilities differed from `PolicyPlayer`'s by at most 0.035 (0.0013 on average), and
+    99.7 % of the actions were equal. With float32 they differed by at most 0.000004, and all actions were equal.
 
-    A table must have rules that it was trained for. A batch is looked at when it is first seen; rows of a mixed batch that have
-    others may be there as long as they are not asked, and get `NOBODY` if they are.
+    The tables must have rules that the policy was trained for. A batch is checked on its first use. With `where`, a mixed batch
+    may also have rows with other rules; such a row in `where` gets `NOBODY`.
 
     Attributes:
-        player: the same policy on the processor.
-        temperature: the logits are divided by it; 0 takes the most probable action, the lowest of equals.
-        numbers: what the network reckons with, `bfloat16` or `float32`.
-        captured: whether the way from tables to logits is captured as a CUDA graph, and replayed when it is gone again.
-        waits: whether `act` waits for how many rows are asked where there is `where`, and the network sees few more than those.
+        player: the same policy on the CPU.
+        temperature: divisor of the logits; 0 takes the most probable action, the lowest of equals.
+        numbers: precision of the network, `bfloat16` or `float32`.
+        captured: whether the launches from tables to logits are captured as a CUDA graph and replayed.
+        waits: whether `act` with `where` waits for the number of rows, so that the network runs for few more than these.
     """
 
     def __init__(
         self, player: PolicyPlayer, tensors: Mapping[str, np.ndarray], numbers: str = "bfloat16", captured: bool = False
     ) -> None:
-        """Bring a policy to the GPU.
+        """Copy a policy to the GPU.
 
         Args:
-            player: it.
-            tensors: its parameters, as `file.read_policy` returns them.
-            numbers: see above.
-            captured: see above. It is one launch then instead of thirty, which pays for few rows; the capture waits for the GPU
-                once for each batch.
+            player: the policy on the CPU.
+            tensors: its parameters, from `file.read_policy`.
+            numbers: see the class.
+            captured: see the class. One launch replaces thirty, which is faster for few rows; the capture synchronizes once per
+                batch.
 
         Raises:
-            ValueError: `numbers` is another word.
+            ValueError: `numbers` is not allowed.
             ModuleNotFoundError: numba-cuda is not installed.
             RuntimeError: there is no GPU.
         """
@@ -108,7 +108,7 @@ class GpuPolicy(GpuPlayer):
 
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
-        """The rules of the tables that it can sit at."""
+        """The rules that it can play."""
         return self.player.rule_sets
 
     def sit(self, batch: Batch, some: bool) -> None:
@@ -128,17 +128,17 @@ class GpuPolicy(GpuPlayer):
         self.draw(rows.native, count, seeds, actions, rows=numbers)
 
     def probabilities(self, batch: Batch, *, temperature: float | None = None) -> GpuArray:
-        """The probabilities of all actions in each row; nothing waits for the GPU.
+        """Return the probabilities of all actions in each row, without a synchronization.
 
         Args:
             batch: see `act`.
-            temperature: see `PolicyPlayer.act`; the player's own when None.
+            temperature: see `PolicyPlayer.act`; None for the player's own.
 
         Returns:
-            float32, shape (n, NUM_ACTIONS): 0 for actions that are not legal. The next call writes it again.
+            float32, shape (n, NUM_ACTIONS): 0 for illegal actions. The next call overwrites it.
 
         Raises:
-            ValueError: the batch is not on a GPU, or was not what the policy was trained for.
+            ValueError: the batch is not on a GPU, or has rules that the policy was not trained for.
         """
         n = len(batch)
         self.sit(batch, some=False)
@@ -150,24 +150,24 @@ class GpuPolicy(GpuPlayer):
     def draw(
         self, tables: Any, count: int, seeds: Any, actions: Any, *, rows: Any = None, temperature: float | None = None
     ) -> None:
-        """Write actions for tables that need be no batch; nothing waits for the GPU, and nothing is checked.
+        """Write actions for any tables on the GPU, without checks and without a synchronization.
 
-        All arrays are numba's, on the GPU.
+        All arrays are numba arrays on the GPU.
 
         Args:
-            tables: `table_record.TABLE`, shape (m,), of rules that the policy was trained for.
-            count: how many are asked; all of them go through the network.
-            seeds: int64, shape (m,), 0 to 2**63 - 1; not looked at when the temperature is 0, and may be None then.
-            actions: int64, shape (m,): is written for these tables; `NOBODY` where nobody is to act.
-            rows: int64, shape (at least count,): the numbers of the tables, below 0 for none; None for the first ones.
-            temperature: see `PolicyPlayer.act`; the player's own when None.
+            tables: `table_record.TABLE`, shape (m,), with rules that the policy was trained for.
+            count: number of rows in the forward pass.
+            seeds: int64, shape (m,), 0 to 2**63 - 1; ignored with temperature 0, and may be None then.
+            actions: int64, shape (m,): output for these tables; `NOBODY` if no seat is to act.
+            rows: int64, shape (at least count,): the numbers of the tables, below 0 for none; None for the first `count`.
+            temperature: see `PolicyPlayer.act`; None for the player's own.
         """
         heat = self.temperature if temperature is None else temperature
         for room, first, part in self._logits(tables, count, rows):
             room.draw(rows, first, part, heat, actions if seeds is None else seeds, actions)
 
     def tell(self, tables: Any, count: int, chances: Any, *, rows: Any = None, temperature: float | None = None) -> None:
-        """Write probabilities, float32, shape (m, NUM_ACTIONS), for tables that need be no batch; see `draw`."""
+        """Write action probabilities, float32, shape (m, NUM_ACTIONS), for any tables on the GPU; see `draw`."""
         heat = self.temperature if temperature is None else temperature
         launch(len(tables), kernels.clear_chances, chances)
         for room, first, part in self._logits(tables, count, rows):
@@ -182,18 +182,18 @@ class GpuPolicy(GpuPlayer):
             room.tell_of(rows, first, part, heat, actions, chances)
 
     def room(self, count: int) -> PolicyRows:
-        """The working memory for so many rows: other memory than before if there was not enough."""
+        """Return working memory for `count` rows (at most `TOGETHER`); reallocate it if it is too small."""
         if self._room is None or self._room.capacity < min(count, TOGETHER):
             self._graphs.clear()
             self._room = PolicyRows(self.player.forward, self.player.encoding, min(count, TOGETHER), self.numbers)
         return self._room
 
     def fits(self, rows: GpuRows) -> Any:
-        """Which rows of a batch that it sits at have rules that it knows, bool, shape (n,), on the GPU; None for all."""
+        """Return the rows with rules that it can play, of a batch passed to `sit`: bool, (n,), on the GPU; None for all."""
         return self._fits[rows][0]
 
     def _logits(self, tables: Any, count: int, rows: Any) -> Iterator[tuple[PolicyRows, int, int]]:
-        """Let the network look at some tables, so many at a time; where its logits are, the first row, and how many."""
+        """Run the network on some tables, at most `TOGETHER` at a time; yield working memory, first row and count."""
         room = self.room(count)
         for first in range(0, count, TOGETHER):
             part = min(TOGETHER, count - first)
@@ -208,17 +208,17 @@ class GpuPolicy(GpuPlayer):
         self._network(room, count)
 
     def _replay(self, room: PolicyRows, tables: Any, rows: Any, first: int, count: int) -> None:
-        """`_look` as a CUDA graph, captured the first time."""
+        """Call `_look` as a CUDA graph, captured on first use."""
         key = (id(tables), id(rows), first, count)
         if key not in self._graphs:
             while len(self._graphs) >= KEPT_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
             graph = captured(lambda: self._look(room, tables, rows, first, count))
-            self._graphs[key] = (graph, tables, rows)  # as long as these live nothing else has their ids
+            self._graphs[key] = (graph, tables, rows)  # references keep the ids in the key unique
         self._graphs[key][0].replay()
 
     def _asked(self, rows: GpuRows, where: Any, actions: Any) -> Any:
-        """The numbers of the rows that are asked and can be, in order, then -1; int64, shape (n,)."""
+        """Return the numbers of the rows of `where` with rules that it can play, in order, then -1; int64, shape (n,)."""
         n, fits = len(actions), self.fits(rows)
         if n not in self._lists:
             self._lists[n] = RowList(n)
@@ -226,7 +226,7 @@ class GpuPolicy(GpuPlayer):
 
 
 class RowList:
-    """Working memory for the numbers of the rows that are asked."""
+    """Working memory for the numbers of selected rows."""
 
     def __init__(self, rows: int) -> None:
         self.places, self.rows = (to_gpu(np.zeros(rows, np.int64)) for _ in range(2))
@@ -240,16 +240,16 @@ class RowList:
         return rows
 
     def count(self) -> int:
-        """How many there are, or some more: one of few numbers. Waits for the GPU."""
+        """Return the number of rows, rounded up to one of `STEPS` sizes. Synchronizes with the GPU."""
         rows, step = int(self.counted[-1]), -(-len(self.counted) // STEPS)
         return min(-(-rows // step) * step, len(self.counted))
 
 
 class Network:
-    """The layers of a policy in torch, from `PolicyRows.inputs` to its `logits`."""
+    """The layers of a policy in torch, from `PolicyRows.inputs` to `PolicyRows.logits`."""
 
     def __init__(self, layers: Layers, dtype: torch.dtype) -> None:
-        """Bring the layers to the GPU, as numbers of a type."""
+        """Copy the layers to the GPU as `dtype`."""
 
         def on_device(array: np.ndarray) -> Tensor:
             return torch.from_numpy(array).to(device=device(), dtype=dtype)
@@ -261,7 +261,7 @@ class Network:
 
     @torch.inference_mode()
     def __call__(self, room: PolicyRows, count: int) -> None:
-        """Write the logits of the first so many rows, without the bias of the last layer."""
+        """Write the logits of the first `count` rows, without the bias of the last layer."""
         inputs, logits = self._of(room)
         width = self.first.shape[:1]
         x = functional.linear(inputs[:count], self.first, self.first_bias).relu_()
@@ -270,7 +270,7 @@ class Network:
         logits[:count] = functional.linear(functional.layer_norm(x, width), self.head)
 
     def _of(self, room: PolicyRows) -> tuple[Tensor, Tensor]:
-        """The arrays of the rows as torch's."""
+        """Return inputs and logits of the rows as torch tensors."""
         if self._views[0] is not room:
             inputs, logits = from_dlpack(room.inputs), from_dlpack(room.logits)
             self._views = (room, inputs.view(self.dtype), logits)
@@ -278,10 +278,10 @@ class Network:
 
 
 class AttentionNetwork(Network):
-    """The same of a network with attention."""
+    """A network with attention in torch."""
 
     def __init__(self, encoding: Encoding, exact: Mapping[str, np.ndarray], heads: int, dtype: torch.dtype) -> None:
-        """Bring parameters, in float64, to the GPU, as numbers of a type."""
+        """Copy parameters, float64, to the GPU as `dtype`."""
         tokens = Tokens.of(encoding)
         head, _ = behind_norm(exact, "trunk.norm", *layer_of_head(encoding, exact))
         places, numbers = (
@@ -302,19 +302,19 @@ class AttentionNetwork(Network):
 
 
 def device() -> torch.device:
-    """The GPU, or the processor where it is simulated."""
+    """Return the GPU, or the CPU in the simulator."""
     return torch.device("cpu") if SIMULATED else torch.device("cuda", int(cuda.get_current_device().id))
 
 
 def can_capture() -> bool:
-    """Whether a CUDA graph can be captured now: on a GPU, and not while another one is."""
+    """Return whether a CUDA graph can be captured now: on a GPU, and with no other capture in progress."""
     return not SIMULATED and not torch.cuda.is_current_stream_capturing()
 
 
 def captured(work: Callable[[], None], pool: Any = None) -> Any:
-    """Some launches as a CUDA graph; they are made once before, so that all is compiled and loaded.
+    """Capture launches as a CUDA graph. They run once before, so that all kernels are compiled and loaded.
 
-    Graphs that never run at the same time may share torch's memory by a `pool`, `torch.cuda.graph_pool_handle()`.
+    Graphs that never run at the same time may share memory through `pool`, a `torch.cuda.graph_pool_handle()`.
     """
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -330,11 +330,11 @@ def captured(work: Callable[[], None], pool: Any = None) -> Any:
 def load_policy(
     path_or_name: Path | str, temperature: float = 1.0, *, numbers: str = "bfloat16", captured: bool = False
 ) -> GpuPolicy:
-    """The player of a policy file on a GPU; see `noms_env.policy.player.load_policy` and `GpuPolicy`.
+    """Return the GPU player of a policy file; see `noms_env.policy.player.load_policy` and `GpuPolicy`.
 
     Raises:
-        PolicyFileError: there is no such file or name, or it holds no policy that can be used here.
-        ValueError: the temperature is below 0, or `numbers` is no such word.
+        PolicyFileError: the file or name is unknown, or the file contains no usable policy.
+        ValueError: the temperature is below 0, or `numbers` is not allowed.
         ModuleNotFoundError: numba-cuda is not installed.
         RuntimeError: there is no GPU.
     """

@@ -1,22 +1,21 @@
-"""The search on a policy for whole batches on a GPU: `search.policy_search` says what it does.
+"""The search on a policy (`search.policy_search`) for whole batches on a GPU.
 
     player = load_player("search:noms@0,worlds=24", device="cuda")
     batch.step(player.act(batch, seeds))
-    found = player.values(batch, seeds)    # what each action is expected to come to, as targets of a network
+    found = player.values(batch, seeds)    # value of each action, as training targets of a network
 
-All rows that have a choice are searched side by side. In each round of sequential halving every row, world and action that is
-still tried is a table of one array, a *lane*, which the policy plays to its end, step by step; so are the replays by which
-worlds are weighed. Lanes whose deal is over are left out of the next step by prefix sums, and what a step takes follows their
-number. The processor reads that number one step late, while the GPU is busy with the next one. This pays: a rollout has half as
-many steps as the longest, on the mean. Besides it waits once for how many rows have a choice, once for how many actions each of
-them has, and once for each pool of worlds.
+All rows with a choice are searched in parallel. In each round of sequential halving every combination of row, world and
+remaining action is a table in one array, a *lane*. The policy plays all lanes to the end of the deal, step by step. Replays,
+which weigh the worlds, run in lanes too. Prefix sums remove finished lanes before the next step, so that the cost of a step is
+proportional to the number of active lanes. The CPU reads that number one step late, while the GPU runs the next step. Removal
+pays, since the mean rollout has half as many steps as the longest. The CPU also waits once for the number of rows with a
+choice, once for their numbers of actions, and once per pool of worlds.
 
-With the same policy, reckoned in float32, rows, worlds, rounds and random numbers are those of the processor, and what is found
-is the same, up to rounding. Two things differ:
+With the same policy in float32, worlds, rounds and random numbers equal those of the CPU, and the results are equal up to
+rounding. There are two differences:
 
-* It remembers nothing of the deals before in a match (`players.Remembers`), by which the processor tells who plays like which
-  model.
-* A seat that holds the same in several worlds is asked in each of them, which changes nothing but the time.
+* The GPU search does not use earlier deals of a match (`players.Remembers`), from which the CPU infers the model of each seat.
+* It runs the policy for each world, even if the seat to act has the same information in several. This affects only the time.
 """
 
 from __future__ import annotations
@@ -44,28 +43,28 @@ from noms_env.variants import Rules
 from noms_env.variants.table_record import TABLE
 
 MODELS = (UNIFORM, "policy", "thumb", MIXTURE)
-"""Of others, by name."""
+"""Names of the opponent models."""
 MOST_BYTES = 1 << 31
-"""Of memory for worlds and lanes, unless a single row needs more, and up to half as much again so that it seldom grows. The
-rest of a search's memory does not grow with its rows, but for a kilobyte of each row of a batch."""
+"""Maximum of memory for worlds and lanes, unless a single row needs more; up to half of it is added to avoid reallocations. All
+other memory of a search is constant, except for a kilobyte per row of the batch."""
 ROWS = 5 if SIMULATED else 8192
-"""Rows whose candidates are found together."""
+"""Maximum of rows whose candidates are listed in one launch."""
 LANE_BYTES = TABLE.itemsize + 8 * 8
 SLOT_BYTES = TABLE.itemsize + 8 * 2 * (MAX_SEATS + 1)
 MOST_ROUNDS = 8
 
 
 class GpuSearchOutput(NamedTuple):
-    """What a search returns, on the GPU; `players.SearchOutput` and `players.ActionValue` say more.
+    """Result of a search, on the GPU; see `players.SearchOutput` and `players.ActionValue`.
 
     Attributes:
-        action: int64, shape (n,): the actions that it takes.
+        action: int64, shape (n,): the chosen actions.
         action_weights: float32, shape (n, NUM_ACTIONS): the updated policy.
-        value: float32, shape (n,): what it expects of the deal; NaN where it has not thought about that.
-        means: float32, shape (n, NUM_ACTIONS): what it expects of each action, in points of the seat less the mean of the
-            others' points; NaN where an action was not tried. Of actions that come to the same one stands for all.
+        value: float32, shape (n,): estimated value of the deal; NaN in rows without a search.
+        means: float32, shape (n, NUM_ACTIONS): estimated value of each action, in own points less the mean of the others; NaN
+            for actions not tried. Only one of several equivalent actions is tried.
         errors: float32, of the same shape: standard errors of the differences to the policy's favourite.
-        counts: int32, of the same shape: in how many worlds each action was tried.
+        counts: int32, of the same shape: number of worlds in which each action was tried.
     """
 
     action: GpuArray
@@ -77,16 +76,16 @@ class GpuSearchOutput(NamedTuple):
 
 
 class Schedule:
-    """The rounds of sequential halving by the number of candidates, which nothing else has an influence on.
+    """The rounds of sequential halving; they depend only on the number of candidates.
 
     Attributes:
-        tried: candidates that are tried in each round, int64, shape (NUM_ACTIONS + 1, MOST_ROUNDS), 0 where there is none.
-        worlds: in how many worlds.
-        all_worlds: of all rounds, int64, shape (NUM_ACTIONS + 1,).
+        tried: candidates in each round, int64, shape (NUM_ACTIONS + 1, MOST_ROUNDS); 0 after the last round.
+        worlds: worlds in each round, of the same shape.
+        all_worlds: worlds in all rounds, int64, shape (NUM_ACTIONS + 1,).
     """
 
     def __init__(self, most: int) -> None:
-        """For so many worlds on the mean of the candidates."""
+        """Compute the rounds for a mean of `most` worlds per candidate."""
         self.tried, self.worlds = np.zeros((2, NUM_ACTIONS + 1, MOST_ROUNDS), np.int64)
         for candidates in range(2, NUM_ACTIONS + 1):
             tried = candidates
@@ -101,7 +100,7 @@ class Schedule:
         self._lanes = (self.tried * self.worlds).max(axis=1)
 
     def pieces(self, sizes: np.ndarray, pools: int) -> Iterator[np.ndarray]:
-        """The places of rows that are searched at the same time, by numbers of candidates, 0 where there is no search."""
+        """Yield the places of rows that fit into memory together; `sizes`: numbers of candidates, 0 for no search."""
         places = np.flatnonzero(sizes)
         of_rows = sizes[places]
         worlds = self.all_worlds[of_rows]
@@ -114,7 +113,7 @@ class Schedule:
             first = end
 
     def tasks(self, rows: np.ndarray, sizes: np.ndarray, pools: int) -> np.ndarray:
-        """The tasks of rows of a batch, by the numbers of their candidates: a task is what the processor draws at once."""
+        """Return the tasks of some rows with `sizes` candidates: a task is a set of worlds that the CPU draws together."""
         parts = -(-self.all_worlds[sizes] // TOGETHER)
         row_of = np.repeat(np.arange(len(rows)), parts)
         part = np.arange(len(row_of)) - np.repeat(parts.cumsum() - parts, parts)
@@ -127,7 +126,7 @@ class Schedule:
         return tasks
 
     def turns(self, places: np.ndarray, sizes: np.ndarray, number: int) -> np.ndarray:
-        """The turns of a round, by its number, of rows by places among the statistics and numbers of candidates."""
+        """Return the turns of a round for rows with these places among the statistics and numbers of candidates."""
         first_world = self.all_worlds[sizes].cumsum() - self.all_worlds[sizes]
         inside = np.flatnonzero(self.worlds[sizes, number])
         candidates = sizes[inside]
@@ -137,10 +136,10 @@ class Schedule:
 
 
 class GpuSearch(GpuPlayer):
-    """The search on a policy, on a GPU: `SearchPlayer` says what it does.
+    """The search on a policy, on a GPU; see `SearchPlayer`.
 
     Attributes:
-        policy: that plays the worlds out. Its own temperature is that of the choice: 0 takes the best action, and 1 draws.
+        policy: the policy of the rollouts. Its temperature is that of the final choice: 0 takes the best action, 1 draws.
         worlds: see `SearchPlayer`.
         opponents: `uniform`, `policy`, `thumb` or `mixture`.
         temperature: of the update, in standard errors.
@@ -159,7 +158,7 @@ class GpuSearch(GpuPlayer):
         """Set up the player.
 
         Raises:
-            ValueError: one of the numbers is out of range (see `SearchPlayer`), or there is no such model.
+            ValueError: a number is out of range (see `SearchPlayer`), or the opponent model is unknown.
         """
         super().__init__()
         if opponents not in MODELS:
@@ -181,7 +180,7 @@ class GpuSearch(GpuPlayer):
 
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
-        """The rules of the tables that it can sit at: those of the policy."""
+        """The rules of the policy."""
         return self.policy.rule_sets
 
     def sit(self, batch: Batch, some: bool) -> None:
@@ -189,15 +188,15 @@ class GpuSearch(GpuPlayer):
         self.policy.sit(batch, some)
 
     def values(self, batch: Batch, seeds: Any, *, where: Any = None) -> GpuSearchOutput:
-        """What is found out about the actions of each row, and the action that `act` with the same arguments takes.
+        """Search each row, and return the estimates and the action that `act` chooses with the same arguments.
 
         Args:
             batch: see `act`.
             seeds: see `act`.
-            where: see `act`. What is told of rows that are not asked has no meaning.
+            where: see `act`. The results of other rows are undefined.
 
         Returns:
-            Arrays that the next call writes again.
+            Arrays that the next call overwrites.
 
         Raises:
             ValueError: see `act`.
@@ -235,7 +234,7 @@ class GpuSearch(GpuPlayer):
                 launch(count, kernels.write_output, *found, *told)
 
     def _choices_of(self, rows: GpuRows, where: Any, some: bool, actions: Any) -> tuple[Any, int, Any]:
-        """The numbers of the rows that have a choice, how many, and the probabilities of their actions."""
+        """Return the numbers of the rows with a choice, their count, and the probabilities of their actions."""
         n = len(actions)
         if len(self._choices.numbers) < n:
             self._choices = Choices(n)
@@ -254,7 +253,7 @@ class GpuSearch(GpuPlayer):
         return kept.listed, number, kept.chances
 
     def _search(self, rows: GpuRows, seeds: Any, places: np.ndarray, numbers: np.ndarray, sizes: np.ndarray) -> None:
-        """Try the actions of some rows: by places among the statistics, numbers in the batch, and numbers of candidates."""
+        """Search some rows with these places among the statistics, numbers in the batch and numbers of candidates."""
         schedule = self._schedule
         tasks = schedule.tasks(numbers, sizes, self._pool_count)
         rounds = [schedule.turns(places, sizes, number) for number in range(MOST_ROUNDS)]
@@ -266,8 +265,8 @@ class GpuSearch(GpuPlayer):
                 self._play_round(streams.to_device(turns), int(turns[kernels.TURN_END, -1]))
 
     def _grow(self, worlds: int, lanes: int) -> None:
-        """Take more memory where there is not enough."""
-        for more in (False, True):  # what there was goes first
+        """Reallocate memory that is too small."""
+        for more in (False, True):  # free the old memory first
             if self._pools.worlds < worlds:
                 models = len(self._pools.logs) if self._pool_count > 1 else 0
                 self._pools = Pools(step_size(worlds) if more else 1, models)
@@ -276,7 +275,7 @@ class GpuSearch(GpuPlayer):
                 self._lanes = Lanes(step_size(lanes) if more else 1, self._models[1] >= 0)
 
     def _draw_worlds(self, rows: GpuRows, seeds: Any, tasks: np.ndarray) -> None:
-        """Deal the worlds of some tasks, and draw some of them where there are models of the others."""
+        """Deal the worlds of some tasks; with opponent models, draw from pools of them."""
         pools, total = self._pools, int(tasks[kernels.TASK_END, -1])
         left, by_models = np.arange(tasks.shape[1]), self._pool_count > 1
         for number in range(self._pool_count):
@@ -298,7 +297,7 @@ class GpuSearch(GpuPlayer):
             launch(total, kernels.draw_styles, listed, total, seeds, pools.pool, pools.logs, pools.picks, pools.styles)
 
     def _weigh(self, tasks: np.ndarray, listed: Any) -> np.ndarray:
-        """Weigh the worlds of the pools of some tasks, of which the last one is new; which tasks have enough of them."""
+        """Replay the newest pool of some tasks, and weigh all their pools; return which tasks have enough worlds."""
         lanes, pools, total = self._lanes, self._pools, int(tasks[kernels.TASK_END, -1])
         lanes.take_slots(pools, total, listed=False)
         kept = (lanes.sources, pools.logs, lanes.active, lanes.actions, lanes.count, lanes.moment)
@@ -320,7 +319,7 @@ class GpuSearch(GpuPlayer):
         return streams.to_host(is_enough)
 
     def _play_round(self, turns: Any, total: int) -> None:
-        """Play the worlds of a round out, and note what they come to."""
+        """Play out the lanes of a round, and add their values to the statistics."""
         lanes, pools = self._lanes, self._pools
         kept = (lanes.sources, lanes.listed, lanes.active, lanes.actions, lanes.count, lanes.moment)
         launch(total, kernels.open_rollouts, turns, total, self._stats, pools.picks, *kept)
@@ -344,13 +343,13 @@ class GpuSearch(GpuPlayer):
 
 
 def gpu_search(policy: str | None = None, **options: Any) -> GpuSearch:
-    """The player of a name such as `search:noms@0,worlds=50`; see `GpuSearch` for the options.
+    """Return the player of a name such as `search:noms@0,worlds=50`; see `GpuSearch` for the options.
 
     Raises:
-        ValueError: there is no such policy, or an option is out of range, or not one of a GPU.
+        ValueError: the policy is unknown, or an option is out of range or not available on a GPU.
     """
     for name in ("time", "threads"):
         if name in options:
             raise ValueError(f"the player search takes no {name} on a GPU, but worlds, opponents and temperature")
-    search_player(policy)  # which refuses what is no policy
+    search_player(policy)  # raises if it is no policy
     return GpuSearch(load_player(str(policy), "cuda"), **options)

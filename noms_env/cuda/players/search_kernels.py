@@ -1,9 +1,9 @@
-"""The kernels of the search on a policy (`search`): the processor's functions for one row, world or rollout, in a thread.
+"""The kernels of the search on a policy (`search`): each thread calls the CPU functions for rows, worlds or rollouts.
 
-*Tasks* are worlds of a row that are drawn together: an array of int64, shape (len(TASK), n), with a column for each task.
-*Turns* are a round of the rows of a piece, likewise with `TURN`. A *lane* is a table that is played on: a replay, or a rollout.
-The first `count[0]` of `active` are the lanes that are still played. Arrays of working memory have an element for each thread,
-which takes one world or lane after another.
+A *task* is a set of worlds of a row that are drawn together. `tasks` is int64, shape (len(TASK), n), with one column per task.
+A *turn* is a round of one row of a piece. `turns` is int64, shape (len(TURN), n). A *lane* is the table of a replay or rollout.
+The first `count[0]` numbers in `active` are the active lanes. Arrays of working memory have one element per thread; each thread
+loops over several worlds or lanes.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from noms_env.search.seq_halving import (
 from noms_env.search.worlds import draw_of, fraction_of, is_sorted
 
 TASK = ROW, OFFSET, SLOT, FIRST_SLOT, POOLS, FIRST_WORLD, COUNT, TASK_END = range(8)
-"""Of a task: the row of the batch, what is added to its seed, the slot that its next pool begins with, its first slot, its
-pools so far, its first world, how many worlds it has, and how many worlds the tasks up to it have."""
+"""Rows of `tasks`: row of the batch, offset of its seed, first slot of the next pool, first slot, number of pools so far, first
+world, number of worlds, and cumulative number of worlds up to this task."""
 TURN = PLACE, WORLD, WORLDS, TRIED, TURN_END = range(5)
-"""Of a row's turn: its place among the statistics, its first world, how many, candidates that are tried, and how many lanes the
-turns up to it have."""
+"""Rows of `turns`: place among the statistics, first world, number of worlds, number of candidates, and cumulative number of
+lanes up to this turn."""
 
 
 @jit
 def column_of(ends, k):
-    """The first column whose end lies behind number k."""
+    """Return the first column with an end above k."""
     low, high = 0, len(ends) - 1
     while low < high:
         middle = (low + high) // 2
@@ -70,20 +70,20 @@ def column_of(ends, k):
 
 @jit
 def task_of(tasks, k):
-    """The column of the k-th world, and its number within the task."""
+    """Return the task of the k-th world, and the world's number within the task."""
     j = column_of(tasks[TASK_END], k)
     return j, k - (tasks[TASK_END, j] - tasks[COUNT, j])
 
 
 @jit
 def seed_of_task(tasks, j, seeds):
-    """What all that is random in a task follows from."""
+    """Return the seed of all random choices in a task."""
     return (seeds[tasks[ROW, j]] + tasks[OFFSET, j]) & MAX_SEED
 
 
 @kernel
 def mark_choices(tables, where, some, fits, some_fit, places, numbers, actions):
-    """Write 1 for each row that is asked, fits the policy and has a choice, and the action of each other one that is asked."""
+    """Mark the selected rows that fit the policy and have a choice with 1; write the actions of all other selected rows."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         places[row] = 0
@@ -100,7 +100,7 @@ def mark_choices(tables, where, some, fits, some_fit, places, numbers, actions):
 
 @kernel
 def list_marked(size, places, numbers, listed):
-    """Write those of so many numbers that were marked, one behind the other; `places` counts the marks up to each of them."""
+    """Write the marked ones of the first `size` numbers contiguously; `places` is the prefix sum of the marks."""
     i = np.int64(cuda.grid(1))
     if i < size and places[i] > (places[i - 1] if i > 0 else 0):
         listed[places[i] - 1] = numbers[i]
@@ -108,7 +108,7 @@ def list_marked(size, places, numbers, listed):
 
 @kernel
 def list_candidates(tables, rows, first, count, chances, most, stats, sizes):
-    """Write what is to be tried in some rows, and how many actions it is; 0 where the policy plays without a search."""
+    """Write the candidates of some rows and their number; 0 if the policy acts without a search."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row, f = rows[first + i], stats[i]
@@ -119,7 +119,7 @@ def list_candidates(tables, rows, first, count, chances, most, stats, sizes):
 
 @kernel
 def list_slots(tasks, total, rows, slots):
-    """Write the row of the batch and the slot of each world that is to be dealt."""
+    """Write the row of the batch and the slot of each world to deal."""
     k = np.int64(cuda.grid(1))
     if k < total:
         j, i = task_of(tasks, k)
@@ -129,7 +129,7 @@ def list_slots(tasks, total, rows, slots):
 
 @kernel
 def plan_pools(pool, tasks, first, end, plans, layouts, ways):
-    """Work out what all worlds of some tasks have in common, for the seat to act."""
+    """Plan the redeals of some tasks, for the information of the seat to act."""
     thread = np.int64(cuda.grid(1))
     if thread < len(layouts):
         for j in range(first + thread, end, len(layouts)):
@@ -139,7 +139,7 @@ def plan_pools(pool, tasks, first, end, plans, layouts, ways):
 
 @kernel
 def deal_pools(pool, tasks, first, begin_world, end_world, seeds, number, plans, layouts, ways):
-    """Deal the worlds of some tasks anew: those of a pool, or uniform ones where its number is below 0."""
+    """Deal the worlds of some tasks: pool `number`, or uniform worlds if it is below 0."""
     thread = np.int64(cuda.grid(1))
     if thread < len(layouts):
         for k in range(begin_world + thread, end_world, len(layouts)):
@@ -153,7 +153,7 @@ def deal_pools(pool, tasks, first, begin_world, end_world, seeds, number, plans,
 
 @kernel
 def open_replays(total, lanes, sources, logs, active, actions, count, moment):
-    """Take the worlds in the lanes back to the beginning of their deals; all are active, and nobody has been asked."""
+    """Rewind the worlds in the lanes to the beginning of their deals, and activate all lanes."""
     lane = np.int64(cuda.grid(1))
     if lane < total:
         deal_again(lanes[lane])
@@ -169,7 +169,7 @@ def open_replays(total, lanes, sources, logs, active, actions, count, moment):
 def advance_replays(
     size, threads, count, active, lanes, sources, pool, logs, by_policy, by_thumb, workspaces, actions, chances, places
 ):
-    """Play each active replay on to the next action that the policy is to be asked about; mark those that have one."""
+    """Advance each active replay to the next action whose probability the policy must give; mark lanes with such an action."""
     thread = np.int64(cuda.grid(1))
     if thread < threads:
         m = workspaces[thread % len(workspaces)]
@@ -188,7 +188,7 @@ def advance_replays(
 
 @kernel
 def take_active(size, places, listed, active, count, moment, sources, seeds, draws, is_drawn):
-    """The lanes that were listed are active now; another decision of the policy's is to come, with its own random number."""
+    """Make the listed lanes the active ones, and write their seeds for the policy's next decision."""
     i = np.int64(cuda.grid(1))
     if i < size:
         left = places[size - 1]
@@ -201,14 +201,14 @@ def take_active(size, places, listed, active, count, moment, sources, seeds, dra
 
 @kernel
 def count_moment(moment):
-    """Another decision."""
+    """Count a decision."""
     if cuda.grid(1) == 0:
         moment[0] += 1
 
 
 @kernel
 def weigh_pools(tasks, logs, weights, is_enough):
-    """Weigh the worlds of the pools of some tasks, and note whether these are enough."""
+    """Weigh the worlds in the pools of some tasks, and write whether the effective sample size suffices."""
     j = np.int64(cuda.grid(1))
     if j < tasks.shape[1]:
         first = tasks[FIRST_SLOT, j]
@@ -218,7 +218,7 @@ def weigh_pools(tasks, logs, weights, is_enough):
 
 @kernel
 def add_weights(tasks, weights):
-    """Add the weights of each task up."""
+    """Replace the weights of each task by their cumulative sums."""
     j = np.int64(cuda.grid(1))
     if j < tasks.shape[1]:
         first = tasks[FIRST_SLOT, j]
@@ -227,7 +227,7 @@ def add_weights(tasks, weights):
 
 @kernel
 def draw_numbers(tasks, total, seeds, draws, picks, styles):
-    """Write the number of each world, from which its rollouts are drawn, and its slot and how seats play if it is uniform."""
+    """Write the seed of each world's rollouts, and the slot and styles of a uniform world."""
     k = np.int64(cuda.grid(1))
     if k < total:
         j, i = task_of(tasks, k)
@@ -240,7 +240,7 @@ def draw_numbers(tasks, total, seeds, draws, picks, styles):
 
 @kernel
 def pick_worlds(tasks, total, draws, weights, picks):
-    """Draw the slot of each world from the pools of its task, by weights that were added up."""
+    """Draw the slot of each world from the pools of its task, by cumulative weights."""
     k = np.int64(cuda.grid(1))
     if k < total:
         j, i = task_of(tasks, k)
@@ -254,7 +254,7 @@ def pick_worlds(tasks, total, draws, weights, picks):
 
 @kernel
 def draw_styles(tasks, total, seeds, pool, logs, picks, styles):
-    """Draw how each seat plays in each world, by what it did."""
+    """Draw the model of each seat in each world, by the likelihood of its actions."""
     k = np.int64(cuda.grid(1))
     if k < total:
         j, i = task_of(tasks, k)
@@ -267,7 +267,7 @@ def draw_styles(tasks, total, seeds, pool, logs, picks, styles):
 
 @kernel
 def open_rollouts(turns, total, stats, picks, sources, slots, active, actions, count, moment):
-    """Note the world of each lane, its slot, and the action with which it begins; all are active."""
+    """Write the world, slot and first action of each lane, and activate all lanes."""
     lane = np.int64(cuda.grid(1))
     if lane < total:
         j = column_of(turns[TURN_END], lane)
@@ -284,7 +284,7 @@ def open_rollouts(turns, total, stats, picks, sources, slots, active, actions, c
 
 @kernel
 def advance_rollouts(size, threads, count, active, lanes, sources, styles, by_thumb, workspaces, actions, places):
-    """Take the action of each active lane, and all after it that the policy is not asked for; mark those that go on."""
+    """Take the action of each active lane, and all later ones that need no policy; mark lanes whose deal is not over."""
     thread = np.int64(cuda.grid(1))
     if thread < threads:
         m = workspaces[thread % len(workspaces)]
@@ -298,7 +298,7 @@ def advance_rollouts(size, threads, count, active, lanes, sources, styles, by_th
 
 @kernel
 def value_lanes(total, lanes, sources, picks, pool, positions, frames, values):
-    """What each rollout comes to."""
+    """Write the value of each rollout."""
     thread = np.int64(cuda.grid(1))
     if thread < len(positions):
         for lane in range(thread, total, len(positions)):
@@ -308,7 +308,7 @@ def value_lanes(total, lanes, sources, picks, pool, positions, frames, values):
 
 @kernel
 def add_round(turns, stats, values, most, temperature):
-    """Note what the candidates of each row came to in a round, and begin its next one."""
+    """Add the values of a round to the statistics of each row, and begin its next round."""
     j = np.int64(cuda.grid(1))
     if j < turns.shape[1]:
         worlds = turns[WORLDS, j]
@@ -318,7 +318,7 @@ def add_round(turns, stats, values, most, temperature):
 
 @kernel
 def choose_actions(rows, first, count, stats, seeds, temperature, heat, actions):
-    """The action of each row by its statistics."""
+    """Write the action of each row from its statistics."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i]
@@ -328,7 +328,7 @@ def choose_actions(rows, first, count, stats, seeds, temperature, heat, actions)
 
 @kernel
 def clear_output(tables, where, some, policy, value, means, errors, counts):
-    """Write what is told of rows that are not searched: nothing, and probability 1 of the only legal action."""
+    """Write the output of rows without a search: NaN and 0, with probability 1 for an only legal action."""
     row = np.int64(cuda.grid(1))
     if row < len(tables) and (not some or where[row]):
         t = tables[row]
@@ -344,7 +344,7 @@ def clear_output(tables, where, some, policy, value, means, errors, counts):
 
 @kernel
 def write_output(rows, first, count, stats, policy, value, means, errors, counts):
-    """Write what was found about the actions of each row, whose logits have been written."""
+    """Write the output of each searched row, after `choose_actions` has written its logits."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row, f, expected = rows[first + i], stats[i], 0.0

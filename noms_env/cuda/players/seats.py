@@ -1,10 +1,10 @@
-"""Players that share the tables of a batch on a GPU: who is to act follows from where they sit.
+"""Several players at the tables of a batch on a GPU, each at its own seats.
 
-    players = [load_player(name, device="cuda") for name in ("thumb", "random")]
-    seated = SeatedPlayers(batch, players, np.array([[0, 1, 1, 1]] * len(batch)), seed=1)
-    batch.step(seated.act())
+players = [load_player(name, device="cuda") for name in ("thumb", "random")]
+seated = SeatedPlayers(batch, players, np.array([[0, 1, 1, 1]] * len(batch)), seed=1)
+batch.step(seated.act())
 
-Rows in which nobody is to act are left alone.
+Rows in which no seat is to act keep their actions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from noms_env.cuda.players.player import Batch
 
 
 class Asked(Protocol):
-    """What is asked for actions, such as a `GpuPlayer`."""
+    """A player with the method `act` of `GpuPlayer`."""
 
     def act(self, batch: Batch, seeds: Any = None, *, where: Any = None, actions: Any = None) -> GpuArray:
         """See `GpuPlayer.act`."""
@@ -31,27 +31,27 @@ class Asked(Protocol):
 
 
 class SeatedPlayers:
-    """Players at the tables of a batch, each at seats of its own.
+    """Players at the tables of a batch, each at its own seats.
 
-    What is random in a decision follows from a seed, from the seed, table, match and deal of the table, from who sits where,
-    and from how many decisions were taken in that row before (`protocol.decision_seed`): not from other rows.
+    The random choices of a decision are a function of the seed, of the table's seed, table, match and deal, of the seating, and
+    of the number of earlier decisions in the row (`protocol.decision_seed`). They do not depend on other rows.
 
     Attributes:
-        seating, decisions, seed: int64, shapes (n, seats), (n,) and (1,), on the GPU. Before the next deals others may be
-            written there, so that a CUDA graph of `act` is good for them too.
+        seating, decisions, seed: int64, shapes (n, seats), (n,) and (1,), on the GPU. They may be overwritten before the next
+            deals, so that a CUDA graph of `act` can be replayed for them.
     """
 
     def __init__(self, batch: Batch, players: Sequence[Asked], seating: np.ndarray, seed: int) -> None:
         """Seat players.
 
         Args:
-            batch: with `device="cuda"`, from the beginning of a deal on.
-            players: those who play.
-            seating: integers, shape (n, seats): which of the players sits on each seat, for as many seats as a table has.
+            batch: with `device="cuda"`, at the beginning of deals.
+            players: the players.
+            seating: integers, shape (n, seats): index of the player at each seat; `seats` is that of the largest table.
             seed: 0 to 2**63 - 1.
 
         Raises:
-            ValueError: the batch is not on a GPU, or these are no such arrays and numbers.
+            ValueError: the batch is not on a GPU, or `seating` or `seed` is not allowed.
         """
         self._rows, self._batch, self._players = batch.gpu, batch, players
         numbers = np.asarray(seating)
@@ -68,10 +68,10 @@ class SeatedPlayers:
         self._actions = GpuArray(streams.to_device(np.zeros(len(batch), np.int64)))
 
     def act(self) -> GpuArray:
-        """Choose an action at each table whose deal goes on; nothing waits for the GPU.
+        """Choose an action at each table whose deal is not over, without a synchronization.
 
         Returns:
-            int64, shape (n,), on the GPU, for `step`; the next call writes it again. A row whose deal is over keeps its number.
+            int64, shape (n,), on the GPU, for `step`; the next call overwrites it, except in rows whose deal is over.
         """
         numbers = (self.seating.native, self.decisions.native, self.seed.native, self._seeds.native, self._turns)
         self._rows.launch(len(self._batch), kernels.give_turns, self._rows.native, *numbers)

@@ -48,5 +48,5 @@ class GpuThumb(GpuPlayer):
 
 
 def working_memory(model: np.ndarray, threads: int) -> Any:
-    """Copies of one record, one for each thread, on the GPU."""
+    """Return copies of one record, one per thread, on the GPU."""
     return streams.to_device(np.repeat(model, threads))

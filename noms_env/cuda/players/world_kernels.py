@@ -1,7 +1,7 @@
-"""The kernels of `worlds`: which rows are thought about, and copies of them with the unseen cards dealt anew.
+"""The kernels of `worlds`: lists of rows to search, and copies of them with the unseen cards dealt anew.
 
-A *piece* are so many rows of a list, `numbers[kind]`, from `first` on; `counts[kind, 0]` is its length. Working memory is
-an array with an element for each thread, so that a thread takes one row or world after another.
+A *piece* is a range of the list `numbers[kind]`, from `first` on; `counts[kind, 0]` is the length of the list. Arrays of
+working memory have one element per thread; each thread loops over several rows or worlds.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from noms_env.search.pimc import is_single_round
 
 @kernel
 def list_rows(tables, where, some, numbers, counts, actions):
-    """List the rows whose seat to act has a choice: in `numbers[1]` those that make their one call, in `numbers[0]` the others.
+    """List the rows whose seat to act has a choice: in `numbers[1]` the calls of a single round, in `numbers[0]` all others.
 
-    The order is any. In the other rows that are asked (`players.kernels`) the action is written.
+    The order is arbitrary. For selected rows without a choice (`players.kernels`) the action is written.
     """
     row = np.int64(cuda.grid(1))
     if row < len(tables) and (not some or where[row]):
@@ -37,7 +37,7 @@ def list_rows(tables, where, some, numbers, counts, actions):
 
 @kernel
 def copy_worlds(words, numbers, counts, kind, first, n_worlds, worlds):
-    """Copy each row of a piece into so many worlds, in any number of threads."""
+    """Copy each row of a piece into `n_worlds` worlds, in any number of threads."""
     size = words.shape[1]
     last = min(len(worlds), (counts[kind, 0] - first) * n_worlds)
     for i in range(np.int64(cuda.grid(1)), last * size, np.int64(cuda.gridsize(1))):
@@ -46,7 +46,7 @@ def copy_worlds(words, numbers, counts, kind, first, n_worlds, worlds):
 
 @kernel
 def plan_worlds(worlds, counts, kind, first, at_once, n_worlds, plans, layouts, ways):
-    """Work out what all worlds of a row of a piece have in common, for the seat to act."""
+    """Plan the redeals of each row of a piece, for the information of the seat to act."""
     thread = np.int64(cuda.grid(1))
     if thread < len(layouts):
         for j in range(thread, min(at_once, counts[kind, 0] - first), len(layouts)):
@@ -56,7 +56,7 @@ def plan_worlds(worlds, counts, kind, first, at_once, n_worlds, plans, layouts, 
 
 @kernel
 def deal_worlds(worlds, numbers, counts, kind, first, at_once, n_worlds, seeds, plans, layouts, ways):
-    """Deal world k of each row of a piece anew, by stream k of the row's seed."""
+    """Deal world k of each row of a piece anew, with stream k of the row's seed."""
     thread = np.int64(cuda.grid(1))
     if thread < len(layouts):
         for world in range(thread, min(at_once, counts[kind, 0] - first) * n_worlds, len(layouts)):

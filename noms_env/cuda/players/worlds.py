@@ -1,13 +1,13 @@
-"""Worlds on a GPU: for each row that a search thinks about, copies in which the unseen cards are dealt anew.
+"""Worlds of searches on a GPU: copies of each row to search, with the unseen cards dealt anew.
 
     worlds = GpuWorlds(len(batch), n_worlds=20)
-    worlds.list_rows(batch.gpu, where, some, actions)  # writes the actions of rows that have no choice
+    worlds.list_rows(batch.gpu, where, some, actions)  # writes the actions of rows without a choice
     for piece in worlds.pieces:
         worlds.deal(batch.gpu, piece, seeds)
-        ...  # look at `worlds.tables`, and write the actions of the piece's rows
+        ...  # search in `worlds.tables`, and write the actions of the piece's rows
 
-They are the worlds of the searches on the processor (`search.pimc.search`) for the same seeds, byte for byte. Nothing
-waits for the GPU, and after the first time no memory is taken.
+The worlds equal those of the CPU (`search.pimc.search`) for the same seeds, byte for byte. No method synchronizes with the GPU,
+and memory is allocated only once.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from noms_env.search.pimc import CALL_WORLDS
 from noms_env.variants.table_record import TABLE
 
 MOST_BYTES = 1 << 31
-"""Of memory for worlds, and what goes with them, unless a single row needs more."""
+"""Maximum of memory for worlds and their values, unless a single row needs more."""
 
 
 class Piece(NamedTuple):
-    """Rows that a search thinks about at the same time: `numbers[kind, first : min(first + rows, counts[kind, 0])]`.
+    """Rows that are searched together: `numbers[kind, first : min(first + rows, counts[kind, 0])]`.
 
     Attributes:
-        numbers: int64, shape (2, n), on the GPU: lists of rows of the batch that there are to think about, in any order.
-        counts: int64, shape (2, 1), on the GPU: how many.
-        kind: which list: 1 for the rows that make their one call, 0 for the others.
-        first: the place of the piece's first row among them.
-        rows: of the piece, at most; the list may end before.
-        n_worlds: of each row: world k of the j-th row is `tables[j * n_worlds + k]`.
+        numbers: int64, shape (2, n), on the GPU: two lists of rows to search, in any order.
+        counts: int64, shape (2, 1), on the GPU: lengths of the lists.
+        kind: number of the list: 1 for calls of a single round, 0 for all other decisions.
+        first: index of the piece's first row in the list.
+        rows: maximum number of rows; the list may end before.
+        n_worlds: worlds per row: world k of row j of the piece is `tables[j * n_worlds + k]`.
     """
 
     numbers: Any
@@ -49,19 +49,19 @@ class Piece(NamedTuple):
 
 
 class GpuWorlds:
-    """Memory for the worlds of a batch's rows, a piece of them at a time.
+    """Memory for the worlds of a batch's rows, one piece at a time.
 
     Attributes:
-        n_worlds: of each row; a row that makes its one call has `CALL_WORLDS` times as many.
-        rows: the most in a piece.
-        capacity: the most worlds of a piece together.
-        tables: on the GPU, structured, shape (capacity,): the worlds of the piece that was dealt last.
+        n_worlds: worlds per row; a call of a single round has `CALL_WORLDS` times as many.
+        rows: maximum of rows in a piece.
+        capacity: maximum of worlds in a piece.
+        tables: on the GPU, structured, shape (capacity,): the worlds of the piece dealt last.
         words: the same memory, int64, shape (capacity, WORDS).
-        pieces: as many as it takes when all rows are asked; those behind the end of the list are empty.
+        pieces: the pieces for the whole batch; pieces past the end of a list are empty.
     """
 
     def __init__(self, batch_rows: int, n_worlds: int, more_bytes: int = 0) -> None:
-        """Take memory for a batch of so many rows; `more_bytes` of what a search keeps for each world count to `MOST_BYTES`."""
+        """Allocate memory for a batch; `more_bytes`, a search's own memory per world, counts towards `MOST_BYTES`."""
         row_bytes = CALL_WORLDS * (n_worlds * (TABLE.itemsize + more_bytes) + PLAN.itemsize + 8 * MOST_WAYS)
         calling = min(batch_rows, max(1, MOST_BYTES // row_bytes))
         self.n_worlds = n_worlds
@@ -81,13 +81,13 @@ class GpuWorlds:
         ]
 
     def list_rows(self, rows: GpuRows, where: Any, some: bool, actions: Any) -> None:
-        """List the rows that are asked and have a choice, and write the actions of the others.
+        """List the selected rows with a choice, and write the actions of selected rows without one.
 
         Args:
             rows: the tables of the batch.
-            where: bool, shape (n,), on the GPU; not looked at unless `some`.
-            some: whether only the rows of `where` are asked.
-            actions: int64, shape (n,), on the GPU: is written where there is no choice; `NOBODY` where nobody is to act.
+            where: bool, shape (n,), on the GPU; ignored unless `some`.
+            some: whether only the rows of `where` are selected.
+            actions: int64, shape (n,), on the GPU: output for rows without a choice; `NOBODY` if no seat is to act.
         """
         rows.launch(2, kernels.clear, self._counts)
         rows.launch(len(actions), world_kernels.list_rows, rows.native, where, some, self._numbers, self._counts, actions)
@@ -98,7 +98,7 @@ class GpuWorlds:
         Args:
             rows: the tables of the batch.
             piece: one of `pieces`.
-            seeds: int64, shape (n,), on the GPU: a number for each row of the batch.
+            seeds: int64, shape (n,), on the GPU: one seed per row of the batch.
         """
         numbers, counts, kind, first, at_once, n_worlds = piece
         worlds = at_once * n_worlds
