@@ -162,16 +162,14 @@ def main(words: list[str] | None = None) -> int:
 
 def parsed(words: list[str] | None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda", description="Tables on a GPU against the processor.")
-    parser.add_argument("--json", type=Path, default=Path("build/cuda.json"), metavar="FILE")
-    parser.add_argument("--only", choices=PARTS, nargs="+", help="some parts alone")
-    parser.add_argument("--seconds", type=float, default=Settings.seconds, metavar="N", help="no part begins later")
-    parser.add_argument("--tables", type=int, metavar="N", help="how many are compared, for a sanitizer")
-    parser.add_argument("--profile", action="store_true", help="what limits the kernels; by ncu where it is on the path")
-    parser.add_argument(
-        "--warm", metavar="WHAT", help=f"compile one thing ({', '.join(WARM)} or a player), and print the seconds"
-    )
-    parser.add_argument("--here", nargs="+", metavar="STEP", help="run steps in this process, and add them to the file")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda", description="Compare tables on a GPU with the CPU.")
+    parser.add_argument("--json", type=Path, default=Path("build/cuda.json"), metavar="FILE", help="file for the results")
+    parser.add_argument("--only", choices=PARTS, nargs="+", help="run only these parts")
+    parser.add_argument("--seconds", type=float, default=Settings.seconds, metavar="N", help="time limit: no part begins later")
+    parser.add_argument("--tables", type=int, metavar="N", help="number of tables to compare, for a sanitizer")
+    parser.add_argument("--profile", action="store_true", help="print the bottlenecks of the kernels, with ncu if installed")
+    parser.add_argument("--warm", metavar="WHAT", help=f"only compile {', '.join(WARM)} or a player, and print the seconds")
+    parser.add_argument("--here", nargs="+", metavar="STEP", help="run steps in this process, and add the results to the file")
     return parser.parse_args(words)
 
 

@@ -30,11 +30,11 @@ GAIN = 1.05
 
 def main() -> int:
     """Measure the games, and print the report."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.peers", description="Pgx's card games by JAX.")
-    parser.add_argument("--games", nargs="+", choices=GAMES, default=[*GAMES], help="some alone")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.peers", description="Rates of pgx's card games.")
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=[*GAMES], help="measure only these games")
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, metavar="N", help="numbers of tables to try")
-    parser.add_argument("--seconds", type=float, default=600.0, metavar="N", help="nothing begins later")
-    parser.add_argument("--measure", type=float, default=0.3, metavar="N", help="seconds of each figure")
+    parser.add_argument("--seconds", type=float, default=600.0, metavar="N", help="time limit: nothing begins later")
+    parser.add_argument("--measure", type=float, default=0.3, metavar="N", help="seconds per measurement")
     arguments = parser.parse_args()
     end = perf_counter() + arguments.seconds
     jax, pgx = import_module("jax"), import_module("pgx")

@@ -17,9 +17,9 @@ CORE = "#8c8c8c"
 
 def main(words: list[str] | None = None) -> int:
     """Draw the plot; on an error print it and return 2."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.plot", description="The figures of a GPU as a picture.")
-    parser.add_argument("json", type=Path, help="what `python -m benchmarks.cuda` wrote")
-    parser.add_argument("picture", type=Path, help="an SVG or PNG to write")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda.plot", description="Plot the rates of a GPU.")
+    parser.add_argument("json", type=Path, help="results of `python -m benchmarks.cuda`")
+    parser.add_argument("picture", type=Path, help="SVG or PNG file to write")
     arguments = parser.parse_args(words)
     try:
         draw(speed_of(arguments.json), arguments.picture)
@@ -46,7 +46,7 @@ def speed_of(file: Path) -> dict[str, Any]:
         [int(tables) for tables in speed["by tables"]]
     except (KeyError, TypeError, AttributeError, ValueError):
         raise ValueError(
-            f"{file} has no rates by the number of tables: give a file that `python -m benchmarks.cuda` wrote"
+            f"{file} has no rates by number of tables: it must be a file from `python -m benchmarks.cuda`"
         ) from None
     return {**speed, "gpu": str(document.get("gpu", "GPU"))}
 

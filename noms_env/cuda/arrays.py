@@ -87,7 +87,7 @@ class GpuArray:
             BufferError: the reader requests a copy or another device.
         """
         if copy or dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError("a GpuArray is handed over where it is, without a copy")
+            raise BufferError("a GpuArray can be shared only on its own device and without a copy")
         if stream != -1:
             streams.let_wait(stream)
         return _capsule(self)

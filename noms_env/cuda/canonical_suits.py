@@ -58,7 +58,7 @@ class GpuCanonicalSuits:
         if layout is None:
             raise ValueError(f"canonical suits need a batch with observation='features', not {brief(batch)}")
         if len(layout.decktet):
-            raise ValueError("on a GPU suits can be put in order at tables of one deck only")
+            raise ValueError("canonical suits on a GPU need tables of one deck, not of both")
         self._places = layout.suit_places()
         self.features, self.actions = to_gpu(layout.suit_orders()), to_gpu(layout.action_orders())
         self.observation = GpuArray(cuda.device_array((n, layout.n_features), np.uint8))

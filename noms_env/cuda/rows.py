@@ -53,7 +53,7 @@ def check_gpu() -> None:
             f"numba-cuda does not work with numpy {np.__version__} ({error}): {install_command('cuda')}"
         ) from None
     if not cuda.is_available():
-        raise RuntimeError("device='cuda' needs an NVIDIA GPU and its driver, which are not here: device='cpu' needs none")
+        raise RuntimeError("device='cuda' needs an NVIDIA GPU and its driver, and none was found: device='cpu' needs none")
 
 
 def launch(threads: int, kernel: Any, *arguments: Any) -> None:

@@ -131,7 +131,7 @@ class BatchEnv:
         hidden_state = checked_flag("hidden_state", hidden_state)
         self.device = checked_choice("device", device, DEVICES)
         if self.device == "cuda" and self.threads > 1:
-            raise RulesError("threads are of the processor: device='cuda' has no use for them")
+            raise RulesError("threads are CPU threads: with device='cuda' the number must be 1")
         groups = [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant
         if not isinstance(groups, Sequence) or not all(isinstance(group, TableGroup) for group in groups):
             raise ValueError(f"variant must be the name of a game or a list of TableGroup, not {brief(variant)}")
@@ -187,7 +187,7 @@ class BatchEnv:
     def __reduce__(self) -> NoReturn:
         """Refuse to copy: the arrays of a copy would not share memory with its tables."""
         raise TypeError(
-            "a BatchEnv cannot be copied or pickled: make another, and hand the tables over: other.restore(None, batch.save())"
+            "a BatchEnv cannot be copied or pickled: make another, and copy the tables with other.restore(None, batch.save())"
         )
 
     def __len__(self) -> int:
@@ -275,7 +275,7 @@ class BatchEnv:
         """
         if self._rows.holds(rows):
             if any(value is not None for value in (match, seed, table, dealer)):
-                raise ValueError("rows on the GPU start their next match: match, seed, table and dealer go with rows elsewhere")
+                raise ValueError("match, seed, table and dealer need rows on the CPU: rows on the GPU start their next match")
             self._rows.start_next(rows, self.pause_after_deal)
             self._has_dealt = True
             return

@@ -46,7 +46,7 @@ def canonical_suits(env: Any) -> Any:
     if isinstance(env, BatchEnv):
         on_gpu = "noms_env.cuda.canonical_suits.GpuCanonicalSuits(batch)"
         renamer = "CanonicalSuits(batch.feature_layout)" if env.device == "cpu" else on_gpu
-        raise ValueError(f"a batch is no environment to wrap: rename its rows with {renamer}")
+        raise ValueError(f"a batch cannot be wrapped: rename its rows with {renamer}")
     layout = getattr(getattr(env, "unwrapped", None), "feature_layout", None)
     if layout is None:
         raise ValueError(f"canonical suits need an environment with observation='features', not {brief(env)}")

@@ -39,7 +39,7 @@ def checked_parts(
         raise _unlike("it cannot be copied") from error
     agents, chosen = parts["agents"], parts["agent_selection"]
     if type(agents) is not list or not all(type(agent) is str for agent in (*agents, chosen)):
-        raise _unlike("its agents are no names")
+        raise _unlike("its agents are not all names")
     if len(set(agents)) < len(agents) or not {*agents, chosen} <= set(possible):
         raise _unlike("its agents are not those of this environment")
     for name in PER_AGENT:
@@ -55,11 +55,11 @@ def checked_parts(
         if not all(map(fits, parts[name].values())):
             raise _unlike(f"its {name} make no sense")
     if type(parts["records"]) is not list or (parts["records"] and recorder is None):
-        raise _unlike("its records are none")
+        raise _unlike("its records are no list, or this environment writes none")
     if type(parts["_recorder"]) is not type(recorder):
-        raise _unlike("its records are not kept as here")
+        raise _unlike("its argument `record` differs from this environment's")
     if parts["_is_seeded"] is not True or not _is_flag(parts["_rewarded"]):
-        raise _unlike("it is not of an episode")
+        raise _unlike("it has no episode")
     _check_turn(parts, table, possible, may_forfeit)
     if recorder is not None:
         _check_records(parts["records"], parts["_recorder"], table)
@@ -96,7 +96,7 @@ def _check_records(records: list[Any], recorder: Any, table: Table) -> None:
     if any(map(find_damage, records)) or places != [
         tuple(record[key] for key in ("match", "deal", "variant", "seats")) for record in records
     ]:
-        raise _unlike("its records are not of the deals before")
+        raise _unlike("its records are not those of the earlier deals")
     try:
         again, twin = type(recorder)(legal=True), table.copy()
         if not table.is_over:
@@ -109,7 +109,7 @@ def _check_records(records: list[Any], recorder: Any, table: Table) -> None:
     except Exception as error:  # whatever somebody's object raises
         raise _unlike("its recorder is damaged") from error
     if not is_sound:
-        raise _unlike("its recorder has not noted the decisions at its table")
+        raise _unlike("its recorder does not have the decisions at its table")
 
 
 def _is_number(value: Any) -> bool:

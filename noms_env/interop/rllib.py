@@ -98,7 +98,7 @@ class RLlibEnv(MultiAgentEnv):
             raise ValueError("there is no episode, or it is over: call reset first")
         agent = str(env.agent_selection)
         if len(action_dict) != 1 or agent not in action_dict:
-            raise ValueError(f"actions must be of {agent} alone, who is to act, not of {', '.join(action_dict) or 'nobody'}")
+            raise ValueError(f"actions must be of {agent} alone, the agent to act, not of {', '.join(action_dict) or 'nobody'}")
         env.step(action_dict[agent])
         while self._skips_forced and not env._rewarded and len(legal := env.legal_actions()) == 1:
             env.step(legal[0])

@@ -49,9 +49,7 @@ class SeatVecEnv(VecEnv):
     def __init__(self, num_envs: int, variant: str, *, mask_in: str = "info", **arguments: Any) -> None:
         for name in ("autoreset_mode", "copy"):
             if name in arguments:
-                raise ValueError(
-                    f"{name} is fixed: Stable-Baselines3 needs new arrays, and rows that begin again in the same step"
-                )
+                raise ValueError(f"{name} is fixed: Stable-Baselines3 needs new arrays, and a reset in the same step")
         if mask_in not in ("info", "observation"):
             raise ValueError(f"mask_in must be 'info' or 'observation', not {brief(mask_in)}")
         self._is_dict = mask_in == "observation"

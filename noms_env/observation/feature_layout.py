@@ -45,16 +45,16 @@ COLUMNS = SEAT_BYTES * len(BY_SEAT)
 
 
 LEFT_OUT = {
-    "on_table.number": "told by suit and rank",
-    "turn_up.number": "likewise",
-    "call_of.called": "told by the other bytes of the row, where calls are no numbers",
-    "tricks.wanted": "beyond the values that are one-hot: the call less the tricks taken",
-    "numbers.gap": "beyond the values that are one-hot: the sum of the calls less the cards dealt",
-    "calls": "in one round of calls, each seat's is in `call_of`; in an auction, the calls behind the first 24",
-    "seats.total": "in single deals, which pay for nothing but the deal",
-    "seats.total_quarter": "likewise",
-    "numbers.deal": "likewise",
-    "numbers.deals_left": "likewise",
+    "on_table.number": "implied by suit and rank",
+    "turn_up.number": "implied by suit and rank",
+    "call_of.called": "implied by the other bytes of the row, except for calls of numbers, which have the feature",
+    "tricks.wanted": "outside the one-hot range: the call less the tricks taken",
+    "numbers.gap": "outside the one-hot range: the sum of the calls less the cards dealt",
+    "calls": "with a single round of calls, in `call_of`; in an auction, only the calls after the first 24 are left out",
+    "seats.total": "in single deals, whose points do not depend on it",
+    "seats.total_quarter": "in single deals, whose points do not depend on it",
+    "numbers.deal": "in single deals, whose points do not depend on it",
+    "numbers.deals_left": "in single deals, whose points do not depend on it",
 }
 """Fields that can vary at a table but have no feature, with the reason."""
 

@@ -85,52 +85,52 @@ FIELDS: dict[str, Fields] = {
     "played": _cards("1 for each card that it has played in this deal"),
     "trick_of": _cards("per card, 1 + number of the trick in which it was played", MAX_TRICKS),
     "exposed": _cards(
-        "1 for each unplayed card whose place all know: an open hand (Mis a Vis), nominations refused as lying in the stock"
+        "1 for each unplayed card in a public place: an open hand (Mis a Vis), or the stock (nomination refused)"
     ),
     "previous_deal": _cards(
-        "with `observe_previous_hand`, per card: 1 + 4 * trick + seat if it was played in the deal before, 101 if the own hand "
-        "held it to the end (a passed-out deal)",
+        "with `observe_previous_hand`, per card: 1 + 4 * trick + seat if it was played in the previous deal, 101 if it stayed "
+        "in the own hand (a passed-out deal)",
         101,
     ),
-    "on_table": _card("its card in the present trick"),
+    "on_table": _card("its card in the current trick"),
     "call_of": (
         *_flags(called="it called", passed="its latest call is a pass"),
-        Field("number", 1, "1 + number that it called last", MAX_TRICKS + 1),
+        Field("number", 1, "1 + number of its latest call", MAX_TRICKS + 1),
         *_flags(mis="it called mis", mis_a_vis="it called mis a vis"),
         *_flags(none="it called none", some="it called some", most="it called most"),
     ),
     "tricks": (
         Field("voids", 6, "the suits in which it has shown void"),
         Field("taken", 1, "tricks taken", MAX_TRICKS),
-        Field("wanted", 1, "64 + tricks still wanted by the call or contract, as far as the own seat knows; 0 for none", 255),
+        Field("wanted", 1, "64 + tricks still needed for its call or contract, as known to the own seat; 0 for none", 255),
     ),
     "seats": (
         Field("total", 1, "64 + total (at the scale `Variant.total_scale`; with `accumulate` tricks of earlier deals)", 255),
-        Field("total_quarter", 1, "64 + total / 4, likewise", 255),
-        *_flags(present="it is there", dealer="it dealt", leader="it led the trick", declarer="it is declarer"),
-        *_flags(revealed="all know that it held the nominated card, or it has shown the Excuse"),
-        *_flags(winning="it wins the trick so far"),
+        Field("total_quarter", 1, "64 + total / 4, at the same scale", 255),
+        *_flags(present="the seat exists", dealer="it dealt", leader="it led the trick", declarer="it is declarer"),
+        *_flags(revealed="it is publicly known to have held the nominated card, or has shown the Excuse"),
+        *_flags(winning="it is winning the trick"),
     ),
     "calls": (Field("", MAX_CALLS, "calls in order from eldest, seat by seat clockwise: 1 + (action - 74)", 24),),
-    "nominated": _card("the nominated card", " (all that a bare rank shows)"),
+    "nominated": _card("the nominated card", " (for a bare rank the only byte)"),
     "turn_up": _card("the card turned up"),
     "phase": (
         Field("", 5, "1 in the phase: call, trump, nominate, play, suit"),
         *_flags(own_turn="the seat is to act"),
-        *_flags(trump_played="a trump was played (where trumps must be broken, they may be led then)"),
-        *_flags(open_hand="a hand lies open"),
+        *_flags(trump_played="a trump was played (if trumps must be broken, they may now be led)"),
+        *_flags(open_hand="a hand is open"),
     ),
     "trump": (Field("", 8, "1 for the trump: six suits, no trump, unsaid"),),
     "led_suit": (Field("", 8, "1 for the suit to follow: six suits, two zeros"),),
     "role": (
-        Field("", 5, "1 for the own role as far as the seat knows it: none, declarer, declarer alone, partner, opponent"),
-        *_flags(alone="all know that the declarer is alone", revealed="all know who held the nominated card"),
+        Field("", 5, "1 for the own role, as known to the seat: none, declarer, declarer alone, partner, opponent"),
+        *_flags(alone="it is public that the declarer is alone", revealed="it is public who held the nominated card"),
         Field("zero", 1, "a zero"),
     ),
     "contract": (
         Field("number", 1, "1 + number of the contract", MAX_TRICKS + 1),
         *_flags(mis="the contract is mis", mis_a_vis="the contract is mis a vis"),
-        Field("multiplier", 1, "multiplier of the points (above 64: 58 + how often they are doubled, 255 at most)", 255),
+        Field("multiplier", 1, "multiplier of the points (above 64: 58 + number of doublings, at most 255)", 255),
         Field("bid_number", 1, "1 + number of the high bid", MAX_TRICKS + 1),
         *_flags(bid_mis="the high bid is mis", bid_mis_a_vis="the high bid is mis a vis"),
         Field("passes", 1, "passes in a row", 255),
@@ -141,7 +141,7 @@ FIELDS: dict[str, Fields] = {
         Field("tricks", 1, "tricks complete", MAX_TRICKS),
         Field("on_table", 1, "cards on the table", 7),
         Field("deal", 1, "1 + number of the deal in the match", 255),
-        Field("deals_left", 1, "1 + deals left in the match, where their number is fixed", 255),
+        Field("deals_left", 1, "1 + deals left in the match, if their number is fixed", 255),
         Field("seats", 1, "seats", 7),
         Field("place", 1, "own place from eldest", 6),
         Field("forbidden", 1, "1 + number that the hook forbids to the last caller", 52),
@@ -153,7 +153,7 @@ FIELDS: dict[str, Fields] = {
         *_flags(single_deal="the episode is a single deal"),
         Field("zero", 1, "a zero"),
     ),
-    "variant": (Field("", MAX_VARIANTS, f"1 for the variant: {', '.join(VARIANTS)}; zeros for variants to come"),),
+    "variant": (Field("", MAX_VARIANTS, f"1 for the variant: {', '.join(VARIANTS)}; zeros for future variants"),),
     "choices": tuple(Field(name or "free", 1, f"the option `{name}`, as its byte", 255) for name in choice_names()),
 }
 """The fields of each section of an observation (of each of its rows)."""
@@ -167,8 +167,8 @@ _HIDDEN_FIELDS: dict[str, Fields] = {
 }
 _PER_SEAT = ("played", "on_table", "call_of", "tricks", "seats", "hands")
 _CHOICES = (
-    "the options, 1 + value up to 254 (flags 0 and 1, words by their place), 255 for None, 0 where the variant has no such "
-    "option, at the default of an option that came later, and for options to come: see `table_record.choice_names`"
+    "the options: 1 + value up to 254 (flags 0 and 1, words by position), 255 for None; 0 if the variant does not have the "
+    "option, at the default of an option added later, and for future options: see `table_record.choice_names`"
 )
 
 

@@ -235,7 +235,7 @@ def test_players_refuse_what_is_not_on_the_gpu() -> None:
     player = load_player("random", device="cuda")
     with pytest.raises(ValueError, match="not on a GPU: make it with device='cuda'"):
         player.act(cpu, to_gpu(np.ones(3, np.int64)))
-    with pytest.raises(ValueError, match="GpuRandom draws: give seeds"):
+    with pytest.raises(ValueError, match="GpuRandom needs seeds"):
         player.act(gpu)
     with pytest.raises(ValueError, match="seeds must be an array of int64 of shape"):
         player.act(gpu, np.ones(3, np.int64))
@@ -262,7 +262,7 @@ def test_streams_are_refused_as_on_the_processor() -> None:
 def test_arguments_are_checked_as_on_the_processor() -> None:
     with pytest.raises(noms_env.RulesError, match="device must be 'cpu' or 'cuda', not 'gpu'"):
         make_batch("noms", 2, device="gpu")  # type: ignore[arg-type]
-    with pytest.raises(noms_env.RulesError, match="threads are of the processor"):
+    with pytest.raises(noms_env.RulesError, match="threads are CPU threads"):
         make_batch("noms", 2, device="cuda", threads=2)
     cpu, gpu = (repr(make_batch("noms", 2, device=device)).partition(", episode=") for device in ("cpu", "cuda"))
     assert gpu[0] == cpu[0]

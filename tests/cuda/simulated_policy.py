@@ -177,7 +177,7 @@ def test_tables_of_other_rules_are_refused_when_a_batch_is_first_seen() -> None:
         player.act(options, seeds, where=options.over)
     with pytest.raises(ValueError, match="not on a GPU"):
         player.act(make_batch("noms", 4), seeds)
-    with pytest.raises(ValueError, match="GpuPolicy draws: give seeds"):
+    with pytest.raises(ValueError, match="GpuPolicy needs seeds"):
         player.act(make_batch("noms", 4, device="cuda"))
 
 

@@ -179,8 +179,8 @@ def test_names_and_what_is_refused() -> None:
     assert repr(player).startswith("<GpuSearch: 7 worlds, on <GpuPolicy")
     assert load_player("search:small_ships", device="cuda").opponents == "mixture"
     for name, refusal in {
-        "search:small_ships,time=5": "search takes no time on a GPU, but worlds, opponents and temperature",
-        "search:small_ships,threads=2": "search takes no threads on a GPU",
+        "search:small_ships,time=5": "search on a GPU has no option time: options are worlds, opponents and temperature",
+        "search:small_ships,threads=2": "search on a GPU has no option threads",
         "search:small_ships,opponents=noms": "opponents on a GPU must be uniform, policy, thumb or mixture, not 'noms'",
         "search:small_ships,worlds=0": "worlds must be a whole number from 1 to 10000",
         "search:small_ships,temperature=-1": "temperature must be a number from 0 on",
@@ -191,5 +191,5 @@ def test_names_and_what_is_refused() -> None:
             load_player(name, device="cuda")
         assert "\n" not in str(refused.value)
     _, gpu = batches([TableGroup("small_ships")], 1, 0)
-    with pytest.raises(ValueError, match="GpuSearch draws: give seeds"):
+    with pytest.raises(ValueError, match="GpuSearch needs seeds"):
         player.act(gpu)

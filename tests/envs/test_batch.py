@@ -180,7 +180,7 @@ def test_save_restore_and_clone() -> None:
 def test_another_batch_goes_on_where_one_is_that_cannot_be_copied(copied: Callable[[noms_env.BatchEnv], object]) -> None:
     batch, other = (noms_env.make_batch("noms", tables=6, seed=seed) for seed in (4, 5))
     play(begun(batch), 20)
-    with pytest.raises(TypeError, match=r"make another, and hand the tables over: other\.restore\(None, batch\.save\(\)\)"):
+    with pytest.raises(TypeError, match=r"make another, and copy the tables with other\.restore\(None, batch\.save\(\)\)"):
         copied(batch)
     other.restore(None, batch.save())
     assert np.array_equal(play(other, 30), play(batch, 30))

@@ -155,7 +155,7 @@ def test_only_the_agent_to_act_may_act() -> None:
     agent = env.env.agent_selection
     other = next(one for one in env.possible_agents if one != agent)
     for actions, named in (({}, "nobody"), ({other: 0}, other), ({agent: 0, other: 0}, f"{agent}, {other}")):
-        with pytest.raises(ValueError, match=f"actions must be of {agent} alone, who is to act, not of {named}"):
+        with pytest.raises(ValueError, match=f"actions must be of {agent} alone, the agent to act, not of {named}"):
             env.step(actions)
 
 

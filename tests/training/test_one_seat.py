@@ -53,7 +53,7 @@ def test_whoever_plays_as_the_others_do_gets_nothing_more() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="an interval takes at least 2 deals, not 1"):
+    with pytest.raises(ValueError, match="deals must be at least 2, for an interval, not 1"):
         duplicate_points(lowest, "down_up", deals=1)
     with pytest.raises(ValueError, match="chose action -1, which was not legal"):
         duplicate_points(lambda _, mask: np.zeros(len(mask), np.int64) - 1, "down_up", deals=2)

@@ -69,7 +69,7 @@ def duplicate_points(
         ValueError: an argument is not allowed, there are fewer than two deals, or an answer is not legal.
     """
     if deals < 2:
-        raise ValueError(f"an interval takes at least 2 deals, not {deals}")
+        raise ValueError(f"deals must be at least 2, for an interval, not {deals}")
     rules = make_rules(game(variant), seats, options)
     layout = feature_layout(variant, seats, episode="deal", **options)
     hero = AgentSpec("learner", lambda: _ChosenPlayer(choose, layout))

@@ -153,7 +153,7 @@ def refuse_capture() -> None:
         RuntimeError: a capture is in progress.
     """
     if not SIMULATED and torch.cuda.is_current_stream_capturing():
-        raise RuntimeError("a search waits for the GPU, so that it cannot be captured in a CUDA graph: call it outside of one")
+        raise RuntimeError("a search cannot be captured in a CUDA graph, since it waits for the GPU: call it outside of one")
 
 
 def step_size(lanes: int) -> int:

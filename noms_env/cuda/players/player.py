@@ -73,7 +73,7 @@ class GpuPlayer:
                 self._actions[n] = GpuArray(streams.to_device(np.full(n, -1)))
             actions = self._actions[n]
         if self.draws and seeds is None:
-            raise ValueError(f"{type(self).__name__} draws: give seeds, a number from 0 to 2**63 - 1 for each row")
+            raise ValueError(f"{type(self).__name__} needs seeds: a number from 0 to 2**63 - 1 for each row")
         chosen = rows.written("actions", actions)
         numbers = rows.written("seeds", seeds) if self.draws else None
         asked = rows.flags("where", where) if where is not None else rows.over.native

@@ -350,6 +350,6 @@ def gpu_search(policy: str | None = None, **options: Any) -> GpuSearch:
     """
     for name in ("time", "threads"):
         if name in options:
-            raise ValueError(f"the player search takes no {name} on a GPU, but worlds, opponents and temperature")
+            raise ValueError(f"the player search on a GPU has no option {name}: options are worlds, opponents and temperature")
     search_player(policy)  # raises if it is no policy
     return GpuSearch(load_player(str(policy), "cuda"), **options)
