@@ -156,13 +156,13 @@ def advantages(steps: list[Step], reward: Tensor, gae_lambda: float) -> Tensor:
     Other seats act between two decisions of a seat. So the loop goes backwards and stores the next value and advantage of each
     table and seat. The value after a seat's last decision is its `reward` for the deal, float32, shape (tables, seats).
     """
-    next_value, next_advantage, found = reward.clone(), torch.zeros_like(reward), []
+    next_value, next_advantage, estimates = reward.clone(), torch.zeros_like(reward), []
     for step in reversed(steps):
-        place = (step.table, step.seat)
-        advantage = next_value[place] - step.value + gae_lambda * next_advantage[place]
-        next_value[place], next_advantage[place] = step.value, advantage
-        found.append(advantage)
-    return torch.cat(found[::-1])
+        trajectory = (step.table, step.seat)
+        advantage = next_value[trajectory] - step.value + gae_lambda * next_advantage[trajectory]
+        next_value[trajectory], next_advantage[trajectory] = step.value, advantage
+        estimates.append(advantage)
+    return torch.cat(estimates[::-1])
 
 
 def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], reward: Tensor, args: Args) -> dict[str, float]:
@@ -216,8 +216,8 @@ def main(args: Args) -> None:
     torch.manual_seed(args.seed)
     layout = noms_env.feature_layout(args.variant, args.seats, episode="deal")
     agent = Agent(layout, args.width)
-    way: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "check_actions": False}
-    batch = noms_env.make_batch(args.variant, args.num_tables, seed=args.seed, seats=args.seats, **way)
+    options: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "check_actions": False}
+    batch = noms_env.make_batch(args.variant, args.num_tables, seed=args.seed, seats=args.seats, **options)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
     writer = None
     if args.tensorboard is not None:
@@ -233,15 +233,15 @@ def main(args: Args) -> None:
         optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - decisions / args.total_decisions)
         steps = play_deals(agent, batch)
         reward = torch.from_numpy(relative_points(batch) * args.reward_scale).float()
-        shown = update(agent, optimizer, steps, reward, args)
+        metrics = update(agent, optimizer, steps, reward, args)
         iteration, decisions = iteration + 1, decisions + sum(len(step.table) for step in steps)
-        shown["charts/SPS"] = decisions / (time.perf_counter() - started)
+        metrics["charts/SPS"] = decisions / (time.perf_counter() - started)
         if writer is not None:
-            for name, figure in shown.items():
-                writer.add_scalar(name, figure, decisions)
+            for name, value in metrics.items():
+                writer.add_scalar(name, value, decisions)
         if iteration % 20 == 0:
-            figures = "  ".join(f"{name.partition('/')[2]} {figure:.3g}" for name, figure in shown.items())
-            print(f"{decisions:>9,} decisions  {figures}", flush=True)
+            summary = "  ".join(f"{name.partition('/')[2]} {value:.3g}" for name, value in metrics.items())
+            print(f"{decisions:>9,} decisions  {summary}", flush=True)
     seconds = time.perf_counter() - started
     if writer is not None:
         writer.close()

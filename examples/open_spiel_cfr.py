@@ -26,14 +26,13 @@ ITERATIONS = (5, 20, 100)
 ITERATIONS_OF_THREE = (5, 20, 50)
 
 
-def solved(tree: pyspiel.Game, iterations: tuple[int, ...]) -> Iterator[tuple[int, pyspiel.Policy]]:
+def solve(tree: pyspiel.Game, iterations: tuple[int, ...]) -> Iterator[tuple[int, pyspiel.Policy]]:
     """Yield the average policy of CFR+ after each number of iterations."""
-    solver, done = pyspiel.CFRPlusSolver(tree), 0
-    for wanted in iterations:
-        for _ in range(wanted - done):
-            solver.evaluate_and_update_policy()
-        done = wanted
-        yield wanted, solver.average_policy()
+    solver = pyspiel.CFRPlusSolver(tree)
+    for iteration in range(1, iterations[-1] + 1):
+        solver.evaluate_and_update_policy()
+        if iteration in iterations:
+            yield iteration, solver.average_policy()
 
 
 def value(tree: pyspiel.Game, policy: pyspiel.Policy, opponent: pyspiel.Policy) -> float:
@@ -58,7 +57,7 @@ def two_seats(name: str = TWO_SEATS, iterations: tuple[int, ...] = ITERATIONS) -
 
     report("random", uniform)
     report("thumb", thumb)
-    for iteration, policy in solved(tree, iterations):
+    for iteration, policy in solve(tree, iterations):
         report(f"CFR+ {iteration}", policy)
 
 
@@ -67,7 +66,7 @@ def hidden_partner(name: str = HIDDEN_PARTNER, iterations: tuple[int, ...] = ITE
     tree = pyspiel.convert_to_cached_tree(pyspiel.load_game(name))
     print(f"\n{name}\n{'policy':12} {'NashConv':>14}")
     print(f"{'random':12} {pyspiel.nash_conv(tree, pyspiel.UniformRandomPolicy(tree)):14.4f}", flush=True)
-    for iteration, policy in solved(tree, iterations):
+    for iteration, policy in solve(tree, iterations):
         print(f"{f'CFR+ {iteration}':12} {pyspiel.nash_conv(tree, policy):14.4f}", flush=True)
 
 

@@ -29,7 +29,7 @@ from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
 from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
-WAY: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
+TABLE_ARGUMENTS: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
 """Arguments of the tables. The learner moves one seat on with each deal; `skip_forced` takes its forced moves for it."""
 TABLES, STEPS = 128, 32
 """Size of a rollout: tables, and steps at each."""
@@ -40,7 +40,7 @@ REWARD_SCALE = 0.1
 
 def make_seat(buf: Any = None, seed: int = 0) -> pufferlib.emulation.GymnasiumPufferEnv:
     """Return a seat in PufferLib's wrapper; `buf` is its part of the vector environment's arrays."""
-    return pufferlib.emulation.GymnasiumPufferEnv(env_creator=partial(SeatEnv, GAME, **WAY), buf=buf, seed=seed)
+    return pufferlib.emulation.GymnasiumPufferEnv(env_creator=partial(SeatEnv, GAME, **TABLE_ARGUMENTS), buf=buf, seed=seed)
 
 
 def make_tables(tables: int) -> pufferlib.vector.Serial:
@@ -48,7 +48,7 @@ def make_tables(tables: int) -> pufferlib.vector.Serial:
     return pufferlib.vector.make(make_seat, num_envs=tables, backend=pufferlib.vector.Serial)
 
 
-def unpacked(rows: np.ndarray, form: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+def unpack(rows: np.ndarray, form: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return observations and masks as views of PufferLib's rows.
 
     Args:
@@ -92,12 +92,12 @@ class Rollout:
 
     def advantages(self, last: Tensor) -> Tensor:
         """Return generalized advantage estimates (Schulman et al., arXiv 1506.02438); `last`: values after the last step."""
-        found, advantage, following = torch.zeros_like(self.values), torch.zeros_like(last), last
+        estimates, advantage, next_value = torch.zeros_like(self.values), torch.zeros_like(last), last
         for step in reversed(range(STEPS)):
-            goes_on = 1 - self.ends[step]
-            advantage = self.rewards[step] + goes_on * (following + 0.95 * advantage) - self.values[step]
-            found[step], following = advantage, self.values[step]
-        return found
+            continues = 1 - self.ends[step]
+            advantage = self.rewards[step] + continues * (next_value + 0.95 * advantage) - self.values[step]
+            estimates[step], next_value = advantage, self.values[step]
+        return estimates
 
 
 def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int) -> None:
@@ -112,7 +112,7 @@ def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int
         optimizer.param_groups[0]["lr"] = 1e-3 * (1 - iteration / iterations)
         with torch.no_grad():
             for step in range(STEPS):
-                observation, mask = map(torch.from_numpy, unpacked(rows, form))
+                observation, mask = map(torch.from_numpy, unpack(rows, form))
                 policy = agent.policy(observation, mask)
                 action = policy.sample()
                 rollout.rows[step], rollout.actions[step], rollout.counts[step] = rows, action, ~is_over
@@ -121,25 +121,26 @@ def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int
                 rollout.rewards[step] = torch.from_numpy(rewards) * REWARD_SCALE
                 is_over = torch.from_numpy(terminals | truncations)
                 rollout.ends[step] = is_over.float()
-            last = agent.critic(torch.from_numpy(unpacked(rows, form)[0]))[:, 0]
+            last = agent.critic(torch.from_numpy(unpack(rows, form)[0]))[:, 0]
         update(agent, optimizer, rollout, rollout.advantages(last), form)
 
 
 def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, advantages: Tensor, form: np.dtype[Any]) -> None:
     """Update the agent from a rollout, in four epochs."""
-    chosen = rollout.counts.flatten()
-    observation, mask = (torch.from_numpy(part)[chosen] for part in unpacked(rollout.rows.reshape(len(chosen), -1), form))
+    is_decision = rollout.counts.flatten()
+    rows = rollout.rows.reshape(len(is_decision), -1)
+    observation, mask = (torch.from_numpy(array)[is_decision] for array in unpack(rows, form))
     action, logprob, value, advantage = (
-        part.flatten()[chosen] for part in (rollout.actions, rollout.logprobs, rollout.values, advantages)
+        array.flatten()[is_decision] for array in (rollout.actions, rollout.logprobs, rollout.values, advantages)
     )
     returns = advantage + value
     for _ in range(4):
-        for part in torch.randperm(len(action)).split(512):
-            policy = agent.policy(observation[part], mask[part])
-            ratio, gain = (policy.log_prob(action[part]) - logprob[part]).exp(), advantage[part]
+        for batch in torch.randperm(len(action)).split(512):
+            policy = agent.policy(observation[batch], mask[batch])
+            ratio, gain = (policy.log_prob(action[batch]) - logprob[batch]).exp(), advantage[batch]
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
             loss = -torch.min(ratio * gain, ratio.clamp(0.8, 1.2) * gain).mean()
-            loss += 0.5 * (agent.critic(observation[part])[:, 0] - returns[part]).square().mean()
+            loss += 0.5 * (agent.critic(observation[batch])[:, 0] - returns[batch]).square().mean()
             loss -= 0.01 * policy.entropy().mean()
             optimizer.zero_grad()
             loss.backward()
@@ -147,7 +148,7 @@ def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, adv
             optimizer.step()
 
 
-def choose_by(agent: Agent) -> Choose:
+def numpy_policy(agent: Agent) -> Choose:
     """Return the policy without PufferLib: a function from features and masks to actions."""
 
     @torch.no_grad()
@@ -162,9 +163,8 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     agent = Agent()
-    before_and_after(
-        choose_by(agent), lambda: train(agent, make_tables(tables), decisions, seed), GAME, decisions=decisions, deals=deals
-    )
+    envs = make_tables(tables)
+    before_and_after(numpy_policy(agent), lambda: train(agent, envs, decisions, seed), GAME, decisions=decisions, deals=deals)
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ TABLES, STEPS = 256, 16
 """Size of a rollout: tables, and steps at each."""
 DECISIONS, DEALS = 80_000, 1000
 """Number of training decisions, and of evaluation deals."""
-WIDTH, EPOCHS, PARTS = 128, 4, 4
-REWARD_SCALE, TRACE, CLIP = 0.1, 0.95, 0.2
-LEARNING_SEED, MEASURING_SEED = 1, 1_000_000
+WIDTH, EPOCHS, MINIBATCHES = 128, 4, 4
+REWARD_SCALE, GAE_LAMBDA, CLIP = 0.1, 0.95, 0.2
+TRAINING_SEED, EVALUATION_SEED = 1, 1_000_000
 
 
 def make_tables(tables: int) -> SeatVectorEnv:
@@ -63,16 +63,16 @@ class Agent(nn.Module):
             The distribution over actions; values, shape (steps, tables); the hidden state after the last step.
         """
         embedded, states = self.embed(features), []
-        for now, begins in zip(embedded, starts, strict=True):
-            state = self.memory(now, state * ~begins[:, None])
+        for step, is_first in zip(embedded, starts, strict=True):
+            state = self.memory(step, state * ~is_first[:, None])
             states.append(state)
-        seen = torch.cat([embedded, torch.stack(states)], dim=2)
-        logits = self.policy(seen).masked_fill(~legal, torch.finfo(torch.float32).min)
-        return Categorical(logits=logits, validate_args=False), self.value(seen).squeeze(2), state
+        hidden = torch.cat([embedded, torch.stack(states)], dim=2)
+        logits = self.policy(hidden).masked_fill(~legal, torch.finfo(torch.float32).min)
+        return Categorical(logits=logits, validate_args=False), self.value(hidden).squeeze(2), state
 
 
 @dataclass
-class Now:
+class Inputs:
     """The arguments of `Agent` before a step, with a leading dimension of one step."""
 
     features: Tensor
@@ -81,31 +81,31 @@ class Now:
     state: Tensor
 
 
-def shown(observations: dict[str, np.ndarray], starts: np.ndarray, state: Tensor) -> Now:
+def make_inputs(observations: dict[str, np.ndarray], starts: np.ndarray, state: Tensor) -> Inputs:
     """Return the arguments of `Agent` for the next step."""
-    seen, legal = torch.from_numpy(observations["observation"]), torch.from_numpy(observations["action_mask"]) != 0
-    return Now(seen[None], legal[None], torch.from_numpy(starts)[None], state)
+    features, legal = torch.from_numpy(observations["observation"]), torch.from_numpy(observations["action_mask"]) != 0
+    return Inputs(features[None], legal[None], torch.from_numpy(starts)[None], state)
 
 
-def begun(tables: SeatVectorEnv, seed: int) -> Now:
+def reset_tables(tables: SeatVectorEnv, seed: int) -> Inputs:
     """Reset the tables, and return the arguments of `Agent` for the first step."""
     observations, _ = tables.reset(seed=seed)
     assert isinstance(observations, dict)
-    return shown(observations, np.ones(tables.num_envs, np.bool_), torch.zeros(tables.num_envs, WIDTH))
+    return make_inputs(observations, np.ones(tables.num_envs, np.bool_), torch.zeros(tables.num_envs, WIDTH))
 
 
 @torch.no_grad()
-def take_step(agent: Agent, tables: SeatVectorEnv, now: Now) -> tuple[Now, dict[str, Tensor]]:
+def take_step(agent: Agent, tables: SeatVectorEnv, inputs: Inputs) -> tuple[Inputs, dict[str, Tensor]]:
     """Take a decision at each table; return the arguments of `Agent` for the next step, and this step's training data."""
-    policy, value, state = agent(now.features, now.legal, now.starts, now.state)
+    policy, value, state = agent(inputs.features, inputs.legal, inputs.starts, inputs.state)
     action = policy.sample()
     observations, reward, terminated, truncated, _ = tables.step(action[0].numpy())
     assert isinstance(observations, dict)
     over = terminated | truncated
-    step = {"features": now.features, "legal": now.legal, "starts": now.starts, "action": action, "value": value}
+    step = {"features": inputs.features, "legal": inputs.legal, "starts": inputs.starts, "action": action, "value": value}
     step |= {"logprob": policy.log_prob(action), "over": torch.from_numpy(over)[None]}
     step["reward"] = torch.from_numpy(reward * REWARD_SCALE).float()[None]
-    return shown(observations, over, state), step
+    return make_inputs(observations, over, state), step
 
 
 def advantages(batch: dict[str, Tensor], next_value: Tensor) -> Tensor:
@@ -113,21 +113,21 @@ def advantages(batch: dict[str, Tensor], next_value: Tensor) -> Tensor:
 
     No value is carried over the end of a deal. `next_value` is the value after the last step, shape (tables,).
     """
-    found, advantage = torch.zeros_like(batch["reward"]), torch.zeros_like(next_value)
-    for at in reversed(range(len(found))):
-        goes_on = ~batch["over"][at]
-        surprise = batch["reward"][at] + next_value * goes_on - batch["value"][at]
-        advantage = found[at] = surprise + TRACE * advantage * goes_on
-        next_value = batch["value"][at]
-    return found
+    estimates, advantage = torch.zeros_like(batch["reward"]), torch.zeros_like(next_value)
+    for step in reversed(range(len(estimates))):
+        continues = ~batch["over"][step]
+        error = batch["reward"][step] + next_value * continues - batch["value"][step]
+        advantage = estimates[step] = error + GAE_LAMBDA * advantage * continues
+        next_value = batch["value"][step]
+    return estimates
 
 
-def learn(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, Tensor], state: Tensor, next_value: Tensor) -> None:
+def update(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, Tensor], state: Tensor, next_value: Tensor) -> None:
     """Update the agent from a rollout: arrays of shape (steps, tables, ...), and the hidden states before its first step."""
     advantage = advantages(batch, next_value)
     returns = advantage + batch["value"]
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(state)).chunk(PARTS):
+        for rows in torch.randperm(len(state)).chunk(MINIBATCHES):
             policy, value, _ = agent(*(batch[name][:, rows] for name in ("features", "legal", "starts")), state[rows])
             gain = advantage[:, rows]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
@@ -140,33 +140,33 @@ def learn(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, Tenso
             optimizer.step()
 
 
-def train(agent: Agent, decisions: int, tables: int = TABLES, seed: int = LEARNING_SEED) -> None:
+def train(agent: Agent, decisions: int, tables: int = TABLES, seed: int = TRAINING_SEED) -> None:
     """Train on at least `decisions` decisions."""
     envs = make_tables(tables)
-    now, batches = begun(envs, seed), math.ceil(decisions / (tables * STEPS))
+    inputs, batches = reset_tables(envs, seed), math.ceil(decisions / (tables * STEPS))
     optimizer = torch.optim.Adam(agent.parameters(), 1e-3)
     scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, batches)
     for _ in range(batches):
-        before, steps = now.state, []
+        initial_state, steps = inputs.state, []
         for _ in range(STEPS):
-            now, step = take_step(agent, envs, now)
+            inputs, step = take_step(agent, envs, inputs)
             steps.append(step)
         with torch.no_grad():
-            next_value = agent(now.features, now.legal, now.starts, now.state)[1][0]
+            next_value = agent(inputs.features, inputs.legal, inputs.starts, inputs.state)[1][0]
         batch = {name: torch.cat([step[name] for step in steps]) for name in steps[0]}
-        learn(agent, optimizer, batch, before, next_value)
+        update(agent, optimizer, batch, initial_state, next_value)
         scheduler.step()
 
 
-def measure(agent: Agent, deals: int) -> tuple[float, float]:
+def evaluate(agent: Agent, deals: int) -> tuple[float, float]:
     """Return the points per deal less the mean of the other seats, and half the width of the 95 % interval.
 
     The deals are the first deals at `deals` tables.
     """
     tables = make_tables(deals)
-    now, rewards = begun(tables, MEASURING_SEED), np.full(deals, np.nan)
+    inputs, rewards = reset_tables(tables, EVALUATION_SEED), np.full(deals, np.nan)
     while np.isnan(rewards).any():
-        now, step = take_step(agent, tables, now)
+        inputs, step = take_step(agent, tables, inputs)
         first = step["over"][0].numpy() & np.isnan(rewards)
         rewards[first] = step["reward"][0].numpy()[first] / REWARD_SCALE
     return float(rewards.mean()), 1.96 * float(rewards.std()) / math.sqrt(deals)
@@ -178,11 +178,11 @@ def main(decisions: int = DECISIONS, deals: int = DEALS) -> None:
     torch.manual_seed(0)
     agent = Agent()
     print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals")
-    print("before  {:+.2f} ± {:.2f}".format(*measure(agent, deals)), flush=True)
+    print("before  {:+.2f} ± {:.2f}".format(*evaluate(agent, deals)), flush=True)
     started = time.perf_counter()
     train(agent, decisions)
     seconds = time.perf_counter() - started
-    mean, margin = measure(agent, deals)
+    mean, margin = evaluate(agent, deals)
     print(f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s")
     print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
 

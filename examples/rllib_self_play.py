@@ -66,7 +66,7 @@ def module_spec(hidden: tuple[int, ...] = (256, 256)) -> RLModuleSpec:
     )
 
 
-def configured(runners: int, envs: int = 32, batch: int = 4096, seed: int = 0) -> PPOConfig:
+def make_config(runners: int, envs: int = 32, batch: int = 4096, seed: int = 0) -> PPOConfig:
     """Return the configuration of PPO, with the learner at all seats and no past selves.
 
     Args:
@@ -100,24 +100,24 @@ def train(algorithm: PPO, decisions: int, league: int = LEAGUE) -> None:
     """Train, and add past selves at regular intervals.
 
     Args:
-        algorithm: built from `configured`.
+        algorithm: built from `make_config`.
         decisions: total number of decisions, of all modules.
         league: number of past selves.
     """
-    started, made, past = time.perf_counter(), 0, 0
-    while made < decisions:
+    started, sampled, past = time.perf_counter(), 0, 0
+    while sampled < decisions:
         result = algorithm.train()
-        made = int(result["env_runners"]["num_env_steps_sampled_lifetime"])
+        sampled = int(result["env_runners"]["num_env_steps_sampled_lifetime"])
         seconds = time.perf_counter() - started
         returns = result["env_runners"].get("module_episode_returns_mean", {})
-        shown = ", ".join(f"{name} {points:+.2f}" for name, points in sorted(returns.items()))
-        print(f"{made:8} decisions, {made / seconds:5.0f} a second; points relative to the others: {shown}")
-        if past < league and made >= decisions * (past + 1) / (league + 1):
+        points = ", ".join(f"{name} {mean:+.2f}" for name, mean in sorted(returns.items()))
+        print(f"{sampled:8} decisions, {sampled / seconds:5.0f} a second; points relative to the others: {points}")
+        if past < league and sampled >= decisions * (past + 1) / (league + 1):
             past += 1
             add_past_self(algorithm, f"past_{past - 1}", module_spec(), partial(module_for, past=past))
 
 
-def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
+def play_deals(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
     """Return a player's points on one seat, which rotates, less the mean of the random players at the others.
 
     Args:
@@ -128,36 +128,36 @@ def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
     Returns:
         float64, shape (deals,).
     """
-    way: dict[str, Any] = {"seat": "rotate", "observation": "bytes", "reward": "relative"}  # players read bytes
-    envs = SeatVectorEnv(deals, VARIANT, seats=SEATS, opponents="random", **way)
-    rng, won, playing = np.random.default_rng(0), np.zeros(deals), np.ones(deals, bool)
+    arguments: dict[str, Any] = {"seat": "rotate", "observation": "bytes", "reward": "relative"}  # players read bytes
+    envs = SeatVectorEnv(deals, VARIANT, seats=SEATS, opponents="random", **arguments)
+    rng, points, playing = np.random.default_rng(0), np.zeros(deals), np.ones(deals, bool)
     seen, _ = envs.reset(seed=seed)
     while playing.any():
         actions = player.act(seen["observation"], seen["action_mask"], draw_seeds(rng, deals))
         seen, rewards, terminated, truncated, _ = envs.step(actions)
-        won += rewards * playing
+        points += rewards * playing
         playing &= ~(terminated | truncated)
-    return won
+    return points
 
 
 def report(player: Player, deals: int) -> str:
     """Return a sentence with a player's advantage over a random one, in points per deal, with a 95 % interval."""
-    better = points(player, deals) - points(load_player("random"), deals)
-    margin = 1.96 * better.std(ddof=1) / math.sqrt(deals)
-    return f"{better.mean():+.2f} ± {margin:.2f} points for a deal against random players ({deals} deals, twice each)"
+    gain = play_deals(player, deals) - play_deals(load_player("random"), deals)
+    margin = 1.96 * gain.std(ddof=1) / math.sqrt(deals)
+    return f"{gain.mean():+.2f} ± {margin:.2f} points per deal against random players ({deals} deals, played twice)"
 
 
 def main() -> None:
     """Train, evaluate, and write a checkpoint."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--address", help="of a Ray cluster, `auto` for the one of this machine; none if not given")
-    parser.add_argument("--runners", type=int, default=0, help="processes that play, anywhere in the cluster")
-    parser.add_argument("--decisions", type=int, default=60_000, help="to train for")
-    parser.add_argument("--deals", type=int, default=2000, help="to measure with")
+    parser.add_argument("--address", help="address of a Ray cluster, or `auto` for that of this machine; default: none")
+    parser.add_argument("--runners", type=int, default=0, help="number of environment runners in the cluster")
+    parser.add_argument("--decisions", type=int, default=60_000, help="number of training decisions")
+    parser.add_argument("--deals", type=int, default=2000, help="number of evaluation deals")
     parser.add_argument("--out", type=Path, default=Path("runs", "rllib"), help="folder of the checkpoint")
     arguments = parser.parse_args()
     ray.init(address=arguments.address, include_dashboard=None if arguments.address else False, log_to_driver=False)
-    algorithm = configured(arguments.runners).build_algo()
+    algorithm = make_config(arguments.runners).build_algo()
     print("before:", report(ModulePlayer(algorithm.get_module(LEARNER)), arguments.deals))
     train(algorithm, arguments.decisions)
     checkpoint = algorithm.save_to_path(arguments.out.resolve())

@@ -38,8 +38,8 @@ def main(variant: str = "nonesuch", policy: str = "", options: str = "worlds=24"
         row = (seen["observation"], seen["action_mask"])
         values = search.values(*row, SEED, tables=tables)
         action = search.act(*row, SEED, tables=tables)  # the same search as `values`, since the seed is the same
-        told = "  ".join(f"{env.action_to_str(one.action)} {one.mean:+.2f} ±{one.error:.2f}" for one in values)
-        print(f"{env.action_to_str(action):8} {told or 'no choice'}")
+        estimates = "  ".join(f"{env.action_to_str(value.action)} {value.mean:+.2f} ±{value.error:.2f}" for value in values)
+        print(f"{env.action_to_str(action):8} {estimates or 'no choice'}")
         env.step(action)
     print("points", env.infos["player_0"]["last_deal"]["points"])
 

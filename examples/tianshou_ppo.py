@@ -29,7 +29,7 @@ from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
 from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
-WAY: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
+TABLE_ARGUMENTS: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
 """Arguments of the tables. The learner moves one seat on with each deal; `skip_forced` takes its forced moves for it."""
 N_FEATURES = feature_layout(GAME, episode="deal").n_features
 TABLES, STEPS = 64, 32
@@ -41,7 +41,7 @@ ILLEGAL = torch.finfo(torch.float32).min
 """Logit of illegal actions. With minus infinity the entropy would be 0 times infinity, which is not a number."""
 
 
-class Points(SeatEnv):
+class ScaledSeat(SeatEnv):
     """A seat with rewards scaled to about 1, for the critic."""
 
     def step(self, action: Any) -> Any:
@@ -51,7 +51,7 @@ class Points(SeatEnv):
 
 def make_tables(tables: int, seed: int) -> DummyVectorEnv:
     """Return the training tables."""
-    envs = DummyVectorEnv([partial(Points, GAME, **WAY)] * tables)
+    envs = DummyVectorEnv([partial(ScaledSeat, GAME, **TABLE_ARGUMENTS)] * tables)
     envs.seed(seed)
     return envs
 
@@ -85,9 +85,9 @@ class Critic(ModuleWithVectorOutput):
 
 def make_learner() -> PPO:
     """Return PPO with separate actor and critic networks."""
-    space = SeatEnv(GAME, observation="features")
+    seat = SeatEnv(GAME, observation="features")
     policy = DiscreteActorPolicy(
-        actor=Actor(), action_space=space.action_space, observation_space=space.observation_space, deterministic_eval=False
+        actor=Actor(), action_space=seat.action_space, observation_space=seat.observation_space, deterministic_eval=False
     )
     return PPO(
         policy=policy,
@@ -118,7 +118,7 @@ def train(ppo: PPO, tables: DummyVectorEnv, decisions: int) -> None:
     )
 
 
-def choose_by(ppo: PPO) -> Choose:
+def numpy_policy(ppo: PPO) -> Choose:
     """Return the policy without Tianshou: a function from features and masks to actions."""
 
     @torch.no_grad()
@@ -135,9 +135,8 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     torch.manual_seed(seed)
     np.random.seed(seed)  # Tianshou shuffles minibatches with it
     ppo = make_learner()
-    before_and_after(
-        choose_by(ppo), lambda: train(ppo, make_tables(tables, seed), decisions), GAME, decisions=decisions, deals=deals
-    )
+    envs = make_tables(tables, seed)
+    before_and_after(numpy_policy(ppo), lambda: train(ppo, envs, decisions), GAME, decisions=decisions, deals=deals)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ with any other Gymnasium vector environment, so one call steps all tables. Notes
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from tensordict import TensorDict
@@ -38,14 +36,11 @@ DECISIONS, DEALS = 60_000, 500
 
 def make_env(tables: int, seed: int) -> EnvBase:
     """Return the training tables. The learner moves one seat on with each deal; `skip_forced` takes its forced moves for it."""
-    way: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
+    seats = SeatVectorEnv(tables, GAME, seat="rotate", reward="relative", skip_forced=True, autoreset_mode="Disabled")
+    mask_type = DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"])
     env = TransformedEnv(
-        GymWrapper(SeatVectorEnv(tables, GAME, autoreset_mode="Disabled", **way), categorical_action_encoding=True),
-        Compose(
-            DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]),
-            ActionMask(),
-            RewardScaling(loc=0.0, scale=0.1),
-        ),
+        GymWrapper(seats, categorical_action_encoding=True),
+        Compose(mask_type, ActionMask(), RewardScaling(loc=0.0, scale=0.1)),
     )
     env.set_seed(seed)
     return env
@@ -88,7 +83,7 @@ def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisi
         scheduler.step()
 
 
-def choose_by(actor: ProbabilisticActor) -> Choose:
+def numpy_policy(actor: ProbabilisticActor) -> Choose:
     """Return the policy without TorchRL: a function from features and masks to actions."""
 
     @torch.no_grad()
@@ -104,14 +99,8 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     """Train, and print the learner's points before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    actor, critic = make_policy()
-    before_and_after(
-        choose_by(actor),
-        lambda: train(make_env(tables, seed), actor, critic, decisions),
-        GAME,
-        decisions=decisions,
-        deals=deals,
-    )
+    (actor, critic), env = make_policy(), make_env(tables, seed)
+    before_and_after(numpy_policy(actor), lambda: train(env, actor, critic, decisions), GAME, decisions=decisions, deals=deals)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def played(example: dict[str, Any], **arguments: Any) -> tuple[list[np.ndarray],
         rows, _ = envs.reset(SEED)
         shown, actions, rewards, over = [rows.copy()], [], [], []
         for _ in range(STEPS):
-            _, masks = example["unpacked"](rows, form)
+            _, masks = example["unpack"](rows, form)
             legal = [np.flatnonzero(mask) if mask.any() else np.zeros(1, int) for mask in masks]
             actions.append(np.array([rng.choice(one) for one in legal], np.int32))
             rows, reward, terminals, truncations, _ = envs.step(actions[-1])
@@ -59,12 +59,12 @@ def test_it_shows_what_the_tables_show(example: dict[str, Any], way: str) -> Non
     deals = 0
 
     def parts(step: int, row: int) -> dict[str, np.ndarray]:
-        observations, masks = example["unpacked"](shown[step], form)
+        observations, masks = example["unpack"](shown[step], form)
         assert (observations.shape, masks.shape) == ((ROWS, n_features), (ROWS, NUM_ACTIONS))
         return {"observation": observations[row], "action_mask": masks[row]}
 
     for row in range(ROWS):
-        env = SeatEnv("down_up", **example["WAY"])
+        env = SeatEnv("down_up", **example["TABLE_ARGUMENTS"])
         seen, _ = env.reset(seed=SEED + seeds[row])
         was_over = False
         for step in range(STEPS):

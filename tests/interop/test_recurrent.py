@@ -26,7 +26,7 @@ def played(example: Any) -> tuple[Any, dict[str, torch.Tensor]]:
     with torch.no_grad():
         agent.policy.weight *= 100
     tables = example.make_tables(TABLES)  # an illegal action raises
-    now, steps = example.begun(tables, 1), []
+    now, steps = example.reset_tables(tables, 1), []
     for _ in range(STEPS):
         now, step = example.take_step(agent, tables, now)
         steps.append(step)

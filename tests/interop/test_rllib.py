@@ -201,7 +201,7 @@ def test_illegal_actions_have_no_probability(spec: Any) -> None:
 @pytest.mark.parametrize("timesteps", [None, 100])
 def test_a_runner_obeys_masks_and_loses_no_reward(timesteps: int | None) -> None:
     """Whole episodes, and fragments that are cut anywhere."""
-    config = EXAMPLE.configured(0, envs=4, batch=400).environment(env_config={"skip_forced": False})
+    config = EXAMPLE.make_config(0, envs=4, batch=400).environment(env_config={"skip_forced": False})
     runner = MultiAgentEnvRunner(config=config)
     returns: dict[str, dict[str, float]] = {}
     done, decisions = set(), 0
@@ -305,7 +305,7 @@ def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
 def test_a_league_on_two_nodes_and_its_player_at_our_tables(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    algorithm = EXAMPLE.configured(2, envs=4, batch=256).build_algo()
+    algorithm = EXAMPLE.make_config(2, envs=4, batch=256).build_algo()
     try:
         places = algorithm.env_runner_group.foreach_env_runner(
             lambda runner: ray.get_runtime_context().get_node_id(), local_env_runner=False
@@ -340,7 +340,7 @@ def test_a_league_on_two_nodes_and_its_player_at_our_tables(
 
 
 def test_a_past_self_is_the_learner_as_it_was(cluster: Cluster) -> None:
-    algorithm = EXAMPLE.configured(0, envs=4, batch=128).build_algo()
+    algorithm = EXAMPLE.make_config(0, envs=4, batch=128).build_algo()
     try:
         algorithm.train()
         before = algorithm.get_module("main").get_state()

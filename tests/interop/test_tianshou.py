@@ -37,7 +37,7 @@ def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> No
     collector.collect(n_step=ROWS * STEPS)
     deals = 0
     for row in range(ROWS):
-        env = begun(SeatEnv("down_up", **example["WAY"]), seed=SEED + row)
+        env = begun(SeatEnv("down_up", **example["TABLE_ARGUMENTS"]), seed=SEED + row)
         seen, _ = env.reset()  # `seed` begins an episode, and so does the collector
         for step in buffer.buffers[row][:STEPS].split(1, shuffle=False):
             assert_seen(step.obs, seen)

@@ -77,7 +77,7 @@ def duplicate_points(
     return gain.mean, (gain.high - gain.low) / 2
 
 
-def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:
+def before_and_after(choose: Choose, learn: Callable[[], object], variant: str, *, decisions: int, deals: int) -> None:
     """Evaluate `choose` against random players, call `learn`, evaluate again, and print both results.
 
     Args:
