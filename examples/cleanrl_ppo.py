@@ -6,7 +6,7 @@ Needs torch (`pip install '.[train]'`). Four things differ from PPO for one agen
 * A deal is one trajectory for each seat. Its only reward comes at the end of the deal, and belongs to the seat's last decision,
   even if other seats acted after it (`advantages`).
 * The distribution over actions is masked: in sampling, in the loss and in the entropy.
-* The mean reward of self-play is always 0, so the policy is evaluated against random players (`evaluate`).
+* The mean reward of self-play is always 0, so the policy is evaluated against random players (`before_and_after`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import noms_env
-from noms_training.interop.one_seat import duplicate_points
+from noms_training.interop.one_seat import before_and_after
 
 
 @dataclass
@@ -85,7 +85,6 @@ class Agent(nn.Module):
     """
 
     def __init__(self, layout: noms_env.FeatureLayout, width: int) -> None:
-        """Initialize both networks, with hidden layers of `width` units."""
         super().__init__()
         self.suits = noms_env.CanonicalSuits(layout)
         self.actor = mlp(layout.n_features, width, noms_env.NUM_ACTIONS, gain=0.01)
@@ -196,26 +195,8 @@ def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], re
     }
 
 
-@torch.no_grad()
-def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
-    """Return the agent's points per deal less the mean of random players, and half the width of the 95 % interval.
-
-    Each deal is played once from every seat, with the same cards (duplicate).
-    """
-
-    def choose(features: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        seen, legal, orders = agent.look(features, mask)
-        return np.asarray(agent.suits.meant(agent.policy(seen, legal).sample().numpy(), orders))
-
-    return duplicate_points(choose, args.variant, seats=args.seats, deals=args.eval_deals, seed=args.eval_seed)
-
-
-def main(args: Args) -> None:
-    """Train, and print the policy's points before and after."""
-    torch.set_num_threads(1)  # these networks are too small to gain from more threads
-    torch.manual_seed(args.seed)
-    layout = noms_env.feature_layout(args.variant, args.seats, episode="deal")
-    agent = Agent(layout, args.width)
+def train(agent: Agent, args: Args) -> None:
+    """Train for the decisions of `args`; print metrics every 20 iterations, and log them to TensorBoard if asked to."""
     options: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "check_actions": False}
     batch = noms_env.make_batch(args.variant, args.num_tables, seed=args.seed, seats=args.seats, **options)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
@@ -226,8 +207,6 @@ def main(args: Args) -> None:
         writer = SummaryWriter(args.tensorboard)
         writer.add_text("args", f"```\n{args}\n```")
 
-    print(f"{args.variant}, points per deal against random players, 95 % interval over {args.eval_deals} deals from all seats")
-    print("before  {:+.2f} ± {:.2f}".format(*evaluate(agent, args)), flush=True)
     started, decisions, iteration = time.perf_counter(), 0, 0
     while decisions < args.total_decisions:
         optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - decisions / args.total_decisions)
@@ -242,14 +221,23 @@ def main(args: Args) -> None:
         if iteration % 20 == 0:
             summary = "  ".join(f"{name.partition('/')[2]} {value:.3g}" for name, value in metrics.items())
             print(f"{decisions:>9,} decisions  {summary}", flush=True)
-    seconds = time.perf_counter() - started
     if writer is not None:
         writer.close()
 
-    mean, margin = evaluate(agent, args)
-    pace = decisions / seconds
-    print(f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {pace:,.0f} a second")
-    print("It beats random players." if mean > margin else "It does not beat random players: train for longer.")
+
+def main(args: Args) -> None:
+    """Train, and print the policy's points before and after, each deal played from every seat (duplicate)."""
+    torch.set_num_threads(1)  # these networks are too small to gain from more threads
+    torch.manual_seed(args.seed)
+    agent = Agent(noms_env.feature_layout(args.variant, args.seats, episode="deal"), args.width)
+
+    @torch.no_grad()
+    def choose(features: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        seen, legal, orders = agent.look(features, mask)
+        return np.asarray(agent.suits.meant(agent.policy(seen, legal).sample().numpy(), orders))
+
+    sizes = {"decisions": args.total_decisions, "deals": args.eval_deals}
+    before_and_after(choose, lambda: train(agent, args), args.variant, **sizes, seats=args.seats, seed=args.eval_seed)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,6 @@ class Agent(nn.Module):
     """Separate actor and critic networks."""
 
     def __init__(self) -> None:
-        """Initialize both networks."""
         super().__init__()
         inputs = feature_layout(GAME, episode="deal").n_features
         self.actor, self.critic = two_layers(inputs, NUM_ACTIONS), two_layers(inputs, 1)

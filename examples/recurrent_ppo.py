@@ -43,7 +43,6 @@ class Agent(nn.Module):
     """Policy and value on one recurrent layer."""
 
     def __init__(self) -> None:
-        """Initialize the network."""
         super().__init__()
         self.embed = nn.Sequential(nn.Linear(feature_layout(GAME, episode="deal").n_features, WIDTH), nn.ReLU())
         self.memory = nn.GRUCell(WIDTH, WIDTH)

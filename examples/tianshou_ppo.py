@@ -60,7 +60,6 @@ class Actor(ActionReprNetWithVectorOutput[Any]):
     """Network from features with masks to logits."""
 
     def __init__(self) -> None:
-        """Initialize the layers."""
         super().__init__(NUM_ACTIONS)
         self.layers = two_layers(N_FEATURES, NUM_ACTIONS)
 
@@ -74,7 +73,6 @@ class Critic(ModuleWithVectorOutput):
     """Network from features to the expected reward."""
 
     def __init__(self) -> None:
-        """Initialize the layers."""
         super().__init__(1)
         self.layers = two_layers(N_FEATURES, 1)
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numba import config
 
-from noms_env import make_batch
+from noms_env import TableGroup, make_batch
 from noms_env.variants import VARIANTS
 
 START = perf_counter()
@@ -136,7 +136,7 @@ class Results:
 
 def main(words: list[str] | None = None) -> int:
     """Run the comparison; return 1 if a part failed or a result differs."""
-    arguments = parsed(words)
+    arguments = parse_arguments(words)
     settings = TINY if config.ENABLE_CUDASIM else Settings(seconds=arguments.seconds)
     if arguments.tables is not None:
         settings = Settings(agreement_tables=arguments.tables, agreement_steps=20, every=1, seconds=3600, agreement_seconds=0)
@@ -147,7 +147,7 @@ def main(words: list[str] | None = None) -> int:
     if arguments.here:
         results.read()
         return run_here(results, arguments.here)
-    why = why_not()
+    why = gpu_problem()
     if why:
         results.figures = {"run": False, "why": why}
         results.write()
@@ -160,7 +160,7 @@ def main(words: list[str] | None = None) -> int:
     return run_all(results, steps_of(arguments.only or PARTS), in_processes=arguments.tables is None)
 
 
-def parsed(words: list[str] | None) -> argparse.Namespace:
+def parse_arguments(words: list[str] | None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda", description="Compare tables on a GPU with the CPU.")
     parser.add_argument("--json", type=Path, default=Path("build/cuda.json"), metavar="FILE", help="file for the results")
@@ -173,7 +173,7 @@ def parsed(words: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def why_not() -> str:
+def gpu_problem() -> str:
     """Return the reason why nothing can run here; "" with a GPU."""
     from noms_env.cuda.rows import check_gpu
 
@@ -213,7 +213,7 @@ def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
     while left and in_processes:
         seconds = str(max(0.0, results.left() - 2))
         command = [sys.executable, "-m", "benchmarks.cuda", "--json", str(results.file), "--seconds", seconds, "--here", *left]
-        why = watched(subprocess.Popen(command), results)
+        why = watch(subprocess.Popen(command), results)
         results.read()
         broken = results.figures.pop("under way", {"part": left[0] if left[0] not in results.figures else ""})["part"]
         if broken:
@@ -228,7 +228,7 @@ def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
     return 1 if failed else 0
 
 
-def watched(process: subprocess.Popen[bytes], results: Results) -> str:
+def watch(process: subprocess.Popen[bytes], results: Results) -> str:
     """Wait for a process, and kill it if it hangs. Return the reason for its end, which counts if a step was running."""
     while process.poll() is None:
         time.sleep(0.1)
@@ -253,21 +253,10 @@ def run_here(results: Results, steps: list[str]) -> int:
 
 def run_step(results: Results, step: str) -> Any:
     """Return the results of one step."""
-    if step == "compiling":
-        return compile_all()
-    if step == "agreement":
-        return agreement(results)
-    if step == "graph":
-        return captured(results.settings)
-    if step == "learn":
-        return measure_learner(results)
-    if step == "speed":
-        return measure(results)
-    if step == "layout":
-        return measure_layout(results.settings)
-    if step == "peers":
-        return measure_peers(results)
-    return measure_player(results, *step.split("/")[1:])
+    if step.startswith("players/"):
+        return measure_player(results, *step.split("/")[1:])
+    parts = (compile_all, check_agreement, check_graph, measure_learner, measure_speed, measure_layout, measure_peers)
+    return dict(zip([part for part in PARTS if part != "players"], parts, strict=True))[step](results)
 
 
 def warm(what: str) -> float:
@@ -276,7 +265,8 @@ def warm(what: str) -> float:
 
     if what == "processor":
         for kind in ("bytes", "features"):
-            batch = make_batch(list_of_all(), 14, observation=kind, hidden_state=True, pause_after_deal=True)
+            groups = [TableGroup(variant) for variant in VARIANTS]
+            batch = make_batch(groups, 14, observation=kind, hidden_state=True, pause_after_deal=True)
             batch.reset()
             batch.observe()
             batch.random_actions(np.ones(14, np.int64), np.zeros(14, np.int64))
@@ -307,14 +297,7 @@ def warm(what: str) -> float:
     return perf_counter() - START
 
 
-def list_of_all() -> list[Any]:
-    """Return one group of tables per game."""
-    from noms_env import TableGroup
-
-    return [TableGroup(variant) for variant in VARIANTS]
-
-
-def compile_all() -> dict[str, Any]:
+def compile_all(_results: Results) -> dict[str, Any]:
     """Compile everything in parallel processes, then time the first step again with a warm cache."""
     from benchmarks.cuda import players
 
@@ -323,13 +306,13 @@ def compile_all() -> dict[str, Any]:
 
     what_of_all = (*WARM, *players.names_of(players.Amount()))
     with ThreadPoolExecutor(len(what_of_all)) as pool:
-        cold = dict(zip(what_of_all, pool.map(lambda what: printed_by("--warm", what), what_of_all), strict=True))
-    seconds_by: dict[str, Any] = {"cold": cold, "from disk": printed_by("--warm", "first")}
+        cold = dict(zip(what_of_all, pool.map(lambda what: run_and_read("--warm", what), what_of_all), strict=True))
+    seconds_by: dict[str, Any] = {"cold": cold, "from disk": run_and_read("--warm", "first")}
     wrong = [seconds for seconds in (*cold.values(), seconds_by["from disk"]) if isinstance(seconds, str)]
     return {**seconds_by, "failed": wrong[0]} if wrong else seconds_by
 
 
-def printed_by(*words: str) -> float | str:
+def run_and_read(*words: str) -> float | str:
     """Return the number that this program prints in a new process, or an error message."""
     command = [sys.executable, "-m", "benchmarks.cuda", *words]
     try:
@@ -341,7 +324,7 @@ def printed_by(*words: str) -> float | str:
     return round(float(json.loads(done.stdout.splitlines()[-1])), 1)
 
 
-def agreement(results: Results) -> dict[str, Any]:
+def check_agreement(results: Results) -> dict[str, Any]:
     """Compare random play with random options in each game; return the numbers of compared decisions."""
     from tests.cuda.agreement import draw_plan, play_both
 
@@ -357,11 +340,11 @@ def agreement(results: Results) -> dict[str, Any]:
     return {"decisions": decisions, "mixed": mixed, "plans": plans, "every": settings.every}
 
 
-def captured(settings: Settings) -> dict[str, Any]:
+def check_graph(results: Results) -> dict[str, Any]:
     """Check that replays of a CUDA graph equal calls."""
     from benchmarks.cuda import speed
 
-    same = speed.captured_is_the_same(GAME, settings.sizes[0], settings.captured_steps)
+    same = speed.captured_is_the_same(GAME, results.settings.sizes[0], results.settings.captured_steps)
     if same is False:
         raise AssertionError("replays of a captured step lead to other tables than calls")
     return {"same": same}
@@ -376,17 +359,17 @@ def measure_learner(results: Results) -> dict[str, Any]:
     amount, figures = learner.TINY if config.ENABLE_CUDASIM else learner.Amount(), dict[str, Any]()
     results.figures["learn"] = figures
     for game in amount.games:
-        figures[game] = learner.measured(game, amount, is_compiled=False)
+        figures[game] = learner.measure(game, amount, is_compiled=False)
         gc.collect()
         results.write()
     figures["above thumb"] = {"game": game, **learner.time_above(game, amount)}
     if results.left() > LEFT_TO_COMPILE:
         results.write()
-        figures[f"{game}, compiled"] = learner.measured(game, amount, is_compiled=True)
+        figures[f"{game}, compiled"] = learner.measure(game, amount, is_compiled=True)
     return figures
 
 
-def measure(results: Results) -> dict[str, Any]:
+def measure_speed(results: Results) -> dict[str, Any]:
     """Return rates by number of tables for one game, and rates of all games at the best number."""
     from benchmarks.cuda import speed
 
@@ -426,10 +409,10 @@ def measure_player(results: Results, name: str, games: str = "") -> dict[str, An
     for variant in variants:
         if results.left() < 0 or "not made" in known:
             break
-        figures[variant] = players.measured(name, variant, amount(), known.get("tables") if games else None)
+        figures[variant] = players.measure(name, variant, amount(), known.get("tables") if games else None)
         if "failed" in figures[variant]:
             figures["failed"] = f"{variant}: {figures[variant]['failed']}"
-        elif figures[variant].get("mismatches") and players.must_be_the_same(name):
+        elif figures[variant].get("mismatches") and players.must_agree(name):
             figures["failed"] = f"{figures[variant]['first']}; {figures[variant]['mismatches']} differ"
         if "failed" in figures:
             break
@@ -438,10 +421,11 @@ def measure_player(results: Results, name: str, games: str = "") -> dict[str, An
     return figures
 
 
-def measure_layout(settings: Settings) -> dict[str, Any]:
+def measure_layout(results: Results) -> dict[str, Any]:
     """Return the possible gains from another layout of tables and from wider stores."""
     from benchmarks.cuda import layout
 
+    settings = results.settings
     figures = layout.measure_layouts(GAME, settings.layout_tables, settings.traces, settings.measure)
     return {**figures, "stores": layout.measure_stores(settings.layout_tables, settings.measure)}
 

@@ -22,9 +22,8 @@ from numba import cuda
 from benchmarks.cuda import kernels, traces
 from benchmarks.cuda.speed import seconds_of
 from noms_env.cuda import streams
-from noms_env.cuda.announcing import announced
 from noms_env.cuda.arrays import SIMULATED
-from noms_env.cuda.rows import BLOCK
+from noms_env.cuda.rows import launch
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.variants.table_record import TABLE
 
@@ -32,12 +31,6 @@ WORDS = TABLE.itemsize // 8
 NEIGHBOURS = 32
 LAYOUTS = {"rows": (WORDS, 1), "neighbours": (1, NEIGHBOURS)}
 """Strides in words: from one table to the next of its 32, and from one word of a table to the next."""
-
-
-def launch(threads: int, kernel: Any, *arguments: Any) -> None:
-    """Launch a kernel with at least `threads` threads."""
-    with announced(kernel):
-        streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
 
 
 def real_traces(variant: str, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,10 +59,10 @@ def measure_layouts(variant: str, tables: int, count: int, seconds: float) -> di
             numbers = (lane, word, NEIGHBOURS * WORDS, tables)
             taken = seconds_of(lambda: launch(tables, kernels.touch, words, *on_gpu, *numbers), seconds)  # noqa: B023
             rates.append({"name": f"{layout}, {order}", "tables": tables, "rate": tables / taken})
-    return {"words read": touched(array, lengths, 0), "words written": touched(array, lengths, 1), "rates": rates}
+    return {"words read": mean_touched(array, lengths, 0), "words written": mean_touched(array, lengths, 1), "rates": rates}
 
 
-def touched(array: np.ndarray, lengths: np.ndarray, written: int) -> float:
+def mean_touched(array: np.ndarray, lengths: np.ndarray, written: int) -> float:
     """Return the mean number of words that a decision reads (or writes)."""
     there = np.arange(len(array))[:, None] < lengths
     return float(((array & 1) == written)[there].sum() / len(lengths))

@@ -56,7 +56,7 @@ def settings_of(game: str, decisions: int, amount: Amount) -> TrainConfig:
     return TrainConfig((game,), **{**usual, **amount.changes})
 
 
-def measured(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
+def measure(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
     """Return a game's training rate and the share of matrix products in GPU time, with or without torch's compiler."""
     run = Trainer(settings_of(game, COMPILED_FROM if is_compiled else COMPILED_FROM - 1, amount))
     start = perf_counter()

@@ -26,7 +26,7 @@ SAME = ("random", "greedy", "thumb", "flat_mc")
 """Players whose actions must equal those on the CPU; for all others the share of differences is reported."""
 FEWEST = 8
 """Minimum number of rows per call on the CPU."""
-ASKED_SECONDS = 0.02
+CALL_SECONDS = 0.02
 """Target duration of a call on the CPU."""
 GAIN = 1.05
 """Minimum gain from more tables to try still more."""
@@ -73,28 +73,28 @@ def positions(variant: str, tables: int) -> BatchEnv:
     batch = make_batch(variant, tables, seed=2)
     batch.reset()
     streams, actions = np.random.default_rng(3).integers(1, 2**32, tables), np.zeros(tables, np.int64)
-    kept = batch.save()
+    saved = batch.save()
     for step in range(OUT_OF_STEP):
         rows = np.arange(step, tables, OUT_OF_STEP)
-        kept[rows] = batch.save(rows)
+        saved[rows] = batch.save(rows)
         batch.random_actions(streams, actions)
         batch.step(actions)
         batch.reset(batch.over)
-    batch.restore(None, kept)
+    batch.restore(None, saved)
     batch.observe()
     return batch
 
 
-class Asked:
+class CpuPlayer:
     """A player on the CPU, called for chunks of rows of a batch; the actions are a function of `seeds`."""
 
     def __init__(self, name: str, batch: BatchEnv) -> None:
-        """Load the player, and choose a chunk that takes about `ASKED_SECONDS`."""
+        """Load the player, and choose a chunk that takes about `CALL_SECONDS`."""
         self.player, self.batch = load_player(name), batch
         self.chunk = min(FEWEST, len(batch))
         self.answers(0)  # compiles
         taken = min(self._seconds() for _ in range(3))
-        many = int(ASKED_SECONDS / taken) * self.chunk
+        many = int(CALL_SECONDS / taken) * self.chunk
         self.chunk = max(self.chunk, min(len(batch), many))
 
     def _seconds(self) -> float:
@@ -150,13 +150,13 @@ def compare(name: str, variant: str, player: Any, batch: BatchEnv, amount: Amoun
     Raises:
         ValueError: the CPU player is unknown.
     """
-    asked = Asked(name.format(game=variant), batch)
+    cpu = CpuPlayer(name.format(game=variant), batch)
     gpu = make_batch(variant, len(batch), seed=2, device="cuda")
     gpu.restore(None, batch.save())
-    answers = player.act(gpu, to_gpu(asked.seeds())).to_numpy()
-    expected = asked.all_answers(amount.compare)
+    answers = player.act(gpu, to_gpu(cpu.seeds())).to_numpy()
+    expected = cpu.all_answers(amount.compare)
     differs = np.flatnonzero(answers[: len(expected)] != expected)
-    report: dict[str, Any] = {"core": asked.rate(amount.core), "compared": len(expected), "mismatches": len(differs)}
+    report: dict[str, Any] = {"core": cpu.rate(amount.core), "compared": len(expected), "mismatches": len(differs)}
     if len(differs) > 0:
         row = int(differs[0])
         report["first"] = f"row {row} of {variant}: {expected[row]} on the processor, {answers[row]} on the GPU"
@@ -190,7 +190,7 @@ def best_rate(player: Any, variant: str, sizes: tuple[int, ...], amount: Amount)
 
 
 def warm(name: str, variant: str) -> None:
-    """Compile a player for CPU and GPU; `measured` reports one that cannot be loaded."""
+    """Compile a player for CPU and GPU; `measure` reports one that cannot be loaded."""
     try:
         player = load_player(name.format(game=variant), device="cuda")
     except Exception:
@@ -198,7 +198,7 @@ def warm(name: str, variant: str) -> None:
     compare(name, variant, player, positions(variant, 2 * BLOCK), Amount(compare=0.0, core=0.0))
 
 
-def measured(name: str, variant: str, amount: Amount, tables: int | None) -> dict[str, Any]:
+def measure(name: str, variant: str, amount: Amount, tables: int | None) -> dict[str, Any]:
     """Compare and measure a player in a game, at `tables` tables or at the best number."""
     try:
         player = load_player(name.format(game=variant), device="cuda")
@@ -211,6 +211,6 @@ def measured(name: str, variant: str, amount: Amount, tables: int | None) -> dic
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
-def must_be_the_same(name: str) -> bool:
+def must_agree(name: str) -> bool:
     """Return whether all actions must equal those of the CPU."""
     return name.partition(":")[0] in SAME

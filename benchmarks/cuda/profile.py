@@ -72,15 +72,15 @@ def variants(game: str, tables: int, seconds: float) -> list[Row]:
 
     def in_blocks(threads: int) -> None:
         arguments = (rows.native, STEPS, gpu.streams.native, *rows.seen, rows._wanted)
-        streams.configured(kernels.play_randomly, -(-tables // threads), threads)(*arguments)
+        streams.configure(kernels.play_randomly, -(-tables // threads), threads)(*arguments)
 
     many, thumb = STEPS * tables, load_player("thumb", device="cuda")
     found: list[Row] = [
-        ("step, and write what is seen", rate(lambda: gpu.play(STEPS), many), MOVED_A_DECISION, "all of it"),
+        ("step, and write observation and mask", rate(lambda: gpu.play(STEPS), many), MOVED_A_DECISION, "all of it"),
         ("step alone", rate(lambda: gpu.play(STEPS, written=False), many), TABLES_MOVED, "without writing"),
         ("write alone", rate(gpu.batch.observe), TABLE.itemsize + WRITTEN, "the table is only read"),
         ("choose alone", rate(partial(gpu.batch.random_actions, gpu.streams, gpu.actions)), 32, "reads three words"),  # type: ignore[arg-type]
-        ("thumb", rate(lambda: thumb.act(gpu.batch)), TABLE.itemsize, "reads the table, reckons much"),
+        ("thumb", rate(lambda: thumb.act(gpu.batch)), TABLE.itemsize, "reads the table, computes much"),
         *(
             (f"the first in blocks of {threads}", rate(partial(in_blocks, threads), many), MOVED_A_DECISION, "occupancy, L1")
             for threads in ((2, 3) if SIMULATED else BLOCKS)
@@ -96,15 +96,15 @@ def mixed(tables: int, rate: Callable[..., float]) -> list[Row]:
     tables -= tables % len(VARIANTS)
     gpu = Gpu([TableGroup(variant) for variant in VARIANTS], tables)
     rows: list[Row] = []
-    says = {"like beside like": "the mean of the games", "neighbours differ": "divergence between games"}
-    for order, told in says.items():
+    purposes = {"sorted by game": "the mean of the games", "neighbours differ": "divergence between games"}
+    for order, purpose in purposes.items():
         if order == "neighbours differ":
             words = cuda.device_array(gpu.rows.tables.native.shape, np.int64)
             every = np.arange(tables)
             gpu.rows._copy(gpu.rows.tables.native, every, words, every)
             gpu.put(words, every.reshape(len(VARIANTS), -1).T.reshape(-1))
         figure = rate(lambda: gpu.play(STEPS), STEPS * tables)
-        rows.append((f"all games, {order}", figure, MOVED_A_DECISION, told))
+        rows.append((f"all games, {order}", figure, MOVED_A_DECISION, purpose))
     return rows
 
 

@@ -110,7 +110,7 @@ def show_players(parts: dict[str, Any]) -> None:
     """Print a row for each player and game."""
     if not parts:
         return
-    print("players: turns a second with the step, one core's answers beside; differ: answers other than the processor's")
+    print("players: turns per second, decisions per second of one CPU core, and share of actions unlike the CPU's")
     heads = ("tables", "turns/s", "one core", "x", "compared", "differ")
     print(f"{'player':>26} {'game':>13}" + "".join(f" {head:>11}" for head in heads) + " target")
     for step, part in parts.items():

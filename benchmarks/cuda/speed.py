@@ -89,13 +89,13 @@ class Gpu:
     def go_out_of_step(self) -> None:
         """Play a different number of decisions in neighbouring rows."""
         rows, words = self.rows, self.rows.tables.native
-        kept = cuda.device_array(words.shape, np.int64)
+        saved = cuda.device_array(words.shape, np.int64)
         for step in range(OUT_OF_STEP):
             places = np.arange(step, len(self.batch), OUT_OF_STEP)
             if len(places) > 0:
-                rows._copy(words, places, kept, places)
+                rows._copy(words, places, saved, places)
             self.play(1)
-        self.put(kept, np.arange(len(self.batch)))
+        self.put(saved, np.arange(len(self.batch)))
 
     def put(self, words: Any, order: np.ndarray) -> None:
         """Copy row `order[i]` of some words on the GPU to row i of the batch."""

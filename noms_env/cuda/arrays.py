@@ -41,7 +41,6 @@ class GpuArray:
         self.padded = self if self.shape == shape else GpuArray(native, dtype)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return self.shape[0]
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ batch.step(suits.meant(choose(features, mask)))
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numba import cuda
@@ -17,24 +17,7 @@ from numba import cuda
 from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.cuda import kernels, streams
 from noms_env.cuda.arrays import GpuArray, to_gpu
-from noms_env.cuda.rows import BLOCK, GpuRows, launch
-from noms_env.observation.feature_layout import FeatureLayout
-
-
-class Batch(Protocol):
-    """A batch of tables, `BatchEnv`."""
-
-    @property
-    def gpu(self) -> GpuRows:
-        """Its tables on the GPU; raises ValueError if they are on the CPU."""
-        ...
-
-    @property
-    def feature_layout(self) -> FeatureLayout | None:
-        """Layout of its features; None with bytes."""
-        ...
-
-    def __len__(self) -> int: ...
+from noms_env.cuda.rows import BLOCK, Batch, launch
 
 
 class GpuCanonicalSuits:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numba import cuda
@@ -60,7 +60,7 @@ def launch(threads: int, kernel: Any, *arguments: Any) -> None:
     """Launch a kernel with at least `threads` threads, on the common stream."""
     if threads > 0:
         with announced(kernel, *arguments):
-            streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
+            streams.configure(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
 
 
 def zeros(rows: int, words: int) -> Any:
@@ -70,7 +70,7 @@ def zeros(rows: int, words: int) -> Any:
     return made
 
 
-def copying(rows: int) -> int:
+def copy_threads(rows: int) -> int:
     """Return the number of threads for a copy of table rows."""
     return min(rows * WORDS, MOST_THREADS)
 
@@ -82,7 +82,7 @@ class GpuRows:
     `seen` are the words of observations, masks and hidden states, int64, shape (n, bytes / 8); without `hidden_state` the last
     has only one row.
 
-    Only the methods that copy to the host synchronize with the GPU: `refused`, `field`, `save`, `to_numpy`, and
+    Only the methods that copy to the host synchronize with the GPU: `first_illegal`, `field`, `save`, `to_numpy`, and
     `random_actions` with a check.
     """
 
@@ -99,7 +99,7 @@ class GpuRows:
         self.words = self.native.view(np.int64).reshape(rows, WORDS)
         number = TABLE.fields["table"][1] // 8  # type: ignore[index]
         group_ends = streams.to_device(np.array(ends, np.int64))
-        self.launch(copying(rows), kernels.fill_groups, self.words, _words(models), group_ends, number)
+        self.launch(copy_threads(rows), kernels.fill_groups, self.words, _words(models), group_ends, number)
         observation, mask = zeros(rows, OBSERVATION_SIZE // 8), zeros(rows, PADDED_MASK_SIZE // 8)
         hidden = zeros(rows if hidden_state else 1, HIDDEN_SIZE // 8)
         self.seen = (observation, mask, hidden)
@@ -167,7 +167,7 @@ class GpuRows:
         threads = self._rows if rows is None else len(rows)
         self.launch(threads, kernel, self.native, *chosen, *self.seen, self._wanted, *self._features)
 
-    def refused(self, actions: Any) -> int:
+    def first_illegal(self, actions: Any) -> int:
         """Return the first row with an illegal action; -1 if there is none. Synchronizes with the GPU."""
         self.launch(self._rows, kernels.find_refused, self.native, actions, self._first)
         row = int(streams.to_host(self._first)[0])
@@ -224,12 +224,12 @@ class GpuRows:
 
         `check` also checks the values of `states`, which synchronizes with the GPU.
         """
-        chosen, numbers = self.written("actions", actions), self.written("streams", states)
+        chosen, numbers = self.checked_array("actions", actions), self.written("streams", states)
         if check:
             check_streams(streams.to_host(numbers))
         self.launch(self._rows, kernels.choose_randomly, self.native, numbers, chosen)
 
-    def written(self, name: str, array: Any) -> Any:
+    def checked_array(self, name: str, array: Any) -> Any:
         """Return the numba view of an array on the GPU that is read or written in place, int64, shape (n,).
 
         Raises:
@@ -295,11 +295,32 @@ class GpuRows:
 
     def _copy(self, source: Any, sources: np.ndarray, target: Any, targets: np.ndarray) -> None:
         numbers = (streams.to_device(sources), streams.to_device(targets))
-        self.launch(copying(len(targets)), kernels.copy_rows, source, numbers[0], target, numbers[1])
+        self.launch(copy_threads(len(targets)), kernels.copy_rows, source, numbers[0], target, numbers[1])
 
     def _settle(self, rows: np.ndarray, pause: bool) -> None:
         """Write `scored`, `points`, `seat` and `over` after rows were overwritten."""
         self.launch(len(rows), kernels.settle_some, self.native, streams.to_device(rows), pause, *self._results)
+
+
+class Batch(Protocol):
+    """The attributes of a `BatchEnv` that this package uses."""
+
+    @property
+    def groups(self) -> Sequence[Any]:
+        """The `rows` and `rules` of each group."""
+        ...
+
+    @property
+    def gpu(self) -> GpuRows:
+        """The tables on the GPU; raises ValueError if they are on the CPU."""
+        ...
+
+    @property
+    def feature_layout(self) -> FeatureLayout | None:
+        """Layout of the features; None with bytes."""
+        ...
+
+    def __len__(self) -> int: ...
 
 
 def _words(records: np.ndarray) -> Any:

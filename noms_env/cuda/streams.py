@@ -27,15 +27,15 @@ def _stream(address: int) -> Any:
     return 0 if address in _DEFAULT else cuda.external_stream(address)
 
 
-def configured(kernel: Any, blocks: int, threads: int) -> Any:
+def configure(kernel: Any, blocks: int, threads: int) -> Any:
     """Return a kernel with its launch configuration."""
     if config.ENABLE_CUDASIM:
         return kernel[blocks, threads]
-    return _configured(kernel, blocks, threads, current())
+    return _configure(kernel, blocks, threads, current())
 
 
 @lru_cache(1024)
-def _configured(kernel: Any, blocks: int, threads: int, stream: Any) -> Any:
+def _configure(kernel: Any, blocks: int, threads: int, stream: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numba warns of low occupancy with few tables
         return kernel[blocks, threads, stream]

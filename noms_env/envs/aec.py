@@ -30,7 +30,7 @@ from noms_env.envs.common import (
     observation_space,
 )
 from noms_env.envs.option_types import Options
-from noms_env.envs.results import copied, deal_rewards, public_end, public_result
+from noms_env.envs.results import copy_result, deal_rewards, public_end, public_result
 from noms_env.envs.validation import (
     ILLEGAL_ACTIONS,
     MASK_PLACES,
@@ -142,7 +142,7 @@ class TrickTakingEnv(AECEnv):
         self.records: list[dict[str, Any]] = []
 
     def __repr__(self) -> str:
-        return described(self, "raw_env")
+        return describe(self, "raw_env")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return notebook(self, self.render_seat, self.render_full)
@@ -305,7 +305,7 @@ class TrickTakingEnv(AECEnv):
         self._rewarded = True
         result = public_result(self.table)
         for agent in self.agents:  # one copy each, so that no agent can write to another's info
-            self.infos[agent] = {**self.infos[agent], "last_deal": copied(result)}
+            self.infos[agent] = {**self.infos[agent], "last_deal": copy_result(result)}
         if self._recorder is not None:
             self.records.append(self._recorder.finish(self.table))
         if row.over:
@@ -381,9 +381,9 @@ class TrickTakingEnv(AECEnv):
             raise ValueError(f"the state lacks {', '.join(missing)}; it must come from get_state")
         table = self.table.copy()
         table.set_state(state["table"])
-        kept = saved.checked_parts(state, table, self.possible_agents, self._recorder, self._may_forfeit)
+        parts = saved.checked_parts(state, table, self.possible_agents, self._recorder, self._may_forfeit)
         self.table.set_row(table.row)
-        self.__dict__.update(kept, _seen={})
+        self.__dict__.update(parts, _seen={})
         if not self._is_over:
             self._turn(int(table.row.seat))  # also rewrites the masks in the infos
 
@@ -392,7 +392,7 @@ class TrickTakingEnv(AECEnv):
         return copy.deepcopy(self)
 
 
-def described(env: TrickTakingEnv, function: str) -> str:
+def describe(env: TrickTakingEnv, function: str) -> str:
     """Return the repr of an environment that `function` made: `<small_ships_v0 raw_env: 4 seats, episode="deal">`."""
     rules, episode = env.table.rules, EPISODES[env.table.row.episode]
     return f"<{env.metadata['name']} {function}: {rules.summary}, episode={literal(episode)}>"

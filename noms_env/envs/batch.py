@@ -30,7 +30,7 @@ from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.messages import literal
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.soundness import check_states
-from noms_env.envs.common import checked_layout, in_rows
+from noms_env.envs.common import checked_layout, notebook_rows
 from noms_env.envs.option_types import Options
 from noms_env.envs.processor_rows import ProcessorRows
 from noms_env.envs.table_groups import RowGroup, TableGroup, row_groups
@@ -182,7 +182,7 @@ class BatchEnv:
         if self.device == "cpu":
             stand = f"{int(self.over.sum()):,} of {len(self):,} over" if self._has_dealt else "nothing dealt yet"
             rows |= {"seed": self._seeds(), "episodes": stand}
-        return in_rows(self, rows)
+        return notebook_rows(self, rows)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to copy: the arrays of a copy would not share memory with its tables."""
@@ -239,7 +239,7 @@ class BatchEnv:
             raise RuntimeError("nothing has been dealt yet: call reset first")
         numbers = self._rows.actions(actions)
         if self.check_actions:
-            row = self._rows.refused(numbers)
+            row = self._rows.first_illegal(numbers)
             if row >= 0:
                 action = int(self._rows.to_numpy(numbers)[row])
                 raise IllegalActionError(f"table {row}: {self.why_illegal(row, action)}")

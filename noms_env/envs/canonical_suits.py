@@ -91,12 +91,12 @@ class CanonicalSuits:
         """
         features = seen["observation"] if isinstance(seen, dict) else seen
         orders = self.orders(np.atleast_2d(features))
-        renamed = _taken(features, self.features[orders])
+        renamed = _permute(features, self.features[orders])
         if info and "action_mask" in info:
-            info["action_mask"] = _taken(info["action_mask"], self.actions[orders])
+            info["action_mask"] = _permute(info["action_mask"], self.actions[orders])
         if not isinstance(seen, dict):
             return renamed, orders
-        return {"observation": renamed, "action_mask": _taken(seen["action_mask"], self.actions[orders])}, orders
+        return {"observation": renamed, "action_mask": _permute(seen["action_mask"], self.actions[orders])}, orders
 
     def meant(self, actions: Any, orders: np.ndarray) -> Any:
         """Return the tables' actions for canonical actions, shape (n,); anything that is no action is returned unchanged."""
@@ -107,7 +107,7 @@ class CanonicalSuits:
         return np.where(known, self.actions[orders, np.where(known, numbers, 0)], numbers)
 
 
-def _taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _permute(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Permute the values of each row, or of the only row if `values` has one dimension."""
     return np.take_along_axis(np.atleast_2d(values), places, 1).reshape(values.shape)
 
@@ -123,7 +123,7 @@ class CanonicalAEC(BaseWrapper):
         return self._suits.rename(self.env.observe(agent))[0]
 
     def step(self, action: Any) -> None:
-        self.env.step(self._meant(action))
+        self.env.step(self._table_action(action))
 
     def legal_actions(self) -> list[int]:
         """Return the legal canonical actions of the seat to act, ascending."""
@@ -132,7 +132,7 @@ class CanonicalAEC(BaseWrapper):
 
     def action_to_str(self, action: int) -> str:
         """Return the word of a canonical action of the seat to act."""
-        return str(self.unwrapped.action_to_str(self._meant(action)))
+        return str(self.unwrapped.action_to_str(self._table_action(action)))
 
     def str_to_action(self, word: str, phase: str | None = None) -> int:
         """Return the canonical action of a word for the seat to act; `phase` as in `TrickTakingEnv.str_to_action`."""
@@ -145,7 +145,7 @@ class CanonicalAEC(BaseWrapper):
         _, orders = self._suits.rename(self.env.observe(self.env.agent_selection))
         return np.asarray(self._suits.actions[orders[0]])
 
-    def _meant(self, action: Any) -> Any:
+    def _table_action(self, action: Any) -> Any:
         if not is_integer(action) or not self.agents or not 0 <= action < NUM_ACTIONS:
             return action
         return int(self._own_names()[action])
@@ -155,7 +155,27 @@ class CanonicalAEC(BaseWrapper):
         return copy.deepcopy(self)
 
 
-class CanonicalSeat(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class _LearnerMethods:
+    """Methods of both wrappers for learners; `_orders` are the suit orders of the last observations."""
+
+    env: Any
+    _suits: CanonicalSuits
+    _orders: np.ndarray
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        seen, info = self.env.reset(seed=seed, options=options)
+        return self._renamed(seen, info), info
+
+    def action_masks(self) -> np.ndarray:
+        """Return the legal actions after the last `reset` or `step`: bool, shape ([num_envs,] NUM_ACTIONS)."""
+        return _permute(self.env.unwrapped.action_masks(), self._suits.actions[self._orders])
+
+    def _renamed(self, seen: Any, info: dict[str, Any]) -> Any:
+        renamed, self._orders = self._suits.rename(seen, info)
+        return renamed
+
+
+class CanonicalSeat(_LearnerMethods, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """An environment for one learner with its suits in canonical order."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -165,26 +185,14 @@ class CanonicalSeat(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         self._suits = CanonicalSuits(unwrapped.feature_layout)
         self._orders = np.zeros(1, np.int64)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        seen, info = self.env.reset(seed=seed, options=options)
-        return self._renamed(seen, info), info
-
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        meant = int(self._suits.meant([int(action)], self._orders)[0]) if is_integer(action) else action
-        seen, *rest, info = self.env.step(meant)
+        if is_integer(action):
+            action = int(self._suits.meant([int(action)], self._orders)[0])
+        seen, *rest, info = self.env.step(action)
         return (self._renamed(seen, info), *rest, info)
 
-    def action_masks(self) -> np.ndarray:
-        """Return the legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,)."""
-        unwrapped: Any = self.env.unwrapped
-        return _taken(unwrapped.action_masks(), self._suits.actions[self._orders])
 
-    def _renamed(self, seen: Any, info: dict[str, Any]) -> Any:
-        renamed, self._orders = self._suits.rename(seen, info)
-        return renamed
-
-
-class CanonicalVector(Wrapper):
+class CanonicalVector(_LearnerMethods, Wrapper):
     """A vector environment with its suits in canonical order."""
 
     def __init__(self, env: SeatVectorEnv, layout: FeatureLayout) -> None:
@@ -192,21 +200,8 @@ class CanonicalVector(Wrapper):
         self._suits = CanonicalSuits(layout)
         self._orders = np.zeros(self.num_envs, np.int64)
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        seen, infos = self.env.reset(seed=seed, options=options)
-        return self._renamed(seen, infos), infos
-
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         seen, *rest, infos = self.env.step(self._suits.meant(actions, self._orders))
         for row in np.flatnonzero(infos.get("_final_obs", [])):
             infos["final_obs"][row], _ = self._suits.rename(infos["final_obs"][row])  # its mask is all zeros
         return (self._renamed(seen, infos), *rest, infos)
-
-    def action_masks(self) -> np.ndarray:
-        """Return the legal actions of the learners after the last `reset` or `step`: bool, shape (num_envs, NUM_ACTIONS)."""
-        unwrapped: Any = self.env.unwrapped
-        return _taken(unwrapped.action_masks(), self._suits.actions[self._orders])
-
-    def _renamed(self, seen: Any, infos: dict[str, Any]) -> Any:
-        renamed, self._orders = self._suits.rename(seen, infos)
-        return renamed

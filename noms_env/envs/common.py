@@ -102,7 +102,7 @@ def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = Fals
     return None
 
 
-def in_rows(env: Any, rows: Mapping[str, object]) -> dict[str, str]:
+def notebook_rows(env: Any, rows: Mapping[str, object]) -> dict[str, str]:
     """Return the notebook view of many tables by MIME type: the class name, then `rows` as a table."""
     lines = [f"| {type(env).__name__} | |", "| --- | --- |", *(f"| {name} | {said} |" for name, said in rows.items())]
     return {"text/plain": repr(env), "text/markdown": "\n".join(lines)}

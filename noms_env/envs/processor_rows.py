@@ -88,7 +88,7 @@ class ProcessorRows:
         else:
             batch_kernels.observe_some(self._kernel_tables, rows, *self.seen, self.wanted, self.features)
 
-    def refused(self, actions: np.ndarray) -> int:
+    def first_illegal(self, actions: np.ndarray) -> int:
         """Return the first row with an illegal action; -1 if there is none."""
         row: int = batch_kernels.first_illegal(self._kernel_tables, actions)
         return row

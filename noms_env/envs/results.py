@@ -74,6 +74,6 @@ def public_end(table: Table) -> dict[str, np.ndarray]:
     return {name: members(table._kernel_rows[name], table.seats)[0] for name in names}
 
 
-def copied(result: dict[str, Any]) -> dict[str, Any]:
+def copy_result(result: dict[str, Any]) -> dict[str, Any]:
     """Return an independent copy of a public result."""
     return {key: value.copy() if type(value) is list else value for key, value in result.items()}

@@ -12,8 +12,30 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine.deal import hand_out
 from noms_env.table import Table
 
-PER_AGENT = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
-"""Parts with an entry for each agent of the episode."""
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and bool(-np.inf < value < np.inf)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+def _is_info(info: Any) -> bool:
+    if type(info) is not dict or not all(type(name) is str for name in info):
+        return False
+    mask = info.get("action_mask", np.zeros(NUM_ACTIONS, np.int8))
+    return isinstance(mask, np.ndarray) and mask.dtype == np.int8 and mask.shape == (NUM_ACTIONS,)
+
+
+PER_AGENT = {
+    "rewards": _is_number,
+    "_cumulative_rewards": _is_number,
+    "terminations": _is_flag,
+    "truncations": _is_flag,
+    "infos": _is_info,
+}
+"""Parts with an entry for each agent of the episode, and the checks of an entry."""
 NAMES = ("agents", "agent_selection", *PER_AGENT, "_rewarded", "_is_seeded", "_recorder", "records")
 """All parts of the state of an episode except the table."""
 
@@ -36,30 +58,23 @@ def checked_parts(
     try:
         parts = copy.deepcopy({name: state[name] for name in NAMES})
     except Exception as error:  # whatever somebody's object raises
-        raise _unlike("it cannot be copied") from error
+        raise _state_error("it cannot be copied") from error
     agents, chosen = parts["agents"], parts["agent_selection"]
     if type(agents) is not list or not all(type(agent) is str for agent in (*agents, chosen)):
-        raise _unlike("its agents are not all names")
+        raise _state_error("its agents are not all names")
     if len(set(agents)) < len(agents) or not {*agents, chosen} <= set(possible):
-        raise _unlike("its agents are not those of this environment")
-    for name in PER_AGENT:
+        raise _state_error("its agents are not those of this environment")
+    for name, is_valid in PER_AGENT.items():
         if type(parts[name]) is not dict or set(parts[name]) != set(agents):
-            raise _unlike(f"its {name} are not those of its agents")
-    for name, fits in (
-        ("rewards", _is_number),
-        ("_cumulative_rewards", _is_number),
-        ("terminations", _is_flag),
-        ("truncations", _is_flag),
-        ("infos", _is_info),
-    ):
-        if not all(map(fits, parts[name].values())):
-            raise _unlike(f"its {name} make no sense")
+            raise _state_error(f"its {name} are not those of its agents")
+        if not all(map(is_valid, parts[name].values())):
+            raise _state_error(f"its {name} make no sense")
     if type(parts["records"]) is not list or (parts["records"] and recorder is None):
-        raise _unlike("its records are no list, or this environment writes none")
+        raise _state_error("its records are no list, or this environment writes none")
     if type(parts["_recorder"]) is not type(recorder):
-        raise _unlike("its argument `record` differs from this environment's")
+        raise _state_error("its argument `record` differs from this environment's")
     if parts["_is_seeded"] is not True or not _is_flag(parts["_rewarded"]):
-        raise _unlike("it has no episode")
+        raise _state_error("it has no episode")
     _check_turn(parts, table, possible, may_forfeit)
     if recorder is not None:
         _check_records(parts["records"], parts["_recorder"], table)
@@ -83,7 +98,7 @@ def _check_turn(parts: Mapping[str, Any], table: Table, possible: Sequence[str],
     else:
         is_sound = may_forfeit and is_left and ends <= {(True, True)}
     if not is_sound:
-        raise _unlike("it is not the turn of its agent at its table")
+        raise _state_error("it is not the turn of its agent at its table")
 
 
 def _check_records(records: list[Any], recorder: Any, table: Table) -> None:
@@ -96,7 +111,7 @@ def _check_records(records: list[Any], recorder: Any, table: Table) -> None:
     if any(map(find_damage, records)) or places != [
         tuple(record[key] for key in ("match", "deal", "variant", "seats")) for record in records
     ]:
-        raise _unlike("its records are not those of the earlier deals")
+        raise _state_error("its records are not those of the earlier deals")
     try:
         again, twin = type(recorder)(legal=True), table.copy()
         if not table.is_over:
@@ -107,25 +122,10 @@ def _check_records(records: list[Any], recorder: Any, table: Table) -> None:
                 twin.step(action)
         is_sound = vars(again) == vars(recorder) and twin.get_state() == table.get_state()
     except Exception as error:  # whatever somebody's object raises
-        raise _unlike("its recorder is damaged") from error
+        raise _state_error("its recorder is damaged") from error
     if not is_sound:
-        raise _unlike("its recorder does not have the decisions at its table")
+        raise _state_error("its recorder does not have the decisions at its table")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and bool(-np.inf < value < np.inf)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
-
-
-def _is_info(info: Any) -> bool:
-    if type(info) is not dict or not all(type(name) is str for name in info):
-        return False
-    mask = info.get("action_mask", np.zeros(NUM_ACTIONS, np.int8))
-    return isinstance(mask, np.ndarray) and mask.dtype == np.int8 and mask.shape == (NUM_ACTIONS,)
-
-
-def _unlike(why: str) -> ValueError:
+def _state_error(why: str) -> ValueError:
     return ValueError(f"the state must come from get_state: {why}")

@@ -12,7 +12,7 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.env import AECIterable
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
-from noms_env.envs.aec import TrickTakingEnv, described
+from noms_env.envs.aec import TrickTakingEnv, describe
 from noms_env.envs.common import ILLEGAL_REWARD, Observation, notebook
 from noms_env.variants import RulesError
 
@@ -48,21 +48,20 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
     """PettingZoo's outermost wrapper, with copies and states that include the wrappers' own state."""
 
     def __str__(self) -> str:
-        """Return the name of the environment."""
         return str(self.unwrapped)
 
     def __repr__(self) -> str:
-        return described(self.unwrapped, "env")
+        return describe(self.unwrapped, "env")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return notebook(self, self.unwrapped.render_seat, self.unwrapped.render_full)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        kept = self._memory()
+        memory = self._memory()
         try:
             super().reset(seed=seed, options=options)
         except ValueError:
-            self._remember(kept)
+            self._remember(memory)
             raise
 
     def observe(self, agent: str) -> Observation:
@@ -95,15 +94,15 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         Raises:
             ValueError: the state is not from `get_state` of an environment with these rules; the environment is unchanged.
         """
-        names = [set(kept) for kept in self._memory()]
+        names = [set(memory) for memory in self._memory()]
         wrappers = state.get("wrappers") if isinstance(state, Mapping) and "environment" in state else None
-        if not isinstance(wrappers, list) or [isinstance(kept, Mapping) and set(kept) for kept in wrappers] != names:
+        if not isinstance(wrappers, list) or [isinstance(memory, Mapping) and set(memory) for memory in wrappers] != names:
             raise ValueError("the state must come from get_state of an environment with the same wrappers")
-        flags = [{name: value for name, value in kept.items() if isinstance(value, bool)} for kept in wrappers]
-        if [set(kept) for kept in flags] != [{name for name in kept if name in FLAGS} for kept in wrappers]:
-            raise ValueError("the state must come from get_state: what its wrappers remember makes no sense")
+        flags = [{name: value for name, value in memory.items() if isinstance(value, bool)} for memory in wrappers]
+        if [set(memory) for memory in flags] != [{name for name in memory if name in FLAGS} for memory in wrappers]:
+            raise ValueError("the state must come from get_state: the flags of its wrappers make no sense")
         self.unwrapped.set_state(state["environment"])
-        self._remember([kept | dict.fromkeys(SEEN & set(own)) for kept, own in zip(flags, wrappers, strict=True)])
+        self._remember([memory | dict.fromkeys(SEEN & set(own)) for memory, own in zip(flags, wrappers, strict=True)])
 
     def clone(self) -> CopyableWrapper:
         """Return an independent environment in the same state, with its own wrappers."""
@@ -114,8 +113,8 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         return [{name: value for name, value in vars(layer).items() if name != "env"} for layer in self._layers()]
 
     def _remember(self, memory: list[dict[str, Any]]) -> None:
-        for layer, kept in zip(self._layers(), memory, strict=True):
-            vars(layer).update(kept)
+        for layer, attributes in zip(self._layers(), memory, strict=True):
+            vars(layer).update(attributes)
 
     def _layers(self) -> list[Any]:
         """Return the wrappers, outermost first."""

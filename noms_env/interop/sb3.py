@@ -136,7 +136,6 @@ class SeatVecEnv(VecEnv):
         return self.env_method("render")
 
     def close(self) -> None:
-        """Close `envs`."""
         self.envs.close()
 
     def _merge_options(self) -> dict[str, Any]:

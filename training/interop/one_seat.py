@@ -77,7 +77,9 @@ def duplicate_points(
     return gain.mean, (gain.high - gain.low) / 2
 
 
-def before_and_after(choose: Choose, learn: Callable[[], object], variant: str, *, decisions: int, deals: int) -> None:
+def before_and_after(
+    choose: Choose, learn: Callable[[], object], variant: str, *, decisions: int, deals: int, **arguments: Any
+) -> None:
     """Evaluate `choose` against random players, call `learn`, evaluate again, and print both results.
 
     Args:
@@ -86,13 +88,14 @@ def before_and_after(choose: Choose, learn: Callable[[], object], variant: str, 
         variant: name of the game.
         decisions: number of decisions that `learn` learns from.
         deals: number of evaluation deals.
+        **arguments: further arguments of `duplicate_points`.
     """
     print(f"{variant}, points per deal against random players, 95 % interval over {deals} deals from all seats")
-    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, variant, deals=deals)), flush=True)
+    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, variant, deals=deals, **arguments)), flush=True)
     started = time.perf_counter()
     learn()
     seconds = time.perf_counter() - started
-    mean, margin = duplicate_points(choose, variant, deals=deals)
+    mean, margin = duplicate_points(choose, variant, deals=deals, **arguments)
     print(
         f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second"
     )

@@ -128,8 +128,8 @@ class PolicyRows:
         room.append(cuda.device_array((capacity, cards, sections), np.uint8))
         bias = to_gpu(forward.head_bias[: encoding.n_choices]).native
         mask, names = self._mask.view(np.int8), self._encoding.actions.native
-        kept = (self._encoding.extra, mask, self._encoding.order.native, names, self.logits.native, bias)
-        self._arguments = (*kept, *scorer, *room)
+        arrays = (self._encoding.extra, mask, self._encoding.order.native, names, self.logits.native, bias)
+        self._arguments = (*arrays, *scorer, *room)
 
     def see(self, tables: Any, rows: Any, first: int, count: int) -> None:
         """Write the network inputs of some tables.
@@ -204,9 +204,9 @@ class LearnerRows:
     def draw(self, tables: Any, rows: Any, first: int, count: int, seeds: Any, greedy: bool, actions: Any) -> None:
         """Draw choices for the tables of the last `see`; write the other columns and `actions`. `seeds` too is int64, (m,)."""
         order, names = self._encoding.order.native, self._encoding.actions.native
-        drawn = (array.native for array in self._drawn.values())
-        given = (self.logits.native, self._encoding.legal.native, order, names, seeds, greedy)
-        launch(count, kernels.draw_choices, tables, *self._chosen(rows, first, count), *given, *drawn, actions)
+        outputs = (array.native for array in self._drawn.values())
+        inputs = (self.logits.native, self._encoding.legal.native, order, names, seeds, greedy)
+        launch(count, kernels.draw_choices, tables, *self._chosen(rows, first, count), *inputs, *outputs, actions)
 
     def _chosen(self, rows: Any, first: int, count: int) -> tuple[Any, ...]:
         return (self._encoding.order.native if rows is None else rows, rows is not None, first, count)

@@ -60,7 +60,6 @@ class GpuFlatMC(GpuPlayer):
     draws = True
 
     def __init__(self, worlds: int = 20) -> None:
-        """See `FlatMC`."""
         super().__init__()
         self.worlds = FlatMC(worlds).worlds
         self._memory: dict[int, Memory] = {}

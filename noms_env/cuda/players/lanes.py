@@ -43,7 +43,7 @@ class Choices:
     """Memory for the rows of a batch with a choice."""
 
     def __init__(self, rows: int) -> None:
-        self.places, self.marked = shared(rows)
+        self.places, self.marked = new_shared_array(rows)
         self.numbers, self.listed = (cuda.device_array(rows, np.int64) for _ in range(2))
         self.chances = cuda.device_array((rows, NUM_ACTIONS), np.float32)
 
@@ -63,9 +63,9 @@ class Lanes:
         self.tables = cuda.device_array(capacity, TABLE)
         self._words = words_of(self.tables)
         self.active, self.actions, self.seeds, self.values = (cuda.device_array(capacity, np.int64) for _ in range(4))
-        self.listed, self._listed = shared(capacity)
-        self.sources, self._sources = shared(capacity)
-        self.places, self._marked = shared(capacity)
+        self.listed, self._listed = new_shared_array(capacity)
+        self.sources, self._sources = new_shared_array(capacity)
+        self.places, self._marked = new_shared_array(capacity)
         self.chances = cuda.device_array(capacity, np.float32)
         self.count, self.moment = (streams.to_device(np.zeros(1, np.int64)) for _ in range(2))
         self._counted = from_dlpack(GpuArray(self.count))
@@ -124,9 +124,9 @@ class Lanes:
         """
         self._marked[:size].cumsum_(0)
         launch(size, kernels.list_marked, size, self.places, self.active, self.listed)
-        kept = (self.active, self.count, self.moment, self.sources, self.seeds)
+        arrays = (self.active, self.count, self.moment, self.sources, self.seeds)
         drawn = (self.seeds if draws is None else draws, draws is not None)
-        launch(size, kernels.take_active, size, self.places, self.listed, *kept, *drawn)
+        launch(size, kernels.take_active, size, self.places, self.listed, *arrays, *drawn)
         launch(1, kernels.count_moment, self.moment)
 
     def _number(self) -> Callable[[], int]:
@@ -210,7 +210,7 @@ class Pools:
             launch(min(end_world - begin_world, threads), kernels.deal_pools, self.pool, listed, *numbers, *memory)
 
 
-def shared(length: int) -> tuple[Any, torch.Tensor]:
+def new_shared_array(length: int) -> tuple[Any, torch.Tensor]:
     """Return an array on the GPU, int64, shape (length,), as numba array and as torch tensor."""
     array = GpuArray(cuda.device_array(length, np.int64))
     return array.native, from_dlpack(array)

@@ -41,7 +41,6 @@ class GpuPIMC(GpuFlatMC):
     """
 
     def __init__(self, worlds: int = 20) -> None:
-        """See `PIMC`."""
         super().__init__(worlds)
         self._solvers: tuple[Any, Any] | None = None
 

@@ -9,30 +9,13 @@ They choose the actions of the players in `noms_env.players` for the same tables
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from noms_env.cuda import streams
 from noms_env.cuda.arrays import GpuArray
-from noms_env.cuda.rows import GpuRows, check_gpu
-
-
-class Batch(Protocol):
-    """A batch of tables, `BatchEnv`."""
-
-    @property
-    def groups(self) -> Sequence[Any]:
-        """The `rows` and `rules` of each group."""
-        ...
-
-    @property
-    def gpu(self) -> GpuRows:
-        """Its tables on the GPU; raises ValueError if they are on the CPU."""
-        ...
-
-    def __len__(self) -> int: ...
+from noms_env.cuda.rows import Batch, GpuRows, check_gpu
 
 
 class GpuPlayer:
@@ -74,8 +57,8 @@ class GpuPlayer:
             actions = self._actions[n]
         if self.draws and seeds is None:
             raise ValueError(f"{type(self).__name__} needs seeds: a number from 0 to 2**63 - 1 for each row")
-        chosen = rows.written("actions", actions)
-        numbers = rows.written("seeds", seeds) if self.draws else None
+        chosen = rows.checked_array("actions", actions)
+        numbers = rows.checked_array("seeds", seeds) if self.draws else None
         asked = rows.flags("where", where) if where is not None else rows.over.native
         self.write(rows, asked, where is not None, numbers, chosen)
         return actions if isinstance(actions, GpuArray) else GpuArray(chosen)

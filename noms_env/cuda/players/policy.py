@@ -20,8 +20,8 @@ from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.cuda.arrays import SIMULATED, GpuArray, to_gpu
 from noms_env.cuda.players import encoding_kernels as kernels
 from noms_env.cuda.players.encoding import PolicyRows
-from noms_env.cuda.players.player import Batch, GpuPlayer
-from noms_env.cuda.rows import GpuRows, launch
+from noms_env.cuda.players.player import GpuPlayer
+from noms_env.cuda.rows import Batch, GpuRows, launch
 from noms_env.players.registry import check_rules
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import kind_of, read_policy

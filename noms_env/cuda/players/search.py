@@ -32,9 +32,9 @@ from noms_env.cuda import streams
 from noms_env.cuda.arrays import SIMULATED, GpuArray
 from noms_env.cuda.players import search_kernels as kernels
 from noms_env.cuda.players.lanes import Choices, Lanes, Pools, refuse_capture, step_size
-from noms_env.cuda.players.player import Batch, GpuPlayer
+from noms_env.cuda.players.player import GpuPlayer
 from noms_env.cuda.players.policy import GpuPolicy
-from noms_env.cuda.rows import GpuRows, launch
+from noms_env.cuda.rows import Batch, GpuRows, launch
 from noms_env.players.registry import load_player
 from noms_env.search.opponent_models import MIXTURE, MOST_POOLS, UNIFORM
 from noms_env.search.policy_search import TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
@@ -173,7 +173,7 @@ class GpuSearch(GpuPlayer):
         self._stats, self._sizes = cuda.device_array(ROWS, ROOT_STATS), streams.to_device(np.zeros(ROWS, np.int64))
         self._choices, self._lanes, self._pools = Choices(1), Lanes(1, any(by_thumb)), Pools(1, len(by_thumb))
         self._kept: dict[int, GpuSearchOutput] = {}
-        self._told: GpuSearchOutput | None = None
+        self._output: GpuSearchOutput | None = None
 
     def __repr__(self) -> str:
         return f"<GpuSearch: {self.worlds} worlds, on {self.policy!r}>"
@@ -206,51 +206,44 @@ class GpuSearch(GpuPlayer):
             kinds = (((n,), np.int64), ((n, NUM_ACTIONS), np.float32), ((n,), np.float32))
             of_actions = (((n, NUM_ACTIONS), kind) for kind in (np.float32, np.float32, np.int32))
             self._kept[n] = GpuSearchOutput(*(GpuArray(streams.to_device(np.zeros(*kind))) for kind in (*kinds, *of_actions)))
-        self._told = self._kept[n]
+        self._output = self._kept[n]
         try:
-            self.act(batch, seeds, where=where, actions=self._told.action)
+            self.act(batch, seeds, where=where, actions=self._output.action)
         finally:
-            self._told = None
+            self._output = None
         return self._kept[n]
 
     def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
-        if self._told is not None:
-            told = [array.native for array in self._told[1:]]
-            launch(len(actions), kernels.clear_output, rows.native, where, some, *told)
+        if self._output is not None:
+            arrays = [array.native for array in self._output[1:]]
+            launch(len(actions), kernels.clear_output, rows.native, where, some, *arrays)
         listed, number, chances = self._choices_of(rows, where, some, actions)
         for first in range(0, number, ROWS):
             count = min(ROWS, number - first)
-            found = (listed, first, count, self._stats)
-            launch(
-                count,
-                kernels.list_candidates,
-                *(rows.native, listed, first, count, chances, self.worlds, self._stats, self._sizes),
-            )
+            candidates = (chances, self.worlds, self._stats, self._sizes)
+            launch(count, kernels.list_candidates, rows.native, listed, first, count, *candidates)
             sizes, numbers = streams.to_host(self._sizes)[:count], streams.to_host(listed)[first : first + count]
             for places in self._schedule.pieces(sizes, self._pool_count):
                 self._search(rows, seeds, places, numbers[places], sizes[places])
-            launch(count, kernels.choose_actions, *found, seeds, self.temperature, self.policy.temperature, actions)
-            if self._told is not None:
-                launch(count, kernels.write_output, *found, *told)
+            searched = (listed, first, count, self._stats)
+            launch(count, kernels.choose_actions, *searched, seeds, self.temperature, self.policy.temperature, actions)
+            if self._output is not None:
+                launch(count, kernels.write_output, *searched, *arrays)
 
     def _choices_of(self, rows: GpuRows, where: Any, some: bool, actions: Any) -> tuple[Any, int, Any]:
         """Return the numbers of the rows with a choice, their count, and the probabilities of their actions."""
         n = len(actions)
         if len(self._choices.numbers) < n:
             self._choices = Choices(n)
-        kept, fits = self._choices, self.policy.fits(rows)
-        launch(
-            n,
-            kernels.mark_choices,
-            *(rows.native, where, some, where if fits is None else fits, fits is not None),
-            *(kept.places, kept.numbers, actions),
-        )
-        kept.marked[:n].cumsum_(0)
-        launch(n, kernels.list_marked, n, kept.places, kept.numbers, kept.listed)
-        number = int(streams.to_host(kept.places[n - 1 : n])[0])
+        choices, fits = self._choices, self.policy.fits(rows)
+        selected = (rows.native, where, some, where if fits is None else fits, fits is not None)
+        launch(n, kernels.mark_choices, *selected, choices.places, choices.numbers, actions)
+        choices.marked[:n].cumsum_(0)
+        launch(n, kernels.list_marked, n, choices.places, choices.numbers, choices.listed)
+        number = int(streams.to_host(choices.places[n - 1 : n])[0])
         if number > 0:
-            self.policy.tell(rows.native, number, kept.chances, rows=kept.listed, temperature=1.0)
-        return kept.listed, number, kept.chances
+            self.policy.tell(rows.native, number, choices.chances, rows=choices.listed, temperature=1.0)
+        return choices.listed, number, choices.chances
 
     def _search(self, rows: GpuRows, seeds: Any, places: np.ndarray, numbers: np.ndarray, sizes: np.ndarray) -> None:
         """Search some rows with these places among the statistics, numbers in the batch and numbers of candidates."""
@@ -300,8 +293,8 @@ class GpuSearch(GpuPlayer):
         """Replay the newest pool of some tasks, and weigh all their pools; return which tasks have enough worlds."""
         lanes, pools, total = self._lanes, self._pools, int(tasks[kernels.TASK_END, -1])
         lanes.take_slots(pools, total, listed=False)
-        kept = (lanes.sources, pools.logs, lanes.active, lanes.actions, lanes.count, lanes.moment)
-        launch(total, kernels.open_replays, total, lanes.tables, *kept)
+        arrays = (lanes.sources, pools.logs, lanes.active, lanes.actions, lanes.count, lanes.moment)
+        launch(total, kernels.open_replays, total, lanes.tables, *arrays)
         models = self._models
 
         def step(size: int) -> None:
@@ -321,18 +314,15 @@ class GpuSearch(GpuPlayer):
     def _play_round(self, turns: Any, total: int) -> None:
         """Play out the lanes of a round, and add their values to the statistics."""
         lanes, pools = self._lanes, self._pools
-        kept = (lanes.sources, lanes.listed, lanes.active, lanes.actions, lanes.count, lanes.moment)
-        launch(total, kernels.open_rollouts, turns, total, self._stats, pools.picks, *kept)
+        arrays = (lanes.sources, lanes.listed, lanes.active, lanes.actions, lanes.count, lanes.moment)
+        launch(total, kernels.open_rollouts, turns, total, self._stats, pools.picks, *arrays)
         lanes.take_slots(pools, total, listed=True)
 
         def step(size: int) -> None:
             threads = min(size, lanes.threads)
             memory = (lanes.count, lanes.active, lanes.tables, lanes.sources, pools.styles, self._by_thumb)
-            launch(
-                threads,
-                kernels.advance_rollouts,
-                *(size, threads, *memory, lanes.workspaces, lanes.actions, lanes.places),
-            )
+            written = (lanes.workspaces, lanes.actions, lanes.places)
+            launch(threads, kernels.advance_rollouts, size, threads, *memory, *written)
             lanes.keep_marked(size, pools.draws)
             self.policy.draw(lanes.tables, size, lanes.seeds, lanes.actions, rows=lanes.active, temperature=1.0)
 

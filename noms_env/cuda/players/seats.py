@@ -19,7 +19,7 @@ from noms_env.core.chance import check_seed
 from noms_env.cuda import streams
 from noms_env.cuda.arrays import GpuArray
 from noms_env.cuda.players import kernels
-from noms_env.cuda.players.player import Batch
+from noms_env.cuda.rows import Batch
 
 
 class Asked(Protocol):

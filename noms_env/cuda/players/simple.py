@@ -35,7 +35,6 @@ class GpuThumb(GpuPlayer):
     """`thumb` on a GPU."""
 
     def __init__(self, version: int = NEWEST) -> None:
-        """See `ThumbPlayer`."""
         super().__init__()
         self.version = ThumbPlayer(version).version
         self._workspaces: Any = None

@@ -20,7 +20,7 @@ from numba import cuda
 from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
 from noms_env.cuda import kernels
 from noms_env.cuda.players import world_kernels
-from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows, copying
+from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows, copy_threads
 from noms_env.search.pimc import CALL_WORLDS
 from noms_env.variants.table_record import TABLE
 
@@ -104,7 +104,7 @@ class GpuWorlds:
         worlds = at_once * n_worlds
         place, memory = (counts, kind, first), (self._plans, self._layouts, self._ways)
         threads = len(self._layouts)
-        rows.launch(copying(worlds), world_kernels.copy_worlds, rows.words, numbers, *place, n_worlds, self.words)
+        rows.launch(copy_threads(worlds), world_kernels.copy_worlds, rows.words, numbers, *place, n_worlds, self.words)
         rows.launch(min(at_once, threads), world_kernels.plan_worlds, self.tables, *place, at_once, n_worlds, *memory)
         arguments = (self.tables, numbers, *place, at_once, n_worlds, seeds, *memory)
         rows.launch(min(worlds, threads), world_kernels.deal_worlds, *arguments)

@@ -168,8 +168,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         checked = checked_options(options, ("seat", *POSITION_KEYS))
         position = {key: value for key, value in checked.items() if key in POSITION_KEYS}
         rule = checked_seat(checked.get("seat", self._config.seat), self.table.seats)
-        kept = copy.deepcopy({name: getattr(self, name) for name in _EPISODE_NAMES}) if position else {}
-        kept["_player_at"] = list(self._player_at)
+        backup = copy.deepcopy({name: getattr(self, name) for name in _EPISODE_NAMES}) if position else {}
+        backup["_player_at"] = list(self._player_at)
         before = self.table.get_state()
         self.table.start(seed=seed, **position)  # raises before anything changes
         super().reset(seed=None if seed is None else int(seed))
@@ -181,7 +181,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             self.table.start()
             info = self._begin(rule)
         if self._is_over:
-            vars(self).update(kept)
+            vars(self).update(backup)
             self.table.set_state(before)
             raise ValueError("the position leaves the learner no choice; set it up with skip_forced=False")
         if self.render_mode == "human":

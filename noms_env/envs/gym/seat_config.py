@@ -82,7 +82,7 @@ class SeatConfig:
         self.space = observation_space(mask_in, self.feature_layout)
         self.players = load_players(opponents, self.table.seats - 1, self.table.rules, "opponents")
         self.seat = checked_seat(seat, self.table.seats)
-        self.chosen = {"seat": literal(seat), "opponents": _named(opponents), "episode": literal(episode)}
+        self.chosen = {"seat": literal(seat), "opponents": _source_text(opponents), "episode": literal(episode)}
         usual: dict[str, Any] = {"observation": "features", "reward": "points", "mask_in": "observation", "skip_forced": False}
         kind = "bytes" if self.feature_layout is None else "features"
         for name, value in zip(usual, (kind, reward, mask_in, skip_forced), strict=True):
@@ -97,10 +97,10 @@ class SeatConfig:
         return vector if self.mask_in == "info" else {"observation": vector, "action_mask": mask}
 
 
-def _named(opponents: Players) -> str:
+def _source_text(opponents: Players) -> str:
     """Return the source text of `opponents`: names in quotes, other players by class."""
     if isinstance(opponents, str | Path):
         return literal(str(opponents))
     if not isinstance(opponents, Iterable):
         return type(opponents).__name__
-    return f"[{', '.join(map(_named, opponents))}]"
+    return f"[{', '.join(map(_source_text, opponents))}]"

@@ -111,18 +111,18 @@ class SeatRunner:
         self._player_at = np.array([LEARNER, *numbers])  # by places clockwise from the learner
         self._is_random = self._player_at == RANDOM
 
-    def new_results(self, kept: np.ndarray) -> None:
+    def new_results(self, idle: np.ndarray) -> None:
         """Make new results and, with `new_arrays`, a new array of observations.
 
         Args:
-            kept: rows that are not played in this step and keep their observations, int64, shape (m,).
+            idle: rows that keep their observations, since they are not played in this step, int64, shape (m,).
         """
         self.results = Results(len(self._rows), self._seats)
         if self._new_arrays:
             self._observation = np.empty_like(self._observation)
             self.observation = self._observation.view(np.uint8)
             tables = kernel_view(self.batch.tables)
-            batch_kernels.observe_some(tables, kept, self._observation, self._mask, self._mask, batch_kernels.WRITE_OBSERVATION)
+            batch_kernels.observe_some(tables, idle, self._observation, self._mask, self._mask, batch_kernels.WRITE_OBSERVATION)
 
     def begin(self, rows: np.ndarray, seeds: np.ndarray | None = None, seats: Seats | None = None) -> None:
         """Begin the next match in some rows, or the first match of a seed. Assign the seats and seed the random streams.
@@ -185,7 +185,6 @@ class SeatRunner:
         self.is_interrupted = False
 
     def _play_until_held(self) -> None:
-        rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)
         rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)
         seen = (self._observation, self._mask)
         while (self._next != batch_kernels.HOLD).any():

@@ -21,7 +21,7 @@ from gymnasium.vector.utils import batch_space
 from noms_env._threads import one_thread
 from noms_env.core.actions import NUM_ACTIONS, brief, plain_array
 from noms_env.core.chance import MAX_SEED, check_seed
-from noms_env.envs.common import ILLEGAL_HINT, POSITION_KEYS, Observation, frame, in_rows
+from noms_env.envs.common import ILLEGAL_HINT, POSITION_KEYS, Observation, frame, notebook_rows
 from noms_env.envs.gym.seat import RENDER_FPS
 from noms_env.envs.gym.seat_config import SeatArguments, SeatConfig
 from noms_env.envs.gym.seat_players import checked_seat
@@ -106,7 +106,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         vector = space["observation"] if isinstance(space, spaces.Dict) else space
         rows = {"tables": f"{self.num_envs:,} of {rules.variant.name} ({rules.summary})", **self._config.chosen}
         rows |= {"observation": f"{rows.get('observation', 'features')}, {vector.dtype} {vector.shape}"}
-        return in_rows(self, {**rows, "autoreset": self.autoreset_mode.value})
+        return notebook_rows(self, {**rows, "autoreset": self.autoreset_mode.value})
 
     @one_thread
     def reset(
@@ -132,8 +132,8 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         """
         checked = _checked_options(options)
         rows = np.flatnonzero(self._reset_mask(checked))
-        seats = self._asked_seats(checked)
-        seeds = self._asked_seeds(seed)[rows]
+        seats = self._read_seats(checked)
+        seeds = self._read_seeds(seed)[rows]
         super().reset(seed=int(seed) if isinstance(seed, int | np.integer) else None)
         if not self._is_seeded:
             drawn = self.np_random.integers(MAX_SEED, endpoint=True, size=len(rows))
@@ -142,7 +142,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         started = np.zeros(self.num_envs, np.bool_)
         started[rows] = True
         runner = self._runner
-        runner.new_results(kept=np.flatnonzero(~started))
+        runner.new_results(idle=np.flatnonzero(~started))
         runner.begin(rows, seeds, seats)
         runner.play_on(rows, seats)
         return self._seen(), self._infos(started)
@@ -178,7 +178,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         refused, starting = runner.illegal(numbers), np.flatnonzero(runner.is_over)
         if len(refused) > 0 and not self._config.ends_if_illegal:
             raise IllegalActionError(f"{runner.refusal(int(refused[0]), int(numbers[refused[0]]))}; {ILLEGAL_HINT}")
-        runner.new_results(kept=refused)
+        runner.new_results(idle=refused)
         runner.forfeit(refused, numbers)
         runner.act(numbers)
         runner.begin(starting)
@@ -217,7 +217,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ResetNeeded(f"the last step was interrupted: {RESET_ALL}")
         return mask
 
-    def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
+    def _read_seats(self, options: Mapping[str, Any]) -> Seats:
         asked = options.get("seat", self._config.seat)
         seats = plain_array(asked)
         if seats.ndim == 0:
@@ -228,7 +228,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ValueError(f"seats of rows must be whole numbers, not {brief(asked)}")
         return np.array([checked_seat(seat, self._config.table.seats) for seat in seats], np.int64)
 
-    def _asked_seeds(self, seed: Any) -> np.ndarray:
+    def _read_seeds(self, seed: Any) -> np.ndarray:
         """Return a seed for each row, int64, shape (num_envs,); -1 for None."""
         if seed is None:
             return np.full(self.num_envs, -1, np.int64)

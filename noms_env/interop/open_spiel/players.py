@@ -38,18 +38,15 @@ class PlayerBot(pyspiel.Bot):
         self._rng = np.random.default_rng(seed)
 
     def player_id(self) -> int:
-        """Return the seat."""
         return self._player_id
 
     def restart_at(self, state: DealState) -> None:
         """Do nothing: the bot is stateless."""
 
     def step(self, state: DealState) -> int:
-        """Choose an action."""
         return _choose(self._player, state, self._rng)
 
     def provides_policy(self) -> bool:
-        """Return whether the player has action probabilities."""
         return has_probabilities(self._player)
 
     def get_policy(self, state: DealState) -> list[tuple[int, float]]:

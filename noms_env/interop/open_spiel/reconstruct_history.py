@@ -44,7 +44,7 @@ def reconstruct_history(setup: DealSetup, row: np.record) -> ExplicitChanceDeal:
     deal = replay_history(setup, Layout.of(setup, row).outcomes(setup), ())
     history = _play_to_table(deal, row)
     if history is None:
-        raise ValueError(f"no history of {setup.rules.variant.name} with these cards leads to such a table")
+        raise ValueError(f"no history of {setup.rules.variant.name} with these cards leads to this table")
     return history
 
 
