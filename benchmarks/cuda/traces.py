@@ -27,7 +27,6 @@ class NotedTable:
     """A table that reports reads and writes of its fields."""
 
     def __init__(self, record: Any, note: Note) -> None:
-        """Wrap a record."""
         object.__setattr__(self, "_record", record)
         object.__setattr__(self, "_note", note)
 
@@ -52,7 +51,6 @@ class NotedArray:
     """An array field that reports reads and writes."""
 
     def __init__(self, values: np.ndarray, start: int, note: Note) -> None:
-        """Wrap an array that starts at a byte of its table."""
         self._values, self._start, self._note = values, start, note
 
     def __len__(self) -> int:

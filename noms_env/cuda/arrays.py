@@ -74,7 +74,6 @@ class GpuArray:
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return kind and number of the device."""
         return (_CPU, 0) if SIMULATED else (_CUDA, int(cuda.get_current_device().id))
 
     def __dlpack__(

@@ -191,7 +191,6 @@ class BatchEnv:
         )
 
     def __len__(self) -> int:
-        """Number of tables."""
         return int(self.groups[-1].rows.stop)
 
     @property

@@ -132,7 +132,6 @@ class ProcessorRows:
         self.tables[name][rows] = values
 
     def save(self, rows: np.ndarray) -> np.recarray:
-        """Return copies of some tables."""
         saved: np.recarray = self.tables[rows]
         return saved
 
@@ -142,7 +141,6 @@ class ProcessorRows:
         self._settle(rows, pause)
 
     def clone(self, source: int, rows: np.ndarray, pause: bool) -> None:
-        """Copy a row into others."""
         batch_kernels.clone_row(self._words, source, rows)
         self._settle(rows, pause)
 

@@ -75,7 +75,6 @@ def _flags(**meanings: str) -> Fields:
 
 
 def _card(which: str, of_rank: str = "") -> Fields:
-    """Return the fields of a section that shows one card."""
     rank = Field("rank", 1, f"1 + place of the rank of {which}{of_rank}", 13)
     return (Field("suits", 6, f"1 for each suit of {which}"), rank, Field("number", 1, f"1 + number of {which}", 52))
 

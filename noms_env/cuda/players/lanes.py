@@ -175,7 +175,6 @@ class Pools:
     """
 
     def __init__(self, worlds: int, models: int) -> None:
-        """Allocate memory for `worlds` worlds."""
         slots = worlds * (MOST_POOLS if models else 1)
         self.worlds = worlds
         self.pool = cuda.device_array(slots, TABLE)

@@ -27,7 +27,6 @@ class GpuPlayer:
     """Whether `act` can be captured in a CUDA graph."""
 
     def __init__(self) -> None:
-        """Check that there is a GPU (`rows.check_gpu`)."""
         check_gpu()
         self._actions: dict[int, GpuArray] = {}
 

@@ -294,7 +294,6 @@ class AttentionNetwork(Network):
 
     @torch.inference_mode()
     def __call__(self, room: PolicyRows, count: int) -> None:
-        """See `Network`."""
         inputs, logits = self._of(room)
         deal, scores = self.network(inputs[:count], None, self.score)
         logits[:count] = functional.linear(deal, self.head)
