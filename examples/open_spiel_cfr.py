@@ -1,13 +1,12 @@
 """Counterfactual regret minimization on a small deck with OpenSpiel: `python examples/open_spiel_cfr.py`.
 
-The first game is `down_up` with two seats, six cards (A, K, Q of two suits) and two cards in each hand. Its tree has 6,607
-nodes, so all results are exact. Points are `relative` (own less the opponent's), which makes the game zero-sum. The
-exploitability of a policy is the value of the best responses to it, in points per deal and as a mean over both seats. It is 0
-in an equilibrium.
+Needs `pip install '.[interop]'` and takes a minute. The first game is `down_up` with two seats, six cards (A, K, Q of two
+suits) and two cards in each hand. Its tree has 6,607 nodes, so all results are exact. Points are `relative` (own less the
+opponent's), which makes the game zero-sum. The exploitability of a policy is the value of the best responses to it, in points
+per deal and as a mean over both seats. It is 0 in an equilibrium.
 
 The second game has a hidden partner: `small_ships` with three seats and one card each. CFR has no convergence guarantee with
-three seats. NashConv measures the distance from an equilibrium: the sum of each seat's gain from a best response. Both games
-together take a minute.
+three seats. NashConv measures the distance from an equilibrium: the sum of each seat's gain from a best response.
 """
 
 from __future__ import annotations
