@@ -138,8 +138,14 @@ class BatchEnv:
         self.groups, models = row_groups(tables, groups, seed, episode)
         self.feature_layout = checked_layout(observation, [group.rules for group in self.groups], episode)
         self._lock, self._has_dealt, self._episode = Lock(), False, episode
-        made = (models, [group.rows.stop for group in self.groups], self.feature_layout, hidden_state)
-        self._rows: Any = self._on_gpu(*made) if self.device == "cuda" else ProcessorRows(*made, self.threads)
+        arguments = (models, [group.rows.stop for group in self.groups], self.feature_layout, hidden_state)
+        self._rows: Any
+        if self.device == "cuda":
+            from noms_env.cuda.rows import GpuRows  # imported late: it needs an extra and is slow to import
+
+            self._rows = GpuRows(*arguments)
+        else:
+            self._rows = ProcessorRows(*arguments, self.threads)
         self.tables: np.recarray = self._rows.tables
         self.observation: np.ndarray = self._rows.observation
         self.mask: np.ndarray = self._rows.mask
@@ -149,20 +155,14 @@ class BatchEnv:
         self.scored: np.ndarray = self._rows.scored
         self.points: np.ndarray = self._rows.points
 
-    @staticmethod
-    def _on_gpu(*made: Any) -> Any:
-        from noms_env.cuda.rows import GpuRows  # imported late: it needs an extra and is slow to import
-
-        return GpuRows(*made)
-
     def __repr__(self) -> str:
         switches = {
             "observation": "bytes" if self.feature_layout is None else "features",
             **{name: getattr(self, name) for name in ("skip_forced", "pause_after_deal")},
             **{"hidden_state": self.hidden_state is not None, "threads": self.threads, "device": self.device},
         }
-        usual = {"observation": "bytes", "threads": 1, "device": "cpu"}
-        chosen = [f", {name}={literal(value)}" for name, value in switches.items() if value != usual.get(name, False)]
+        defaults = {"observation": "bytes", "threads": 1, "device": "cpu"}
+        chosen = [f", {name}={literal(value)}" for name, value in switches.items() if value != defaults.get(name, False)]
         groups = ", ".join(map(str, self.groups))
         seeds = f", seed={self._seeds()}" if self.device == "cpu" else ""  # a repr does not wait for a GPU
         return f"<BatchEnv: {groups}, episode={literal(self._episode)}{seeds}{''.join(chosen)}>"
@@ -180,8 +180,8 @@ class BatchEnv:
             **{name: f"{array.dtype} {array.shape}" for name, array in arrays.items() if array is not None},
         }
         if self.device == "cpu":
-            stand = f"{int(self.over.sum()):,} of {len(self):,} over" if self._has_dealt else "nothing dealt yet"
-            rows |= {"seed": self._seeds(), "episodes": stand}
+            progress = f"{int(self.over.sum()):,} of {len(self):,} over" if self._has_dealt else "nothing dealt yet"
+            rows |= {"seed": self._seeds(), "episodes": progress}
         return notebook_rows(self, rows)
 
     def __reduce__(self) -> NoReturn:
@@ -279,19 +279,19 @@ class BatchEnv:
             self._has_dealt = True
             return
         numbers = row_numbers(rows, len(self))
-        following = self._rows.field("match", numbers) + 1 if seed is None else np.zeros(len(numbers), np.int64)
-        if match is None and (following > MAX_TABLE).any():
-            raise ValueError(f"there is no match after number {MAX_TABLE}: give a match or a seed")
+        next_match = self._rows.field("match", numbers) + 1 if seed is None else np.zeros(len(numbers), np.int64)
+        if match is None and (next_match > MAX_TABLE).any():
+            raise ValueError(f"there is no match after number {MAX_TABLE}: set a match or a seed")
         arguments = [
-            ("match", match, following, MAX_TABLE),
+            ("match", match, next_match, MAX_TABLE),
             ("seed", seed, self._rows.field("seed", numbers), MAX_SEED),
             ("table", table, self._rows.field("table", numbers), MAX_TABLE),
         ]
-        wanted = {name: checked_for_rows(name, value, default, 0, most) for name, value, default, most in arguments}
+        fields = {name: checked_for_rows(name, value, default, 0, most) for name, value, default, most in arguments}
         dealers = checked_for_rows("dealer", dealer, np.full(len(numbers), -1), -1, MAX_SEATS - 1)
         if (dealers >= self._rows.field("n_seats", numbers)).any():
             raise ValueError("dealer must be a seat of the table")
-        for name, values in wanted.items():
+        for name, values in fields.items():
             self._rows.set_field(name, numbers, values)
         self._rows.start(numbers, dealers, self.pause_after_deal)
         self._has_dealt = True

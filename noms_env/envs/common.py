@@ -43,10 +43,10 @@ def make_table(variant: str, seats: int | None, options: Mapping[str, Any], epis
     Raises:
         ValueError: an argument is not allowed; the message lists the allowed values.
     """
-    own, deal_size = dict(options), None
-    if "hand_size" in own and "hand_size" not in [option.name for option in game(variant).options]:
-        deal_size = own.pop("hand_size")
-    return Table(variant, seats, own, seed=seed, episode=episode, deal_size=deal_size)
+    table_options, deal_size = dict(options), None
+    if "hand_size" in table_options and "hand_size" not in [option.name for option in game(variant).options]:
+        deal_size = table_options.pop("hand_size")
+    return Table(variant, seats, table_options, seed=seed, episode=episode, deal_size=deal_size)
 
 
 def feature_layout(
@@ -104,7 +104,7 @@ def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = Fals
 
 def notebook_rows(env: Any, rows: Mapping[str, object]) -> dict[str, str]:
     """Return the notebook view of many tables by MIME type: the class name, then `rows` as a table."""
-    lines = [f"| {type(env).__name__} | |", "| --- | --- |", *(f"| {name} | {said} |" for name, said in rows.items())]
+    lines = [f"| {type(env).__name__} | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())]
     return {"text/plain": repr(env), "text/markdown": "\n".join(lines)}
 
 

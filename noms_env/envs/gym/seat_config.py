@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -83,11 +83,10 @@ class SeatConfig:
         self.players = load_players(opponents, self.table.seats - 1, self.table.rules, "opponents")
         self.seat = checked_seat(seat, self.table.seats)
         self.chosen = {"seat": literal(seat), "opponents": _source_text(opponents), "episode": literal(episode)}
-        usual: dict[str, Any] = {"observation": "features", "reward": "points", "mask_in": "observation", "skip_forced": False}
         kind = "bytes" if self.feature_layout is None else "features"
-        for name, value in zip(usual, (kind, reward, mask_in, skip_forced), strict=True):
-            if value != usual[name]:
-                self.chosen[name] = literal(value)
+        values = {"observation": kind, "reward": reward, "mask_in": mask_in, "skip_forced": skip_forced}
+        defaults = {"observation": "features", "reward": "points", "mask_in": "observation", "skip_forced": False}
+        self.chosen |= {name: literal(value) for name, value in values.items() if value != defaults[name]}
         listed = (f"{name}={value}" for name, value in self.chosen.items())
         self.summary = f"{variant}: {', '.join([self.table.rules.summary, *listed])}"
 

@@ -134,11 +134,11 @@ class SeatRunner:
         """
         if len(rows) == 0:
             return
-        in_force, matches = self._fields["seed"][rows], self._fields["match"][rows] + 1
+        current_seeds, matches = self._fields["seed"][rows], self._fields["match"][rows] + 1
         if seeds is None:
-            seeds = in_force
+            seeds = current_seeds
         else:
-            seeds, matches = np.where(seeds < 0, in_force, seeds), np.where(seeds < 0, matches, 0)
+            seeds, matches = np.where(seeds < 0, current_seeds, seeds), np.where(seeds < 0, matches, 0)
         self._fields["seed"][rows], self._fields["match"][rows], self._fields["table"][rows] = seeds, matches, 0
         rule = self._config.seat if seats is None else seats
         self.learner[rows] = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, seeds, matches)
@@ -211,11 +211,11 @@ class SeatRunner:
         self._next[rows] = np.where(over, batch_kernels.HOLD, batch_kernels.NEXT_DEAL)
 
     def _ask(self, rows: np.ndarray) -> None:
-        who = self._player_at[(self._fields["seat"][rows] - self.learner[rows]) % self._seats]
+        numbers = self._player_at[(self._fields["seat"][rows] - self.learner[rows]) % self._seats]
         for number, player in enumerate(self._players):
-            asked = rows[who == number]
-            if len(asked) > 0:
-                self._actions[asked] = self._answers(player, asked)
+            player_rows = rows[numbers == number]
+            if len(player_rows) > 0:
+                self._actions[player_rows] = self._answers(player, player_rows)
         self._next[rows] = batch_kernels.ACT
 
     def _answers(self, player: Player, rows: np.ndarray) -> np.ndarray:
