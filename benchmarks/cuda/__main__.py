@@ -112,9 +112,9 @@ class Results:
         self.write()
         return "failed" not in self.figures[name]
 
-    def fail(self, name: str, why: str) -> None:
+    def fail(self, name: str, error: str) -> None:
         """Add the error of a part to its results so far."""
-        self.figures[name] = {**(self.figures.get(name) or {}), "failed": why}
+        self.figures[name] = {**(self.figures.get(name) or {}), "failed": error}
 
     def write(self) -> None:
         """Replace the file."""
@@ -147,11 +147,11 @@ def main(words: list[str] | None = None) -> int:
     if arguments.here:
         results.read()
         return run_here(results, arguments.here)
-    why = gpu_problem()
-    if why:
-        results.figures = {"run": False, "why": why}
+    error = gpu_problem()
+    if error:
+        results.figures = {"run": False, "why": error}
         results.write()
-        print(f"not run: {why}")
+        print(f"not run: {error}")
         return 0
     if arguments.profile:
         from benchmarks.cuda import profile
@@ -209,19 +209,19 @@ def run_all(results: Results, steps: list[str], in_processes: bool) -> int:
 
     results.figures = {"run": True, **speed.device_names()}
     results.write()
-    left = list(steps)
-    while left and in_processes:
+    remaining = list(steps)
+    while remaining and in_processes:
         seconds = str(max(0.0, results.left() - 2))
-        command = [sys.executable, "-m", "benchmarks.cuda", "--json", str(results.file), "--seconds", seconds, "--here", *left]
-        why = watch(subprocess.Popen(command), results)
+        words = ["--json", str(results.file), "--seconds", seconds, "--here", *remaining]
+        error = watch(subprocess.Popen([sys.executable, "-m", "benchmarks.cuda", *words]), results)
         results.read()
-        broken = results.figures.pop("under way", {"part": left[0] if left[0] not in results.figures else ""})["part"]
+        broken = results.figures.pop("under way", {"part": remaining[0] if remaining[0] not in results.figures else ""})["part"]
         if broken:
-            results.fail(broken, why)
+            results.fail(broken, error)
         results.write()
-        left = [step for step in left if step not in results.figures]
-    if left:
-        run_here(results, left)
+        remaining = [step for step in remaining if step not in results.figures]
+    if remaining:
+        run_here(results, remaining)
     report.show(results.figures)
     failed = results.failed()
     print(*failed, sep="\n", file=sys.stderr)
@@ -233,11 +233,11 @@ def watch(process: subprocess.Popen[bytes], results: Results) -> str:
     while process.poll() is None:
         time.sleep(0.1)
         results.read()
-        taken = time.time() - results.figures.get("under way", {}).get("since", time.time())
-        if taken > STUCK or results.left() < -LATE:
+        elapsed = time.time() - results.figures.get("under way", {}).get("since", time.time())
+        if elapsed > STUCK or results.left() < -LATE:
             process.kill()
             process.wait()
-            return f"was not done after {taken:.0f} s, and was ended"
+            return f"was not done after {elapsed:.0f} s, and was ended"
     return f"the process ended with status {process.returncode}"
 
 
@@ -316,12 +316,12 @@ def run_and_read(*words: str) -> float | str:
     """Return the number that this program prints in a new process, or an error message."""
     command = [sys.executable, "-m", "benchmarks.cuda", *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=STUCK - 10)
+        process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=STUCK - 10)
     except subprocess.TimeoutExpired:
         return f"{' '.join(words)}: not done in {STUCK - 10:.0f} s"
-    if done.returncode != 0:
-        return f"{' '.join(words)}: {done.stderr.strip()[-2000:]}"
-    return round(float(json.loads(done.stdout.splitlines()[-1])), 1)
+    if process.returncode != 0:
+        return f"{' '.join(words)}: {process.stderr.strip()[-2000:]}"
+    return round(float(json.loads(process.stdout.splitlines()[-1])), 1)
 
 
 def check_agreement(results: Results) -> dict[str, Any]:
@@ -437,10 +437,10 @@ def measure_peers(results: Results) -> dict[str, Any]:
         return {"not run": f"not installed: {', '.join(missing)}"}
     command = [sys.executable, "-m", "benchmarks.cuda.peers", "--seconds", str(max(0.0, min(results.left(), STUCK - 30)))]
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=STUCK - 10)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip()[-2000:])
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=STUCK - 10)
+    if process.returncode != 0:
+        raise RuntimeError(process.stderr.strip()[-2000:])
+    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     games = results.figures.get("speed", {}).get("games", {}).values()
     ours = max((rate for rates in games for rate in rates.values() if rate is not None), default=0.0)
     theirs = max((row["rate"] for row in figures["rates"]), default=0.0)

@@ -57,8 +57,8 @@ def measure_layouts(variant: str, tables: int, count: int, seconds: float) -> di
         on_gpu = streams.to_device(np.ascontiguousarray(array[:, chosen])), streams.to_device(lengths[chosen])
         for layout, (lane, word) in LAYOUTS.items():
             numbers = (lane, word, NEIGHBOURS * WORDS, tables)
-            taken = seconds_of(lambda: launch(tables, kernels.touch, words, *on_gpu, *numbers), seconds)  # noqa: B023
-            rates.append({"name": f"{layout}, {order}", "tables": tables, "rate": tables / taken})
+            elapsed = seconds_of(lambda: launch(tables, kernels.touch, words, *on_gpu, *numbers), seconds)  # noqa: B023
+            rates.append({"name": f"{layout}, {order}", "tables": tables, "rate": tables / elapsed})
     return {"words read": mean_touched(array, lengths, 0), "words written": mean_touched(array, lengths, 1), "rates": rates}
 
 

@@ -52,8 +52,8 @@ TINY = Amount(
 def settings_of(game: str, decisions: int, amount: Amount) -> TrainConfig:
     """Return the settings of a run with 256 units and three blocks, and a critic that sees the hidden cards."""
     sizes = {"network": ActorConfig(width=256), "critic": NetworkConfig(width=256)}
-    usual: dict[str, Any] = {"device": "cuda", "decisions": decisions, "panel": (PANEL,), **sizes}
-    return TrainConfig((game,), **{**usual, **amount.changes})
+    defaults: dict[str, Any] = {"device": "cuda", "decisions": decisions, "panel": (PANEL,), **sizes}
+    return TrainConfig((game,), **{**defaults, **amount.changes})
 
 
 def measure(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
@@ -65,8 +65,8 @@ def measure(game: str, amount: Amount, is_compiled: bool) -> dict[str, Any]:
     parts, before, start = [run.iterate()], run.decisions, perf_counter()
     while perf_counter() - start < amount.seconds:
         parts.append(run.iterate())
-    taken = perf_counter() - start
-    measurement["rate"] = (run.decisions - before) / taken if len(parts) > 1 else parts[0]["charts/SPS"]
+    elapsed = perf_counter() - start
+    measurement["rate"] = (run.decisions - before) / elapsed if len(parts) > 1 else parts[0]["charts/SPS"]
     measurement["play"] = sum(part["charts/seconds/play"] for part in parts) / sum(
         part["charts/seconds/play"] + part["charts/seconds/learn"] for part in parts
     )

@@ -80,12 +80,12 @@ def rate_of(work: Callable[[], int], seconds: float) -> float:
     """Return the decisions per second of calls that return their number of decisions; the first two calls compile."""
     work()
     work()
-    done, start = 0, perf_counter()
+    decisions, start = 0, perf_counter()
     while True:
-        done += work()
-        taken = perf_counter() - start
-        if taken >= seconds:
-            return done / taken
+        decisions += work()
+        elapsed = perf_counter() - start
+        if elapsed >= seconds:
+            return decisions / elapsed
 
 
 if __name__ == "__main__":

@@ -93,9 +93,9 @@ class CpuPlayer:
         self.player, self.batch = load_player(name), batch
         self.chunk = min(FEWEST, len(batch))
         self.answers(0)  # compiles
-        taken = min(self._seconds() for _ in range(3))
-        many = int(CALL_SECONDS / taken) * self.chunk
-        self.chunk = max(self.chunk, min(len(batch), many))
+        elapsed = min(self._seconds() for _ in range(3))
+        rows = int(CALL_SECONDS / elapsed) * self.chunk
+        self.chunk = max(self.chunk, min(len(batch), rows))
 
     def _seconds(self) -> float:
         start = perf_counter()
@@ -125,12 +125,12 @@ class CpuPlayer:
 
     def rate(self, seconds: float) -> float:
         """Return the decisions per second of one core."""
-        done, start = 0, perf_counter()
+        decisions, start = 0, perf_counter()
         for number in itertools.cycle(range(self.chunks)):
-            done += len(self.answers(number))
+            decisions += len(self.answers(number))
             if perf_counter() - start >= seconds:
                 break
-        return done / (perf_counter() - start)
+        return decisions / (perf_counter() - start)
 
     def all_answers(self, seconds: float) -> np.ndarray:
         """Return the actions of the first rows: as many chunks as all cores finish in `seconds`, but at least one."""
@@ -175,16 +175,16 @@ def best_rate(player: Any, variant: str, sizes: tuple[int, ...], amount: Amount)
     best: dict[str, Any] = {"rate": 0.0, "tables": 0}
     for tables in sizes:
         try:
-            taken = seconds_of(partial(turn, Gpu(variant, tables), player), amount.measure)
+            elapsed = seconds_of(partial(turn, Gpu(variant, tables), player), amount.measure)
         except Exception as error:  # running out of memory raises many types
             if not best["tables"]:
                 raise
             best["stopped"] = f"with {tables:,} tables: {type(error).__name__}: {error}"
             break
-        is_better = tables / taken > GAIN * best["rate"]
-        if tables / taken > best["rate"]:
-            best |= {"rate": tables / taken, "tables": tables}
-        if not is_better or taken * 8 > amount.longest:
+        is_better = tables / elapsed > GAIN * best["rate"]
+        if tables / elapsed > best["rate"]:
+            best |= {"rate": tables / elapsed, "tables": tables}
+        if not is_better or elapsed * 8 > amount.longest:
             break
     return best
 

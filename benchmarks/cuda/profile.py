@@ -75,7 +75,7 @@ def variants(game: str, tables: int, seconds: float) -> list[Row]:
         streams.configure(kernels.play_randomly, -(-tables // threads), threads)(*arguments)
 
     many, thumb = STEPS * tables, load_player("thumb", device="cuda")
-    found: list[Row] = [
+    timings: list[Row] = [
         ("step, and write observation and mask", rate(lambda: gpu.play(STEPS), many), MOVED_A_DECISION, "all of it"),
         ("step alone", rate(lambda: gpu.play(STEPS, written=False), many), TABLES_MOVED, "without writing"),
         ("write alone", rate(gpu.batch.observe), TABLE.itemsize + WRITTEN, "the table is only read"),
@@ -87,8 +87,8 @@ def variants(game: str, tables: int, seconds: float) -> list[Row]:
         ),
     ]
     in_step = Gpu(game, tables, out_of_step=False)
-    found.append(("the first, all in one phase", rate(lambda: in_step.play(STEPS), many), MOVED_A_DECISION, "divergence"))
-    return found + mixed(tables, rate)
+    timings.append(("the first, all in one phase", rate(lambda: in_step.play(STEPS), many), MOVED_A_DECISION, "divergence"))
+    return timings + mixed(tables, rate)
 
 
 def mixed(tables: int, rate: Callable[..., float]) -> list[Row]:
@@ -113,11 +113,11 @@ def counters(ncu: str, game: str, tables: int) -> list[str]:
     command = [ncu, "--csv", "--page", "raw", "--profile-from-start", "off", "--clock-control", "none"]
     command += [f"--section={section}" for section in SECTIONS]
     command += [sys.executable, "-c", f"from benchmarks.cuda.profile import launch; launch({game!r}, {tables})"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
-    if done.returncode != 0 or len(lines) < 3:
-        said = (done.stdout + done.stderr).strip().splitlines()
-        return [f"ncu counted nothing (status {done.returncode}): {' '.join(said[-3:])}"]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [line for line in process.stdout.splitlines() if line.startswith('"')]
+    if process.returncode != 0 or len(lines) < 3:
+        output = (process.stdout + process.stderr).strip().splitlines()
+        return [f"ncu counted nothing (status {process.returncode}): {' '.join(output[-3:])}"]
     return counted(lines)
 
 
@@ -142,7 +142,7 @@ def counted(lines: Sequence[str]) -> list[str]:
     text = []
     for values in launches:
         row = dict(zip(heads, values, strict=True))
-        parts = [f"{says} {row[name]} {unit[name]}".rstrip(" %") for name, says in COUNTERS.items() if row.get(name)]
+        parts = [f"{label} {row[name]} {unit[name]}".rstrip(" %") for name, label in COUNTERS.items() if row.get(name)]
         stalls = {match[1]: number(row[name]) for name in heads if (match := STALL.search(name))}
         worst = sorted(stalls, key=lambda name: -stalls[name])[:STALLS_TOLD]
         parts.append("waits for " + ", ".join(f"{name} {stalls[name]:.1f}" for name in worst))

@@ -56,8 +56,8 @@ def show_learner(learn: dict[str, Any]) -> None:
             if part["seconds"] is not None:
                 print(reached("seconds to be above thumb", part["seconds"], ABOVE_TARGET, most=True))
         else:
-            said = f"{part['tables']:,} tables on {part['on']}, first iteration {part['first']:.1f} s, play {part['play']:.0%}"
-            print(f"learner: {game}: {said}" + "".join(f"; {note}" for note in part["notes"]))
+            text = f"{part['tables']:,} tables on {part['on']}, first iteration {part['first']:.1f} s, play {part['play']:.0%}"
+            print(f"learner: {game}: {text}" + "".join(f"; {note}" for note in part["notes"]))
             print(reached(f"M decisions/s of the learner in {game}", part["rate"] / MILLION, LEARNER_TARGET))
             if part["products"] is not None:
                 print(reached("its matrix products, % of the time", 100 * part["products"], PRODUCTS_TARGET))
@@ -125,14 +125,14 @@ def show_players(parts: dict[str, Any]) -> None:
 def player_row(name: str, variant: str, figures: dict[str, Any]) -> str:
     """Return the row of a player in a game."""
     head = f"{name:>26} {variant:>13} "
-    why = figures.get("not made") or figures.get("failed")
-    if why:
-        return f"{head} {'not made' if 'not made' in figures else 'failed'}: {why}"
+    error = figures.get("not made") or figures.get("failed")
+    if error:
+        return f"{head} {'not made' if 'not made' in figures else 'failed'}: {error}"
     rate, core, target = figures["rate"], figures["core"], PLAYER_TARGETS.get(name.partition(":")[0])
     numbers = (f"{figures['tables']:,}", f"{rate:,.0f}", f"{core:,.0f}", f"{rate / core:.1f}")
     same = (f"{figures['compared']:,}", f"{figures['mismatches'] / figures['compared']:.2%}")
-    said = "" if target is None else f" {target:,.0f}: {'yes' if rate >= target else 'NO'}"
-    return head + " ".join(f"{text:>11}" for text in (*numbers, *same)) + said
+    verdict = "" if target is None else f" {target:,.0f}: {'yes' if rate >= target else 'NO'}"
+    return head + " ".join(f"{text:>11}" for text in (*numbers, *same)) + verdict
 
 
 def show_rates(name: str, figures: dict[str, Any]) -> None:
@@ -140,8 +140,8 @@ def show_rates(name: str, figures: dict[str, Any]) -> None:
     print(f"{name}: " + ", ".join(f"{what} {value}" for what, value in figures.items() if isinstance(value, str | float)))
     for row in figures.get("rates", []):
         print(f"{row['name']:>26} {row['tables']:>9,} {row['rate'] / MILLION:>9.2f} M/s")
-    for game, why in figures.get("missing", {}).items():
-        print(f"{game:>26} not measured: {why}")
+    for game, error in figures.get("missing", {}).items():
+        print(f"{game:>26} not measured: {error}")
     for what, rate in figures.get("stores", {}).items():
         print(f"{what:>26} {'':>9} {rate / 1e9:>9.0f} GB/s")
     if "times" in figures:
@@ -152,5 +152,5 @@ def show_profile(rows: Sequence[tuple[str, float, float, str]], bandwidth: float
     """Print variants of a kernel: name, rate, bytes per decision, and purpose."""
     print(f"copies move {bandwidth / 1e9:.0f} GB/s")
     print(f"{'variant':>44} {'M/s':>9} {'GB/s':>8} {'share':>7}  what it tells")
-    for name, rate, moved, says in rows:
-        print(f"{name:>44} {rate / MILLION:>9.1f} {rate * moved / 1e9:>8.0f} {rate * moved / bandwidth:>7.1%}  {says}")
+    for name, rate, moved, purpose in rows:
+        print(f"{name:>44} {rate / MILLION:>9.1f} {rate * moved / 1e9:>8.0f} {rate * moved / bandwidth:>7.1%}  {purpose}")

@@ -65,10 +65,10 @@ def seconds_of(work: Callable[[], object], least: float, first: int = 1) -> floa
         for _ in range(times):
             work()
         wait()
-        taken = perf_counter() - start
-        if taken >= least:
-            return taken / times
-        times = max(times + 1, int(1.2 * times * least / max(taken, 1e-6))) if not SIMULATED else 2 * times
+        elapsed = perf_counter() - start
+        if elapsed >= least:
+            return elapsed / times
+        times = max(times + 1, int(1.2 * times * least / max(elapsed, 1e-6))) if not SIMULATED else 2 * times
 
 
 class Gpu:
@@ -147,11 +147,11 @@ def one_core(variant: str, tables: int, seconds: float) -> float:
     play()
     steps = max(1, 2**16 // tables) if not SIMULATED else 1
     play()
-    done, start = 0, perf_counter()
-    while perf_counter() - start < seconds or done == 0:
+    decisions, start = 0, perf_counter()
+    while perf_counter() - start < seconds or decisions == 0:
         play()
-        done += steps * tables
-    return done / (perf_counter() - start)
+        decisions += steps * tables
+    return decisions / (perf_counter() - start)
 
 
 def bandwidth(size: int, seconds: float) -> float:
