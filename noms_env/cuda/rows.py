@@ -224,7 +224,7 @@ class GpuRows:
 
         `check` also checks the values of `states`, which synchronizes with the GPU.
         """
-        chosen, numbers = self.checked_array("actions", actions), self.written("streams", states)
+        chosen, numbers = self.checked_array("actions", actions), self.checked_array("streams", states)
         if check:
             check_streams(streams.to_host(numbers))
         self.launch(self._rows, kernels.choose_randomly, self.native, numbers, chosen)

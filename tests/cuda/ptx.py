@@ -160,7 +160,7 @@ def launch_all(observation: ObservationKind) -> None:
     batch.reset(batch.over)
     batch.observe()
     batch.observe([1])
-    batch._rows.refused(numbers.native)
+    batch._rows.first_illegal(numbers.native)
     batch.check_actions = False
     kinds: list[Any] = [numbers, np.zeros(3, np.int64), GpuArray(device_array(3, np.int32))]
     for actions in kinds:
