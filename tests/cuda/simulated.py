@@ -98,7 +98,7 @@ def test_booleans_on_the_gpu_start_the_next_matches() -> None:
     cpu.reset([3], match=0)
     gpu.reset(to_gpu(where))  # type: ignore[arg-type]
     assert cpu.save().tobytes() == gpu.save().tobytes()
-    with pytest.raises(ValueError, match="match, seed, table and dealer go with rows elsewhere"):
+    with pytest.raises(ValueError, match="match, seed, table and dealer need rows on the CPU"):
         gpu.reset(to_gpu(where), seed=1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="must be 5 booleans, not bool of shape \\(3,\\)"):
         gpu.reset(to_gpu(where[:3]))  # type: ignore[arg-type]

@@ -290,7 +290,7 @@ def test_canonical_suits_are_for_features_of_one_deck_on_a_gpu() -> None:
     for batch, said in (
         (make_batch("noms", 2, observation="features"), "not on a GPU"),
         (make_batch("noms", 2, device="cuda"), "canonical suits need a batch with observation='features', not <BatchEnv"),
-        (make_batch([TableGroup("noms"), TableGroup("nonesuch")], 2, observation="features", device="cuda"), "one deck only"),
+        (make_batch([TableGroup("noms"), TableGroup("nonesuch")], 2, observation="features", device="cuda"), "of one deck"),
     ):
         with pytest.raises(ValueError, match=said):
             GpuCanonicalSuits(batch)
