@@ -41,25 +41,24 @@ class _SnipedWhist(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             n_hands: deals in a match.
-            trump_mode: where the trump comes from.
+            trump_mode: how trump is chosen.
             trump_rotation: trumps in turn, deal by deal.
             scoring: points by place, or one for each trick.
-            snip_penalty: taken off each sniped seat under scoring='tricks'.
-            tie: several with the most tricks: all sniped, nobody, or one by lot.
+            snip_penalty: points taken off each sniped seat with scoring='tricks'.
+            tie: of seats tied for the most tricks, all are sniped, none, or one by lot.
             accumulate: tricks add up over the deals and are scored in the last.
             objective: the fewest tricks win, or the most (plain whist).
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -95,25 +94,24 @@ class _SnipedWhist(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             n_hands: deals in a match.
-            trump_mode: where the trump comes from.
+            trump_mode: how trump is chosen.
             trump_rotation: trumps in turn, deal by deal.
             scoring: points by place, or one for each trick.
-            snip_penalty: taken off each sniped seat under scoring='tricks'.
-            tie: several with the most tricks: all sniped, nobody, or one by lot.
+            snip_penalty: points taken off each sniped seat with scoring='tricks'.
+            tie: of seats tied for the most tricks, all are sniped, none, or one by lot.
             accumulate: tricks add up over the deals and are scored in the last.
             objective: the fewest tricks win, or the most (plain whist).
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -150,27 +148,26 @@ class _SnipedWhist(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             n_hands: deals in a match.
-            trump_mode: where the trump comes from.
+            trump_mode: how trump is chosen.
             trump_rotation: trumps in turn, deal by deal.
             scoring: points by place, or one for each trick.
-            snip_penalty: taken off each sniped seat under scoring='tricks'.
-            tie: several with the most tricks: all sniped, nobody, or one by lot.
+            snip_penalty: points taken off each sniped seat with scoring='tricks'.
+            tie: of seats tied for the most tricks, all are sniped, none, or one by lot.
             accumulate: tricks add up over the deals and are scored in the last.
             objective: the fewest tricks win, or the most (plain whist).
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -209,22 +206,21 @@ class _BigShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            start_cards: cards of the first hand (the largest, under direction='up_down').
+            record: write records of the deals to `records`, with the legal actions.
+            start_cards: cards in the first hand, or in the largest with direction='up_down'.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
-            bonus: ten points for exactly, or at least, the tricks called.
-            repeat_one: play the one-card hand twice where the sizes turn there.
-            direction: how the hand sizes go.
+            hook_min_cards: smallest hand in which the hook applies.
+            bonus: ten points for winning exactly, or at least, the tricks called.
+            repeat_one: play the one-card hand twice if the sizes turn there.
+            direction: order of the hand sizes.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -261,22 +257,21 @@ class _BigShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            start_cards: cards of the first hand (the largest, under direction='up_down').
+            record: write records of the deals to `records`, with the legal actions.
+            start_cards: cards in the first hand, or in the largest with direction='up_down'.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
-            bonus: ten points for exactly, or at least, the tricks called.
-            repeat_one: play the one-card hand twice where the sizes turn there.
-            direction: how the hand sizes go.
+            hook_min_cards: smallest hand in which the hook applies.
+            bonus: ten points for winning exactly, or at least, the tricks called.
+            repeat_one: play the one-card hand twice if the sizes turn there.
+            direction: order of the hand sizes.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -314,24 +309,23 @@ class _BigShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            start_cards: cards of the first hand (the largest, under direction='up_down').
+            record: write records of the deals to `records`, with the legal actions.
+            start_cards: cards in the first hand, or in the largest with direction='up_down'.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
-            bonus: ten points for exactly, or at least, the tricks called.
-            repeat_one: play the one-card hand twice where the sizes turn there.
-            direction: how the hand sizes go.
+            hook_min_cards: smallest hand in which the hook applies.
+            bonus: ten points for winning exactly, or at least, the tricks called.
+            repeat_one: play the one-card hand twice if the sizes turn there.
+            direction: order of the hand sizes.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -380,32 +374,31 @@ class _SmallShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             min_bid: lowest number to bid; by default just above the share of two seats.
             misere_value: points of Misere made alone; by default three below the hand size.
-            misere_above: the number directly below Misere; by default the same.
+            misere_above: the number directly below Misere; by default three below the hand size.
             misere_trump: Misere with a trump of the declarer's choice, or without.
-            misere_nominates: the declarer of Misere nominates a card; if not he is alone.
-            misere_penalty: failed Misere: the side's tricks count for each, or own tricks.
+            misere_nominates: a declarer of Misere nominates a card; otherwise he plays alone.
+            misere_penalty: failed Misere: each loses the side's tricks, or its own.
             misere_opponents_score: opponents score their tricks in Misere too.
             forced_bid_numeric_only: a dealer forced to bid must name a number.
             forced_bid_closes: a forced bid ends the auction.
-            first_trick_restriction: what a declarer on lead may not lead to trick 1.
-            stock_nomination: a nominated card in the stock.
+            first_trick_restriction: cards that the declarer may not lead to trick 1.
+            stock_nomination: effect of nominating a card in the stock.
             target: points that end the match.
             max_hands: deals that end the match.
-            indication: the holder of the nominated card may show himself, at a price.
-            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            indication: the holder of the nominated card may reveal himself, at a price.
+            open_partner: all seats learn the holder of the nominated card at the nomination (not in the rulebook).
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -448,32 +441,31 @@ class _SmallShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             min_bid: lowest number to bid; by default just above the share of two seats.
             misere_value: points of Misere made alone; by default three below the hand size.
-            misere_above: the number directly below Misere; by default the same.
+            misere_above: the number directly below Misere; by default three below the hand size.
             misere_trump: Misere with a trump of the declarer's choice, or without.
-            misere_nominates: the declarer of Misere nominates a card; if not he is alone.
-            misere_penalty: failed Misere: the side's tricks count for each, or own tricks.
+            misere_nominates: a declarer of Misere nominates a card; otherwise he plays alone.
+            misere_penalty: failed Misere: each loses the side's tricks, or its own.
             misere_opponents_score: opponents score their tricks in Misere too.
             forced_bid_numeric_only: a dealer forced to bid must name a number.
             forced_bid_closes: a forced bid ends the auction.
-            first_trick_restriction: what a declarer on lead may not lead to trick 1.
-            stock_nomination: a nominated card in the stock.
+            first_trick_restriction: cards that the declarer may not lead to trick 1.
+            stock_nomination: effect of nominating a card in the stock.
             target: points that end the match.
             max_hands: deals that end the match.
-            indication: the holder of the nominated card may show himself, at a price.
-            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            indication: the holder of the nominated card may reveal himself, at a price.
+            open_partner: all seats learn the holder of the nominated card at the nomination (not in the rulebook).
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -517,34 +509,33 @@ class _SmallShips(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             min_bid: lowest number to bid; by default just above the share of two seats.
             misere_value: points of Misere made alone; by default three below the hand size.
-            misere_above: the number directly below Misere; by default the same.
+            misere_above: the number directly below Misere; by default three below the hand size.
             misere_trump: Misere with a trump of the declarer's choice, or without.
-            misere_nominates: the declarer of Misere nominates a card; if not he is alone.
-            misere_penalty: failed Misere: the side's tricks count for each, or own tricks.
+            misere_nominates: a declarer of Misere nominates a card; otherwise he plays alone.
+            misere_penalty: failed Misere: each loses the side's tricks, or its own.
             misere_opponents_score: opponents score their tricks in Misere too.
             forced_bid_numeric_only: a dealer forced to bid must name a number.
             forced_bid_closes: a forced bid ends the auction.
-            first_trick_restriction: what a declarer on lead may not lead to trick 1.
-            stock_nomination: a nominated card in the stock.
+            first_trick_restriction: cards that the declarer may not lead to trick 1.
+            stock_nomination: effect of nominating a card in the stock.
             target: points that end the match.
             max_hands: deals that end the match.
-            indication: the holder of the nominated card may show himself, at a price.
-            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            indication: the holder of the nominated card may reveal himself, at a price.
+            open_partner: all seats learn the holder of the nominated card at the nomination (not in the rulebook).
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -597,26 +588,24 @@ class _Noms(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             min_bid: lowest number to bid.
-            dealer_forced: a dealer behind passes of all others must bid; by default where min_bid is below its own
-                default.
+            dealer_forced: the dealer must bid after passes of all others; by default if min_bid is below its default.
             forced_bid_closes: a forced bid ends the auction.
             unbid_slam_loses: taking all tricks on a lower bid loses, 26 to each opponent.
             mis_value: 13: Mis above 13; 10: Mis between 10 and 11, usually without Mis a Vis.
-            keep_mis_a_vis: Mis a Vis can be bid besides a Mis of 10.
-            first_lead: who leads to the first trick.
+            keep_mis_a_vis: keep Mis a Vis although Mis is worth 10.
+            first_lead: leader of the first trick.
             implicit_announcements: trump may be left unsaid, a bare rank nominated.
-            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
+            open_partner: all seats learn the holder of the nominated card at the nomination (not in the rulebook).
             tie: equal leaders at the end win together, or play on.
             cut: cards that every cut takes off the top; None draws it.
             cut_min: fewest cards that a cut takes off or leaves.
@@ -624,12 +613,12 @@ class _Noms(ModuleType):
             trick_stack: where a won trick goes in its winner's pile.
             pile_order: how the new dealer stacks the piles.
             deal_mode: packets from the unshuffled deck, or shuffled deals.
-            double_repeat: what a pass-out in a double hand leads to.
+            double_repeat: multiplier after a pass-out in a double hand.
             max_deals: deals after which the match is truncated.
             early_stop: end the deal when its points are decided.
             target: points that end the match.
-            observe_previous_hand: show each seat what it saw of the deal before.
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            observe_previous_hand: show each seat its view of the previous deal.
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -678,26 +667,24 @@ class _Noms(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             min_bid: lowest number to bid.
-            dealer_forced: a dealer behind passes of all others must bid; by default where min_bid is below its own
-                default.
+            dealer_forced: the dealer must bid after passes of all others; by default if min_bid is below its default.
             forced_bid_closes: a forced bid ends the auction.
             unbid_slam_loses: taking all tricks on a lower bid loses, 26 to each opponent.
             mis_value: 13: Mis above 13; 10: Mis between 10 and 11, usually without Mis a Vis.
-            keep_mis_a_vis: Mis a Vis can be bid besides a Mis of 10.
-            first_lead: who leads to the first trick.
+            keep_mis_a_vis: keep Mis a Vis although Mis is worth 10.
+            first_lead: leader of the first trick.
             implicit_announcements: trump may be left unsaid, a bare rank nominated.
-            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
+            open_partner: all seats learn the holder of the nominated card at the nomination (not in the rulebook).
             tie: equal leaders at the end win together, or play on.
             cut: cards that every cut takes off the top; None draws it.
             cut_min: fewest cards that a cut takes off or leaves.
@@ -705,12 +692,12 @@ class _Noms(ModuleType):
             trick_stack: where a won trick goes in its winner's pile.
             pile_order: how the new dealer stacks the piles.
             deal_mode: packets from the unshuffled deck, or shuffled deals.
-            double_repeat: what a pass-out in a double hand leads to.
+            double_repeat: multiplier after a pass-out in a double hand.
             max_deals: deals after which the match is truncated.
             early_stop: end the deal when its points are decided.
             target: points that end the match.
-            observe_previous_hand: show each seat what it saw of the deal before.
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            observe_previous_hand: show each seat its view of the previous deal.
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -760,28 +747,26 @@ class _Noms(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             min_bid: lowest number to bid.
-            dealer_forced: a dealer behind passes of all others must bid; by default where min_bid is below its own
-                default.
+            dealer_forced: the dealer must bid after passes of all others; by default if min_bid is below its default.
             forced_bid_closes: a forced bid ends the auction.
             unbid_slam_loses: taking all tricks on a lower bid loses, 26 to each opponent.
             mis_value: 13: Mis above 13; 10: Mis between 10 and 11, usually without Mis a Vis.
-            keep_mis_a_vis: Mis a Vis can be bid besides a Mis of 10.
-            first_lead: who leads to the first trick.
+            keep_mis_a_vis: keep Mis a Vis although Mis is worth 10.
+            first_lead: leader of the first trick.
             implicit_announcements: trump may be left unsaid, a bare rank nominated.
-            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
+            open_partner: all seats learn the holder of the nominated card at the nomination (not in the rulebook).
             tie: equal leaders at the end win together, or play on.
             cut: cards that every cut takes off the top; None draws it.
             cut_min: fewest cards that a cut takes off or leaves.
@@ -789,12 +774,12 @@ class _Noms(ModuleType):
             trick_stack: where a won trick goes in its winner's pile.
             pile_order: how the new dealer stacks the piles.
             deal_mode: packets from the unshuffled deck, or shuffled deals.
-            double_repeat: what a pass-out in a double hand leads to.
+            double_repeat: multiplier after a pass-out in a double hand.
             max_deals: deals after which the match is truncated.
             early_stop: end the deal when its points are decided.
             target: points that end the match.
-            observe_previous_hand: show each seat what it saw of the deal before.
-            hand_size: cards for each seat; by default as many as the deck has for all.
+            observe_previous_hand: show each seat its view of the previous deal.
+            hand_size: cards per seat; by default all cards that can be dealt evenly.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
@@ -827,17 +812,16 @@ class _Nonesuch(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            half: what a failed Most is counted from, with nine tricks: 5, 4.5 or 4.
+            record: write records of the deals to `records`, with the legal actions.
+            half: half of nine tricks, from which a failed Most counts: 5, 4.5 or 4.
             target: points that end the match.
             max_hands: deals after which the match is truncated.
             ranks: the top ranks that are in the deck (not in the source texts).
@@ -867,17 +851,16 @@ class _Nonesuch(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            half: what a failed Most is counted from, with nine tricks: 5, 4.5 or 4.
+            record: write records of the deals to `records`, with the legal actions.
+            half: half of nine tricks, from which a failed Most counts: 5, 4.5 or 4.
             target: points that end the match.
             max_hands: deals after which the match is truncated.
             ranks: the top ranks that are in the deck (not in the source texts).
@@ -908,19 +891,18 @@ class _Nonesuch(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            half: what a failed Most is counted from, with nine tricks: 5, 4.5 or 4.
+            record: write records of the deals to `records`, with the legal actions.
+            half: half of nine tricks, from which a failed Most counts: 5, 4.5 or 4.
             target: points that end the match.
             max_hands: deals after which the match is truncated.
             ranks: the top ranks that are in the deck (not in the source texts).
@@ -956,18 +938,17 @@ class _DownUp(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
+            hook_min_cards: smallest hand in which the hook applies.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -1000,18 +981,17 @@ class _DownUp(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
+            hook_min_cards: smallest hand in which the hook applies.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -1045,20 +1025,19 @@ class _DownUp(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
+            record: write records of the deals to `records`, with the legal actions.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
+            hook_min_cards: smallest hand in which the hook applies.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -1098,21 +1077,20 @@ class _UpDown(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            schedule: how the hand sizes go.
-            trump_mode: where the trump comes from.
+            record: write records of the deals to `records`, with the legal actions.
+            schedule: order of the hand sizes.
+            trump_mode: how trump is chosen.
             turnup_full_deal: trump turned up when all cards are dealt.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
+            hook_min_cards: smallest hand in which the hook applies.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -1148,21 +1126,20 @@ class _UpDown(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            schedule: how the hand sizes go.
-            trump_mode: where the trump comes from.
+            record: write records of the deals to `records`, with the legal actions.
+            schedule: order of the hand sizes.
+            trump_mode: how trump is chosen.
             turnup_full_deal: trump turned up when all cards are dealt.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
+            hook_min_cards: smallest hand in which the hook applies.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
@@ -1199,23 +1176,22 @@ class _UpDown(ModuleType):
         Args:
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
-                with `hand_size` from the deals of that size. In noms the episode goes on until a deal is not passed
-                out.
+                with `hand_size` from the deals of that size. In noms, passed-out deals do not end the episode.
             observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
-            mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+            mask_in: place of the action mask: `observation`, `info` (then the observation is the bare array) or `both`.
             render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
-            render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
+            render_seat: the seat whose view `render` shows; None for a spectator, who sees only public information.
             render_full: show all cards.
-            record: keep records of the deals in `records`, with the legal actions.
-            schedule: how the hand sizes go.
-            trump_mode: where the trump comes from.
+            record: write records of the deals to `records`, with the legal actions.
+            schedule: order of the hand sizes.
+            trump_mode: how trump is chosen.
             turnup_full_deal: trump turned up when all cards are dealt.
             hook: the last caller may not make the calls add up to the tricks.
-            hook_min_cards: smallest hand in which the hook holds.
+            hook_min_cards: smallest hand in which the hook applies.
             trump_rotation: trumps in turn, deal by deal.
             ranks: the top ranks of each suit that are in the deck (not in the source texts).
             suits: the first suits, of C D H S, that are in the deck (not in the source texts).
