@@ -1,1 +1,1 @@
-"""Trained policies without torch: what a network reads, its compiled inference, its file, and the player."""
+"""Trained policies without torch: inputs, compiled inference, files, and the player."""

@@ -1,10 +1,10 @@
-"""The network of a policy with attention, and its forward pass without torch: float32, the same bits for a row in any batch.
+"""The attention network of a policy, and its forward pass without torch: float32, bit-identical for a row in any batch.
 
-    tokens (`tokens`) -> layers times: x + merge(attention(query(x), key(x), value(x))); x + outer(ReLU(inner(x)))
-    -> logits from the token of the deal; of a card to play also: + score . its token
+    tokens (`tokens`) -> for each layer: x + merge(attention(query(x), key(x), value(x))); x + outer(ReLU(inner(x)))
+    -> logits from the token of the deal; for a card to play also: + score . its token
 
-where query, key, value, inner and the logits see `normalised(x)`, whose scale and shift are folded into them. In the last of
-these layers only the deal and the cards to play ask, since only they are read.
+Query, key, value, inner and the logits read `normalised(x)`, whose scale and shift are folded into them. In the last layer only
+the deal and the cards to play have queries, since only they are read.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from noms_env.policy.matmul import as_panels, padded_columns
 from noms_env.policy.tokens import AGES, CALL_KINDS, Tokens
 
 LAYER = {"query": 1, "key_value": 2, "merge": 1, "inner": 2, "outer": 1}
-"""The linear maps of a layer, and how many outputs each has for each number of a token."""
+"""The linear maps of a layer, and the outputs of each as a multiple of the token width."""
 NORM_BEFORE = {"query": "norm", "key_value": "norm", "inner": "norm_behind"}
 TABLES = {"own": CARDS, "age": AGES, "who": MAX_SEATS, "call": CALL_KINDS, "position": AUCTION_CALLS}
-"""What is added to a token for the card, its age, the seat, the call and its place, and how many of each there are."""
+"""Embeddings that are added to tokens (card, age, seat, call and its position), and the rows of each."""
 
 
 def shapes_of(encoding: Encoding, network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of an actor's parameters, of a network with `token_width`, `layers`, `heads` and `card_width`."""
+    """Return names and shapes of an actor's parameters; `network` has `token_width`, `layers`, `heads` and `card_width`."""
     width, tokens = network["token_width"], Tokens.of(encoding)
     shapes: dict[str, tuple[int, ...]] = {
         "trunk.first.weight": (width, encoding.n_features),
@@ -50,14 +50,14 @@ def shapes_of(encoding: Encoding, network: Mapping[str, Any]) -> dict[str, tuple
 
 
 class Folded(NamedTuple):
-    """The parameters of a trunk with scales and norms folded in: arrays, or tensors of torch.
+    """The parameters of a trunk with scales and norms folded in, as arrays or torch tensors.
 
     Attributes:
         first: shape (width, n_features).
         first_bias: shape (width,).
         card: shape (k, width).
         seat: shape (m, width).
-        tables: those of `TABLES`, shape (number, width); `own` has those of the cards to play.
+        tables: the embeddings of `TABLES`, shape (number, width); `own` holds those of the cards to play.
         layers: weight and bias of the maps of each layer, by the names of `LAYER`.
     """
 
@@ -70,7 +70,7 @@ class Folded(NamedTuple):
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], scale: Any, at: Mapping[str, Any]) -> Folded:
-        """From parameters named as `shapes_of` lists them; `at` are `Tokens.places`, of the same kind of array."""
+        """Fold parameters with the names of `shapes_of`; `at` is `Tokens.places`, as arrays of the same kind."""
 
         def folded_layer(layer: str, name: str) -> tuple[Any, Any]:
             parts = parameters[f"{layer}.{name}.weight"], parameters[f"{layer}.{name}.bias"]
@@ -93,9 +93,9 @@ class AttentionForward:
     """A policy's parameters, folded and laid out for the compiled functions.
 
     Attributes:
-        parameters: as `infer_with_attention` takes them.
-        head_bias: float32, shape (padded n_choices,), of the logits.
-        counted, card, own, out: those of `inference.Forward`; there is no scorer, so they have no units.
+        parameters: arguments of `infer_with_attention`.
+        head_bias: float32, shape (padded n_choices,): bias of the logits.
+        counted, card, own, out: as in `inference.Forward`, without units, since there is no scorer.
     """
 
     parameters: tuple[Any, ...] = field(repr=False)
@@ -107,7 +107,7 @@ class AttentionForward:
 
     @classmethod
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray], heads: int) -> AttentionForward:
-        """From parameters as `shapes_of` lists them; the folding is reckoned in float64."""
+        """Fold parameters with the names of `shapes_of`, in float64."""
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
         tokens = Tokens.of(encoding)
         parts = Folded.of(exact, encoding.scale, tokens.places)
@@ -135,7 +135,7 @@ class AttentionForward:
         return cls(parameters, head_bias, *scorer_parts(encoding, exact, head_bias))
 
     def is_finite(self) -> bool:
-        """Whether the folding kept all numbers finite."""
+        """Return whether all folded parameters are finite."""
         return all(np.isfinite(part).all() for part in _arrays(self.parameters) if part.dtype == np.float32)
 
     def infer(

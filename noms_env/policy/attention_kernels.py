@@ -1,6 +1,6 @@
-"""The compiled forward pass of a policy with attention.
+"""Compiled forward pass of an attention policy.
 
-`attention` says what the network is, and lays its parameters out.
+`attention` defines the network and lays out its parameters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from noms_env.policy.matmul import multiply
 
 @jit_allocating
 def infer_with_attention(observation, mask, seeds, temperature, parameters, out):
-    """Write actions or probabilities for some rows, one by one; the arguments are those of `inference_kernels.infer_rows`.
+    """Write actions or probabilities, row by row; other arguments as in `inference_kernels.infer_rows`.
 
     `parameters` are those of `attention.AttentionForward`.
     """
@@ -68,10 +68,10 @@ def infer_with_attention(observation, mask, seeds, temperature, parameters, out)
 
 @jit_inline
 def write_tokens(features, options, tokens, x):
-    """Write the tokens of a row: that of the deal, of the legal cards to play, other cards, seats, calls.
+    """Write the tokens of a row: the deal, the legal cards to play, other cards, seats, calls.
 
     Returns:
-        How many are read (the deal and the legal cards to play), and how many there are.
+        The number of tokens that are read (the deal and the legal cards to play), and the number of all.
     """
     first, first_bias, of_cards, of_seats, of_calls, numbers = tokens
     at_cards, at_shown = of_cards[0], of_cards[1]
@@ -132,7 +132,7 @@ def write_card(features, card, of_cards, numbers, out):
 
 @jit_inline
 def add_features(features, places, weight, out):
-    """Add features, each times its row of weights."""
+    """Add each feature times its row of weights."""
     for k in range(len(places)):
         if features[places[k]] != 0:
             add_times(np.float32(features[places[k]]), weight[k], len(out), out)
@@ -140,7 +140,7 @@ def add_features(features, places, weight, out):
 
 @jit_inline
 def run_attention(read, present, layers, width, heads, scratch):
-    """All layers, from the tokens in `x` to those that are read."""
+    """Run all layers on the tokens in `x`; the last layer updates only the tokens that are read."""
     queries, key_values, merges, inners, outers = layers
     x, level, query, key_value, answer, every, room = scratch
     for layer in range(len(queries[0])):
@@ -174,17 +174,18 @@ def run_linear(x, rows, panels, bias, every, y):
 
 @jit_inline
 def attend(query, asks, key_value, present, width, heads, room, out):
-    """Write what the first tokens get from all of a row.
+    """Write the attention of the first tokens to all tokens of a row.
 
     Args:
         query: float32, shape (at least asks, at least width).
-        asks: so many tokens ask.
+        asks: number of queries.
         key_value: float32, shape (at least present, at least 2 * width): keys, then values.
-        present: so many tokens are asked.
+        present: number of keys.
         width: numbers of a token.
-        heads: their number, a divisor of the width.
-        room: keys and values, float32, shape (2 * width, at least present), and shares, float32, shape (at least present,).
-        out: float32, shape (at least asks, at least width): is written.
+        heads: number of heads, a divisor of the width.
+        room: scratch: keys and values, float32, shape (2 * width, at least present), and attention weights, float32, shape (at
+            least present,).
+        out: float32, shape (at least asks, at least width), written.
     """
     columns, share = room
     for t in range(present):
@@ -200,7 +201,7 @@ def attend(query, asks, key_value, present, width, heads, room, out):
 
 @jit_inline
 def write_shares(query, keys, first, last, count, share):
-    """Write the share of each key in what a token gets: the softmax of the products over the root of their length."""
+    """Write the attention weight of each key: the softmax of the dot products over the root of their length."""
     for t in range(count):
         share[t] = 0
     for k in range(first, last):
@@ -220,7 +221,7 @@ def write_shares(query, keys, first, last, count, share):
 
 @jit_inline
 def exp(x):
-    """E to the power of a number of at most 0, to a relative error of 2e-7, without a call: 2^n times a polynomial."""
+    """Return e**x for x of at most 0, to a relative error of 2e-7, without a call: 2^n times a polynomial."""
     x = max(x, np.float32(-80))
     n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
     r = x - n * np.float32(0.693145751953125) - n * np.float32(1.42860677e-06)
@@ -236,7 +237,7 @@ def exp(x):
 
 @jit_sums
 def along(left, right, count):
-    """The sum of the products of the first numbers."""
+    """Return the dot product of the first `count` numbers."""
     total = np.float32(0)
     for t in range(count):
         total += left[t] * right[t]
@@ -245,6 +246,6 @@ def along(left, right, count):
 
 @jit_sums
 def add_times(factor, numbers, count, out):
-    """`out += factor * numbers`, of the first numbers."""
+    """Add `factor * numbers` to `out`, for the first `count` numbers."""
     for t in range(count):
         out[t] += factor * numbers[t]

@@ -1,8 +1,8 @@
-"""The network with attention in torch (`attention` says what it is): for training, and for policies on a GPU.
+"""The attention network (`attention`) in torch: for training, and for policies on a GPU.
 
-Every row has a token for each card, seat and call that there could be, and those that are not there are not asked: so no size
-depends on the rows, nothing waits for a GPU, and all of it can be captured as a CUDA graph. On a processor that takes twice as
-long, and tokens are trimmed: rows with about as many go together, without those that are not there.
+Every row has a token for each possible card, seat and call; absent ones are masked. So no size depends on the rows, nothing
+waits for a GPU, and a CUDA graph can capture all of it. On a CPU that takes twice as long, so tokens are trimmed: rows with
+about as many tokens form a chunk, without the absent ones.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from noms_env.policy.attention import Folded
 from noms_env.policy.tokens import AGES, Tokens
 
 CHUNK, GPU_CHUNK = 256, 1 << 13
-"""Rows that go through the layers together."""
+"""Rows that pass through the layers together, on a CPU and on a GPU."""
 GRAIN = 4
-"""Tokens of a row come to a multiple of this on a processor: oneDNN compiles the products of each new shape."""
+"""Tokens of a row are rounded up to a multiple of this on a CPU: oneDNN compiles the products of each new shape."""
 
 
 class Attention:
-    """A network with the parameters that it has now, copied.
+    """An attention network with a copy of the present parameters.
 
     Args:
-        tokens: of its inputs.
-        parameters: tensors, named as `attention.shapes_of` lists those of a trunk.
+        tokens: tokens of its inputs.
+        parameters: tensors, with the names of a trunk in `attention.shapes_of`.
         scale: float32, shape (n_features,).
         at: `Tokens.places` as tensors.
-        heads: of each layer.
-        dtype: of its numbers.
-        first: makes the first layer of weight and bias, if torch's is not to be it.
-        trims: let only tokens that are there through the layers.
+        heads: heads of each layer.
+        dtype: dtype of its numbers.
+        first: makes the first layer from weight and bias; a linear layer of torch if None.
+        trims: drop absent tokens.
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class Attention:
         self.layers = [{name: (kept(weight), kept(bias)) for name, (weight, bias) in layer.items()} for layer in parts.layers]
 
     def __call__(self, features: Tensor, mask: Tensor | None = None, score: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Look at some rows.
+        """Run the network on some rows.
 
         Args:
             features: shape (n, n_features).
-            mask: int8, shape (n, at least cards): which cards are legal to play; it is looked at where tokens are trimmed.
-            score: shape (width,); None if no card is asked for.
+            mask: int8, shape (n, at least cards): legal cards to play; read only if tokens are trimmed.
+            score: shape (width,); None if no card scores are needed.
 
         Returns:
-            The normalised token of the deal, shape (n, width), and the products of the cards' tokens and `score`, shape
-            (n, cards), which mean nothing at cards that are not legal.
+            The normalised token of the deal, shape (n, width), and the products of the cards' tokens and `score`, shape (n,
+            cards), which mean nothing for illegal cards.
         """
         there = self.shown(features)
         if not self.trims:
@@ -90,14 +90,14 @@ class Attention:
         return deal.index_select(0, back), scores.index_select(0, back)
 
     def shown(self, features: Tensor) -> Tensor:
-        """Which tokens there are: bool, shape (n, tokens)."""
+        """Return which tokens are present: bool, shape (n, tokens)."""
         cards, shown = self.at["cards"], self.at["shown"]
         there = features.index_select(1, cards[:, shown].flatten()).view(len(features), len(cards), -1) != 0
         others = features.index_select(1, torch.cat([self.at["there"], self.at["calls"]])) != 0
         return torch.cat([torch.ones_like(others[:, :1]), there.any(2), others], 1)
 
     def _tokens(self, features: Tensor, deal: Tensor) -> Tensor:
-        """The tokens of some rows, shape (n, tokens, width), from their features and what the first layer makes of these."""
+        """Return the tokens of some rows, shape (n, tokens, width), from their features and the first layer's output."""
         n, at, tables, numbers = len(features), self.at, self.tables, self.tokens
         of_cards = features.index_select(1, at["cards"].flatten()).view(n, *at["cards"].shape)
         trick = of_cards[:, :, numbers.trick_of].long()
@@ -117,14 +117,14 @@ class Attention:
         return torch.cat(parts, 1)
 
     def _read(self, x: Tensor, there: Tensor, score: Tensor | None) -> tuple[Tensor, Tensor]:
-        """What `__call__` returns, from tokens of which those of the cards come first."""
+        """Return the outputs of `__call__` from all tokens, the deal and the cards first."""
         x = self._run(x, there, 1 if score is None else 1 + len(self.tokens.cards))
         return x[:, 0], x[:, 1:] @ (x.new_zeros(x.shape[2]) if score is None else score)
 
     def _read_trimmed(
         self, features: Tensor, deal: Tensor, there: Tensor, legal: Tensor, score: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """The same; only tokens that are there go through the layers, those of legal cards to play first."""
+        """Return the outputs of `__call__` from the present tokens, those of legal cards to play first."""
         n, every = there.shape
         length, asking = -(-int(there.sum(1).max()) // GRAIN) * GRAIN, 1 + int(legal.sum(1).max())
         rank = there.to(torch.int8) + legal
@@ -139,7 +139,7 @@ class Attention:
         return x[:, 0], scores[:, 1 : 1 + len(self.tokens.cards)]
 
     def _run(self, x: Tensor, there: Tensor, asking: int) -> Tensor:
-        """All layers, and a norm: of all tokens to the first so many; those that are not there are not asked."""
+        """Run all layers and a norm, from all tokens to the first `asking`; absent tokens are masked."""
         n, length, width = x.shape
         for layer in self.layers:
             asks = asking if layer is self.layers[-1] else length
@@ -147,7 +147,7 @@ class Attention:
             key_value = functional.linear(normal, *layer["key_value"]).view(n, length, 2, self.heads, -1)
             query = functional.linear(normal[:, :asks], *layer["query"]).view(n, asks, self.heads, -1)
             key, value = key_value[:, :, 0], key_value[:, :, 1]
-            if not x.is_cuda:  # on a processor attention in bfloat16 takes ten times as long
+            if not x.is_cuda:  # on a CPU attention in bfloat16 takes ten times as long
                 query, key, value = query.float(), key.float(), value.float()
             q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
             answer = functional.scaled_dot_product_attention(q, k, v, there[:, None, None])

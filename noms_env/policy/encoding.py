@@ -1,16 +1,15 @@
-"""Observations as features of a network: columns that can vary, numbers as one-hot where that helps, suits in one order.
+"""Observations as features of a network: columns that can vary, numbers as one-hot if that helps, suits in a canonical order.
 
-1. *Columns.* Of the bytes of an observation only those are kept that can differ at the tables in question: seats that are
-   there, cards that exist, options on which the tables differ. Scores and places in a match are left out, since a network
-   learns to play for the points of the deal.
-2. *Numbers.* A byte is copied; `scale` brings it to about 0 to 1 (it can be folded into the first layer, so
-   features stay bytes). Some numbers also stand as one-hot: tricks still wanted, own place, the nominated card.
-3. *Suits.* With the French deck no rule tells one side suit from another, so the suits of each table are renamed: trump (if
-   there is one) becomes suit 0, and the others follow by the hand dealt to the seat, longest suit first (equal lengths: higher
-   cards first). Masks and actions are renamed likewise; `Encoding.actions` leads back. What a suit was called is lost, which
-   matters to nothing but the order of the piles where the deck is not shuffled. The Decktet, whose cards bear two suits, keeps
-   its names.
-4. *Card features* and *trick features* (`extra_features`), where asked for; these are the last features.
+1. *Columns.* Only bytes of an observation that can differ at the tables are features: existing seats, cards of the deck,
+   options on which the tables differ. Scores and places in a match are left out, since a network learns to play for the points
+   of the deal.
+2. *Numbers.* A byte is copied; `scale` brings it to about 0 to 1. The scale can be folded into the first layer, so features
+   stay bytes. Some numbers are also one-hot: tricks still needed, own place, the nominated card.
+3. *Suits.* With the French deck no rule distinguishes the side suits, so the suits of each table are renamed. Trump (if any)
+   becomes suit 0. The others follow by the hand dealt to the seat, longest suit first (equal lengths: higher cards first).
+   Masks and actions are renamed too; `Encoding.actions` maps back to the original actions. The original names are lost, which
+   affects only the order of the piles if the deck is not shuffled. The Decktet keeps its names, since its cards bear two suits.
+4. *Card features* and *trick features* (`extra_features`), if requested, come last.
 """
 
 from __future__ import annotations
@@ -30,30 +29,30 @@ from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION
 
 CARDS = 52
-"""Actions that play a card; they come first."""
+"""Number of actions that play a card; they come first."""
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """The features of the tables of some rules.
+    """The features of tables with some rules.
 
     Attributes:
         rule_sets: the rules.
         drawn: further rules, see `make_encoding`.
-        index: int16, shape (24, n_features): per order of the suits, the byte that each feature looks at.
+        index: int16, shape (24, n_features): per order of the suits, the byte that each feature reads.
         value: int16, shape (24, n_features): the value that it is compared with, or `COPY`.
-        scale: float32, shape (n_features,): what a network sees is `feature * scale`.
-        hidden_index: int16, shape (24, n_hidden): the same for the hidden state; all its features are bytes of 0 and 1.
-        choices: int16, shape (n_choices,): the actions that can be legal at such tables, ascending: the outputs of a network.
-        actions: int16, shape (24, n_choices): per order, the action that each of them stands for.
-        holders: places where a hidden card may be: the other seats, and undealt where that can be.
-        cards: cards of the deck; the hidden features begin with `holders` times so many.
-        partners: seats, 0 where nobody has a partner: so many hidden features follow.
+        scale: float32, shape (n_features,): a network's input is `feature * scale`.
+        hidden_index: int16, shape (24, n_hidden): like `index`, for the hidden state; all its features are bytes of 0 and 1.
+        choices: int16, shape (n_choices,): the actions that can be legal at such tables, ascending: a network's outputs.
+        actions: int16, shape (24, n_choices): per order, the action of each choice.
+        holders: number of places for a hidden card: the other seats, and the undealt cards if there can be any.
+        cards: number of cards in the deck; `holders * cards` hidden features come first.
+        partners: number of seats, 0 without partners; as many hidden features follow.
         options: names of the bytes of the section `choices` that are features.
-        card_features: whether some features are card features, and `index` so reaches behind the observation.
-        trick_features: the same of trick features.
-        rules: `rules_lookup.rules_rows`; none where the tables may have any options.
-        digest: SHA-256 of all of this: networks with equal digests read the same features.
+        card_features: whether card features are included. If so, `index` reaches beyond the observation.
+        trick_features: whether trick features are included.
+        rules: `rules_lookup.rules_rows`; empty if the tables may have any options.
+        digest: SHA-256 of the arrays from `index` to `actions`: networks with equal digests read the same features.
     """
 
     rule_sets: tuple[Rules, ...]
@@ -75,33 +74,33 @@ class Encoding:
 
     @property
     def n_features(self) -> int:
-        """Inputs of a network that sees what a seat sees."""
+        """Number of inputs of a network that sees what a seat sees."""
         return int(self.index.shape[1])
 
     @property
     def n_hidden(self) -> int:
-        """Inputs that a network which sees everything has besides."""
+        """Number of further inputs of a network that sees everything."""
         return int(self.hidden_index.shape[1])
 
     @property
     def n_choices(self) -> int:
-        """Outputs of a policy network."""
+        """Number of outputs of a policy network."""
         return len(self.choices)
 
     @property
     def extended_size(self) -> int:
-        """Bytes of the extended observation that `index` looks at, 0 where the observation is enough; see `extra_features`."""
+        """Bytes of the extended observation that `index` reads, 0 if the observation is enough; see `extra_features`."""
         return extended_size(self.card_features, self.trick_features)
 
     @property
     def card_sections(self) -> tuple[int, ...]:
-        """The sections of card and trick features that there are, ascending: each has a feature for every card to play."""
+        """The sections of card and trick features in use, ascending: each has a feature for every card to play."""
         seen = set(self.index[inputs.IDENTITY, self.value[inputs.IDENTITY] == inputs.COPY].tolist())
         return tuple(section for section in range(SECTIONS) if section_start(section) + int(self.choices[0]) in seen)
 
     @property
     def card_columns(self) -> np.ndarray:
-        """Where the features of each card to play stand, int64, shape (cards to play, card_sections).
+        """Columns of the features of each card to play, int64, shape (cards to play, card_sections).
 
         The cards to play are the first of `choices`.
         """
@@ -112,7 +111,7 @@ class Encoding:
         return np.array([[place_of[start + card] for start in starts] for card in cards], np.int64).reshape(len(cards), -1)
 
     def places_of(self, other: Encoding) -> np.ndarray:
-        """Where the features of another encoding of the same rules stand among these, int64, shape (other.n_features,).
+        """Return the columns in this encoding of another's features, for the same rules: int64, shape (other.n_features,).
 
         Raises:
             ValueError: one of them is missing here.
@@ -128,16 +127,16 @@ class Encoding:
     def encode(
         self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The features and masks of some observations.
+        """Return the features and masks of some observations.
 
         Args:
             observation: uint8, shape (tables, OBSERVATION_SIZE).
             mask: int8, shape (tables, NUM_ACTIONS).
-            rows: which of them, int64, shape (n,); all when None.
+            rows: the tables to encode, int64, shape (n,); all if None.
 
         Returns:
-            features uint8, shape (n, n_features); mask int8, shape (n, n_choices); order int64, shape (n,):
-            `actions[order[i], k]` is the action that the network's output k stands for in row i.
+            features uint8, shape (n, n_features); mask int8, shape (n, n_choices); order int64, shape (n,): `actions[order[i],
+            k]` is the action of the network's output k in row i.
         """
         rows = np.arange(len(observation)) if rows is None else rows
         order = np.empty(len(rows), np.int64)
@@ -149,7 +148,7 @@ class Encoding:
         return features, moved_mask, order
 
     def encode_hidden(self, hidden: np.ndarray, rows: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """The hidden state of some rows, uint8, shape (n, n_hidden), with the suits as in their observations.
+        """Return the hidden state of some rows, uint8, shape (n, n_hidden), with the suits as in their observations.
 
         Args:
             hidden: uint8, shape (tables, HIDDEN_SIZE).
@@ -165,7 +164,7 @@ class Encoding:
 def encode_rows(observation, rows, index, value, extended, order, features):
     """Write the orders of the suits, int64, shape (n,), and the features, uint8, shape (n, n_features), of some rows.
 
-    `rows` are int64, shape (n,), `index` and `value` those of `Encoding`. `extended` is for `extend`, of no bytes where the
+    `rows` is int64, shape (n,); `index` and `value` are those of `Encoding`. `extended` is scratch for `extend`, empty if the
     observation is enough.
     """
     for i in range(len(rows)):
@@ -181,7 +180,7 @@ def encode_rows(observation, rows, index, value, extended, order, features):
 
 @jit_inline
 def feature_of(byte, value):
-    """A feature: the byte that it looks at, or whether that has a certain value."""
+    """Return a feature: the byte that it reads, or whether that equals a value."""
     return byte if value < 0 else byte == value
 
 
@@ -201,19 +200,19 @@ def make_encoding(
     trick_features: bool = False,
     drawn: Sequence[Rules] = (),
 ) -> Encoding:
-    """The features for tables of some rules.
+    """Return the encoding for tables with some rules.
 
     Args:
         rule_sets: the rules.
-        card_features: whether what a player counts at each of its cards is among them.
-        options: which bytes of the section `choices` are among them (names as in `choice_names`): those that a policy was
-            trained with, so that an option declared later changes nothing; all in which the tables differ when None.
-        trick_features: whether what a player works out about the trick is among them.
-        drawn: further rules that were drawn for training. With some, a table may have any options: no feature counts as
-            constant there, and no table is refused.
+        card_features: whether to include the card features (`extra_features`).
+        options: bytes of the section `choices` to include (names as in `choice_names`). A policy passes the options that it was
+            trained with, so that an option declared later changes nothing. Defaults to all in which the tables differ.
+        trick_features: whether to include the trick features.
+        drawn: further rules, sampled for training. With some, a table may have any options: no feature counts as constant, and
+            no table is refused.
 
     Raises:
-        ValueError: there are none.
+        ValueError: `rule_sets` is empty.
     """
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
@@ -252,6 +251,6 @@ def make_encoding(
 
 
 def _by_order(parts: Sequence[inputs.Placed]) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and values of features, for each order of the suits."""
+    """Return columns and values of features, for each order of the suits."""
     moved = np.array([[feature.moved(order, start) for feature, start in parts] for order in inputs.ORDERS], np.int16)
     return np.ascontiguousarray(moved[:, :, 0]), np.ascontiguousarray(moved[:, :, 1])

@@ -1,21 +1,20 @@
-"""What follows from an observation, as bytes behind it: the card features and the trick features.
+"""Features derived from an observation, as bytes appended to it: the card features and the trick features.
 
     OBSERVATION_SIZE bytes of the observation | CARD_FEATURES_SIZE bytes | TRICK_FEATURES_SIZE bytes
 
-They are written only for networks that look at them. Card features are what a player counts at each of its cards:
+They are written only for networks that read them. A network could derive them from the observation, but would have to learn
+that for each card separately. Card features are counts at each own card:
 
-1. Cards that are out: of the deck, neither in the own hand nor played, nor known to lie in the stock.
-2. A card stands in its suit; one that bears the trump in the trump suit, any other two-suited card in both.
-3. It is beaten, in that suit, by the higher cards and, of a suit that is not trump, by cards of it that bear the trump also.
-4. `takes`: of the own cards, those that would be the best of the trick so far.
+1. Cards that are out: all cards of the deck, except the own hand, cards played, and cards known to be in the stock.
+2. A card belongs to its suit. A card that bears the trump belongs to the trump suit only, any other two-suited card to both.
+3. In its suit it is beaten by the higher cards and, if the suit is not trump, by cards of the suit that also bear the trump.
+4. `takes`: the own cards that would be the best of the trick so far.
 
-Trick features are what it works out about the trick, once it has to play a card:
+Trick features describe the trick, once the seat has to play a card:
 
-5. A seat may hold the cards that are out, but for those of a suit in which it has shown void.
-6. A rival of a card beats it in this trick, and may lie with a seat that has yet to play. Rivals and such seats are counted at
-   each own card that takes; before a lead at all own cards, once for each suit that the card bears.
-
-A network could find all of this in the observation, but would have to learn it for each card anew.
+5. A seat may hold the cards that are out, except those of a suit in which it has shown void.
+6. A rival of a card beats it in this trick, and may be held by a seat that has yet to play. Rivals and such seats are counted
+   for each own card that takes. On lead they are counted for all own cards, once for each suit of the card.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from noms_env.observation.suit_order import has_decktet
 from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
-"""Sections of a byte for each card, see `write_card_features`; from `SECOND` on the four before it, for the other suit."""
+"""Sections of a byte for each card, see `write_card_features`. From `SECOND` on, the four before it for the other suit."""
 OF_SUIT = SECOND - BEATEN_BY
 CARD_SECTIONS = SECOND + OF_SUIT
 RIVALS, RIVAL_SEATS, SAFE, SECOND_LEAD = range(CARD_SECTIONS, CARD_SECTIONS + 4)
-"""Further sections, see `write_trick_features`; from `SECOND_LEAD` on the three before it, for the other suit of a lead."""
+"""Further sections, see `write_trick_features`. From `SECOND_LEAD` on, the three before it for the other suit of a lead."""
 OF_LEAD = SECOND_LEAD - RIVALS
 IS_TRUMP = SECOND_LEAD + OF_LEAD
 SECTIONS = IS_TRUMP + 1
 SEAT_TRUMPS, SEAT_HAS_NONE, SEAT_IS_VOID = range(3)
-"""Bytes of each seat behind the sections, see `write_trick_features`."""
+"""Bytes of each seat after the sections, see `write_trick_features`."""
 OF_SEAT = 3
 CARD_FEATURES_SIZE = CARD_SECTIONS * CARD_BYTES
 TRICK_FEATURES_SIZE = (SECTIONS - CARD_SECTIONS) * CARD_BYTES + MAX_SEATS * OF_SEAT
@@ -52,7 +51,7 @@ _VOIDS = START["tricks"]
 _SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
 _RANKS, _SUITS = (START["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
 _DECKTET_CARDS = np.zeros((12, 8), np.int64)
-"""[byte of ranks, byte of suits]: the cards of the Decktet in use that bear a suit; a byte is 0 for all ranks or suits."""
+"""[byte of ranks, byte of suits]: the Decktet cards in use that bear a suit; a byte of 0 means all ranks or suits."""
 for _ranks in range(12):
     for _suits in range(8):
         _deck = decktet_deck(_ranks - 1 if _ranks else 10, _suits - 1 if _suits else 6)
@@ -62,24 +61,24 @@ _IS_THERE, _PLAYING = 2, 3  # in a row of `seats`, and in `phase`
 
 
 def section_start(section: int) -> int:
-    """Where a section begins, counted from the first byte of the observation."""
+    """Return the start of a section, counted from the first byte of the observation."""
     return int(OBSERVATION_SIZE + section * CARD_BYTES)
 
 
 def seat_start(seat: int) -> int:
-    """Where the trick features of a seat begin, counted from the first byte of the observation."""
+    """Return the start of a seat's trick features, counted from the first byte of the observation."""
     return section_start(SECTIONS) + seat * OF_SEAT
 
 
 def extended_size(card_features: bool, trick_features: bool) -> int:
-    """Bytes of an extended observation: up to the last that is looked at; 0 where the observation is enough."""
+    """Return the bytes of an extended observation, up to the last that is read; 0 if the observation is enough."""
     if trick_features:
         return int(OBSERVATION_SIZE + CARD_FEATURES_SIZE + TRICK_FEATURES_SIZE)
     return int(OBSERVATION_SIZE + CARD_FEATURES_SIZE) if card_features else 0
 
 
 def card_features_of(tables: Tables) -> Iterator[Placed]:
-    """What is counted at the own cards, in one suit, or with the Decktet in two."""
+    """Yield the card features, for one suit, or with the Decktet for two."""
     yield from cards_from(tables, section_start(TAKES))
     for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
         for section in (BEATEN_BY, BEATS):
@@ -89,7 +88,7 @@ def card_features_of(tables: Tables) -> Iterator[Placed]:
 
 
 def trick_features_of(tables: Tables) -> Iterator[Placed]:
-    """Which cards and seats may beat each own card, by the suit that it is led in; which are trumps; what seats may hold."""
+    """Yield the trick features: rivals of each own card, by the suit that it is led in; trumps; what the seats may hold."""
     is_decktet = DECKTET in tables.decks
     for behind in (0, OF_LEAD) if is_decktet else (0,):
         yield from cards_from(tables, section_start(RIVALS + behind), scale=1 / 4)
@@ -108,9 +107,9 @@ def write_card_features(seen, out):
 
     Args:
         seen: the observation, uint8, shape (OBSERVATION_SIZE,).
-        out: uint8, shape (CARD_FEATURES_SIZE,): is written. For each own card: 1 if it takes the trick so far; how many cards
-            that are out beat it in its suit, how many it beats, 1 where the one is none, and where the other is none; then the
-            same four in its other suit. All other bytes are 0.
+        out: uint8, shape (CARD_FEATURES_SIZE,), written. For each own card: 1 if it takes the trick so far; the number of cards
+            that are out and beat it in its suit; the number that it beats; 1 if the former is 0; 1 if the latter is 0; then the
+            last four for its other suit. All other bytes are 0.
     """
     out[:] = 0
     kind, hand, unseen, trumps = cards_of(seen)
@@ -136,10 +135,11 @@ def write_trick_features(seen, out):
 
     Args:
         seen: the observation, uint8, shape (OBSERVATION_SIZE,).
-        out: uint8, shape (TRICK_FEATURES_SIZE,): is written. Where a card is to be played, for each own card that takes, or for
-            each on a lead: how many rivals it has, how many seats may hold one, and 1 where none may. Then the same three for a
-            lead in its other suit. 1 for each own card that bears the trump. For each other seat: how many trumps it may hold,
-            1 where it can have none, and 1 if it has shown void in the suit led. All other bytes are 0.
+        out: uint8, shape (TRICK_FEATURES_SIZE,), written. If a card is to be played, for each own card that takes, or on lead
+            for each own card: the number of rivals, the number of seats that may hold one, and 1 if there is none. Then the
+            same three for a lead in its other suit. 1 for each own card that bears the trump. For each other seat: the number
+            of trumps that it may hold, 1 if it can have none, and 1 if it has shown void in the suit led. All other bytes are
+            0.
     """
     out[:] = 0
     kind, hand, unseen, trumps = cards_of(seen)
@@ -166,9 +166,9 @@ def write_trick_features(seen, out):
 
 @jit
 def count_rivals(kind, tried, is_lead, led, held, trumps, section, out):
-    """Count rivals at each card that is tried, of the cards held.
+    """Count the rivals in `held` of each card in `tried`.
 
-    In the section `RIVALS` their number is written, and whether there are none; in `RIVAL_SEATS` one seat is added for any.
+    In the section `RIVALS`, write their number and whether there are none. In `RIVAL_SEATS`, add one seat if there are any.
     """
     left = tried
     while left != 0:
@@ -192,7 +192,7 @@ def count_rivals(kind, tried, is_lead, led, held, trumps, section, out):
 
 @jit_inline
 def may_hold(seen, kind, unseen, seat):
-    """5. The cards that a seat may hold."""
+    """5. Return the cards that a seat may hold."""
     held = unseen
     for suit in range(6):
         if seen[_VOIDS + SEAT_BYTES * seat + suit] != 0:
@@ -202,7 +202,7 @@ def may_hold(seen, kind, unseen, seat):
 
 @jit_inline
 def cards_of(seen):
-    """The kind of deck, and the cards of the own hand, those that are out, and the trumps."""
+    """Return the kind of deck, the own hand, the cards that are out, and the trumps."""
     is_decktet = has_decktet(seen)
     kind = DECKTET if is_decktet else FRENCH
     hand = nonzero(seen, _HAND)
@@ -214,13 +214,13 @@ def cards_of(seen):
 
 @jit_inline
 def decktet_cards(seen):
-    """The cards of the Decktet in use that bear a suit."""
+    """Return the Decktet cards in use that bear a suit."""
     return _DECKTET_CARDS[seen[_RANKS], seen[_SUITS]]
 
 
 @jit_inline
 def french_cards(seen):
-    """The cards of the French deck in use: the top ranks of the first suits."""
+    """Return the French cards in use: the top ranks of the first suits."""
     ranks = np.int64(seen[_RANKS]) - 1
     cards = np.int64(0)
     for suit in range(np.int64(seen[_SUITS]) - 1):
@@ -230,7 +230,7 @@ def french_cards(seen):
 
 @jit_inline
 def suit_at(seen, start):
-    """The suit that is marked in a section; that of no cards where none is."""
+    """Return the suit marked in a section; 6, a suit without cards, if none is."""
     for suit in range(6):
         if seen[start + suit] != 0:
             return suit
@@ -239,7 +239,7 @@ def suit_at(seen, start):
 
 @jit
 def taking_cards(seen, kind, trumps):
-    """4. The cards that beat the best of the trick so far; none before a lead."""
+    """4. Return the cards that beat the best of the trick so far; none on lead."""
     for seat in range(MAX_SEATS):
         if seen[_SEATS + SEAT_BYTES * seat + _BEST] != 0 and seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] != 0:
             best = np.int64(seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER]) - 1
@@ -251,7 +251,7 @@ def taking_cards(seen, kind, trumps):
 
 @jit_inline
 def count_in_suit(card, unseen, trumps, out, section):
-    """Write the four bytes of a card in a suit of which some cards are unseen."""
+    """Write the four bytes of a card for one suit; `unseen` are the cards of the suit that are out."""
     beaten_by = size(unseen & (above(unseen, card) | trumps))
     beats = size(unseen) - beaten_by
     place = section * CARD_BYTES + card
@@ -271,7 +271,7 @@ def mark(out, section, cards):
 
 @jit
 def extend(seen, extended):
-    """Write an observation, uint8, shape (OBSERVATION_SIZE,), and the features behind it that there is room for.
+    """Write an observation, uint8, shape (OBSERVATION_SIZE,), and the features after it for which `extended` has room.
 
     `extended` is uint8, shape (`extended_size`,).
     """
@@ -282,7 +282,7 @@ def extend(seen, extended):
 
 @jit
 def write_extra(seen, out):
-    """Write what stands behind an observation in an extended one, as far as there is room for it."""
+    """Write the features after an observation for which `out` has room."""
     write_card_features(seen, out[:CARD_FEATURES_SIZE])
     if len(out) > CARD_FEATURES_SIZE:
         write_trick_features(seen, out[CARD_FEATURES_SIZE:])

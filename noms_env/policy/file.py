@@ -1,7 +1,7 @@
-"""The file of a policy: tensors as safetensors, and a JSON document in their metadata that says what they are.
+"""Policy files: tensors in the safetensors format, described by a JSON document in the metadata.
 
-Nothing in a file is trusted: one that is damaged, foreign, or made for another environment is refused with a sentence,
-before it takes much memory. Nothing here needs torch.
+A file is untrusted input. A damaged, foreign or incompatible file is refused with one sentence before it takes much memory.
+Nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from noms_env.version import ENV_VERSION
 
 FORMAT = "noms-policy/2"
 KEY = "noms-policy"
-"""The key of the document in the metadata."""
+"""Metadata key of the document."""
 MAX_HEADER = 1 << 20
 MAX_FILE = 1 << 30
 MAX_RULES = 1000
@@ -43,40 +43,40 @@ NETWORKS = {
     "mlp": {"width": (4, 8192), "blocks": (0, 8192), "card_width": (1, 8192), "scorer_width": (0, 512)},
     "attention": {"token_width": (4, 8192), "layers": (1, 64), "heads": (1, 64), "card_width": (1, 8192)},
 }
-"""The sizes of each kind of network, and the least and the most that each may be; a file names a kind other than `mlp`."""
+"""Minimum and maximum of each size, by kind of network. A file names its kind unless it is `mlp`."""
 TYPES = {
     **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
     **{"card_features": bool, "trick_features": bool, "options": list},
 }
-"""The entries of the document that stand in a `PolicyInfo` as they are (options as a tuple)."""
+"""Entries of the document that become fields of `PolicyInfo` unchanged; `options` becomes a tuple."""
 FIELDS = {*TYPES, "format", "rules", "drawn", "environment", "layout", "encoding", "network", "sha256"}
 ADDED: dict[str, Any] = {"trick_features": False, "drawn": []}
-"""Entries that older files lack, and what they then are."""
+"""Entries that older files lack, with their defaults."""
 FORMER = "rule_based_prior"
-"""An entry of older files: false, or the network had an input that is there no more."""
+"""An entry of older files. If it is true, the network has an input that no longer exists."""
 
 
 class PolicyFileError(ValueError):
-    """A file without a policy that can be used here; the message says why."""
+    """A file without a usable policy; the message says why."""
 
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """What a policy file says of its policy.
+    """Description of the policy in a policy file.
 
     Attributes:
-        rule_sets: the rules of the tables on which it was trained.
-        drawn: further rules, drawn at random for its training; with some it plays its games under any options.
-        network: its sizes, see `NETWORKS` (`scorer_width` is 0 of older files), and its `kind` if that is not `mlp`.
-        training: the configuration of the training run, plain values.
-        seed: of the training run.
+        rule_sets: rules of the tables that it was trained on.
+        drawn: further rules, sampled for training. A policy with drawn rules plays its games under any options.
+        network: sizes, see `NETWORKS` (`scorer_width` is 0 in older files), and `kind` unless it is `mlp`.
+        training: configuration of the training run, plain values.
+        seed: seed of the training run.
         decisions: number of decisions that it was trained on.
-        score: of the training run, None if it had none.
-        packages: versions of the packages that made the file.
-        revision: of the code, as `git describe` names it; None if it is not known.
-        card_features: whether its network sees what a player counts at each of its cards.
-        trick_features: whether it sees what a player works out about the trick.
-        options: the options that its network sees, see `make_encoding`; those in which the tables differ if none are given.
+        score: score of the training run, or None.
+        packages: versions of the packages that wrote the file.
+        revision: revision of the code, from `git describe`; None if unknown.
+        card_features: whether its network reads card features (`extra_features`).
+        trick_features: whether it reads trick features.
+        options: options that its network sees, see `make_encoding`. Defaults to those in which the tables differ.
     """
 
     rule_sets: tuple[Rules, ...]
@@ -98,27 +98,27 @@ class PolicyInfo:
 
     @property
     def encoding(self) -> Encoding:
-        """What its network sees."""
+        """Encoding of the network's inputs."""
         return make_encoding(self.rule_sets, self.card_features, self.options, self.trick_features, self.drawn)
 
     @property
     def playable(self) -> tuple[Rules, ...]:
-        """The rules of the tables that it can sit at: `AnyOptions` where they were drawn."""
+        """Rules of the tables that it can play at: `AnyOptions` if it was trained with drawn rules."""
         return AnyOptions.of(self.rule_sets, self.drawn, self.options) if self.drawn else self.rule_sets
 
 
 def parameter_shapes(encoding: Encoding, network: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the parameters of an actor that sees what an encoding gives; `network` as in `PolicyInfo`."""
+    """Return names and shapes of an actor's parameters; `network` as in `PolicyInfo`."""
     return attention.shapes_of(encoding, network) if kind_of(network) == "attention" else shapes_of(encoding, network)
 
 
 def kind_of(network: Mapping[str, Any]) -> str:
-    """The kind of a network: `mlp` or `attention`."""
+    """Return the kind of a network: `mlp` or `attention`."""
     return str(network.get("kind", "mlp"))
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the packages that have to do with a policy, as far as they are installed."""
+    """Return the versions of the installed packages that affect a policy."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -129,15 +129,15 @@ def package_versions() -> dict[str, str]:
 
 
 def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: PolicyInfo) -> None:
-    """Write a policy file; an older one is replaced once the new one is safe on the disk.
+    """Write a policy file. An older file is replaced only once the new one is safe on the disk.
 
     Args:
-        path: where.
-        tensors: the actor's parameters, float32, named and shaped as `parameter_shapes` says.
-        info: what they are.
+        path: the file.
+        tensors: the actor's parameters, float32, with the names and shapes of `parameter_shapes`.
+        info: description of the policy.
 
     Raises:
-        PolicyFileError: the tensors do not fit the network, or hold numbers that are not finite.
+        PolicyFileError: the tensors do not fit the network, or are not finite.
         OSError: the file cannot be written; an older one is unharmed.
     """
     encoding = info.encoding
@@ -164,12 +164,12 @@ def _entries(rule_sets: Sequence[Rules]) -> list[dict[str, Any]]:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    """JSON, always the same text for the same document."""
+    """Return canonical JSON: equal documents give equal text."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def _digest(document: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over the document but for its own entry, and the tensors: names, types, shapes, bytes."""
+    """Return the SHA-256 of the document without its own entry, and of each tensor's name, dtype, shape and bytes."""
     digest = hashlib.sha256(_text({name: value for name, value in document.items() if name != "sha256"}).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
@@ -182,10 +182,10 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
     """Read a policy file.
 
     Returns:
-        What it says, the encoding of its rules, and the tensors.
+        The description, the encoding of the network's inputs, and the tensors.
 
     Raises:
-        PolicyFileError: there is no such file, or it holds no policy that can be used here.
+        PolicyFileError: there is no such file, or it holds no usable policy.
     """
     file = Path(path)
     with _opened(file) as opened:
@@ -202,10 +202,10 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
 
 
 def read_info(path: Path | str) -> PolicyInfo:
-    """What a policy file says of its policy; its tensors are not read and not checked.
+    """Read the description in a policy file; the tensors are neither read nor checked.
 
     Raises:
-        PolicyFileError: there is no such file, or what it says is of no policy that can be used here.
+        PolicyFileError: there is no such file, or it describes no usable policy.
     """
     file = Path(path)
     with _opened(file) as opened:
@@ -215,9 +215,9 @@ def read_info(path: Path | str) -> PolicyInfo:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[Any]:
-    """A policy file, opened: its header is read, its tensors when they are asked for.
+    """Open a policy file: its header is read at once, tensors on demand.
 
-    What cannot be a policy by its size, or by its first eight bytes, which say how long the header is, is not opened.
+    A file is not opened if its size, or the header length in its first eight bytes, is impossible for a policy.
     """
     try:
         size = file.stat().st_size
@@ -272,7 +272,7 @@ def _tensors(file: Path, opened: Any) -> dict[str, np.ndarray]:
 
 
 def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
-    """What the document says, checked."""
+    """Check the document, and return it as a `PolicyInfo`."""
     document = {**ADDED, **document}
     version, layout = document["environment"], document["layout"]
     if version != ENV_VERSION:
@@ -322,7 +322,7 @@ def _network(file: Path, network: Any) -> dict[str, Any]:
 
 
 def _check_tensors(tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]], what: str) -> None:
-    """Refuse tensors that are not the parameters of the network: names, types, shapes, infinities and NaN."""
+    """Refuse tensors with names, dtypes or shapes that do not fit the network, or with infinities or NaN."""
     for name in sorted(set(shapes) ^ set(tensors)):
         raise PolicyFileError(f"{what} {'lacks the' if name in shapes else 'has an unknown'} tensor {name!r}")
     for name, shape in shapes.items():

@@ -1,12 +1,12 @@
-"""The network of a policy without torch: float32 on one core, the same bits for a row in any batch (`inference_kernels`).
+"""The network of a policy without torch: float32 on one core, bit-identical for a row in any batch (`inference_kernels`).
 
-    first layer (sum of the weights of the features that are not 0) -> ReLU
-    -> blocks times x + ReLU(W normalised(x) + b) -> W normalised(x) + b
-    of a legal card to play also: + out . ReLU(card @ what is counted at it + own + context)
+    first layer (sum of the weights of the nonzero features) -> ReLU
+    -> for each block: x + ReLU(W normalised(x) + b) -> W normalised(x) + b
+    for a legal card to play also: + out . ReLU(card @ card and trick features + own + context)
 
-where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it. The context
-comes from rows of the last W behind those of the choices. About a tenth of the features are not 0, so the first layer is a sum
-of few rows of its weights.
+`normalised` scales a row to mean 0 and variance 1; its scale and shift are folded into the next layer. The context comes from
+the rows of the last W after those of the choices. About a tenth of the features are nonzero, so the first layer is a sum of few
+rows of its weights.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 
 
 def shapes_of(encoding: Encoding, network: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of an actor's parameters, as `noms_training.learn.network.Actor` names them.
+    """Return names and shapes of an actor's parameters, as in `noms_training.learn.network.Actor`.
 
     Args:
-        encoding: what it sees.
-        network: `width`, `blocks`, `card_width` and, of networks that have one, `scorer_width`.
+        encoding: encoding of its inputs.
+        network: `width`, `blocks`, `card_width` and, if it has a scorer, `scorer_width`.
     """
     width, blocks, card_width = network["width"], network["blocks"], network["card_width"]
     shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, encoding.n_features), "trunk.first.bias": (width,)}
@@ -53,7 +53,7 @@ def shapes_of(encoding: Encoding, network: Mapping[str, int]) -> dict[str, tuple
 
 
 def shapes_of_head(width: int, card_width: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the parameters of the last layer."""
+    """Return names and shapes of the parameters of the last layer."""
     return {
         "head.cards": (CARDS, card_width),
         "head.play.weight": (card_width, width),
@@ -70,21 +70,20 @@ class Forward:
     `rules`, `actions` and `extended_size` are those of the encoding.
 
     Attributes:
-        first: float32, shape (padded width / PANEL, n, PANEL): weights with scales folded in, of copied features, then of
-            one-hot ones.
-        first_bias: float32, shape (rule_sets, padded width): with the features that are constant at a table; a single row
-            where a table may have any options.
+        first: float32, shape (padded width / PANEL, n, PANEL): scaled weights of the copied features, then of the one-hot ones.
+        first_bias: float32, shape (rule_sets, padded width): includes the features that are constant at a table; one row if a
+            table may have any options.
         layers: float32, shape (blocks, padded width / PANEL, width, PANEL).
-        head: float32, shape (padded outputs / PANEL, width, PANEL): of the choices, then of the scorer's context.
-        biases: float32, shape (blocks, padded width): of the blocks.
+        head: float32, shape (padded outputs / PANEL, width, PANEL): the choices, then the scorer's context.
+        biases: float32, shape (blocks, padded width): biases of the blocks.
         head_bias: float32, shape (padded outputs,).
-        counted: int64, shape (k,): where the sections of what is counted at cards begin in an extended observation.
-        card: float32, shape (k, units): weights of the scorer, with scales folded in.
-        own: float32, shape (cards to play, units): what it knows of each card, with its bias.
-        out: float32, shape (units,): its last layer; no units where there is no scorer.
-        copies: int16, shape (24, bytes of an extended observation): per order of the suits and byte, the feature that it is
-            copied to, or -1.
-        hot_columns: int16, shape (n_hot,): the bytes with one-hot features.
+        counted: int64, shape (k,): starts of the scorer's sections in an extended observation.
+        card: float32, shape (k, units): scaled weights of the scorer.
+        own: float32, shape (cards to play, units): the scorer's embedding of each card, with its bias.
+        out: float32, shape (units,): last layer of the scorer; no units without a scorer.
+        copies: int16, shape (24, bytes of an extended observation): per order of the suits, the feature that a byte is copied
+            to, or -1.
+        hot_columns: int16, shape (n_hot,): bytes with one-hot features.
         hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
     """
 
@@ -107,7 +106,7 @@ class Forward:
 
     @classmethod
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray]) -> Forward:
-        """From parameters as `shapes_of` lists them; the folding is reckoned in float64."""
+        """Fold parameters with the names of `shapes_of`, in float64."""
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
         first, first_bias, blocks, weight, head_bias = folded_layers(encoding, exact)
         layers, biases = [as_panels(layer) for layer, _ in blocks], [bias for _, bias in blocks]
@@ -130,7 +129,7 @@ class Forward:
         )
 
     def is_finite(self) -> bool:
-        """Whether the folding kept all numbers finite."""
+        """Return whether all folded parameters are finite."""
         parts = (
             self.first,
             self.first_bias,
@@ -146,13 +145,13 @@ class Forward:
 
     @cached_property
     def parameters(self) -> tuple[np.ndarray, ...]:
-        """All of it, as the compiled functions take it."""
+        """All fields, as the compiled functions take them."""
         return tuple(getattr(self, part.name) for part in fields(self))
 
     def infer(
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, probabilities: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The verdicts (int64, shape (n,); see `infer_rows`) and the actions, int64, shape (n,), or probabilities of n rows.
+        """Return verdicts, int64, shape (n,) (see `infer_rows`), and actions, int64, shape (n,), or probabilities.
 
         Probabilities are float32, shape (n, NUM_ACTIONS).
         """
@@ -166,7 +165,7 @@ class Forward:
 def scorer_parts(
     encoding: Encoding, exact: Mapping[str, np.ndarray], context_bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """`counted`, `card`, `own` and `out` of a `Forward`; without a scorer they have no units."""
+    """Return `counted`, `card`, `own` and `out` of a `Forward`; they have no units without a scorer."""
     columns = encoding.card_columns
     starts = encoding.index[IDENTITY, columns[0]].astype(np.int64) - encoding.choices[0]
     if "scorer.out" not in exact:
@@ -177,7 +176,7 @@ def scorer_parts(
 
 
 def _copies(index: np.ndarray, size: int) -> np.ndarray:
-    """`copies` of a `Forward`, of so many bytes, from those that are copied, int16, shape (24, n_copied)."""
+    """Return `copies` of a `Forward` for `size` bytes; `index` are the copied bytes, int16, shape (24, n_copied)."""
     copies = np.full((len(index), size), -1, np.int16)
     np.put_along_axis(copies, index.astype(np.int64), np.arange(index.shape[1], dtype=np.int16)[np.newaxis], axis=1)
     assert (copies >= 0).sum() == index.size, "a byte is copied twice"
@@ -185,7 +184,7 @@ def _copies(index: np.ndarray, size: int) -> np.ndarray:
 
 
 def _follow_from_rules(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
-    """Which features are constant at a table, bool, shape (n_features,), and their values, shape (rule_sets, so many)."""
+    """Return the constant features of a table, bool, shape (n_features,), and their values, shape (rule_sets, constants)."""
     rules = encoding.rules
     if len(rules) == 0:
         return np.zeros(encoding.n_features, np.bool_), np.zeros((1, 0))
@@ -201,7 +200,7 @@ def _follow_from_rules(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray]:
-    """`hot_columns` and `hot_rows` of a `Forward`, whose features have numbers from `before` on."""
+    """Return `hot_columns` and `hot_rows` of a `Forward`; its features are numbered from `before` on."""
     columns = np.unique(index[0])
     rows = np.full((len(index), len(columns), 256), -1, np.int16)
     for of_order, places, values in zip(rows, index, value, strict=True):
@@ -211,13 +210,13 @@ def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray,
 
 
 class Layers(NamedTuple):
-    """The layers of a network, float64, with scales folded into the first and norms into the others.
+    """The layers of a network in float64, with scales folded into the first and norms into the others.
 
     Attributes:
         first: shape (width, n_features).
         first_bias: shape (width,).
-        blocks: weight, shape (width, width), and bias, shape (width,), of each.
-        head: shape (outputs, width): of the choices, then of the scorer's context.
+        blocks: weight, shape (width, width), and bias, shape (width,), of each block.
+        head: shape (outputs, width): the choices, then the scorer's context.
         head_bias: shape (outputs,).
     """
 
@@ -229,7 +228,7 @@ class Layers(NamedTuple):
 
 
 def folded_layers(encoding: Encoding, exact: Mapping[str, np.ndarray]) -> Layers:
-    """From parameters as `shapes_of` lists them, in float64."""
+    """Fold parameters with the names of `shapes_of`, in float64."""
     count = sum(name.startswith("trunk.layers.") for name in exact) // 2
     of_blocks = [(exact[f"trunk.layers.{block}.weight"], exact[f"trunk.layers.{block}.bias"]) for block in range(count)]
     last, last_bias = layer_of_head(encoding, exact)
@@ -245,7 +244,7 @@ def folded_layers(encoding: Encoding, exact: Mapping[str, np.ndarray]) -> Layers
 
 
 def layer_of_head(encoding: Encoding, exact: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Weight, shape (n_choices, width), and bias of the one linear layer that the last one is."""
+    """Return the last layer as one linear layer: weight, shape (n_choices, width), and bias."""
     cards = exact["head.cards"]
     head = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
     return np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
@@ -254,7 +253,7 @@ def layer_of_head(encoding: Encoding, exact: Mapping[str, np.ndarray]) -> tuple[
 def behind_norm(
     exact: Mapping[str, np.ndarray], norm: str, weight: np.ndarray, bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A layer with the scale and shift of the norm before it folded in."""
+    """Return a layer with the scale and shift of the preceding norm folded in."""
     scaled: np.ndarray = weight * exact[f"{norm}.weight"]
     shifted: np.ndarray = bias + weight @ exact[f"{norm}.bias"]
     return scaled, shifted

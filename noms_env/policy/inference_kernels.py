@@ -1,6 +1,6 @@
-"""The compiled forward pass of a policy's network: from observations and masks to actions or probabilities.
+"""Compiled forward pass of a policy's network: from observations and masks to actions or probabilities.
 
-`inference` says what the network is, and lays its parameters out.
+`inference` defines the network and lays out its parameters.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_spars
 from noms_env.policy.rules_lookup import number_of_rules
 
 EPSILON = 1e-5
-"""Added to the variance, as torch's LayerNorm does."""
+"""Added to the variance, as in torch's LayerNorm."""
 
 CHUNK = 56
-"""Bytes that `nonzero` looks at."""
+"""Bytes that `nonzero` reads."""
 
 BLOCK = 192
-"""Rows that go through all layers together: their activations stay in the L2 cache."""
+"""Rows that pass through all layers together, so that their activations stay in the L2 cache."""
 
 FINE, OTHER_RULES, STRANGE_ACTION = range(3)
-"""Verdicts of `infer_rows` on a row: fine, of rules that the policy was not trained for, an action that it does not know."""
+"""Verdicts of `infer_rows` on a row: fine, rules unknown to the policy, a legal action unknown to the policy."""
 
 
 @jit_allocating
@@ -37,11 +37,11 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
     Args:
         observation: uint8, shape (n, OBSERVATION_SIZE).
         mask: int8, shape (n, NUM_ACTIONS).
-        seeds: int64, shape (n,): of the draw of each row; not read at temperature 0.
-        temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
+        seeds: int64, shape (n,): seed of each row's draw; not read at temperature 0.
+        temperature: divisor of the logits; 0 takes the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
-        out: is written: verdicts, int64, shape (n,): `FINE`, or what is wrong with a row; actions, int64, shape (n,), or (0,)
-            where none are asked for; probabilities, float32, zeros of shape (n, NUM_ACTIONS), or (0, NUM_ACTIONS).
+        out: written: verdicts, int64, shape (n,); actions, int64, shape (n,), or (0,) to skip them; probabilities, float32,
+            zeros of shape (n, NUM_ACTIONS), or (0, NUM_ACTIONS) to skip them.
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
     scorer = parameters[7:11]
@@ -94,9 +94,9 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
 
 @jit
 def next_block(observation, mask, rules, actions, start, rows, rule_sets, out):
-    """Note up to `BLOCK` rows that the network has to look at, and their rules; returns the row after them, and their number.
+    """Collect up to `BLOCK` rows for the network, with their rules. Return the row after them, and their number.
 
-    Rows without a choice are answered at once; rows that the network was not made for are left out.
+    Rows without a choice are answered at once; rows that the network was not trained for are left out.
     """
     verdict, taken, _ = out
     row, count = start, 0
@@ -116,9 +116,9 @@ def next_block(observation, mask, rules, actions, start, rows, rule_sets, out):
 
 @jit
 def run_layers(x, rows, layers, head, biases, every, needed, level, y):
-    """The blocks and the head: from the first layer's output in `x`, and normalised in `level`, to logits in `y`.
+    """Run the blocks and the head, from the first layer's output in `x`, normalised in `level`, to logits in `y`.
 
-    The logits come without their bias, and only in panels that are needed; `every` says that all are.
+    The logits lack their bias, and are written only in panels that are needed; `every` marks all panels as needed.
     """
     for block in range(len(layers)):
         multiply(level, rows, layers[block], every, y)
@@ -129,7 +129,7 @@ def run_layers(x, rows, layers, head, biases, every, needed, level, y):
 
 @jit_inline
 def count_legal(legal):
-    """How many actions are legal, and the last of them, `NOBODY` for none."""
+    """Return the number of legal actions, and the last of them, `NOBODY` for none."""
     count, last = 0, NOBODY
     for action in range(len(legal)):
         if legal[action] != 0:
@@ -139,7 +139,7 @@ def count_legal(legal):
 
 @jit_inline
 def judge(seen, legal, legal_count, rules, actions):
-    """The number of a row's rules, and the verdict; a row in which nobody is to act is fine."""
+    """Return the index of a row's rules, and the verdict; a row in which nobody is to act is fine."""
     if legal_count == 0:
         return 0, FINE
     number = number_of_rules(seen, rules)
@@ -153,7 +153,7 @@ def judge(seen, legal, legal_count, rules, actions):
 
 @jit_inline
 def find_active(seen, copies, active, amount, start):
-    """Write from `start` on the copied features that are not 0, and their values; returns the end."""
+    """Write the copied features that are not 0, and their values, from `start` on. Return the end."""
     end = start
     for first in range(0, len(seen), CHUNK):
         inside = min(first, len(seen) - CHUNK)
@@ -169,7 +169,7 @@ def find_active(seen, copies, active, amount, start):
 
 @jit_inline
 def find_hot(seen, hot_columns, hot_rows, active, amount, end):
-    """Add the one-hot features; returns the end."""
+    """Append the one-hot features. Return the end."""
     for place in range(len(hot_columns)):
         feature = hot_rows[place, seen[hot_columns[place]]]
         active[end] = feature
@@ -180,7 +180,7 @@ def find_hot(seen, hot_columns, hot_rows, active, amount, end):
 
 @jit_inline
 def fill_up(active, amount, start, end):
-    """Add zeros up to a multiple of `SIDE_BY_SIDE` since `start`, of which there is at least one; returns the end."""
+    """Pad with zeros to a multiple of `SIDE_BY_SIDE` since `start`, at least one multiple. Return the end."""
     while end == start or (end - start) % SIDE_BY_SIDE != 0:
         active[end] = 0
         amount[end] = 0
@@ -190,7 +190,7 @@ def fill_up(active, amount, start, end):
 
 @jit_inline
 def find_options(legal, names, options, start):
-    """Write from `start` on the places of the legal actions; returns the end, and the set of the panels they are in."""
+    """Write the choices that are legal from `start` on. Return the end, and the set of their panels."""
     end, panels = start, np.int64(0)
     for k in range(len(names)):
         options[end] = k
@@ -202,7 +202,7 @@ def find_options(legal, names, options, start):
 
 @jit_inline
 def note_counted(seen, names, options, scorer, at_cards):
-    """Write what is counted at the legal cards to play, card by card; returns the panels of the context, if there is one."""
+    """Write the scorer's features of the legal cards to play. Return the panels of the context, 0 without such cards."""
     counted, _, own, out = scorer
     panels = np.int64(0)
     for k in range(len(options)):
@@ -216,7 +216,7 @@ def note_counted(seen, names, options, scorer, at_cards):
 
 @jit_inline
 def score_cards(y, options, names, at_cards, scorer, hidden):
-    """Add their scores to the logits of the legal cards to play; the context stands behind the logits of all choices."""
+    """Add scores to the logits of the legal cards to play; the context follows the logits of all choices."""
     _, card, own, out = scorer
     for k in range(len(options)):
         place = options[k]
@@ -227,7 +227,7 @@ def score_cards(y, options, names, at_cards, scorer, hidden):
 
 @jit_inline
 def write_hidden(context, counted, card, own, hidden):
-    """Write the hidden units of the scorer for a card, before the ReLU."""
+    """Write the scorer's hidden units for a card, before the ReLU."""
     for unit in range(len(own)):
         hidden[unit] = context[unit] + own[unit]
     for section in range(len(card)):
@@ -239,7 +239,7 @@ def write_hidden(context, counted, card, own, hidden):
 
 @jit_sums
 def along_positive(hidden, out):
-    """The sum of ReLU(hidden) * out."""
+    """Return the sum of ReLU(hidden) * out."""
     result = np.float32(0)
     for unit in range(len(out)):
         result += max(hidden[unit], np.float32(0)) * out[unit]
@@ -256,7 +256,7 @@ def add_layer(y, bias, width, x, level):
 
 @jit_inline
 def normalise(x, width, out):
-    """Write a row with mean 0 and variance 1."""
+    """Write a row scaled to mean 0 and variance 1."""
     mean = total(x, width) / np.float32(width)
     variance = squares(x, width, mean) / np.float32(width)
     factor = np.float32(1) / np.sqrt(variance + np.float32(EPSILON))
@@ -266,7 +266,7 @@ def normalise(x, width, out):
 
 @jit_sums
 def total(x, width):
-    """The sum of a row."""
+    """Return the sum of a row."""
     result = np.float32(0)
     for j in range(width):
         result += x[j]
@@ -275,7 +275,7 @@ def total(x, width):
 
 @jit_sums
 def squares(x, width, mean):
-    """The sum of the squared distances from the mean."""
+    """Return the sum of squared differences from the mean."""
     result = np.float32(0)
     for j in range(width):
         result += (x[j] - mean) * (x[j] - mean)
@@ -284,7 +284,7 @@ def squares(x, width, mean):
 
 @jit_inline
 def find_best(y, bias, options, names, weights):
-    """Write the legal actions' logits; returns the place of the highest, of equals that of the lowest action, -1 for none."""
+    """Write the legal actions' logits. Return the index of the highest, on a tie that of the lowest action; -1 for none."""
     best = -1
     for k in range(len(options)):
         weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])
@@ -296,17 +296,17 @@ def find_best(y, bias, options, names, weights):
 
 @jit
 def weigh_options(seen, legal, names, y, bias, scorer, room):
-    """What a GPU does in a row once the network has written its logits: their number, and the best as from `find_best`.
+    """Score the options of a row on a GPU, from the network's logits. Return their number, and the best as from `find_best`.
 
     Args:
-        seen: what `scorer` reads: the bytes in which its sections are counted.
+        seen: bytes with the scorer's sections.
         legal: int8, shape (NUM_ACTIONS,).
         names: int16, shape (n_choices,): the action of each choice.
         y: float32, shape (outputs,): logits, to which scores are added, and the scorer's context.
         bias: float32, shape (at least n_choices,).
-        scorer: `counted`, `card`, `own` and `out` of a `Forward`; no units where there is none.
-        room: options, int16, and weights, float64, shape (n_choices,), hidden units, float32, shape (units,), and what is
-            counted at cards, uint8, shape (cards to play, sections): are written.
+        scorer: `counted`, `card`, `own` and `out` of a `Forward`; no units without a scorer.
+        room: written: options, int16, and weights, float64, shape (n_choices,); hidden units, float32, shape (units,); the
+            scorer's features, uint8, shape (cards to play, sections).
     """
     options, weights, hidden, at_cards = room
     count, _ = find_options(legal, names, options, 0)
@@ -318,7 +318,7 @@ def weigh_options(seen, legal, names, y, bias, scorer, room):
 
 @jit_inline
 def weigh(weights, count, best, temperature):
-    """Turn logits into weights, and return their sum."""
+    """Turn logits into weights in place. Return their sum."""
     highest = weights[best]
     total = 0.0
     for k in range(count):
@@ -329,7 +329,7 @@ def weigh(weights, count, best, temperature):
 
 @jit_inline
 def write_probabilities(weights, options, names, best, temperature, out):
-    """Write the probabilities of a row; nothing where nothing is legal."""
+    """Write the probabilities of a row; nothing if no action is legal."""
     if best >= 0 and temperature == 0:
         out[names[options[best]]] = 1
     elif best >= 0:
@@ -340,7 +340,7 @@ def write_probabilities(weights, options, names, best, temperature, out):
 
 @jit_inline
 def chance_of(weights, options, names, best, temperature, action):
-    """The probability of one action, float32, as `write_probabilities` writes it."""
+    """Return the probability of one action, float32, as `write_probabilities` writes it."""
     if best < 0 or temperature == 0:
         return np.float32(1.0 if best >= 0 and names[options[best]] == action else 0.0)
     total, chance = weigh(weights, len(options), best, temperature), np.float32(0)
@@ -352,7 +352,7 @@ def chance_of(weights, options, names, best, temperature, action):
 
 @jit_inline
 def uniform(seed):
-    """A number from 0 on and below 1 that follows from a seed."""
+    """Return a number in [0, 1) from a seed."""
     number = int(seed)
     words = philox(0, 0, 0, 0, number & 0xFFFFFFFF, number >> 32)
     return ((words[0] << 21) | (words[1] >> 11)) / 2.0**53
@@ -365,10 +365,10 @@ def draw_choice(logits, mask, number):
     Args:
         logits: float32, shape (choices,).
         mask: int8, shape (choices,): at least one is legal.
-        number: uniform on 0..1; below 0 takes the most probable choice, the first of equal ones.
+        number: uniform in [0, 1); below 0 takes the most probable choice, the first of equals.
 
     Returns:
-        The choice, and its log probability, float64.
+        The choice, and its log-probability, float64.
     """
     best = -1
     for k in range(len(logits)):
@@ -392,7 +392,7 @@ def draw_choice(logits, mask, number):
 
 @jit_inline
 def draw(weights, options, names, best, temperature, seed):
-    """An action by the inverse of the distribution function, at a number that follows from a seed: 53 bits of Philox."""
+    """Draw an action by the inverse of the distribution function, at a number from a seed: 53 bits of Philox."""
     if temperature == 0:
         return np.int64(names[options[best]])
     left = uniform(seed) * weigh(weights, len(options), best, temperature)

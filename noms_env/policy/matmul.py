@@ -1,7 +1,7 @@
-"""Matrix products in float32, compiled, on one core: a row's bits do not depend on the other rows.
+"""Compiled matrix products in float32 on one core: a row's bits do not depend on the other rows.
 
-They go tile by tile: a few rows times two vectors of columns, summed in registers in one fixed order, which a matrix library
-does not promise.
+A tile is a few rows times two vectors of columns, summed in registers in one fixed order. A matrix library does not promise
+such an order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from noms_env._jit import COMPILED, jit
 
 WIDE = bool(COMPILED and llvm.get_host_cpu_features().get("avx512f"))
 LANES = 16 if WIDE else 8
-"""float32 numbers in a vector register (two or four registers where they are shorter)."""
+"""float32 numbers in a vector register (in two or four registers if they are shorter)."""
 PANEL = 2 * LANES
 """Columns of a tile."""
 TILE = 6
@@ -29,33 +29,32 @@ SIDE_BY_SIDE = 4
 
 
 def padded(columns: int) -> int:
-    """Columns, with those that fill the last tile."""
+    """Return the number of columns, rounded up to whole tiles."""
     return -(-columns // PANEL) * PANEL
 
 
 def padded_columns(matrix: np.ndarray) -> np.ndarray:
-    """As float32, with columns of zeros behind."""
+    """Return a matrix as float32, with columns of zeros appended to fill the last tile."""
     out = np.zeros((len(matrix), padded(matrix.shape[1])), np.float32)
     out[:, : matrix.shape[1]] = matrix
     return out
 
 
 def as_panels(weight: np.ndarray) -> np.ndarray:
-    """A layer's weight, shape (outputs, inputs), in panels: float32, shape (padded outputs / PANEL, inputs, PANEL)."""
+    """Return a layer's weight, shape (outputs, inputs), as panels: float32, shape (padded outputs / PANEL, inputs, PANEL)."""
     padded = padded_columns(weight.T)
     return np.ascontiguousarray(padded.reshape(len(padded), -1, PANEL).transpose(1, 0, 2))
 
 
 def from_panels(panels: np.ndarray, outputs: int) -> np.ndarray:
-    """The weight, shape (outputs, inputs), that `as_panels` has put into panels."""
+    """Return the weight, shape (outputs, inputs), of panels: the inverse of `as_panels`."""
     return np.ascontiguousarray(panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])[:outputs])
 
 
 def _tile_code(rows: int) -> Callable[..., Any]:
-    """The code that multiplies some rows with a panel; numba asks for it when it compiles a caller.
+    """Return the code generator for some rows times a panel; numba calls it when it compiles a caller.
 
-    One loop over the terms of the sums (of which there is at least one). In it, `rows` times two vectors of sums grow, which
-    the compiler keeps in registers.
+    One loop over the terms of the sums (at least one). The compiler keeps the sums, two vectors per row, in registers.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -95,10 +94,10 @@ def _tile_code(rows: int) -> Callable[..., Any]:
 
 
 def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """The code that adds up some rows of a panel, each times a number.
+    """Generate the code that adds up some rows of a panel, each times a number.
 
-    One loop over `SIDE_BY_SIDE` terms at a time (of which there is at least one), each with two vectors of sums of its own,
-    so that no sum waits for the one before; at the end these are added up.
+    One loop over `SIDE_BY_SIDE` terms at a time (at least one group), each with its own two vectors of sums, so that no sum
+    waits for the one before. They are added up at the end.
     """
     places, amounts, panels, y = (
         context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 1, 4, 6)
@@ -137,7 +136,7 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
 
 def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """The code that adds a row's part, each time times a number, to some rows of a panel (at least one)."""
+    """Generate the code that adds a row's part, times a number each, to some rows of a panel (at least one)."""
     places, amounts, panels, y = (
         context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 1, 4, 6)
     )
@@ -169,24 +168,24 @@ ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
 
 
 def _place(builder: Any, data: Any, line: Any, length: Any, offset: Any = SIZE(0)) -> Any:  # noqa: B008 - a constant
-    """Where a line of a matrix begins, or something `offset` further on."""
+    """Return a pointer to a line of a matrix, or to a place `offset` further on."""
     return builder.gep(data, [builder.add(builder.mul(line, length), offset)])
 
 
 def _vectors(builder: Any, start: Any) -> list[Any]:
-    """Pointers to the two vectors from a place on."""
+    """Return pointers to the two vectors from a place on."""
     return [builder.bitcast(builder.gep(start, [SIZE(LANES * half)]), VECTOR.as_pointer()) for half in range(2)]
 
 
 def _spread(builder: Any, number: Any) -> Any:
-    """A vector that holds one number throughout."""
+    """Return a vector with one number in all lanes."""
     places = ir.VectorType(ir.IntType(32), LANES)
     lane = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), number, ir.IntType(32)(0))
     return builder.shuffle_vector(lane, lane, ir.Constant(places, [0] * LANES))
 
 
 def _grown(builder: Any, total: Any, left: Any, right: Any) -> Any:
-    """`total + left * right`; `contract`: rounded once where the machine has an instruction for it."""
+    """Return `total + left * right`; with `contract` it is rounded once if the machine has an instruction for it."""
     return builder.fadd(total, builder.fmul(left, right, flags=("contract",)), flags=("contract",))
 
 
@@ -199,7 +198,7 @@ if COMPILED:
 
     @intrinsic  # type: ignore[untyped-decorator]
     def multiply_row(_context: Any, x: Any, row: Any, panels: Any, panel: Any, y: Any) -> Any:
-        """The same for one row, with the same bits."""
+        """Write one row, with the same bits as `multiply_tile`."""
         return types.void(x, types.int64, panels, types.int64, y), _tile_code(1)
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -226,7 +225,7 @@ else:
             multiply_row(x, i, panels, panel, y)
 
     def multiply_row(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
-        """The same for one row, with the same bits."""
+        """Write one row, with the same bits as `multiply_tile`."""
         y[row, panel * PANEL : (panel + 1) * PANEL] = x[row, : panels.shape[1]] @ panels[panel]
 
     def sum_lines(places: Any, amounts: Any, begin: Any, end: Any, panels: Any, panel: Any, y: Any, row: Any) -> None:
@@ -241,14 +240,14 @@ else:
 
 @jit
 def multiply(x, rows, panels, needed, y):
-    """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`, but for panels that no row of a tile needs.
+    """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`, except panels that no row of a tile needs.
 
     Args:
         x: float32, shape (at least rows, at least inputs).
-        rows: how many.
+        rows: number of rows.
         panels: float32, shape (outputs / PANEL, inputs, PANEL).
-        needed: int64, shape (at least rows,): per row, the set of the panels that are needed; -1 for all, however many.
-        y: float32, shape (at least rows, at least outputs); columns that are not needed may keep what they have.
+        needed: int64, shape (at least rows,): per row, the set of panels that it needs; -1 for all, of any number.
+        y: float32, shape (at least rows, at least outputs), written; columns that are not needed may stay as they are.
     """
     whole = rows // TILE * TILE
     for panel in range(len(panels)):
@@ -266,16 +265,16 @@ def multiply(x, rows, panels, needed, y):
 
 @jit
 def multiply_sparse(places, amounts, starts, rows, panels, y):
-    """Write `y[:rows, :outputs] = x[:rows] @ weight`, where most numbers of x are 0.
+    """Write `y[:rows, :outputs] = x[:rows] @ weight` for a sparse x.
 
     Args:
-        places: uint16, shape (n,): row by row, the columns of x that are not 0; in each row as many as to fill
-            `SIDE_BY_SIDE`, with any columns behind, and at least one.
-        amounts: float32, shape (n,): what is there; 0 in those that fill up.
-        starts: int64, shape (at least rows + 1,): where each row begins in these, and behind the last one its end.
-        rows: how many.
+        places: uint16, shape (n,): row by row, the columns of the nonzero numbers of x. Each row is padded to a multiple of
+            `SIDE_BY_SIDE`, at least one multiple, with any columns.
+        amounts: float32, shape (n,): the numbers; 0 in the padding.
+        starts: int64, shape (at least rows + 1,): start of each row in these, then the end of the last.
+        rows: number of rows.
         panels: float32, shape (outputs / PANEL, inputs, PANEL).
-        y: float32, shape (at least rows, at least outputs): is written.
+        y: float32, shape (at least rows, at least outputs), written.
     """
     for panel in range(len(panels)):
         for row in range(rows):
@@ -286,7 +285,7 @@ def multiply_sparse(places, amounts, starts, rows, panels, y):
 def add_products_sparse(places, amounts, starts, rows, y, panels):
     """Add `x[:rows].T @ y[:rows, :outputs]` to panels, float32, shape (outputs / PANEL, inputs, PANEL).
 
-    The other arguments are those of `multiply_sparse`, for which this is the gradient of the weight, given that of `y`.
+    This is the gradient of the weight in `multiply_sparse` if `y` is the gradient of its output. Other arguments as there.
     """
     for panel in range(len(panels)):
         for row in range(rows):

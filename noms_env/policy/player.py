@@ -34,22 +34,22 @@ POLICY_NAME = "policy.safetensors"
 class PolicyPlayer:
     """A trained policy: draws actions with the probabilities of its network.
 
-    A row's answer depends on its observation, its mask and its own draw only, bit for bit, whatever the other rows are.
-    It gives no value of a position, see `value`.
+    A row's answer depends only on its observation, mask and seed, bit for bit, whatever the other rows are. A policy has no
+    value of a position, see `value`.
 
     Attributes:
-        info: what the policy's file says of it.
-        encoding: what the network sees of an observation.
-        forward: its parameters, as compiled code takes them.
-        temperature: of `act` and `probabilities` unless they are given another.
-        reward: what it learnt for, and all that `noms train` knows: points less the mean of the others'.
+        info: description in the policy's file.
+        encoding: encoding of the network's inputs.
+        forward: parameters for the compiled functions.
+        temperature: default of `act` and `probabilities`.
+        reward: objective of its training, the only one of `noms train`: points less the mean of the others'.
     """
 
     wants_tables: ClassVar[bool] = False
     reward: ClassVar[str] = "relative"
 
     def __init__(self, info: PolicyInfo, encoding: Encoding, tensors: dict[str, np.ndarray], temperature: float = 1.0) -> None:
-        """A player of what `file.read_policy` returns.
+        """Set up a player from the result of `file.read_policy`.
 
         Raises:
             PolicyFileError: the parameters are too large for float32.
@@ -70,7 +70,7 @@ class PolicyPlayer:
         return f"<PolicyPlayer: {', '.join(_games(self.rule_sets))}; temperature={self.temperature:g}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """What a notebook shows: what it plays, what it sees, and what it has learnt from."""
+        """Return the display in a notebook: games, inputs and training."""
         info = self.info
         sees = ["the observation", *(what for what in ("card_features", "trick_features") if getattr(info, what))]
         rows = {
@@ -86,10 +86,10 @@ class PolicyPlayer:
 
     @property
     def value(self) -> NoReturn:
-        """There is none: a policy file holds the actor alone.
+        """Not available: a policy file holds only the actor.
 
-        The critic stays with the training. It saw all hands there, as a rule, so what it says would tell a seat what it may
-        not know. What a seat may expect of a deal is told by the search on a policy: `SearchPlayer.values`, and `value` in
+        The critic stays with the training. It usually saw all hands there, so its output would tell a seat what it may not
+        know. The search on a policy estimates what a seat may expect of a deal: `SearchPlayer.values`, and `value` in
         `SearchPlayer.targets`.
 
         Raises:
@@ -102,7 +102,7 @@ class PolicyPlayer:
 
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
-        """The rules of the tables that it can sit at; a policy for any options is measured by these."""
+        """Rules of the tables that it can play at; a policy for any options is evaluated with these."""
         return self._playable
 
     def act(
@@ -119,17 +119,17 @@ class PolicyPlayer:
         Args:
             observation: uint8, shape (n, OBSERVATION_SIZE), or (OBSERVATION_SIZE,) for one row.
             mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS) or (NUM_ACTIONS,).
-            seeds: int64, shape (n,), or one for one row, or a generator that gives them: the draw of a row follows from it.
-            tables: not looked at.
-            temperature: the logits are divided by it: 1 as trained, below more decided; 0 takes the most probable action,
-                the lowest of equals. The player's own when None.
+            seeds: seed of each row's draw, int64, shape (n,), or one for one row; or a generator that draws them.
+            tables: ignored.
+            temperature: divisor of the logits: 1 plays as trained, below 1 is greedier, 0 takes the most probable action, the
+                lowest of equals. Defaults to the player's own.
 
         Returns:
-            int64, shape (n,), or an int for one row; `NOBODY` where nothing is legal.
+            int64, shape (n,), or an int for one row; `NOBODY` if nothing is legal.
 
         Raises:
-            ValueError: arrays of another shape or type, a temperature below 0, or an observation of a table with other
-                rules than the policy was trained for.
+            ValueError: arrays of another shape or dtype, a temperature below 0, or an observation of a table with rules that
+                the policy was not trained for.
         """
         seen, legal = _checked_rows(observation, mask)
         heat = self.temperature if temperature is None else _checked_temperature(temperature)
@@ -137,16 +137,16 @@ class PolicyPlayer:
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:
-        """The probabilities of all actions.
+        """Return the probabilities of all actions.
 
         Args:
             observation: see `act`.
             mask: see `act`.
-            temperature: see `act`; at 0 the action that would be taken has probability 1.
+            temperature: see `act`; at 0 the action that `act` takes has probability 1.
 
         Returns:
-            float32, shape (n, NUM_ACTIONS), or (NUM_ACTIONS,) for one row: 0 for actions that are not legal; zeros where
-            nothing is legal.
+            float32, shape (n, NUM_ACTIONS), or (NUM_ACTIONS,) for one row: 0 for actions that are not legal; zeros if nothing
+            is legal.
 
         Raises:
             ValueError: see `act`.
@@ -157,21 +157,21 @@ class PolicyPlayer:
         return out[0] if np.ndim(mask) == 1 else out
 
     def drawn(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float) -> np.ndarray:
-        """The actions of `act`, with the number given that each row's draw follows from: for rows that come from compiled code.
+        """Return the actions of `act` for rows from compiled code.
 
         Args:
             observation: uint8, shape (n, OBSERVATION_SIZE), contiguous.
             mask: int8, shape (n, NUM_ACTIONS), contiguous.
-            seeds: int64, shape (n,), 0 to 2**63 - 1.
+            seeds: seed of each row's draw, int64, shape (n,), 0 to 2**63 - 1.
             temperature: see `act`.
 
         Raises:
-            ValueError: an observation of a table with other rules than the policy was trained for.
+            ValueError: an observation of a table with rules that the policy was not trained for.
         """
         return self._infer(observation, mask, seeds, temperature, probabilities=False)
 
     def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
-        """Run the network; refuse rows that it was not made for."""
+        """Run the network; refuse rows that it was not trained for."""
         verdict, out = self.forward.infer(seen, legal, seeds, heat, probabilities)
         if (verdict != FINE).any():
             row = int(np.flatnonzero(verdict != FINE)[0])
@@ -187,7 +187,7 @@ class PolicyPlayer:
         return f"the mask allows action {min(strange)}, which is never legal at the tables that this policy was trained for"
 
     def _difference(self, seen: np.ndarray) -> str:
-        """What the observation is of, as far as it differs from what is known."""
+        """Describe the observation's rules by their difference from the policy's."""
         marks = np.flatnonzero(seen[START["variant"] :][: len(VARIANTS)])
         seats = int(seen[START["numbers"] + 6])
         if len(marks) != 1:
@@ -207,7 +207,7 @@ class PolicyPlayer:
 
 
 def _games(rule_sets: Sequence[Rules]) -> list[str]:
-    """The tables of a policy: `noms with 3 to 5 seats`, and options that differ from their defaults."""
+    """Return the tables of a policy: `noms with 3 to 5 seats`, and options that differ from their defaults."""
     seats: dict[tuple[str, str], list[int]] = {}
     for rules in rule_sets:
         _, *chosen = rules.summary.split(", ", 1)
@@ -225,7 +225,7 @@ def _name(variant: str, seats: int) -> str:
 
 
 def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Observations and masks as rows that compiled code takes: contiguous, and of one type."""
+    """Return observations and masks as rows for compiled code: contiguous, with fixed dtypes."""
     seen, legal = np.asarray(observation), np.asarray(mask)
     if seen.dtype != np.uint8 or legal.dtype.kind not in "bui":
         hint = ": players read bytes, as with observation='bytes'" if seen.dtype.kind == "f" else ""
@@ -251,22 +251,22 @@ def _checked_temperature(temperature: Any) -> float:
 
 
 def load_policy(path_or_name: Path | str, temperature: float = 1.0) -> PolicyPlayer:
-    """The player of a policy file; `noms_env.load_player` also knows the players that are no policies.
+    """Load the player of a policy file; `noms_env.load_player` also knows players that are not policies.
 
     Args:
-        path_or_name: a policy file, a folder that holds a `policy.safetensors`, or the name of a policy that comes with the
-            package, or of a game: `noms` is the policy that comes with the package for noms. Names go before folders.
+        path_or_name: a policy file, a folder with a `policy.safetensors`, or the name of a policy that comes with the package,
+            or of a game: `noms` is the policy that comes with the package for noms. Names take precedence over folders.
         temperature: see `PolicyPlayer.act`.
 
     Raises:
-        PolicyFileError: there is no such file or name, or it holds no policy that can be used here.
+        PolicyFileError: there is no such file or name, or it holds no usable policy.
     """
     info, encoding, tensors = read_policy(policy_file_of(path_or_name))
     return PolicyPlayer(info, encoding, tensors, temperature)
 
 
 def shipped_policies() -> dict[str, Path]:
-    """The policies that come with the package, by name: beside it in a checkout, within it where it was installed."""
+    """Return the policies that come with the package, by name: next to it in a checkout, inside it if installed."""
     folders = [PACKAGE / "checkpoints"]
     if (PACKAGE.parent / "pyproject.toml").is_file():
         folders.append(PACKAGE.parent / "checkpoints")
@@ -275,19 +275,19 @@ def shipped_policies() -> dict[str, Path]:
 
 
 def policy_of_game(variant: str) -> Path | None:
-    """The file of the policy that comes with the package for a game; None if there is none.
+    """Return the file of the policy that comes with the package for a game; None if there is none.
 
-    Of several it is the one that is named after the game, then one for the usual options before one for any, then the one that
-    was trained on the most decisions, the first by name of equals. Files that cannot be used here are passed over.
+    Of several, the one named after the game comes first, then one for fixed options before one for any, then the one trained on
+    most decisions, then the first by name. Unusable files are skipped.
     """
     names = _policies_of(variant)
     return shipped_policies()[next(iter(names))] if names else None
 
 
 def policy_name_for(rules: Rules) -> str | None:
-    """The name of the policy that comes with the package for a table: the game's name where that policy plays there.
+    """Return the name of the policy that comes with the package for a table: the game's name if that policy plays there.
 
-    None if there is none. Where a table has unusual options it is a policy for any options.
+    A table with unusual options gets a policy for any options; None if there is no policy.
     """
     infos = _policies_of(rules.variant.name)
     name = next((name for name, info in infos.items() if rules in info.playable), None)
@@ -295,23 +295,23 @@ def policy_name_for(rules: Rules) -> str | None:
 
 
 def _policies_of(variant: str) -> dict[str, PolicyInfo]:
-    """The policies that come with the package for a game, see `policy_of_game`, the first choice first."""
+    """Return the policies that come with the package for a game, the first choice of `policy_of_game` first."""
     known = {name: info for name, info in _shipped_infos().items() if info and variant in _variants(info)}
     return dict(sorted(known.items(), key=lambda item: (item[0] != variant, bool(item[1].drawn), -item[1].decisions, item[0])))
 
 
 def policies_for_any_options() -> list[str]:
-    """The names of the policies that come with the package and play under any options."""
+    """Return the names of the policies that come with the package and play under any options."""
     return [name for name, info in _shipped_infos().items() if info and info.drawn]
 
 
 def is_policy_name(name: str) -> bool:
-    """Whether a word names a policy that comes with the package, or a game, and so perhaps the policy for it."""
+    """Return whether a word names a policy that comes with the package, or a game, which may have one."""
     return name in VARIANTS or name in shipped_policies()
 
 
 def policy_file_of(path_or_name: Path | str) -> Path:
-    """The file that is meant by what `load_policy` is given.
+    """Return the policy file of a path or name, see `load_policy`.
 
     Raises:
         PolicyFileError: there is no policy of that name.
@@ -333,7 +333,7 @@ def policy_file_of(path_or_name: Path | str) -> Path:
 
 
 def is_there(path: Path | str) -> bool:
-    """Whether there is a file or folder of that name; False for what cannot be a name: none at all, or one that is too long."""
+    """Return whether a file or folder exists; False for an impossible name, empty or too long."""
     try:
         return str(path) != "" and Path(path).exists()
     except OSError:
@@ -341,7 +341,7 @@ def is_there(path: Path | str) -> bool:
 
 
 def _shipped_infos() -> dict[str, PolicyInfo | None]:
-    """What the files of the policies that come with the package say, by name; None for one that cannot be used here."""
+    """Return the descriptions of the policies that come with the package, by name; None for an unusable one."""
     infos: dict[str, PolicyInfo | None] = {}
     for name, file in shipped_policies().items():
         try:
@@ -356,7 +356,7 @@ def _variants(info: PolicyInfo) -> list[str]:
 
 
 def names_and_games() -> Iterator[str]:
-    """The policies that come with the package: `auctions (small_ships, noms)`, or the name alone where the game has it too."""
+    """Yield the policies that come with the package: `auctions (small_ships, noms)`, or the name alone for its only game."""
     for name, info in _shipped_infos().items():
         games = _variants(info) if info else []
         yield name if games in ([], [name]) else f"{name} ({', '.join(games)})"

@@ -1,4 +1,4 @@
-"""Which rules an observation shows, of those that a policy was made for."""
+"""Lookup of the rules that an observation shows, among those of a policy."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ RULES_BYTES = SIZES + MAX_TRICKS + 1
 
 
 def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
-    """What an observation shows of some rules, uint8, shape (rule_sets, RULES_BYTES).
+    """Return the bytes in which an observation shows some rules, uint8, shape (rule_sets, RULES_BYTES).
 
-    A row: the options as an observation shows them, the seats, the number of the variant, and 1 for each number of cards that
-    a hand may have.
+    A row: the options as in an observation, the number of seats, the number of the variant, and 1 for each possible hand size.
     """
     rows = np.zeros((len(rule_sets), RULES_BYTES), np.uint8)
     for row, rules in zip(rows, rule_sets, strict=True):
@@ -34,7 +33,7 @@ def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
 
 
 def shows(rules: Rules, observation: np.ndarray) -> np.ndarray:
-    """Whether observations, uint8, shape (n, OBSERVATION_SIZE), are of tables with some rules: bool, shape (n,)."""
+    """Return whether observations, uint8, shape (n, OBSERVATION_SIZE), are of tables with some rules: bool, shape (n,)."""
     marks = np.zeros(MAX_VARIANTS, np.uint8)
     marks[rules.variant.number] = 1
     is_game = (observation[:, VARIANT : VARIANT + MAX_VARIANTS] == marks).all(axis=1)
@@ -44,7 +43,7 @@ def shows(rules: Rules, observation: np.ndarray) -> np.ndarray:
 
 @jit_inline
 def number_of_rules(seen, rules):
-    """The number of the rules that an observation shows, or how many there are where it is none of them.
+    """Return the index of the rules that an observation shows, or `len(rules)` if there are none.
 
     Args:
         seen: the observation, uint8, shape (OBSERVATION_SIZE,) or longer.

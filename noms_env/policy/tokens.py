@@ -1,12 +1,12 @@
-"""The tokens of a network with attention: which features say what of a card, of a seat, of a call.
+"""Tokens of an attention network: which features describe each card, seat and call.
 
-A token stands for each of these, as far as an observation shows it; what is not there has none.
+Each card, seat and call that an observation shows has a token; absent ones have none.
 
-1. *The deal*: all features; what the network says of the decision as a whole is read here.
-2. *Cards* in the own hand, in the trick and played before, lying open or nominated: who played it, in which trick, what is
-   counted at it. A critic that sees hidden cards has a token for each card that a seat holds.
-3. *The other seats*: card on the table, latest call, tricks taken and wanted, voids, marks.
-4. *Calls* of an auction in their order (games with one round of calls have none: the seats say it).
+1. *The deal*: all features. Outputs for the decision as a whole are read from this token.
+2. *Cards* in the own hand, in the trick, played before, exposed or nominated. Their features: who played it, in which trick,
+   and its card features. A critic that sees hidden cards has a token for each card that a seat holds.
+3. *The other seats*: card on the table, latest call, tricks taken and called, voids, marks.
+4. *Calls* of an auction in order. Games with one round of calls have none, since the seats' tokens show the calls.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ AGES = 20
 """Ages of a card: 0 not played, 1 in the trick, 2 in the trick before, and so on."""
 CALL_KINDS = NUM_CALLS + 1
 NOMINATED = -1
-"""The key of the feature which says that a card is nominated."""
+"""Key of the feature that marks the nominated card."""
 OF_SEAT = ("on_table", "call_of", "tricks", "seats")
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Where the features of each token stand.
+    """Feature columns of each token.
 
     Attributes:
-        numbers: int64, shape (cards,): which cards they are.
-        card_keys: where the section of each feature of a card begins in an extended observation, or `NOMINATED`.
-        cards: int64, shape (cards, k): the features of each card.
-        shown: int64: which of the k say that a card has a token if they are not 0; the first is the own hand.
-        trick_of: which of the k is 1 + the number of the trick.
-        seat_keys: what each feature of a seat looks at: section, byte of its row, value.
-        seats: int64, shape (other seats, m): the features of each other seat, from the left neighbour on.
-        there: int64, shape (other seats,): the feature that is 0 where there is no such seat.
-        calls: int64, shape (n,): the calls in their order; n is 0 where there is no auction.
-        place: int64, shape (seats,): own place from eldest, one-hot.
-        n_seats, tricks: the features that hold the number of seats, and of complete tricks.
+        numbers: the cards, int64, shape (cards,).
+        card_keys: start of each card feature's section in an extended observation, or `NOMINATED`.
+        cards: columns of each card's features, int64, shape (cards, k).
+        shown: indices into k, int64: a card has a token if one of these features is not 0. The first is the own hand.
+        trick_of: index into k of the feature 1 + number of the trick.
+        seat_keys: section, byte of its row and value of each seat feature.
+        seats: columns of each other seat's features, from the left neighbour on, int64, shape (other seats, m).
+        there: column that is 0 if the seat does not exist, int64, shape (other seats,).
+        calls: columns of the calls in order, int64, shape (n,); n is 0 without an auction.
+        place: columns of the own place from eldest, one-hot, int64, shape (seats,).
+        n_seats, tricks: columns of the number of seats, and of complete tricks.
     """
 
     numbers: np.ndarray
@@ -62,17 +62,17 @@ class Tokens:
 
     @property
     def places(self) -> dict[str, np.ndarray]:
-        """The arrays, by name."""
+        """The index arrays by name."""
         return {name: getattr(self, name) for name in ("numbers", "cards", "shown", "seats", "there", "calls", "place")}
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Those of `attention.TABLES` that there are."""
+        """The names in `attention.TABLES` that these tokens use."""
         return ("own", "age", "who", *(("call", "position") if len(self.calls) else ()))
 
     @classmethod
     def of(cls, encoding: Encoding, privileged: bool = False) -> Tokens:
-        """The tokens of what an encoding gives; a privileged network sees the hidden features behind it."""
+        """Return the tokens of an encoding. A privileged network sees the hidden features after the encoding's own."""
         pairs = zip(encoding.index[IDENTITY].tolist(), encoding.value[IDENTITY].tolist(), strict=True)
         place_of = {pair: k for k, pair in enumerate(pairs)}
         cards = [int(choice) for choice in encoding.choices if choice < CARDS]
