@@ -1,4 +1,4 @@
-"""What a seat knows of the cards that it has not seen, as groups of places and classes of cards."""
+"""A seat's knowledge of the cards that it has not seen, as groups of places and classes of cards."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from noms_env.variants import dispatch
 
 @jit
 def survey(t, seat, p):
-    """Find out what a seat knows about the unplayed cards; the field `partner` is used as scratch.
+    """Write a seat's knowledge of the unplayed cards; the field `partner` is scratch.
 
-    A seat has none of a suit that it did not follow. What else tells something is up to the rules (`dispatch.rule_out`).
+    A seat has no cards of a suit that it did not follow. The rules exclude further cards (`dispatch.rule_out`).
     """
     for place in range(PLACES):
         p.known[place] = 0
@@ -80,7 +80,7 @@ def form_classes(p):
 
 @jit
 def settle_forced(p):
-    """Give the cards that fit only one group to it; a group that they fill is closed to the others."""
+    """Assign the cards that fit only one group to it; a group that they fill is closed to the others."""
     again = True
     while again:
         again = False
@@ -100,7 +100,7 @@ def settle_forced(p):
 
 @jit
 def join_classes(p):
-    """Drop classes without cards, and make one of those that now fit the same groups."""
+    """Drop classes without cards, and join classes that now fit the same groups."""
     kept = 0
     for k in range(p.n_classes):
         if p.class_cards[k] == 0:
@@ -121,7 +121,7 @@ def join_classes(p):
 
 @jit
 def order_groups(p):
-    """List the groups that have room, the smallest first: the last two cost nothing."""
+    """List the groups that have room, the smallest first, since the last two cost nothing."""
     p.n_open = 0
     for group in range(p.n_groups):
         if p.group_room[group] == 0:

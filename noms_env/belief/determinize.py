@@ -1,8 +1,8 @@
-"""Sampled tables, for players that look at tables.
+"""Sampled tables, for players that read tables.
 
 A sampled table shows all that the seat to act has seen. The cards that it has not seen are dealt anew, uniformly among the
-layouts that it cannot rule out (`sample_hidden`), so the table tells nothing about the true hidden cards. It may be played
-on, and sampled again.
+layouts that it cannot rule out (`sample_hidden`), so the table tells nothing about the true hidden cards. It may be played on,
+and sampled again.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import RECORD, TABLE
 
 Rows = np.ndarray | Sequence[int] | slice | int | None
-"""Which tables: numbers, or booleans with one for each table; None for all."""
+"""Selection of tables: numbers, one boolean per table, or a slice; None for all."""
 
 
 def sampled_tables(tables: np.recarray, rows: Rows, seeds: Seeds) -> np.recarray:
-    """Copy tables, with the cards that the seat to act has not seen sampled.
+    """Copy tables, and sample the cards that the seat to act has not seen.
 
     Args:
-        tables: records (`table_record.TABLE`), shape (tables,), such as `BatchEnv.tables`; they are left as they are.
-        rows: which of them, in which order: integers of shape (n,), booleans of shape (tables,), a slice or one integer;
-            all when None.
-        seeds: a generator, or an integer for each row (`players.draw_seeds`). A sample depends on the row's integer and on
-            what its seat knows.
+        tables: records (`table_record.TABLE`), shape (tables,), such as `BatchEnv.tables`; not changed.
+        rows: the tables to copy, in order: integers of shape (n,), booleans of shape (tables,), a slice or one integer; all if
+            None.
+        seeds: a generator, or an integer for each row (`players.draw_seeds`). A sample depends only on the row's integer and
+            the knowledge of its seat.
 
     Returns:
-        Records, shape (n,). The i-th is what `Table.sample_hidden(seat to act, ...)` makes with the i-th integer.
+        Records, shape (n,). The i-th equals `Table.sample_hidden(seat to act, ...)` with the i-th integer.
 
     Raises:
-        ValueError: there are no such rows, `seeds` are neither, or a deal is over and nobody is to act.
+        ValueError: `rows` or `seeds` are invalid, or a deal is over and nobody is to act.
     """
     numbers = row_numbers(rows, len(tables))
     words = np.ascontiguousarray(tables).view(np.ndarray).view(np.int64).reshape(len(tables), TABLE.itemsize // 8)
-    # as words, since records are copied field by field
+    # as words, since numpy copies records field by field
     copies: np.recarray = words.take(numbers, axis=0).view(RECORD).reshape(len(numbers)).view(np.recarray)
     over = np.flatnonzero((copies.phase == SCORED) | (copies.over != 0))
     if len(over) > 0:
@@ -52,11 +52,11 @@ def sampled_tables(tables: np.recarray, rows: Rows, seeds: Seeds) -> np.recarray
 
 
 def copy_shown_tables(tables: np.recarray, rows: np.ndarray) -> np.recarray:
-    """Copy tables whose deals are played out, without what no seat has seen: undealt cards and future chance.
+    """Copy tables whose deals are played out, without the facts that no seat has seen: undealt cards and future chance.
 
     Args:
-        tables: records, shape (tables,); they are left as they are.
-        rows: which of them, int64, shape (n,); of those for which `is_played_out` holds.
+        tables: records, shape (tables,); not changed.
+        rows: the tables to copy, int64, shape (n,); `is_played_out` must hold for them.
 
     Returns:
         Records, shape (n,).
@@ -69,22 +69,22 @@ def copy_shown_tables(tables: np.recarray, rows: np.ndarray) -> np.recarray:
 
 
 def is_played_out(tables: np.recarray) -> np.ndarray:
-    """Whether a deal is over with all its cards played, so that all know who held what: bool, shape (tables,)."""
+    """Return whether a deal is over with all its cards played, so that all know who held which card: bool, shape (tables,)."""
     return np.asarray((tables.phase == SCORED) & (tables.cards_played != 0) & (tables.hands == 0).all(axis=1))
 
 
 @jit
 def order_decks(tables):
-    """Write the decks in a canonical order, which tells only who held which cards."""
+    """Write the decks in a canonical order, which shows only who held which cards."""
     for i in range(len(tables)):
         order_deck(tables[i])
 
 
 def row_numbers(rows: Rows, tables: int) -> np.ndarray:
-    """Rows as numbers, int64, shape (n,).
+    """Return a selection of rows as numbers, int64, shape (n,).
 
     Raises:
-        ValueError: there are no such rows.
+        ValueError: a row does not exist.
     """
     numbers = np.arange(tables)
     try:
@@ -98,8 +98,8 @@ def row_numbers(rows: Rows, tables: int) -> np.ndarray:
             return numbers[:0]
         if selection.ndim <= 1 and selection.dtype.kind in "iu":
             if selection.dtype == np.uint64:
-                selection = np.minimum(selection, tables)  # above 2**63 it would be taken for a negative number
-            return np.atleast_1d(numbers[selection])  # a negative number counts from the end, as everywhere in numpy
+                selection = np.minimum(selection, tables)  # from 2**63 on it would be read as a negative number
+            return np.atleast_1d(numbers[selection])  # negative numbers count from the end, as in numpy
     except (IndexError, TypeError, ValueError):
         pass
     raise ValueError(f"rows must be numbers from 0 to {tables - 1}, or {tables} booleans, not {brief(rows)}")
@@ -107,6 +107,6 @@ def row_numbers(rows: Rows, tables: int) -> np.ndarray:
 
 @jit
 def determinize_rows(tables, rows, seeds, workspace):
-    """Deal what the seat to act has not seen anew, in tables of shape (n,); rows: int64, 0 to n - 1; seeds: int64, (n,)."""
+    """Sample the cards unseen by the seat to act, in tables of shape (n,); rows: int64, 0 to n - 1; seeds: int64, (n,)."""
     for i in range(len(rows)):
         sample_hidden_rows(tables, rows[i : i + 1], tables[i].seat, seeds[i], workspace)

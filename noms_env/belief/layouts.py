@@ -12,22 +12,22 @@ from noms_env.core.cards import bit, has
 from noms_env.core.chance import DRAW_REDEAL, philox
 
 CHOOSE = np.array([[math.comb(n, k) for k in range(53)] for n in range(53)], np.float64)
-"""[n, k]: number of sets of k among n cards, exact (all are below 2**53)."""
+"""[n, k]: number of subsets of k cards among n, exact (all are below 2**53)."""
 _FRACTION_BITS = 56
 _MOST_USED = 1 << 24
-"""A fraction of 56 bits serves draws until the product of their ranges is above this."""
+"""A fraction of 56 bits serves draws until the product of their ranges exceeds this."""
 
 
 @jit
 def count_ways(p, d, ways):
     """Write the number of layouts for each layer and state; that of layer 0 is `p.n_layouts`.
 
-    Layer g is the moment at which the open group g is to get its share. A state is the number of cards left of each class.
+    In layer g the open group g is the next to get its share. A state is the number of cards left of each class.
 
     Args:
         p: a plan (`workspace.PLAN`).
-        d: a layout (`workspace.LAYOUT`), serves as scratch.
-        ways: float64, shape (MOST_WAYS,): is written for the layers from 1 on that need a search (`count_ways_to_end`).
+        d: a layout (`workspace.LAYOUT`), scratch.
+        ways: float64, shape (MOST_WAYS,), written for the layers from 1 on that need a search (`count_ways_to_end`).
     """
     if p.n_open <= 2:
         return
@@ -52,7 +52,7 @@ def count_ways(p, d, ways):
 
 @jit
 def find_state(p, d, layer, state):
-    """Set `left` to the state of that number; False if there is no such state in the layer."""
+    """Set `left` to the state with a number; False if the layer has no such state."""
     missing = 0
     for g in range(layer, p.n_open):
         missing += p.group_room[p.open[g]]
@@ -66,10 +66,10 @@ def find_state(p, d, layer, state):
 
 @jit
 def go_through_shares(p, d, ways, layer, target):
-    """Go through the possible shares of a group, until their weights add up to more than a target.
+    """Enumerate the possible shares of a group, until their weights add up to more than a target.
 
     The weight of a share is the number of layouts in which the group gets that many cards of each class. `left` is the state
-    before; `share` and `rest` are set to the share arrived at and what it leaves. Returns the sum of the weights.
+    before; `share` and `rest` become the last share and the state after it. Returns the sum of the weights.
     """
     group = p.open[layer]
     for k in range(p.n_classes):
@@ -88,7 +88,7 @@ def go_through_shares(p, d, ways, layer, target):
 
 @jit
 def fill_share(p, d, first, count):
-    """Fill the share with a number of cards from the classes `first` and later, in order; False if there are too few."""
+    """Fill the share with `count` cards from the classes `first` and later, in order; False if there are too few."""
     for k in range(first, p.n_classes):
         d.share[k] = min(d.most[k], count)
         count -= d.share[k]
@@ -97,7 +97,7 @@ def fill_share(p, d, first, count):
 
 @jit
 def next_share(p, d):
-    """The next share of the same number of cards; False behind the last one."""
+    """Turn to the next share with the same number of cards; False after the last one."""
     moved = 0
     spare = 0
     for k in range(p.n_classes - 1, -1, -1):
@@ -111,7 +111,7 @@ def next_share(p, d):
 
 @jit
 def count_ways_to_end(p, d, ways, layer):
-    """The number of layouts for the state `rest` and the groups from a layer on."""
+    """Return the number of layouts for the state `rest` and the groups from a layer on."""
     if layer < p.n_open - 2:
         state = 0
         for k in range(p.n_classes):
@@ -180,7 +180,7 @@ def give_rest(p, d, first, second):
 
 @jit
 def draw_subset(d, cards, count):
-    """A random subset of a set of cards, of a given number of members."""
+    """Return a random subset of `count` cards."""
     n = size(cards)
     drawn = min(count, n - count)
     if drawn > 0:
@@ -198,7 +198,7 @@ def draw_subset(d, cards, count):
 
 @jit
 def open_stream(d, stream):
-    """Begin the stream of a row."""
+    """Start the random stream of a row."""
     d.stream = stream
     d.block = 0
     d.spare = -1
@@ -207,7 +207,7 @@ def open_stream(d, stream):
 
 @jit
 def next_words(d):
-    """Four random 32-bit words."""
+    """Return four random 32-bit words."""
     words = philox(int(d.block) | (DRAW_REDEAL << 24), int(d.stream), 0, 0, int(d.seed) & 0xFFFFFFFF, int(d.seed) >> 32)
     d.block += 1
     return words
@@ -215,7 +215,7 @@ def next_words(d):
 
 @jit
 def next_fraction(d):
-    """56 random bits."""
+    """Return 56 random bits."""
     bits = d.spare
     if bits >= 0:
         d.spare = -1
@@ -227,7 +227,7 @@ def next_fraction(d):
 
 @jit
 def draw_below(d, n):
-    """A random number from 0 to n - 1: the integer part of n times a fraction; the rest is kept for the next draw."""
+    """Return a random number from 0 to n - 1: the integer part of n times a fraction. The rest serves the next draw."""
     if d.used * n > _MOST_USED:
         d.fraction = next_fraction(d)
         d.used = 1

@@ -1,4 +1,4 @@
-"""Sampling of hidden cards, from a table to a table."""
+"""Sampling of hidden cards in copies of a table."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from noms_env.variants import dispatch
 
 @jit
 def sample_hidden_rows(tables, rows, seat, seed, workspace):
-    """Deal the cards that a seat has not seen anew, in rows that all hold copies of one table in the middle of a deal.
+    """Deal anew the cards that a seat has not seen, in rows that all hold copies of one table in the middle of a deal.
 
-    What becomes of row i depends on the seat's knowledge, the seed (0 to 2**63 - 1) and i alone. `tables` is a structured
-    array, shape (tables,), `rows` int64, shape (n,), n at least 1, and `workspace` comes from `new_sampling_workspace`.
+    Row i depends only on the seat's knowledge, the seed (0 to 2**63 - 1) and i. `tables` is a structured array, shape
+    (tables,), `rows` int64, shape (n,), n at least 1, and `workspace` comes from `new_sampling_workspace`.
     """
     p = workspace[0]
     plan(tables[rows[0]], seat, p, p, p.ways)
@@ -28,14 +28,14 @@ def sample_hidden_rows(tables, rows, seat, seed, workspace):
 
 @jit
 def plan(t, seat, p, d, ways):
-    """Work out what all layouts of a table have in common.
+    """Compute the properties that all layouts of a table share.
 
     Args:
-        t: a copy of the table; its field `partner` is used as scratch.
-        seat: whose knowledge counts.
-        p: is written: a record with the fields of `workspace.PLAN`.
-        d: one with those of `workspace.LAYOUT`, as scratch.
-        ways: float64, shape (MOST_WAYS,): is written, and goes with the plan.
+        t: a copy of the table; its field `partner` is scratch.
+        seat: the seat whose knowledge counts.
+        p: record with the fields of `workspace.PLAN`, written.
+        d: record with the fields of `workspace.LAYOUT`, scratch.
+        ways: float64, shape (MOST_WAYS,), written; belongs to the plan.
     """
     survey(t, seat, p)
     form_groups(p)
@@ -68,7 +68,7 @@ def lay_out(t, seat, p, d):
     t.partner = -1
     dispatch.find_holders(t)
     order_deck(t)
-    if t.observe_previous_hand != 0:  # blank what other seats held to the end of the deal before
+    if t.observe_previous_hand != 0:  # blank the cards that other seats held at the end of the deal before
         for card in range(52):
             seen = get_byte(t.previous, card)
             if seen >= HELD and seen != HELD + seat:
@@ -78,7 +78,7 @@ def lay_out(t, seat, p, d):
 
 @jit
 def order_deck(t):
-    """Write a dealing order that gives these hands and this turn-up; else every hand comes in ascending order."""
+    """Write a dealing order that gives these hands and this turn-up, with each hand in ascending order otherwise."""
     end = t.n_seats * t.deal_size
     undealt = t.stock
     if t.turn_up >= 0:

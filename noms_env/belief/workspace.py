@@ -8,19 +8,19 @@ from noms_env.core.state import STOCK
 from noms_env.engine.row_kernels import kernel_view
 
 PLACES = STOCK + 1
-"""The seats, and the stock behind them."""
+"""Number of places: the seats, then the stock."""
 
 MOST_CLASSES = 8
-"""A suit of the French deck is a class, or two where one of its cards is ruled out at a place: that is 5 at most. The Decktet
-has no stock, so that there are at most three groups, with a class for each set of them."""
+"""Maximum number of classes. A suit of the French deck is a class, or two if one of its cards is excluded at a place: 5 at
+most. The Decktet has no stock, so there are at most three groups, with a class for each set of them."""
 MOST_WAYS = 3 * 14 * 14 * 13 * 2
-"""Numbers of layouts that are kept: for each state of all classes but the largest, in the layers but for the first one and the
-last two. The most are those of six groups where a card is ruled out at a place; seven groups elsewhere have 4 * 14 ** 3."""
+"""Maximum number of layout counts: one for each state of all classes but the largest, in all layers but the first and the last
+two. Six groups with a card excluded at a place need the most; seven groups elsewhere have 4 * 14 ** 3."""
 _I8 = np.int64
 
 PLAN = np.dtype(
     [
-        # --- what the seat knows
+        # --- knowledge of the seat
         ("unseen", _I8),  # the cards to deal
         ("known", _I8, PLACES),  # unplayed cards that lie at each place
         ("room", _I8, PLACES),  # number of unseen cards there
@@ -29,8 +29,8 @@ PLAN = np.dtype(
         ("n_groups", _I8),
         ("group_of", _I8, PLACES),  # per place with room
         ("group_allowed", _I8, PLACES),
-        ("group_room", _I8, PLACES),  # but for the cards that fit no other group
-        ("forced", _I8, PLACES),  # those cards
+        ("group_room", _I8, PLACES),  # without the cards that fit no other group
+        ("forced", _I8, PLACES),  # the cards that fit no other group
         ("n_open", _I8),
         ("open", _I8, PLACES),  # groups that have room left, the smallest first
         # --- classes of cards that fit the same groups
@@ -45,16 +45,16 @@ PLAN = np.dtype(
     ],
     align=True,
 )
-"""What the layouts that a seat cannot rule out have in common; `ways` belongs to it (`layouts.count_ways`)."""
+"""Properties of all layouts that a seat cannot rule out; `ways` belongs to it (`layouts.count_ways`)."""
 
 LAYOUT = np.dtype(
     [
         ("pool", _I8, PLACES),  # cards of each group
         ("left_cards", _I8, MOST_CLASSES),  # cards of each class that are not in a pool yet
         ("left", _I8, MOST_CLASSES),  # their number
-        ("share", _I8, MOST_CLASSES),  # what of them the next group gets
-        ("most", _I8, MOST_CLASSES),  # what it can get
-        ("rest", _I8, MOST_CLASSES),  # what it leaves
+        ("share", _I8, MOST_CLASSES),  # how many of them the next group gets
+        ("most", _I8, MOST_CLASSES),  # how many it can get
+        ("rest", _I8, MOST_CLASSES),  # how many remain
         ("dealt", _I8, PLACES),  # cards of each place
         ("list", _I8, 64),  # of cards
         # --- the stream of chance
@@ -67,12 +67,12 @@ LAYOUT = np.dtype(
     ],
     align=True,
 )
-"""One layout in the making."""
+"""A layout under construction."""
 
 WORKSPACE = np.dtype([*PLAN.descr, *LAYOUT.descr, ("ways", np.float64, MOST_WAYS)])
-_RECORD = np.dtype((np.record, WORKSPACE))  # one object: numba looks at all fields of another for 4 µs
+_RECORD = np.dtype((np.record, WORKSPACE))  # one object: for another one numba compares all fields, 4 µs
 
 
 def new_sampling_workspace() -> np.ndarray:
-    """Uninitialised working memory for `sample_hidden_rows`, shape (1,), as `row_kernels.kernel_view` makes it."""
+    """Return uninitialised working memory for `sample_hidden_rows`, shape (1,), as `row_kernels.kernel_view` makes it."""
     return kernel_view(np.empty(1, _RECORD).view(np.recarray))
