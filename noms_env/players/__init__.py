@@ -3,9 +3,9 @@
     player = load_player("thumb")  # or "pimc:100", "noms@0", "runs/first", "my_agent:make", "cmd:./my_bot"
     actions = player.act(observation, mask, seeds, tables=sampled_tables(batch.tables, rows, rng))
 
-A player is asked for many rows at once (`Player`); for one row it answers with one number. All that is random in a row follows
-from its seed (`draw_seeds`). Players whose `wants_tables` is
-True are also given tables in which the hidden cards are sampled: `noms_env.belief.determinize`.
+A player takes many rows at once (`Player`), or one row, for which it returns one number. All randomness in a row comes from its
+seed (`draw_seeds`). Players whose `wants_tables` is True also get tables with sampled hidden cards:
+`noms_env.belief.determinize`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from noms_env.players.protocol import (
 from noms_env.players.registry import PLAYERS, Entry, PlayerName, Players, load_player, load_players, parse_player
 
 make_player = load_player
-"""The same function."""
+"""Alias of `load_player`."""
 
 __all__ = [
     "NOBODY",

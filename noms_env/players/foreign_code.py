@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 _typed: frozenset[str] | None = None
-"""The names of somebody else's players that may run; None for all: Python code says for itself what it runs."""
+"""Names of third-party players that may run; None for all, since Python code decides itself what it runs."""
 
 
 class ForfeitError(Exception):
     """A player failed at a decision and loses that table.
 
     Attributes:
-        name: of the player, as the user wrote it.
-        why: what it did: `took more than 10 seconds for a decision`.
+        name: the player, as the user wrote it.
+        why: the failure: `took more than 10 seconds for a decision`.
     """
 
     def __init__(self, name: str, why: str) -> None:
@@ -29,12 +29,12 @@ class ForfeitError(Exception):
 
 
 class IllegalAnswerError(ForfeitError, ValueError):
-    """A player's answer was not legal, in a place where no table can be forfeited."""
+    """A player's answer was not legal, and no table can be forfeited for it."""
 
 
 @contextmanager
 def by_command_line(words: Sequence[str]) -> Iterator[None]:
-    """During a command, allow third-party code only for names on the command line: a word, or what follows `--option=`."""
+    """During a command, allow third-party code only for names on the command line: a word, or the text after `--option=`."""
     global _typed
     before = _typed
     _typed = frozenset([*words, *(word.partition("=")[2] for word in words if word.startswith("--"))])
@@ -45,7 +45,7 @@ def by_command_line(words: Sequence[str]) -> Iterator[None]:
 
 
 def allow_programs() -> None:
-    """Allow every name to run third-party code until the command ends, since the user said so."""
+    """Allow every name to run third-party code until the command ends, as the user requested."""
     global _typed
     _typed = None
 

@@ -1,11 +1,11 @@
 """Third-party players in Python: functions and classes of other modules, and names that packages register.
 
-| name | who plays |
+| name | player |
 |---|---|
-| `my_agent:make`, `path/my_agent.py:make` | what the function returns, or a function `act(observation, mask, rng)` itself |
-| `alice` | what an installed package has registered as `alice` in the entry points `noms_env.players` |
+| `my_agent:make`, `path/my_agent.py:make` | the result of the function, or a function `act(observation, mask, rng)` itself |
+| `alice` | the entry point `alice` in the group `noms_env.players` of an installed package |
 
-They run in this process and have no limit of time: a player that may be late should be a program (`programs`).
+They run in this process without a time limit: a player that may be late should be a program (`programs`).
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ WANTED = (
 )
 _NAME = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _NOT_THEIRS = {"noms_env", "noms_training", "importlib", "_frozen_importlib", "_frozen_importlib_external"}
-"""Packages whose lines are not those of somebody else's player."""
+"""Packages whose lines do not belong to a third-party player."""
 FAILURES = (Exception, SystemExit)
-"""What loses a player the table; Ctrl-C is the user's."""
+"""Exceptions that forfeit the table; Ctrl-C is the user's."""
 
 Act = Callable[[np.ndarray, np.ndarray, np.random.Generator], int]
-"""One decision: observation (uint8, shape (OBSERVATION_SIZE,)), mask (int8, shape (NUM_ACTIONS,)), and chance."""
+"""One decision: observation (uint8, shape (OBSERVATION_SIZE,)), mask (int8, shape (NUM_ACTIONS,)), and random generator."""
 
 
 def is_function(name: str) -> bool:
-    """Whether a name has the form `MODULE:FUNCTION` or `FILE.py:FUNCTION`."""
+    """Return whether a name has the form `MODULE:FUNCTION` or `FILE.py:FUNCTION`."""
     return _NAME.fullmatch(name) is not None
 
 
 def entry_names() -> list[str]:
-    """The names that installed packages have registered."""
+    """Return the names that installed packages have registered."""
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
 def load_function(name: str) -> FunctionsPlayer:
-    """The player of a function or a registered name.
+    """Load the player of a function or a registered name.
 
     Raises:
-        ValueError: it cannot be loaded, or is no player.
+        ValueError: it cannot be loaded, or is not a player.
     """
     try:
         entry = next(iter(entry_points(group=GROUP, name=name)), None)
@@ -77,20 +77,20 @@ def load_function(name: str) -> FunctionsPlayer:
 
 
 class NoPlayerError(TypeError):
-    """The named object is no player; the message says what it is, as the end of a sentence."""
+    """The named object is not a player; the message completes a sentence."""
 
 
 class FunctionsPlayer:
-    """A third-party player in this process, whose failures are `ForfeitError`s.
+    """A third-party player in this process; its failures raise `ForfeitError`.
 
     Attributes:
         name: as the user wrote it.
-        is_function: it is a function that makes one decision.
+        is_function: whether it is a function that makes one decision.
         wants_tables: see `Player`.
     """
 
     def __init__(self, name: str, make: Callable[[], Any]) -> None:
-        """Make the player by `make`; NoPlayerError if that returns none."""
+        """Make the player by `make`; NoPlayerError if the result is not a player."""
         self.name, self._make, made = name, make, make()
         self.is_function = isinstance(made, FunctionPlayer)
         try:
@@ -103,17 +103,18 @@ class FunctionsPlayer:
         return load_function, (self.name,)
 
     def fresh(self) -> FunctionsPlayer:
-        """The player made anew; ForfeitError if that fails."""
+        """Make the player anew; ForfeitError if that fails."""
         try:
             return FunctionsPlayer(self.name, self._make)
         except FAILURES as error:
             raise ForfeitError(self.name, describe_failure(error)) from error
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
-        """See `Player.act`. The player gets copies of what it sees, which it may write into.
+        """See `Player.act`. The player gets copies of its inputs, and may write into them.
 
         Raises:
-            ForfeitError: the player raised, or its only answer is not legal. Of several answers none is checked.
+            ForfeitError: the player raised, or its answer to a single row is not legal. Answers to several rows are not
+                checked.
         """
         try:
             actions = self._player.act(observation.copy(), mask.copy(), seeds, tables=tables)
@@ -131,7 +132,7 @@ class FunctionPlayer(RowByRow):
         self._function = function
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
-        """See `RowByRow`; TypeError if the function has returned no integer."""
+        """See `RowByRow`; TypeError if the function returns no integer."""
         action = self._function(observation, mask, np.random.default_rng(seed))
         if not is_integer(action):
             raise TypeError(f"the answer must be the number of an action, not {action!r}")
@@ -159,7 +160,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _maker_of(thing: Any) -> Callable[[], Any]:
-    """What makes the player of a function."""
+    """Return a function that makes the player of an object."""
     if not callable(thing):
         raise NoPlayerError(f"is {type(thing).__name__}: {WANTED}")
     try:
@@ -182,7 +183,7 @@ def _takes(signature: inspect.Signature, count: int) -> bool:
 
 
 def _module(name: str) -> ModuleType:
-    """A module by its name, also from the present folder, or by its file."""
+    """Import a module by its name, also from the present folder, or by its file."""
     if name.endswith(".py"):
         return _module_of(Path(name).resolve())
     present = str(Path.cwd())
@@ -193,7 +194,7 @@ def _module(name: str) -> ModuleType:
 
 @cache
 def _module_of(file: Path) -> ModuleType:
-    """The module of a file, which may import others from its folder."""
+    """Import the module of a file, which may import others from its folder."""
     spec = importlib.util.spec_from_file_location(f"{file.stem}@{file.parent}", file)
     if spec is None or spec.loader is None or not file.is_file():
         raise NoPlayerError(f"cannot be loaded: there is no file {file}")

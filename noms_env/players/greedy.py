@@ -3,12 +3,12 @@
 1. A call (exact-bid games): one for each ace and king, and for each other trump above the ten.
 2. An auction: pass; if it must bid, the lowest bid. A bid of none, some or most: Some.
 3. Trump: the longest suit. The nomination: the highest trump that it does not hold, else the highest card.
-4. It wants a trick: below its call, and always where tricks beyond the call do no harm; always in the auction games and for
-   Some and Most; never as the declarer of Misere or with None, nor where the fewest tricks win.
-5. Wanted: lead the highest card; follow with the lowest card that beats all on the table, and else with the lowest.
-6. Not wanted: lead the lowest card; follow with the highest card that loses, and else with the lowest.
+4. It wants a trick below its call, and always if extra tricks do no harm. It always wants tricks in the auction games and for
+   Some and Most; never as the declarer of Misere, with None, or if the fewest tricks win.
+5. Wanted: lead the highest card; follow with the lowest card that beats all on the table, else with the lowest.
+6. Not wanted: lead the lowest card; follow with the highest card that loses, else with the lowest.
 
-It looks at no card but its own and the trick on the table, and leaves nothing to chance.
+It looks only at its own cards and the trick on the table, and is deterministic.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KING, TEN = 11, 8
 
 
 class GreedyPlayer(RowsPlayer):
-    """Takes cheaply what it wants, and ducks the rest."""
+    """Takes wanted tricks cheaply, and ducks the rest."""
 
     def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
         greedy_rows(tables, actions)
@@ -39,14 +39,14 @@ class GreedyPlayer(RowsPlayer):
 
 @jit
 def greedy_rows(tables, actions):
-    """Write an action for each row, `NOBODY` where nobody is to act."""
+    """Write an action for each row, `NOBODY` if nobody is to act."""
     for row in range(len(tables)):
         actions[row] = NOBODY if tables[row].phase == acts.SCORED else greedy_action(tables[row])
 
 
 @jit
 def greedy_action(t):
-    """What the seat to act does."""
+    """Return the action of the seat to act."""
     if t.phase == acts.PLAYING:
         return greedy_card(t)
     if t.phase == acts.CALLING:
@@ -59,7 +59,7 @@ def greedy_action(t):
 
 @jit
 def greedy_call(t):
-    """1, 2."""
+    """1, 2. Return the call."""
     calls = t.legal_words >> (acts.PASS - acts.FIRST_WORD)
     if t.family == SHARES:
         return acts.CALL_SOME
@@ -73,7 +73,7 @@ def greedy_call(t):
 
 @jit
 def high_cards(t):
-    """1. Aces, kings, and other trumps above the ten."""
+    """1. Count aces, kings, and other trumps above the ten."""
     count = 0
     cards = t.hands[t.seat]
     while cards != 0:
@@ -86,7 +86,7 @@ def high_cards(t):
 
 @jit
 def longest_suit(t):
-    """3. The word of the suit, among those that may be named, of which it holds most cards."""
+    """3. Return the word of the longest suit among those that may be named."""
     words = t.legal_words
     choice, most = lowest(words), -1
     while words != 0:
@@ -100,7 +100,7 @@ def longest_suit(t):
 
 @jit
 def wants_trick(t):
-    """4."""
+    """4. Return whether the seat to act wants the trick."""
     if t.family == PLAIN:
         return t.objective != LEAST
     if t.family == SHARES:
@@ -112,7 +112,7 @@ def wants_trick(t):
 
 @jit
 def greedy_card(t):
-    """5, 6."""
+    """5, 6. Return the card."""
     wanted = wants_trick(t)
     if t.n_table == 0:
         return by_rank(t, t.legal_cards, wanted)
@@ -125,7 +125,7 @@ def greedy_card(t):
 
 @jit
 def by_rank(t, cards, top):
-    """The card of the highest or the lowest rank; a trump counts as above the others."""
+    """Return the card of the highest (`top`) or the lowest rank; trumps rank above the others."""
     choice, best = -1, -1
     while cards != 0:
         card = lowest(cards)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from noms_env.table import Table
 
 BASE = 509
-"""Players of whom `decision_seed` tells all seatings apart: 509 to the power of 7 is below 2**63."""
+"""Maximum number of players for which `decision_seed` tells all seatings apart: 509 to the power of 7 is below 2**63."""
 NOBODY = -1
 """The answer for a row in which nobody is to act: its mask is all zeros."""
 
@@ -31,43 +31,43 @@ class Player(Protocol):
 
     @property
     def wants_tables(self) -> bool:
-        """Whether `act` must be given `tables`; False where observation and mask are enough."""
+        """Whether `act` needs `tables`; False if observation and mask are enough."""
         ...
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
         """Choose an action in each row.
 
         Args:
-            observation: what each seat to act sees, uint8, shape (n, OBSERVATION_SIZE).
+            observation: views of the seats to act, uint8, shape (n, OBSERVATION_SIZE).
             mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS).
-            seeds: int64, shape (n,), from 0 to 2**63 - 1: all that is random in a row follows from its number.
-            tables: the tables, with the cards that the seat to act has not seen sampled
-                (`belief.determinize.sampled_tables`), shape (n,).
+            seeds: source of all randomness in each row, int64, shape (n,), from 0 to 2**63 - 1.
+            tables: the tables, with the cards that the seat to act has not seen sampled (`belief.determinize.sampled_tables`),
+                shape (n,).
 
         Returns:
-            Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis, one seed and
-            one table (`Table.determinize`), an int.
+            Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis, one seed and one
+            table (`Table.determinize`), an int.
 
         Raises:
-            ValueError: `tables` are wanted and missing, or there are not as many rows of each.
+            ValueError: `tables` are needed and missing, or the numbers of rows differ.
         """
         ...
 
 
 @runtime_checkable
 class TellsProbabilities(Protocol):
-    """A player that gives the probabilities of its actions, as policies do (`PolicyPlayer.probabilities`)."""
+    """A player that returns the probabilities of its actions, as policies do (`PolicyPlayer.probabilities`)."""
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Float32, shape (n, NUM_ACTIONS), for rows as `Player.act` has them; draws nothing."""
+        """Return float32, shape (n, NUM_ACTIONS), for rows as in `Player.act`; draws nothing."""
         ...
 
 
 class ActionValue(NamedTuple):
     """Expected value of an action by a search: points of the seat less the mean of the others' points, in this deal.
 
-    `error` is the standard error of the difference to the prior's favourite action: 0 for that action, NaN for an action tried
-    in a single world.
+    `error` is the standard error of the difference from the prior's favourite action: 0 for that action, NaN for an action
+    tried in a single world.
     """
 
     action: int
@@ -77,10 +77,10 @@ class ActionValue(NamedTuple):
 
 @runtime_checkable
 class TellsValues(Protocol):
-    """A player that gives the values of its actions, as the search on a policy does."""
+    """A player that returns the values of its actions, as the search on a policy does."""
 
     def values(self, observation: np.ndarray, mask: np.ndarray, seed: int, *, tables: np.recarray) -> list[ActionValue]:
-        """Action values of one row and one table, the best first, as `Player.act` finds them; empty without a choice.
+        """Return the action values of one row and one table, best first, as `Player.act` finds them; empty without a choice.
 
         Equivalent actions have one entry.
         """
@@ -94,7 +94,7 @@ class SearchOutput(NamedTuple):
         action: int64, shape (B,): the actions taken, as from `Player.act`.
         action_weights: float32, shape (B, A): probability of each action; rows without legal actions have zeros.
         value: float32, shape (B,): expected points of the seat less the mean of the others' points in this deal, without the
-            multiplier; NaN where there was no search.
+            multiplier; NaN without a search.
     """
 
     action: np.ndarray
@@ -107,7 +107,7 @@ class TellsTargets(Protocol):
     """A player that returns its search results, as the search on a policy does."""
 
     def targets(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray) -> SearchOutput:
-        """Of n rows; the actions are those that `Player.act` with the same arguments takes."""
+        """Return the search output of n rows; its actions are those of `Player.act` with the same arguments."""
         ...
 
 
@@ -115,12 +115,12 @@ class TellsTargets(Protocol):
 class Remembers(Protocol):
     """A player that learns from earlier deals of the match, as the search on a policy does.
 
-    The player is stateless. The caller keeps its memory (`recalled`), and asks the player that `with_memory` returns;
+    The player is stateless. The caller stores its memory (`recalled`), and asks the player that `with_memory` returns;
     `record_matches` and `noms evaluate`, `export`, `play` and `watch` do so.
     """
 
     def recall(self, tables: np.recarray) -> np.ndarray:
-        """The memory of finished deals: float64, shape (n, ...); memories of a match's deals add up.
+        """Return the memory of finished deals, float64, shape (n, ...); memories of a match's deals add up.
 
         Args:
             tables: with all public cards (`belief.determinize.copy_shown_tables`), shape (n,).
@@ -128,12 +128,12 @@ class Remembers(Protocol):
         ...
 
     def with_memory(self, memory: np.ndarray) -> Player:
-        """The player with a memory, shape (n, ...), for the n rows of its next call."""
+        """Return the player with a memory, shape (n, ...), for the n rows of its next call."""
         ...
 
 
 def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray | None = None) -> np.ndarray | None:
-    """A player's memory of a match after finished deals; None for a player without memory.
+    """Return a player's memory of a match after finished deals; None for a player without memory.
 
     Args:
         player: the player.
@@ -151,13 +151,13 @@ def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray
 
 
 def ask(player: Player, table: Table, rng: np.random.Generator, memory: np.ndarray | None = None) -> int:
-    """A player's action for the seat to act at one table.
+    """Return a player's action for the seat to act at one table.
 
     Args:
         player: the player.
         table: not changed.
-        rng: the player's generator.
-        memory: its memory of this match, from `recalled`, one row; None for none.
+        rng: the player's random generator.
+        memory: one row, its memory of this match from `recalled`; None for none.
     """
     player = with_memory(player, memory)
     sampled = table.determinize(rng) if player.wants_tables else None
@@ -165,12 +165,12 @@ def ask(player: Player, table: Table, rng: np.random.Generator, memory: np.ndarr
 
 
 def with_memory(player: Player, memory: np.ndarray | None) -> Player:
-    """The player with its memory, if there is one."""
+    """Return the player with its memory, if there is one."""
     return player if memory is None or not isinstance(player, Remembers) else player.with_memory(memory)
 
 
 def as_rows(tables: np.recarray | np.record) -> np.recarray:
-    """Tables, shape (n,), or one of them as an array of one."""
+    """Return tables, shape (n,), unchanged, or one table as an array of one."""
     if isinstance(tables, np.ndarray) and tables.ndim == 1:
         return tables.view(np.recarray)
     rows = new_tables(1)
@@ -184,7 +184,7 @@ ActT = TypeVar("ActT", bound=Callable[..., Any])
 def as_batch(act: ActT) -> ActT:
     """Decorate a batched `act`: check its arguments, and accept a single row too.
 
-    The wrapped method gets arrays of n rows, and `tables` if it wants them. A generator in place of seeds draws them
+    The wrapped method gets arrays of n rows, and `tables` if it needs them. A generator passed as `seeds` draws them
     (`draw_seeds`). For one row the result is an int, so type checkers see `Any`.
     """
 
@@ -212,7 +212,7 @@ def as_batch(act: ActT) -> ActT:
 
 
 class GeneratorPlayer:
-    """Adapter for the older `act(observation, mask, rng, *, tables)`: the generator is made from the seeds."""
+    """Adapter for the older `act(observation, mask, rng, *, tables)`: makes the random generator from the seeds."""
 
     def __init__(self, player: Any) -> None:
         self.player, self.wants_tables, self.rule_sets = player, player.wants_tables, getattr(player, "rule_sets", None)
@@ -222,7 +222,7 @@ class GeneratorPlayer:
         return self.player.act(observation, mask, np.random.default_rng(seeds), tables=tables)
 
     def close(self) -> None:
-        """Close the player, if it can be."""
+        """Close the player, if it has a method for it."""
         getattr(self.player, "close", lambda: None)()
 
 
@@ -230,7 +230,7 @@ def check_player(player: Any) -> Player:
     """Adapt a third-party player to the protocol with seeds.
 
     Raises:
-        TypeError: it is no player; the message says what it lacks.
+        TypeError: it is not a player; the message names what it lacks.
     """
     lacks = [
         *(["act(observation, mask, seeds, *, tables)"] if not callable(getattr(player, "act", None)) else []),
@@ -240,7 +240,7 @@ def check_player(player: Any) -> Player:
         raise TypeError(f"{type(player).__name__} lacks {' and '.join(lacks)}")
     try:
         third = list(signature(player.act).parameters)[2:3]
-    except (TypeError, ValueError):  # compiled code does not tell
+    except (TypeError, ValueError):  # compiled code has no signature
         third = []
     checked: Player = GeneratorPlayer(player) if third == ["rng"] else player
     return checked
@@ -262,39 +262,39 @@ class RowsPlayer:
         return actions
 
     def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
-        """Write an action for each row, `NOBODY` where nobody is to act.
+        """Write an action for each row, `NOBODY` if nobody is to act.
 
         Args:
             mask: int8, shape (n, NUM_ACTIONS).
             seeds: int64, shape (n,).
-            tables: for players that want them: a structured array, shape (n,), in the form of `row_kernels.kernel_view`.
-            actions: int64, shape (n,): is written.
+            tables: for players that need them: a structured array, shape (n,), in the form of `row_kernels.kernel_view`.
+            actions: int64, shape (n,), written.
         """
         raise NotImplementedError
 
 
 class RowByRow(ABC):
-    """Base class of players that are asked row by row; subclasses define `decide`."""
+    """Base class of players that decide row by row; subclasses define `decide`."""
 
     wants_tables: ClassVar[bool] = False
 
     @as_batch
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
-        """See `Player.act`; an error of `decide` is raised at once."""
+        """See `Player.act`; errors of `decide` are not caught."""
         rows = zip(observation, mask, repeat(None) if tables is None else tables, seeds.tolist(), strict=False)
         return np.array([self.decide(*row) if row[1].any() else NOBODY for row in rows], np.int64)
 
     @abstractmethod
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
-        """The number of an action in a row; `row` is its table (`np.record`) if the class wants tables."""
+        """Return the action in a row; `row` is its table (`np.record`) if the class needs tables."""
 
 
 @jit
 def decision_seed(t, seating, decision, seed):
-    """A counter-based seed of a decision, 0 to 2**63 - 1, for callers that keep no generator.
+    """Return a counter-based seed of a decision, 0 to 2**63 - 1, for callers without a random generator.
 
-    It is a function of a seed, of the seed, table, match and deal of the table, of who sits on each seat (`seating`, integers),
-    and of the number of the decision.
+    It depends on `seed`; on the seed, table, match and deal of the table; on the player on each seat (`seating`, integers); and
+    on the number of the decision.
     """
     seed, of_deal, who = int(seed), int(t.seed), 0
     for seat in range(t.n_seats):

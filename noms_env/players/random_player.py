@@ -14,7 +14,7 @@ from noms_env.players.protocol import NOBODY, RowsPlayer
 
 
 class RandomPlayer(RowsPlayer):
-    """Uniform among the legal actions; looks at the mask only."""
+    """Uniform over the legal actions; reads only the mask."""
 
     wants_tables: ClassVar[bool] = False
 
@@ -28,8 +28,8 @@ def pick_rows(mask, seeds, actions):
 
     Args:
         mask: int8, shape (n, NUM_ACTIONS).
-        seeds: int64, shape (n,): what each choice follows from.
-        actions: int64, shape (n,): is written; `NOBODY` where nothing is legal.
+        seeds: int64, shape (n,): seed of each choice.
+        actions: int64, shape (n,), written; `NOBODY` if nothing is legal.
     """
     for row in range(len(mask)):
         left = place_of(seeds[row], int(mask[row].sum()))
@@ -43,7 +43,7 @@ def pick_rows(mask, seeds, actions):
 
 @jit
 def place_of(seed, count):
-    """The place of the action to take among the legal ones, in ascending order."""
+    """Return the index of the action to take among the legal ones, in ascending order."""
     seed = int(seed)
     word = philox(0, 0, 0, 0, seed & 0xFFFFFFFF, seed >> 32)[0]
     return (word * count) >> 32
@@ -51,7 +51,7 @@ def place_of(seed, count):
 
 @jit
 def random_action(t, seed):
-    """The same action without a mask."""
+    """Return the action of `pick_rows`, without a mask."""
     place = place_of(seed, count_legal(t))
     if t.phase == NOMINATING:  # words come before nominations
         words = size(t.legal_words)

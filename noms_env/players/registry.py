@@ -1,17 +1,17 @@
-"""Players by name: the one place that takes a name apart.
+"""Players by name: the only module that parses the names of players.
 
 | name | player |
 |---|---|
-| `thumb`, `thumb:1`, `pimc:100` | a player of `PLAYERS`, with parameters behind a colon if it takes any |
+| `thumb`, `thumb:1`, `pimc:100` | a player of `PLAYERS`, with parameters after a colon if it takes any |
 | `noms`, `runs/first`, `runs/first/policy.safetensors` | a trained policy: by its name, by its game, by folder or file |
 | `noms@0` | the policy at a temperature: 0 takes the most probable action, 1 is as trained |
 | `search:noms@0,worlds=50` | a search on a policy, with options |
 | `solved:FILE` | a solution of a micro-game |
-| `my_agent:make`, `my_agent.py:act` | a function of somebody else's (`functions`) |
+| `my_agent:make`, `my_agent.py:act` | a third-party function (`functions`) |
 | `alice` | a function that an installed package registers as `alice` in the entry points `noms_env.players` |
 | `cmd:./my_bot --level 3` | a program (`programs`) |
 
-The modules are imported when a player is made, and named by strings, since policies lie on a higher floor.
+Modules are named by strings and imported when a player is made, since policies are in a higher layer.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from noms_env.players.protocol import Player, check_player
 from noms_env.variants import VARIANTS, Rules
 
 FIRST, NEWEST = 1, 2
-"""Versions of the rules of thumb. A file that names players says what `thumb` means in it, `thumb_version`; one that does not
-is of the time of the first."""
+"""Versions of the rules of thumb. A file with names of players records the version of `thumb` in it, `thumb_version`. A file
+without one dates from the first version."""
 POLICIES = {"cpu": "noms_env.policy.player", "cuda": "noms_env.cuda.players.policy"}
 """The module that loads policies, for each device."""
 POLICY = "policy"
-"""The parameter of a player that is the name of a policy."""
+"""The parameter of a player that names a policy."""
 COMMAND = "cmd:"
-"""How the names of programs begin."""
+"""Prefix of the names of programs."""
 Kind = Literal["built-in", "policy", "function", "program"]
 FOREIGN = {"function": "noms_env.players.functions:load_function", "program": "noms_env.players.programs.player:load_program"}
-"""What loads the players that are somebody else's code, for each kind."""
+"""Loader of third-party players, for each kind."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Entry:
 
     Attributes:
         where: `module:class`; the module is imported when the player is made.
-        gpu: the same on a GPU; "" where it plays on the processor only.
-        says: what the player does, in a line.
-        parameters: the class's arguments that the name may give, in order, and what makes each of its text.
-        options: those that it may give behind them as `option=value`, and what makes each of its text.
+        gpu: the same for a GPU; "" for a player of the CPU only.
+        says: one line that describes the player.
+        parameters: arguments of the class that the name may give, in order, with the parser of each.
+        options: further arguments that may follow as `option=value`, with the parser of each.
     """
 
     where: str
@@ -63,11 +63,11 @@ class Entry:
 
 
 def parse_inner_name(text: str) -> str:
-    """Parse a player's name within another name; it must not be third-party code, since the outer name would hide it."""
+    """Check a player's name within another name. Third-party code is refused, since the outer name would hide it."""
     try:
         is_foreign = parse_player(text).is_foreign
     except ValueError:
-        return text  # the player has its own message
+        return text  # the player raises its own error
     if is_foreign:
         raise ValueError(f"{text!r} is somebody else's code")
     return text
@@ -111,7 +111,7 @@ PLAYERS: dict[str, Entry] = {
     ),
     "solved": Entry("noms_env.micro.solution:SolvedPlayer", "", "plays a micro-game by its solution", {"file": str}),
 }
-"""The players by name."""
+"""The built-in players by name."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class PlayerName:
 
     @property
     def policy_file(self) -> Path | None:
-        """The file of the policy, or of that on which the player searches; None for another player.
+        """File of the policy, or of the policy that the player searches on; None for another player.
 
         Raises:
             ValueError: there is no such policy.
@@ -154,14 +154,14 @@ class PlayerName:
 
 
 def parse_player(name: Path | str) -> PlayerName:
-    """Parse a player's name; see the table above. Players precede policies, and policies third-party code.
+    """Parse a player's name, see the table above. Players take precedence over policies, and policies over third-party code.
 
     Raises:
-        ValueError: no player has the name, or the player does not take such parameters.
+        ValueError: there is no such player, or it does not take such parameters.
     """
     if not isinstance(name, Path | str):
         raise ValueError(f"a player must be a name or a path, not a {type(name).__name__}")
-    from noms_env.players.functions import entry_names, is_function  # here: no player is imported with the package
+    from noms_env.players.functions import entry_names, is_function  # here, since the package imports no player
 
     text = str(name)
     word, colon, rest = text.partition(":")
@@ -186,14 +186,14 @@ def load_player(name: Path | str | PlayerName, device: str, limit: float | None 
 
 
 def load_player(name: Path | str | PlayerName, device: str = "cpu", limit: float | None = None) -> Any:
-    """The player of a name, file or folder.
+    """Load the player of a name, file or folder.
 
     Args:
         name: `thumb`, `pimc:100`; `noms`, `noms@0`, `runs/first`, `runs/first/policy.safetensors@0`; `my_agent:make`,
-            `my_agent.py:act`, a name that a package has registered, `cmd:./my_bot`. Players go before policies, policies
-            before folders of the same name. A function or program runs as soon as it is loaded.
+            `my_agent.py:act`, a name that a package has registered, `cmd:./my_bot`. Players take precedence over policies,
+            policies over folders of the same name. A function or program runs as soon as it is loaded.
         device: `cpu` for a `Player`, `cuda` for a `GpuPlayer` (`noms_env.cuda.players`), asked for batches on a GPU.
-        limit: seconds that a program has for each decision, 10 when None; of no effect on other players.
+        limit: seconds of a program for each decision, 10 if None; ignored for other players.
 
     Raises:
         ValueError: there is no such player or policy, it does not take such parameters, it cannot be loaded or started, or it
@@ -221,18 +221,18 @@ def load_player(name: Path | str | PlayerName, device: str = "cpu", limit: float
 
 
 def add_thumb_version(name: str, version: int = NEWEST) -> str:
-    """Add the version of the rules to `thumb` (`thumb:2`), as files name it; other names are unchanged."""
+    """Return `thumb` with the version of the rules (`thumb:2`), as files name it; other names unchanged."""
     return f"thumb:{version}" if name == "thumb" else name
 
 
 def _is_policy(name: Path | str) -> bool:
-    """Whether a name without a temperature can only mean a policy: it is known or names a game, or a file is meant."""
+    """Return whether a name without a temperature must be a policy: a file, a folder, or a known name of a policy or game."""
     policies = import_module(POLICIES["cpu"])
     return isinstance(name, Path) or name.endswith(".safetensors") or policies.is_there(name) or policies.is_policy_name(name)
 
 
 def _split_temperature(name: Path | str) -> tuple[Path | str, float]:
-    """The policy and the temperature of `policy@temperature`; 1 where none is given.
+    """Return the policy and the temperature of `policy@temperature`; the temperature defaults to 1.
 
     Raises:
         ValueError: the number is below 0 or infinite.
@@ -250,7 +250,7 @@ def _split_temperature(name: Path | str) -> tuple[Path | str, float]:
 
 
 def _unknown_player(name: str) -> ValueError:
-    """The error for an unknown name."""
+    """Return the error for an unknown name."""
     from noms_env.players.functions import entry_names
 
     if "/" in name and ":" not in name:
@@ -267,7 +267,7 @@ def _unknown_player(name: str) -> ValueError:
 
 
 def _arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
-    """The arguments of a player of `PLAYERS` from the texts behind its colon."""
+    """Parse the arguments of a player of `PLAYERS` from the texts after its colon."""
     entry = PLAYERS[word]
     named = [text.partition("=") for text in texts[len(entry.parameters) :] if "=" in text and entry.options]
     if len(texts) > len(entry.parameters) + len(named):
@@ -295,20 +295,20 @@ def _arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
 
 
 Players = str | Path | Player | Sequence[str | Path | Player]
-"""One player for some seats, or one for each: names (`load_player`) or players."""
+"""One player for all seats, or one for each: names (`load_player`) or players."""
 
 
 def load_players(given: Players, seats: int, rules: Rules, what: str = "players") -> list[Player]:
-    """The players of some seats.
+    """Load the players of some seats.
 
     Args:
-        given: one for all seats, or one for each. A name that is given twice is one player.
-        seats: how many.
-        rules: of the table.
-        what: they are called in messages.
+        given: one for all seats, or one for each. Equal names share one player.
+        seats: number of seats.
+        rules: rules of the table.
+        what: name of the argument in messages.
 
     Raises:
-        ValueError: there is no such player, it cannot sit at this table, or there are not as many as seats.
+        ValueError: there is no such player, it cannot play at this table, or the number of players is wrong.
     """
     is_one = isinstance(given, str | Path) or not isinstance(given, Iterable)
     listed: list[Any] = [given] * seats if is_one else list(given)  # type: ignore[arg-type]
@@ -329,11 +329,11 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
 
 
 class AnyOptions(tuple[Rules, ...]):
-    """The rules by which a policy for any options is measured. All rules of its games, at seats that it knows, are in it.
+    """The evaluation rules of a policy for any options. It contains all rules of its games, with known numbers of seats.
 
     Attributes:
         trained: all rules that it was trained with.
-        options: those that it sees.
+        options: the options that it sees.
     """
 
     trained: tuple[Rules, ...]
@@ -341,7 +341,7 @@ class AnyOptions(tuple[Rules, ...]):
 
     @classmethod
     def of(cls, rule_sets: Iterable[Rules], drawn: Iterable[Rules], options: Iterable[str]) -> AnyOptions:
-        """Those of a policy; arguments as in `PolicyInfo`."""
+        """Return the rules of a policy; arguments as in `PolicyInfo`."""
         made = cls(rule_sets)
         made.trained, made.options = (*made, *drawn), frozenset(options)
         return made
@@ -351,7 +351,7 @@ class AnyOptions(tuple[Rules, ...]):
         return isinstance(rules, Rules) and (rules.variant.name, rules.seats) in tables
 
     def unknown(self, rules: Rules) -> list[str]:
-        """The options, as NAME=VALUE, with values that training did not contain; a number between two that it did is known."""
+        """Return the options, as NAME=VALUE, whose values training did not contain; a number between two trained ones is known."""
         of_game = [own.options for own in self.trained if own.variant.name == rules.variant.name]
         names = [option.name for option in rules.variant.options if option.name in self.options | {"hand_size"}]
         return [f"{name}={rules.options[name]}" for name in names if not _is_known(rules.options[name], name, of_game)]
@@ -364,15 +364,15 @@ def _is_known(value: Any, name: str, trained: Sequence[Mapping[str, Any]]) -> bo
 
 
 def check_rules(name: str, trained: Sequence[Rules] | None, rules: Rules) -> None:
-    """Refuse a policy at a table that it was not trained for; warn if it plays there with options that it has not seen.
+    """Refuse a policy at a table that it was not trained for; warn if it has not seen the options there.
 
     Args:
-        name: of the player, for the message.
+        name: name of the player, for the message.
         trained: the rules that it was trained for (`PolicyPlayer.rule_sets`); None for a player of all games.
-        rules: of the table.
+        rules: rules of the table.
 
     Raises:
-        ValueError: it was trained for others.
+        ValueError: it was not trained for these rules.
     """
     if trained is None or rules in trained:
         if isinstance(trained, AnyOptions) and (unknown := trained.unknown(rules)):

@@ -1,1 +1,1 @@
-"""Programs that play: processes that are told of decisions in lines of JSON."""
+"""Programs as players: processes that receive decisions as lines of JSON."""

@@ -2,9 +2,9 @@
 
     python -I -S keeper.py FD PROGRAM ARGUMENT ...
 
-The other process holds the writing end of the pipe whose reading end is the file descriptor FD, and closes it to end the
-program by force. The program has the standard streams that the keeper got, and the keeper ends as the program ended. On Linux
-the keeper takes over orphans, so it finds what has left the program's process group too; elsewhere it kills the group.
+FD is the reading end of a pipe. The other process holds the writing end, and closes it to kill the program. The program
+inherits the keeper's standard streams, and the keeper ends with the program's status. On Linux orphans are reparented to the
+keeper, so it also finds processes that have left the program's process group; elsewhere it kills the group.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 NOT_STARTED = 125
-"""Exit status for a program that cannot be started."""
+"""Exit status if the program cannot be started."""
 ROUNDS = 500
-"""In which what is left is killed, a hundredth of a second each: a process that starts others may take some."""
+"""Rounds of killing, a hundredth of a second each. A process that starts others may take several."""
 
 
 def keep(control: int, words: list[str]) -> None:
-    """Run the program until it ends or the pipe is closed, and end as it does."""
+    """Run the program until it ends or the pipe is closed, and end with its status."""
     os.set_inheritable(control, False)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -41,7 +41,7 @@ def keep(control: int, words: list[str]) -> None:
         print(f"could not be started: {error.strerror}", file=sys.stderr)
         sys.exit(NOT_STARTED)
     null = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):  # so that a stream that the program closes is closed
+    for stream in range(3):  # so that a stream is closed once the program closes it
         os.dup2(null, stream)
     statuses = dict[int, int]()
     while program not in statuses:
@@ -59,7 +59,7 @@ def keep(control: int, words: list[str]) -> None:
 
 
 def reap(statuses: dict[int, int]) -> bool:
-    """Note how children have ended; whether there are others."""
+    """Note the status of ended children. Return whether others are running."""
     try:
         while (ended := os.waitpid(-1, os.WNOHANG))[0] != 0:
             statuses[ended[0]] = ended[1]
@@ -82,7 +82,7 @@ def end_all(program: int, statuses: dict[int, int]) -> None:
 
 
 def children() -> list[int]:
-    """The processes whose parent this one is."""
+    """Return the process ids of this process's children."""
     pids = []
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):

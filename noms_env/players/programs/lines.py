@@ -1,9 +1,9 @@
 """The protocol `noms-bot/1` for programs that play: lines of JSON.
 
-`examples/README.md` describes it for those who write such a program. Words of cards and actions are those of the game record
+`examples/README.md` describes it for authors of programs. Words of cards and actions are those of the game record
 (`noms_env.core.actions`).
 
-The line of a decision is made from a table's record alone. Players only get tables whose hidden cards are sampled
+The line of a decision is made from a table's record alone. Players only get tables with sampled hidden cards
 (`noms_env.belief.determinize`), so a line cannot contain the true ones. It contains no sampled ones either: only the own hand
 and public information.
 """
@@ -30,15 +30,15 @@ from noms_env.version import ENV_VERSION
 
 PROTOCOL = "noms-bot/1"
 LONGEST = 1 << 20
-"""Bytes of an answer."""
+"""Maximum bytes of an answer."""
 SHOWN = 60
-"""Characters of a wrong answer that are quoted."""
+"""Characters of a wrong answer that errors quote."""
 
 Document = dict[str, Any]
 
 _FIELDS: Any = TABLE.fields
 _RULES_START, _RULES_END = _FIELDS["variant"][1], _FIELDS["usual_deal_size"][1] + 2
-"""The bytes of a table's record that hold its rules, and what an episode is."""
+"""Range of a table record's bytes that hold its rules and the kind of episode."""
 
 
 class AnswerError(ValueError):
@@ -46,12 +46,12 @@ class AnswerError(ValueError):
 
 
 def hello(limit: float) -> bytes:
-    """The first line; `limit` is in seconds, for each decision."""
+    """Return the first line; `limit` is in seconds per decision."""
     return _line({"type": "hello", "protocol": PROTOCOL, "environment": ENV_VERSION, "limit": limit})
 
 
 def wants_observation(answer: bytes) -> bool:
-    """Whether a program asks for observations, from its answer to the first line.
+    """Return whether a program asks for observations, from its answer to the first line.
 
     Raises:
         AnswerError: it does not speak this protocol.
@@ -66,10 +66,10 @@ def wants_observation(answer: bytes) -> bool:
 
 
 def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarray | None = None) -> bytes:
-    """The line of a decision: what the seat to act sees and may do.
+    """Return the line of a decision: the view and the legal actions of the seat to act.
 
     Args:
-        row: a table (`table_record.TABLE`), at a moment at which a seat is to act.
+        row: a table (`table_record.TABLE`) in which a seat is to act.
         mask: 1 for each legal action, int8, shape (NUM_ACTIONS,).
         seed: for the program's random choices.
         observation: uint8, shape (OBSERVATION_SIZE,), for a program that asks for it.
@@ -84,10 +84,10 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
 
 
 def find_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
-    """The legal action that an answer means; `row` and `mask` are those of `decision`.
+    """Return the legal action that an answer names; `row` and `mask` as in `decision`.
 
     Raises:
-        AnswerError: it means none.
+        AnswerError: it names no legal action.
     """
     document = _parse_json(answer)
     action = document.get("action") if isinstance(document, dict) else document
@@ -106,7 +106,7 @@ def find_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
 
 
 def _unpack(row: np.record) -> SimpleNamespace:
-    """The fields of a table's record as plain numbers and lists, which are quicker to read one by one."""
+    """Return the fields of a table's record as plain numbers and lists, which are faster to read one by one."""
     values = zip(TABLE.names or (), row.item(), strict=True)
     return SimpleNamespace(**{name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values})
 
@@ -160,13 +160,13 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
 
 
 def _calls(t: SimpleNamespace) -> list[Document]:
-    """The calls in their order; seats call in turn, from the dealer's left."""
+    """Return the calls in order; seats call in turn, from the dealer's left."""
     calls = _bytes(t.calls)[: t.n_calls]
     return [{"seat": (t.dealer + 1 + turn) % t.n_seats, "call": CALL_WORDS[call - 1]} for turn, call in enumerate(calls)]
 
 
 def _trump(t: SimpleNamespace) -> str | None:
-    """As in the record; `unsaid` while the first lead is to tell it."""
+    """Return the trump as in the record; `unsaid` until the first lead shows it."""
     if t.trump == UNSAID:
         return "unsaid"
     if not 0 <= t.trump <= NO_TRUMP:
@@ -175,21 +175,21 @@ def _trump(t: SimpleNamespace) -> str | None:
 
 
 def _nominated(t: SimpleNamespace) -> str | None:
-    """The nominated card, or a bare rank."""
+    """Return the nominated card, or a bare rank."""
     if t.nominated < 0 and t.nominated_rank >= 0:
         return RANK_LETTERS[t.deck_kind][t.nominated_rank]
     return _card(t.nominated, t.deck_kind)
 
 
 def _trick(t: SimpleNamespace, number: int) -> Document:
-    """A complete trick: its cards clockwise from the leader."""
+    """Return a complete trick: its cards clockwise from the leader."""
     cards = t.order[number * t.n_seats : (number + 1) * t.n_seats]
     leader = next(seat for seat in range(t.n_seats) if t.played[seat] >> cards[0] & 1)
     return {"leader": leader, "cards": [CARD_WORDS[t.deck_kind][card] for card in cards], "winner": t.trick_winners[number]}
 
 
 def _present_trick(t: SimpleNamespace) -> Document | None:
-    """The trick on the table, and the suit to follow; None before the play."""
+    """Return the trick on the table, and the suit to follow; None before the play."""
     if t.leader < 0:
         return None
     cards = [t.on_table[(t.leader + turn) % t.n_seats] for turn in range(t.n_table)]
@@ -198,7 +198,7 @@ def _present_trick(t: SimpleNamespace) -> Document | None:
 
 
 def _previous(t: SimpleNamespace) -> Document:
-    """What the seat remembers of the deal before (`observe_previous_hand`)."""
+    """Return the seat's memory of the deal before (`observe_previous_hand`)."""
     words = CARD_WORDS[t.deck_kind]
     seen = _bytes(t.previous)[: len(words)]
     places = sorted((*divmod(byte - 1, 4), words[card]) for card, byte in enumerate(seen) if 0 < byte < HELD)
@@ -209,7 +209,7 @@ def _previous(t: SimpleNamespace) -> Document:
 
 
 def _bytes(words: list[int]) -> bytes:
-    """Bytes that are packed into 64-bit words (`noms_env.core.state`)."""
+    """Unpack bytes from 64-bit words (`noms_env.core.state`)."""
     return b"".join(word.to_bytes(8, "little", signed=True) for word in words)
 
 
@@ -222,7 +222,7 @@ def _cards(cards: int, deck: int) -> list[str]:
 
 
 def _or_none(number: int) -> int | None:
-    """A field of the table in which -1 stands for none."""
+    """Return a field of the table; None for -1."""
     return None if number < 0 else int(number)
 
 
@@ -232,7 +232,7 @@ def _plain(points: float) -> int | float:
 
 @lru_cache(maxsize=64)
 def _write_rules(rules: bytes) -> bytes:
-    """The beginning of a line, up to a comma: the rules of a table whose record has these bytes."""
+    """Return the beginning of a line, up to a comma: the rules in these bytes of a table's record."""
     record = bytearray(TABLE.itemsize)
     record[_RULES_START:_RULES_END] = rules
     table_rules = rules_of(np.frombuffer(bytes(record), RECORD)[0])
@@ -248,7 +248,7 @@ def _write_rules(rules: bytes) -> bytes:
 
 
 def rules_of(row: np.record) -> Rules:
-    """The rules that a table's record was written with: the inverse of `noms_env.variants.write_rules`."""
+    """Return the rules in a table's record: the inverse of `noms_env.variants.write_rules`."""
     variant = GAMES[VARIANTS[row.variant]]
     return Rules(variant, int(row.n_seats), {option.name: _value(row, option) for option in variant.options})
 

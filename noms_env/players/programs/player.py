@@ -1,8 +1,8 @@
-"""Programs that play: each runs in a process of its own and answers one line per decision (`lines`).
+"""Programs as players: each runs in its own process and answers one line per decision (`lines`).
 
 A program that ends, is late or gives an invalid answer fails at that decision (`ForfeitError`). It is killed with all its
-children, and started again for the next decision. After some failures in a row it is not asked again. When this process ends,
-a `keeper` kills the program (not on Windows).
+children, and restarted for the next decision. After several failures in a row it is not asked again. When this process ends, a
+`keeper` kills the program (not on Windows).
 """
 
 from __future__ import annotations
@@ -29,32 +29,35 @@ from noms_env.players.protocol import RowByRow
 from noms_env.players.registry import COMMAND
 
 LIMIT = 10.0
-"""Seconds for a decision, if nothing else is said."""
+"""Default seconds for a decision."""
 START_LIMIT = 30.0
-"""Seconds for the answer to the first line, in which a program may load what it needs."""
+"""Seconds for the answer to the first line, so that a program has time to load its data."""
 GRACE = 1.0
-"""Seconds in which a program is to end once its input has ended."""
+"""Seconds for a program to end once its input is closed."""
 MOST_FAILURES = 3
 """Failures in a row after which a program is not asked again."""
 COMPLAINT = 200
-"""Characters of the last line on standard error that are quoted."""
+"""Characters that errors quote of the last line on standard error."""
 SEED_BITS = 32
-"""Of the number that a program gets for what it leaves to chance: exact in any language's floating-point numbers."""
+"""Bits of a program's seed: exact as a floating-point number in any language."""
 
 Lines = SimpleQueue[bytes | None]
 
 
 class ProgramError(Exception):
-    """A program failed; the message says how, as the end of a sentence."""
+    """A failure of a program; the message completes a sentence."""
 
 
 class ProgramPlayer(RowByRow):
-    """A program as a player, by the name that the user wrote; rows are asked one after another."""
+    """A program as a player, under the name that the user wrote; rows are asked one after another."""
 
     wants_tables: ClassVar[bool] = True
 
     def __init__(self, name: str, words: Sequence[str], limit: float = LIMIT) -> None:
-        """`words` are the program and its arguments, `limit` the seconds for each decision; it starts when first asked."""
+        """Set up the player; the program starts when first asked.
+
+        `words` are the program and its arguments, `limit` the seconds for each decision.
+        """
         self.name = name
         self._words, self._limit = list(words), limit
         self._program: Program | None = None
@@ -65,14 +68,14 @@ class ProgramPlayer(RowByRow):
         return type(self), (self.name, self._words, self._limit)
 
     def fresh(self) -> ProgramPlayer:
-        """The same player with a process of its own, which is not started yet."""
+        """Return the same player with its own process, not started yet."""
         return ProgramPlayer(self.name, self._words, self._limit)
 
     def start(self) -> None:
-        """Start the program, if it does not run, and exchange the first lines.
+        """Start the program if it is not running, and exchange the first lines.
 
         Raises:
-            ProgramError: that failed; it does not run.
+            ProgramError: this failed; the program is not running.
         """
         if self._program is not None:
             return
@@ -85,13 +88,13 @@ class ProgramPlayer(RowByRow):
             raise ProgramError(str(error)) from error
 
     def close(self, at_once: bool = False) -> None:
-        """End the program, if it runs; with `at_once` by force."""
+        """End the program if it is running; with `at_once` kill it."""
         if self._program is not None:
             self._program.end(at_once)
             self._program = None
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
-        """See `RowByRow`; ForfeitError if the program fails."""
+        """See `RowByRow`; raises ForfeitError if the program fails."""
         if self._failures >= MOST_FAILURES:
             raise ForfeitError(self.name, f"failed {MOST_FAILURES} times in a row and was not asked again")
         try:
@@ -101,14 +104,14 @@ class ProgramPlayer(RowByRow):
             action = find_action(self._program.ask(line, self._limit, "for a decision"), row, mask)
         except (ProgramError, AnswerError) as error:
             self._failures += 1
-            self.close(at_once=True)  # a late answer would be taken for the next one
+            self.close(at_once=True)  # a late answer would be read as the next one
             raise ForfeitError(self.name, str(error)) from error
         self._failures = 0
         return action
 
 
 def load_program(name: str, limit: float | None = None) -> ProgramPlayer:
-    """The player of `cmd:PROGRAM`, whose program has been started; `limit` as for `noms_env.load_player`.
+    """Load the player of `cmd:PROGRAM`, and start its program; `limit` as in `noms_env.load_player`.
 
     Raises:
         ValueError: the program cannot be started, or does not speak the protocol.
@@ -130,15 +133,15 @@ def load_program(name: str, limit: float | None = None) -> ProgramPlayer:
 
 
 def command_words(name: str) -> list[str]:
-    """The program and its arguments in `cmd:PROGRAM`; ValueError if a quotation has no end."""
+    """Return the program and its arguments in `cmd:PROGRAM`; ValueError for an unclosed quotation."""
     return shlex.split(name.removeprefix(COMMAND))
 
 
 class Program:
-    """A process that is asked line by line. It ends with this object at the latest."""
+    """A process that answers line by line. It ends with this object at the latest."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        """Start it.
+        """Start the process.
 
         Raises:
             ProgramError: it cannot be started.
@@ -166,7 +169,7 @@ class Program:
         """Send a line and wait up to `limit` seconds for an answer; `what` ends the error message: `for a decision`.
 
         Raises:
-            ProgramError: it has ended, is late, or its line is too long; it cannot be used any more.
+            ProgramError: the process has ended, is late, or its line is too long. It must not be asked again.
         """
         self._questions.put(line)
         try:
@@ -198,7 +201,7 @@ class Program:
 
 
 def _start_program(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-    """Start a program in a session of its own, out of reach of Ctrl-C; returns it and the pipe whose closing kills it."""
+    """Start a program in its own session, out of reach of Ctrl-C. Return it, and the pipe whose closing kills it."""
     reading, writing = os.pipe()
     control = open(writing, "wb", buffering=0)  # noqa: PTH123, SIM115
     command = [sys.executable, "-I", "-S", keeper.__file__, str(reading)] if os.name == "posix" else []
@@ -221,7 +224,7 @@ def _start_program(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[by
 
 
 def _talk(questions_to: IO[bytes], answers_from: IO[bytes], questions: Lines, answers: Lines) -> None:
-    """Pass on lines until there are no more; an empty answer stands for the end of the program."""
+    """Pass on lines until there are no more; an empty answer marks the end of the program."""
     while (line := questions.get()) is not None:
         try:
             questions_to.write(line)
