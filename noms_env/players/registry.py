@@ -351,7 +351,7 @@ class AnyOptions(tuple[Rules, ...]):
         return isinstance(rules, Rules) and (rules.variant.name, rules.seats) in tables
 
     def unknown(self, rules: Rules) -> list[str]:
-        """Return the options, as NAME=VALUE, whose values training did not contain; a number between two trained ones is known."""
+        """Return the options, as NAME=VALUE, with values outside the training; a number between two trained ones is known."""
         of_game = [own.options for own in self.trained if own.variant.name == rules.variant.name]
         names = [option.name for option in rules.variant.options if option.name in self.options | {"hand_size"}]
         return [f"{name}={rules.options[name]}" for name in names if not _is_known(rules.options[name], name, of_game)]

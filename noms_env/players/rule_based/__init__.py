@@ -1,20 +1,19 @@
 """The rule-of-thumb player, `thumb`: sensible play in every variant and at every decision, without search.
 
-| file | what it holds |
+| module | content |
 |---|---|
-| `heuristics` | what the rules are made of: cards not seen, who takes this trick, what a card may take later |
+| `heuristics` | building blocks: unseen cards, who takes this trick |
 | `later_tricks` | what a card, and a hand, may take later |
 | `endings` | the last two or three tricks, from version 2 on |
-| `weights` | the measured figures behind "what a card may take later" |
+| `weights` | fitted weights for the chances of cards in later tricks |
 | `plain`, `exact_bid`, `auction`, `shares` | the rules of each family of games (`variants.families`) |
 | `player` | which family answers for a table, and the player itself |
 
-All families share one rule for the play of a card: of all cards that it may play the player takes the one for which the
-worth of this trick (who is likely to take it, times what it is worth to the player that this seat takes it) and the worth
-of the cards kept (how many tricks they are likely to take, times what those are worth) are together the most. The
-families differ in what tricks are worth to them, and in a few rules that come first. Each file opens with its rules in
-numbered prose. The player leaves nothing to chance.
+All families choose a card by one rule: it maximises the value of this trick plus the value of the cards kept. The value of this
+trick is each seat's chance to take it, times the player's payoff if that seat does. The value of the cards kept is the number
+of tricks that they are likely to take, times the payoff of those. The families differ in the payoffs, and in a few rules that
+come first. Each module opens with its rules in numbered prose. The player is deterministic.
 
-The rules have versions, and each stays as it is: `thumb:1` plays as it always did, `thumb` by the newest rules. Searches play
-their worlds out by the first, and so does all that was measured with it (docs/players.md).
+The versions of the rules never change: `thumb:1` plays as it always did, `thumb` by the newest rules. Searches play their
+worlds out by the first version, and all measurements with them use it (docs/players.md).
 """

@@ -1,38 +1,38 @@
 """Rules of thumb for the auction games with a hidden partner.
 
 The auction
-1. The tricks of the own hand under the best trump, and a share of the others, give the tricks that the side may expect; from
-   that the chance of making each bid (`call_value`).
-2. Misere: the chance follows from the danger of the hand, which counts how far each card is above what is safe.
-3. A bid is worth its points times its chance, less what a failure costs: it gives the others what a success would have
-   given the side. Where opponents score their own tricks it costs nothing but the three points that a seat may expect if
-   it passes. Make the bid that is worth most, or pass if none is worth passing.
+1. The tricks of the own hand under its best trump, plus a share of the others, are the expected tricks of the side. The chance
+   of each bid follows from them (`call_value`).
+2. Misere: the chance follows from the danger of the hand, which counts how far each card is above a safe one.
+3. A bid is worth its points times its chance, less the cost of failure: failure gives the others what success would have given
+   the side. If opponents score their own tricks, failure costs only the three points that a seat may expect from passing. Make
+   the bid that is worth most, or pass if none is worth more than passing.
 
 Announcements
 4. Trump: the suit (or none) under which the own hand takes most tricks; in Misere fewest.
-5. Nominate the highest missing trump; the trumps are as good as complete if two own ones are above it. Then, or without
-   trumps, the highest missing card of a side suit: an ace, from the longest suit.
+5. Nominate the highest missing trump, unless two own trumps are above it. Then, or without trumps, nominate the highest missing
+   card of a side suit; among equals, from the longest suit.
 6. In Misere nominate an own card, the lowest: a partner would have to duck as well.
 7. Never leave trump unsaid, never nominate a bare rank, never indicate: it costs twice the bid.
 
 Whose side
-8. Declarer and holder of the card count each other as friends. The others are friends; before the holder is known each
-   seat that may hold the card, not having shown a void of its suit, does so with the same chance.
+8. The declarer and the holder of the card are friends, and the others are friends. Until the holder is known, each seat that
+   has not shown a void of the card's suit holds it with the same chance.
 
 The play of a numbered bid
-9. Declarer and partner count a trick of their side as one, whoever takes it, so that neither overtakes the other. On lead
-   they draw trumps while others may hold any.
-10. An opponent counts every trick against the contract as one; where opponents score their own tricks, an own trick as one, and
-    one more trick against the contract as another 0.3.
-11. On lead an opponent who does not know the holder yet likes the suit of the nominated card, if it is not trump: it forces
-    the card out.
+9. Declarer and partner count a trick of their side as one, whoever takes it, so that neither overtakes the other. On lead they
+   draw trumps while others may hold any.
+10. An opponent counts every trick against the contract as one. If opponents score their own tricks, an own trick counts as one,
+   and each trick against the contract as another 0.3.
+11. On lead an opponent who does not know the holder yet prefers the suit of the nominated card, if it is not trump: it forces
+   the card out.
 12. Friends of the seat that is winning the trick seldom overtake it; the others do when they can.
-13. With two or three cards in hand a seat looks ahead (`endings`); its own tricks are worth what they were before.
+13. With two or three cards in hand a seat looks ahead (`endings`); the payoff of its own tricks stays the same.
 
 The play of Misere
 14. The declarer's side counts each trick as a loss of ten, so it throws its highest losers and leads low.
-15. The opponents count a trick of the declarer's side as ten until it has one, as one later. They lead low and stay below
-    him; where opponents score their own tricks, one of them counts as one.
+15. The opponents count a trick of the declarer's side as ten until it has one, then as one. They lead low and stay below the
+   declarer. If opponents score their own tricks, an own trick counts as one.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from noms_env.variants.families.auction import is_misere
 
 OTHERS_SHARE = np.array([0.0, 0.0, 0.65, 0.55, 0.44, 0.37, 0.31, 0.27])
 OWN_SHARE = np.array([0.0, 0.0, 0.35, 0.44, 0.60, 0.72, 0.82, 0.90])
-"""[seats]: what a side takes on average is the first times the hand size plus the second times the tricks expected of the
-declarer's own hand. Fitted to forced contracts in self-play, 3 to 6 seats (standard deviation of a deal 1.1 to 1.7)."""
+"""[seats]: a side takes on average the first times the hand size, plus the second times the tricks expected of the declarer's
+own hand. Fitted to forced contracts in self-play, 3 to 6 seats (standard deviation of a deal 1.1 to 1.7)."""
 MAKE_SLOPE = 1.2
 PASS_WORTH = 3.0 / 13.0
-"""Points expected of a pass where opponents score their own tricks, per card in hand; chosen in duels."""
+"""Expected points of a pass per card in hand, if opponents score their own tricks; chosen in duels."""
 MISERE_BASE, MISERE_SEATS, MISERE_DANGER, MISERE_LEAD = 0.2, 2.2, 0.18, 0.7
-"""Log odds of Misere: with three seats, for each more, for each point of danger per 13 cards, and for having to lead."""
+"""Log odds of Misere: with three seats, per further seat, per point of danger per 13 cards, and for having to lead."""
 MISERE_MARGIN = 2
 """Tricks that a failed Misere costs on top of its value."""
 EAGER, SHY, FRIENDLY = 1.0, 0.05, 0.2
@@ -69,7 +69,7 @@ FORCE_CARD = 0.2
 
 @jit
 def call(t, m):
-    """1, 2, 3. The action."""
+    """1, 2, 3. Return the action."""
     _, own = best_trump(t, False, m)
     side = OTHERS_SHARE[t.n_seats] * t.deal_size + OWN_SHARE[t.n_seats] * own
     calls = t.legal_words >> (PASS - FIRST_WORD)
@@ -84,21 +84,21 @@ def call(t, m):
 
 @jit
 def call_value(t, call, side):
-    """3. What a call is worth, in points more than the others'; for a pass, what it is worth to leave the bid to others."""
+    """3. Return the value of a call in points more than the others'; for a pass, the value of leaving the bid to others."""
     if call == CALL_PASS:
         return PASS_WORTH * t.deal_size if t.opponents_score_tricks != 0 else 0.0
     if is_misere(call):
         return misere_value(t, call)
     tricks = call - CALL_ZERO
-    chance = 1.0 / (1.0 + math.exp(MAKE_SLOPE * (tricks - 0.5 - side)))  # of at least so many
+    chance = 1.0 / (1.0 + math.exp(MAKE_SLOPE * (tricks - 0.5 - side)))  # of at least that many
     return tricks * chance if t.opponents_score_tricks != 0 else tricks * (2.0 * chance - 1.0)
 
 
 @jit
 def misere_value(t, call):
-    """2, 3. What Misere or Mis a Vis is worth; an open hand must be safe against all that play to catch it."""
+    """2, 3. Return the value of Misere or Mis a Vis; an open hand must be safe against all opponents at once."""
     odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.deal_size
-    if t.opponents_score_tricks == 0:  # where the declarer leads, too
+    if t.opponents_score_tricks == 0:  # here the declarer leads, too
         odds -= MISERE_LEAD
     chance = 1.0 / (1.0 + math.exp(-odds))  # to take no trick, alone
     if call == CALL_MIS_A_VIS:
@@ -111,7 +111,7 @@ def misere_value(t, call):
 
 @jit
 def danger(t, hand):
-    """2. Over all suits, how far the i-th lowest card is above the rank 2i + 1 (i and the lowest rank are 0)."""
+    """2. Return how far the i-th lowest card is above the rank 2i + 1 (i and the lowest rank are 0), summed over all suits."""
     total = 0
     for suit in range(t.suits):
         cards = hand & SUIT_CARDS[t.deck_kind, suit]
@@ -125,7 +125,7 @@ def danger(t, hand):
 
 @jit
 def nominate(t):
-    """5, 6, 7. The action."""
+    """5, 6, 7. Return the action."""
     hand = t.hands[t.seat]
     own = t.legal_cards & hand
     missing = t.legal_cards & ~hand
@@ -139,7 +139,7 @@ def nominate(t):
 
 @jit
 def best_missing(t, hand, missing):
-    """5. The card of the highest rank, among equals that of the suit in which the hand is longest."""
+    """5. Return the card of the highest rank, among equals that of the suit in which the hand is longest."""
     best, choice = -1, -1
     while missing != 0:
         card = lowest(missing)
@@ -152,13 +152,13 @@ def best_missing(t, hand, missing):
 
 @jit
 def is_on_side(t, seat):
-    """8. True if a seat, as it knows itself, is the declarer or holds or held the nominated card."""
+    """8. Return whether a seat, by its own knowledge, is the declarer or the past or present holder of the nominated card."""
     return seat == t.declarer or (t.nominated >= 0 and has(t.hands[seat] | t.played[seat], t.nominated))
 
 
 @jit
 def friend_chance(t, seat, other):
-    """8. Chance that another seat is on a seat's side, as far as the seat knows."""
+    """8. Return the chance that another seat is on a seat's side, by the seat's knowledge."""
     if seat == other:
         return 1.0
     if other == t.declarer:
@@ -171,7 +171,7 @@ def friend_chance(t, seat, other):
 
 @jit
 def holder_chance(t, seat, other):
-    """8. Chance that another seat, not the declarer, was dealt the nominated card, for one that was not."""
+    """8. Return the chance that another seat, not the declarer, was dealt the nominated card, for a seat that was not."""
     if t.alone != 0:
         return 0.0
     if t.revealed >= 0:
@@ -187,13 +187,13 @@ def holder_chance(t, seat, other):
 
 @jit
 def may_hold(t, seat):
-    """8. False if a seat has shown a void of the suit of the nominated card."""
+    """8. Return False for a seat that has shown a void of the nominated card's suit."""
     return t.nominated < 0 or not has(t.voids[seat], suit_of(int(t.nominated)))
 
 
 @jit
 def play(t, m):
-    """8 to 15. The card."""
+    """8 to 15. Return the card."""
     seat = t.seat
     if not is_misere(t.contract):
         weigh_seats(t, seat, m)
@@ -213,7 +213,7 @@ def play(t, m):
 
 @jit
 def weigh_seats(t, seat, m):
-    """9, 10, 12. What it is worth that each seat takes the trick, and how much each wants it."""
+    """9, 10, 12. Set the payoff of the trick by the seat that takes it, and how eager each seat is."""
     selfish = t.opponents_score_tricks != 0 and not is_on_side(t, seat)
     for other in range(t.n_seats):
         friend = friend_chance(t, seat, other)
@@ -225,7 +225,10 @@ def weigh_seats(t, seat, m):
 
 @jit
 def cards_to_choose(t, seat, m):
-    """9, 11. On lead the declarer's side draws trumps while rivals may hold any; an opponent may like a suit."""
+    """9, 11. Return the cards to consider. On lead the declarer's side draws trumps while rivals may hold any.
+
+    An opponent on lead may prefer a suit (`liked`).
+    """
     if t.n_table > 0:
         return t.legal_cards
     if not is_on_side(t, seat):
@@ -243,7 +246,7 @@ def cards_to_choose(t, seat, m):
 
 @jit
 def weigh_misere(t, seat, m):
-    """14, 15. The same in Misere."""
+    """14, 15. Set the same in Misere."""
     on_side = is_on_side(t, seat)
     stake = 1.0 if t.tricks[t.declarer] > 0 else MISERE_LOSS
     for other in range(t.n_seats):

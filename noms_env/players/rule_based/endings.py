@@ -1,15 +1,15 @@
-"""The last tricks, from the second version of the rules on: with two or three cards in hand the player looks ahead.
+"""The last tricks, from version 2 of the rules on: with two or three cards in hand the player looks ahead.
 
-1. Who takes this trick leads to the next. So the cards kept are worth something else if this trick is taken than if it is not,
-   and a card is worth both, each times its chance (`ending_value`). What a number of tricks is worth to the player is what a
-   family says in `worth`, by the points that the rules pay for it; so `payoff` says only what others are worth.
-2. A card that is led takes its trick unless another seat beats it; the chances are those of `heuristics`, rule 2, with as many
-   cards as the seat will hold then. A seat with a single card has no choice.
-3. A card that is not led must also be a trump, or be of the suit that is led: for that the chance is the share of lower cards
-   of its suit among the unseen cards that do not beat it (`next_chance`).
-4. Of two cards that are kept the one is played first with which both are worth more (`rest_worth`).
+1. The winner of this trick leads to the next. So the cards kept have one value if this trick is taken and another if it is not;
+   a card is worth both, each times its chance (`ending_value`). A family sets the value of each number of tricks in `worth`, by
+   the points that the rules pay. Then `payoff` holds only the value of the others' tricks.
+2. A card that is led takes its trick unless another seat beats it. The chances are those of `heuristics`, rule 2, with the
+   number of cards that the seat will hold then. A seat with a single card has no choice.
+3. A card that is not led must also be a trump, or be of the suit led. The chance of that is the share of lower cards of its
+   suit among the unseen cards that do not beat it (`next_chance`).
+4. Of two cards kept, the better order of play counts (`rest_worth`).
 
-That is not done where the fewest tricks win, and not in Misere: it gains nothing there.
+The player does not look ahead if the fewest tricks win, nor in Misere: it gains nothing there.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from noms_env.players.rule_based.heuristics import (
 
 @jit
 def is_ending(t, m):
-    """True if so few cards are left that the player looks ahead."""
+    """Return whether few enough cards are left for the player to look ahead."""
     return m.version > FIRST and size(t.hands[t.seat]) <= ENDING
 
 
 @jit
 def best_ending_card(t, cards, m):
-    """The card with which the rest of the deal is worth most; `payoff`, `eager` and `worth` are set."""
+    """Return the card that maximises the value of the rest of the deal; `payoff`, `eager` and `worth` are set."""
     best, choice = -np.inf, -1
     left = drop_equal_cards(t, cards, m)
     while left != 0:
@@ -54,7 +54,7 @@ def best_ending_card(t, cards, m):
 
 @jit
 def ending_value(t, card, m):
-    """1. What the rest of the deal is worth with a card."""
+    """1. Return the value of the rest of the deal after a card."""
     value = trick_value(t, card, best_suit(t, card, m), m)
     wins, rest = m.wins, t.hands[t.seat] & ~bit(card)
     return value + wins * rest_worth(t, rest, True, 1, m) + (1.0 - wins) * rest_worth(t, rest, False, 0, m)
@@ -62,7 +62,7 @@ def ending_value(t, card, m):
 
 @jit
 def rest_worth(t, rest, leads, taken, m):
-    """4. What one or two cards kept are worth if so many tricks have been taken, and the seat leads or does not."""
+    """4. Return the value of one or two cards kept after `taken` further tricks, if the seat leads or does not."""
     best = -np.inf
     left = rest
     while left != 0:
@@ -80,14 +80,14 @@ def rest_worth(t, rest, leads, taken, m):
 
 @jit
 def last_worth(t, card, leads, taken, m):
-    """The same of the last card."""
+    """Return the value of the last card; arguments as in `rest_worth`."""
     chance = next_chance(t, card, 1, leads, m)
     return chance * m.worth[taken + 1] + (1.0 - chance) * m.worth[taken]
 
 
 @jit
 def next_chance(t, card, cards, leads, m):
-    """2, 3. Chance that a card takes a trick to which each hand has so many cards, if it is led or not; reckoned once."""
+    """2, 3. Return the chance that a card, led or not, takes a trick to which each hand has `cards` cards; cached."""
     change = 2 * (cards - 1) + int(leads)
     if not has(m.known[change], card):
         m.known[change] |= bit(card)
@@ -97,7 +97,7 @@ def next_chance(t, card, cards, leads, m):
 
 @jit
 def best_chance(t, card, cards, leads, m):
-    """2, 3. The same, under the suit of the card that is best for it."""
+    """2, 3. Compute `next_chance`, with the best suit of the card."""
     best = 0.0
     suits = CARD_SUITS[t.deck_kind, card]
     while suits != 0:

@@ -1,24 +1,24 @@
 """Rules of thumb for the exact-bid games.
 
 The call
-1. Reckon for each card how likely it is to take a trick, from that the chance of each number of tricks, and call the
-   likeliest number that is allowed; so the last caller under the hook calls the second likeliest, where the likeliest is
-   forbidden. Where a call is made by taking at least so many tricks (`bonus`), call as low as is allowed.
+1. Compute for each card its chance to take a trick, and from that the chance of each number of tricks. Call the likeliest
+   number that is allowed: the last caller under the hook calls the second likeliest if the likeliest is forbidden. If a call is
+   made by at least that many tricks (`bonus`), call as low as is allowed.
 2. Never call fewer than the sure tricks: not zero with the ace of trumps.
-3. The more the seats before have called, the less each card is worth; a seat that is still to call counts as one that calls
-   its share of the tricks.
+3. The more the seats before have called, the less each card is worth; a seat that is still to call counts as one that calls its
+   share of the tricks.
 
 The play
-4. When every trick left is needed, lead the highest trump, or else the card that is most likely to win.
-5. Otherwise take the card with which it is likeliest to make the call exactly, ten points, and among equals the one with
-   most tricks, one point each. What follows from it:
-   a. Tricks needed: win those that are as good as sure, and cheaply; keep what will win later.
+4. If every trick left is needed, lead the highest trump, or else the card that is most likely to win.
+5. Otherwise take the card most likely to make the call exactly, ten points, and among equals the one with most tricks, one
+   point each. Consequences:
+   a. Tricks needed: win those that are nearly sure, cheaply; keep cards that will win later.
    b. None needed: throw away the highest card that loses, and lead low.
-   c. The call out of reach, or exceeded: grab what there is to grab.
-6. A trick that a rival takes who has made its call spoils its ten points: that is worth half a point at a table of four.
-7. Others that need tricks take them when they can (85 %); others that need none seldom do so when they need not (20 %).
-8. With two or three cards in hand it looks ahead (`endings`): what 5 is about, trick by trick.
-9. Where a call is made by taking at least so many tricks, 6 does not apply, and all want tricks.
+   c. The call out of reach, or exceeded: take every possible trick.
+6. A trick taken by a rival who has made its call spoils the rival's ten points: that is worth half a point at a table of four.
+7. Others that need tricks take them when they can (85 %); others that need none seldom take one that they could duck (20 %).
+8. With two or three cards in hand it looks ahead (`endings`): rule 5, trick by trick.
+9. If a call is made by at least that many tricks, 6 does not apply, and all seats are eager for tricks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SPOIL = 1.5
 
 @jit
 def call(t, m):
-    """1, 2, 3. The action."""
+    """1, 2, 3. Return the action."""
     size_of_hand = int(t.deal_size)
     to_call = t.n_seats - 1 - int(t.n_calls)
     m.pressure = int(t.called) / size_of_hand + to_call / t.n_seats
@@ -70,13 +70,13 @@ def call(t, m):
 
 @jit
 def need(t, seat):
-    """Tricks that a seat lacks to its call; negative beyond it."""
+    """Return the tricks that a seat lacks to its call; negative beyond it."""
     return int(t.call[seat]) - CALL_ZERO - int(t.tricks[seat])
 
 
 @jit
 def weigh_seats(t, m):
-    """6, 7. What the others want, and what it is worth that they take the trick."""
+    """6, 7. Set how eager the others are, and the payoff of the trick by the seat that takes it."""
     wanted = 0
     left = int(t.deal_size) - int(t.trick_number)
     for other in range(t.n_seats):
@@ -91,7 +91,7 @@ def weigh_seats(t, m):
 
 @jit
 def play(t, m):
-    """4 to 8. The card."""
+    """4 to 8. Return the card."""
     weigh_seats(t, m)
     missing = need(t, t.seat)
     if t.n_table == 0 and missing == size(t.hands[t.seat]):
@@ -115,7 +115,7 @@ def play(t, m):
 
 @jit
 def strongest_lead(t, m):
-    """4. The highest trump, or else the card that is most likely to win."""
+    """4. Return the highest trump, or else the card that is most likely to win."""
     trumps = t.legal_cards & t.trump_cards
     if trumps != 0:
         return highest(trumps)
@@ -132,7 +132,7 @@ def strongest_lead(t, m):
 
 @jit
 def card_value(t, card, missing, m):
-    """5, 6. The points expected with a card: the chance of the call times its bonus, tricks, and what spoils others."""
+    """5, 6. Return the expected points with a card: the chance of the call times its bonus, tricks, and spoiled rivals."""
     spoiled = trick_value(t, card, best_suit(t, card, m), m)
     wins = m.wins
     rest = t.hands[t.seat] & ~bit(card)
@@ -144,7 +144,7 @@ def card_value(t, card, missing, m):
 
 @jit
 def made_chance(t, missing, rest, m):
-    """Chance that the cards kept take the tricks missing, from `odds`; no more, unless that makes the call too."""
+    """Return the chance that the cards kept take the missing tricks, from `odds`; or more, if that makes the call too."""
     if missing > size(rest):
         return 0.0
     if t.bonus != AT_LEAST:

@@ -1,23 +1,24 @@
-"""What the rules of thumb are made of, once for both decks.
+"""Building blocks of the rules of thumb, for both decks.
 
-1. Cards not seen: all cards but the own hand and those played. They lie in the other hands, or in the stock; a seat that
-   did not follow a suit has none of it. Beyond that every layout counts as equally likely (`look`, `none_of`, `room_for`).
-2. Who takes this trick: a seat that is still to play beats the best card if it can and wants to, or if it must. It can
-   with a higher card of the suit, or, void of the suit, with a trump; it must when all its cards of the suit are higher
-   (`take_chance`). How much each seat wants to is what a family says in `eager`.
-3. What the trick is worth: the payoff of each seat times its chance to take the trick (`trick_value`). What it is worth to
-   the player that a seat takes the trick is what a family says in `payoff`; a few cards it may like for themselves.
-4. What a card may take later: its chance, reckoned from a few counts (`weights.COUNTS`) with measured weights. Most cards that
-   might be played leave the others' chances alike, so a chance is reckoned once for all that change it alike (`kept_chance`),
-   and what no card changes once for all (`note_card`).
-5. How many tricks a hand may take: the chance of each number, as if its cards took their tricks independently
-   (`spread_odds`), or only how many are expected (`kept_tricks`).
-6. Cards between which no card is missing are as good as one another; of those the lowest is considered. To win, or to lead,
-   it plays the lowest of them; to throw a loser away, the highest (`top_of_run`).
+1. Unseen cards: all cards but the own hand and those played. They are in the other hands, or in the stock; a seat that did not
+   follow a suit has none of it. All other layouts count as equally likely (`look`, `none_of`, `room_for`).
+2. Who takes this trick: a seat that is still to play beats the best card if it can and is eager to, or if it must. It can with
+   a higher card of the suit, or, void of the suit, with a trump. It must when all its cards of the suit are higher
+   (`take_chance`). A family sets how eager each seat is in `eager`.
+3. Value of the trick: the payoff of each seat times its chance to take the trick (`trick_value`). A family sets the player's
+   payoff for each seat in `payoff`; it may prefer a few cards.
+4. Later tricks of a card: its chance, computed from a few counts (`weights.COUNTS`) with fitted weights. Most plays change the
+   other cards' chances alike, so each kind of change is computed once (`kept_chance`), and terms that no play changes once for
+   all (`note_card`).
+5. Later tricks of a hand: the chance of each number, as if its cards took their tricks independently (`spread_odds`), or only
+   the expected number (`kept_tricks`).
+6. Cards with no unseen card between them are equal; only the lowest is considered. To win, or to lead, the player takes the
+   lowest of them; to throw a loser away, the highest (`top_of_run`).
 7. A lead of trumps draws one trump from each other hand that has any (`trumps_drawn`).
 8. Sure tricks: the trumps of the own hand that no card can beat (`sure_tricks`).
-The functions look at the own hand and at public fields of the table, and at the sizes of the other hands only, not at
-their cards. `t` is a table (`table_record.TABLE`), `m` the player's working memory (`WORKSPACE`); sets of cards are int64.
+
+The functions read only the own hand, public fields of the table, and the sizes of the other hands. `t` is a table
+(`table_record.TABLE`), `m` the player's working memory (`WORKSPACE`); sets of cards are int64.
 """
 
 from __future__ import annotations
@@ -36,44 +37,43 @@ from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.dispatch import out_of_play
 
 ENDING = 3
-"""With so many cards in hand, and fewer, the player looks ahead (`endings`)."""
+"""Maximum number of cards in hand with which the player looks ahead (`endings`)."""
 LEAST_GAIN = 1e-9
-"""By less than this no choice is better than another: rounding must not decide."""
+"""Minimum advantage of a better choice, so that rounding does not decide."""
 
 CHANGES = 6
-"""How a card that leaves the hand may bear on another's chance: it is not of its suit, above it or below it, and a trump or
-not."""
+"""Effects of a card that leaves the hand on another's chance: of another suit, above it or below it, and a trump or not."""
 
 WORKSPACE = np.dtype(
     [
         ("version", np.int64),  # of the rules, from `FIRST` to `NEWEST`
         ("unseen", np.int64),  # cards that the seat has not seen
-        ("held", np.int64),  # how many of them are in other hands, not in the stock
-        ("share", np.float64),  # that number divided by that of all
+        ("held", np.int64),  # number of them in other hands, not in the stock
+        ("share", np.float64),  # that number divided by the number of unseen cards
         ("pressure", np.float64),  # tricks that the others want, per trick left (exact-bid games; else 0)
-        ("payoff", np.float64, MAX_SEATS),  # to the player, by the seat that takes the present trick
-        ("eager", np.float64, MAX_SEATS),  # chance that a seat which can take the trick, but need not, does
-        ("liked", np.int64),  # cards that are worth a little more than reckoned
-        ("liking", np.float64),  # how much
-        ("wins", np.float64),  # chance of the seat itself in the last `trick_value`
+        ("payoff", np.float64, MAX_SEATS),  # of the player, by the seat that takes the present trick
+        ("eager", np.float64, MAX_SEATS),  # chance that a seat takes a trick that it could duck
+        ("liked", np.int64),  # cards with a bonus
+        ("liking", np.float64),  # the bonus
+        ("wins", np.float64),  # own chance to take the trick, from the last `trick_value`
         ("chances", np.float64, (CHANGES, CARD_BYTES)),  # of cards to take a trick later (`kept_chance`, `endings.next_chance`)
-        ("known", np.int64, CHANGES),  # the cards whose chance has been reckoned
-        ("peers", np.int64, CARD_BYTES),  # of each card of which `note_card` was called: the suit in which it stands best
+        ("known", np.int64, CHANGES),  # the cards whose chance is known
+        ("peers", np.int64, CARD_BYTES),  # of each card after `note_card`: the suit in which it ranks best
         ("kinds", np.int64, CARD_BYTES),  # its kind (`weights`)
         ("begun", np.float64, CARD_BYTES),  # the first three terms of its sum (`weights.COUNTS`)
         ("suited", np.float64, CARD_BYTES),  # the term of the cards of its suit that the others hold
-        ("trumps", np.float64, CARD_BYTES),  # how many trumps of another suit the others are expected to hold
-        ("worth", np.float64, ENDING + 1),  # of each number of tricks to come in an ending (`endings`)
+        ("trumps", np.float64, CARD_BYTES),  # expected trumps of another suit in the other hands
+        ("worth", np.float64, ENDING + 1),  # value of each number of further tricks in an ending (`endings`)
         ("odds", np.float64, MAX_TRICKS + 2),  # chance of each number of tricks, from `spread_odds`
     ],
     align=True,
 )
-"""The working memory of the player; nothing in it but the version outlasts a decision."""
-_RECORD = np.dtype((np.record, WORKSPACE))  # one object: numba looks at all fields of another for 4 µs
+"""Working memory of the player; only the version outlasts a decision."""
+_RECORD = np.dtype((np.record, WORKSPACE))  # one object: for another one numba compares all fields, 4 µs
 
 
 def new_workspaces(version: int) -> np.ndarray:
-    """Working memory for a version of the rules, shape (1,), as the compiled functions want it (`row_kernels.kernel_view`)."""
+    """Return working memory for a version of the rules, shape (1,), in the form of `row_kernels.kernel_view`."""
     workspaces = np.zeros(1, _RECORD).view(np.recarray)
     workspaces.version = version
     return kernel_view(workspaces)
@@ -81,7 +81,7 @@ def new_workspaces(version: int) -> np.ndarray:
 
 @jit
 def look(t, m):
-    """1. Note what the seat to act has not seen."""
+    """1. Write the cards that the seat to act has not seen."""
     seat = t.seat
     m.unseen = t.cards & ~t.cards_played & ~t.hands[seat] & ~out_of_play(t) & ~t.refused
     m.held = 0
@@ -104,18 +104,18 @@ def _chances_of_none() -> np.ndarray:
 
 
 _NONE_OF = _chances_of_none()
-"""[cards, room, k]: see `none_of`. Worked out anew each time it took a fifth of the player's time."""
+"""[cards, room, k]: see `none_of`. Without the table it would take a fifth of the player's time."""
 
 
 @jit
 def none_of(k, cards, room):
-    """1. Chance that none of k cards of a suit is among so many places of a room, in which each of them may lie anywhere."""
+    """1. Return the chance that none of k cards of a suit is in a hand of `cards` cards, if each may lie in `room` places."""
     return _NONE_OF[cards, max(room, 0), k]
 
 
 @jit
 def room_for(t, suit, m):
-    """1. Places where an unseen card of a suit may lie: the other hands that are not void of it, and the stock."""
+    """1. Return the number of places for an unseen card of a suit: the other hands that are not void of it, and the stock."""
     room = size(m.unseen) - m.held
     for other in range(t.n_seats):
         if other != t.seat and not has(t.voids[other], suit):
@@ -125,7 +125,7 @@ def room_for(t, suit, m):
 
 @jit
 def sure_tricks(t, hand, m):
-    """8. Trumps above all that are not seen."""
+    """8. Return the number of trumps above all unseen ones."""
     missing = m.unseen & t.trump_cards
     trumps = hand & t.trump_cards
     return size(above(trumps, highest(missing)) if missing != 0 else trumps)
@@ -133,13 +133,13 @@ def sure_tricks(t, hand, m):
 
 @jit
 def take_chance(t, other, card, suit, m):
-    """2. Chance that a seat which is still to play beats the best card of a trick."""
+    """2. Return the chance that a seat still to play beats the best card of a trick."""
     return beat_chance(t, other, size(t.hands[other]), card, suit, m)
 
 
 @jit
 def beat_chance(t, other, cards, card, suit, m):
-    """2. The same of a seat that holds so many cards."""
+    """2. Return `take_chance` of a seat that holds `cards` cards."""
     suited = m.unseen & SUIT_CARDS[t.deck_kind, suit]
     stronger = m.unseen & beaters(card, SUIT_CARDS[t.deck_kind, suit], t.trump_cards)
     void, can, must = 1.0, 0.0, 0.0
@@ -156,7 +156,7 @@ def beat_chance(t, other, cards, card, suit, m):
 
 @jit
 def trick_value(t, card, suit, m):
-    """3. What the trick is worth if a card is played to it (or led under a suit); notes the own chance in `wins`."""
+    """3. Return the value of the trick if a card is played to it (or led under a suit); write the own chance into `wins`."""
     seat = t.seat
     best, winner = card, seat
     if t.n_table > 0 and t.leader != seat and not beats(card, t.best_card, t.led_cards, t.trump_cards):
@@ -175,7 +175,7 @@ def trick_value(t, card, suit, m):
 
 @jit
 def best_suit(t, card, m):
-    """The suit under which a card is best played to the trick: the led suit, or for a lead one of the card's own."""
+    """Return the best suit under which to play a card: the led suit, or for a lead one of the card's own."""
     if t.n_table > 0 and t.leader != t.seat:
         return int(t.led_suit)
     suits = CARD_SUITS[t.deck_kind, card]
@@ -193,7 +193,7 @@ def best_suit(t, card, m):
 
 @jit
 def drop_equal_cards(t, cards, m):
-    """6. Legal cards without those that are as good as a lower one among them (French deck)."""
+    """6. Return the cards without those that equal a lower one among them (French deck)."""
     if t.deck_kind != FRENCH:
         return cards
     kept = np.int64(0)
@@ -210,7 +210,7 @@ def drop_equal_cards(t, cards, m):
 
 @jit
 def is_equal(t, low, high, m):
-    """6. True if no card that is not seen, and not the best card of the trick, lies between two cards of one suit."""
+    """6. Return whether no unseen card, nor the best card of the trick, lies between two cards of one suit."""
     if suit_of(low) != suit_of(high):
         return False
     between = bit(high) - (bit(low) << 1)
@@ -221,7 +221,7 @@ def is_equal(t, low, high, m):
 
 @jit
 def top_of_run(t, card, m):
-    """6. The highest legal card that is as good as a card."""
+    """6. Return the highest legal card that equals a card."""
     if t.deck_kind == FRENCH:
         left = above(t.legal_cards, card)
         while left != 0 and is_equal(t, card, lowest(left), m):
@@ -232,9 +232,9 @@ def top_of_run(t, card, m):
 
 @jit
 def best_card(t, cards, mood, gain, m):
-    """The card with which this trick and the cards kept are worth most.
+    """Return the card that maximises the value of this trick and of the cards kept.
 
-    `mood` is that of later tricks, `gain` the worth of an own later trick; `payoff` and `eager` are set.
+    `mood` is that of later tricks, `gain` the payoff of an own later trick; `payoff` and `eager` are set.
     """
     left = drop_equal_cards(t, cards, m)
     choice = lowest(left)
@@ -256,7 +256,7 @@ def best_card(t, cards, mood, gain, m):
 
 @jit
 def prefer_loser(t, card, m):
-    """6. The highest card as good as a card, if that will not win the trick; else the card."""
+    """6. Return the highest card that equals a card, if it will not win the trick; else the card."""
     if t.n_table == 0 or beats(card, t.best_card, t.led_cards, t.trump_cards):
         return card
     return top_of_run(t, card, m)
@@ -264,7 +264,7 @@ def prefer_loser(t, card, m):
 
 @jit
 def suppose_trump(t, trump):
-    """Let a suit (or NO_TRUMP) be trump; -1 takes it back."""
+    """Assume that a suit (or NO_TRUMP) is trump; -1 resets it."""
     if trump >= 0:
         name_trump(t, trump)
     else:
@@ -274,7 +274,7 @@ def suppose_trump(t, trump):
 
 @jit
 def best_trump(t, ducks, m):
-    """The trump under which the own hand takes most tricks, or fewest; and that number, negative if fewest."""
+    """Return the trump under which the own hand takes most tricks, or fewest; and that number, negative if fewest."""
     mood, sign = (DUCKING, -1.0) if ducks else (TAKING, 1.0)
     best, choice = -np.inf, NO_TRUMP
     for trump in range(NO_TRUMP + 1):
@@ -289,7 +289,7 @@ def best_trump(t, ducks, m):
 
 @jit
 def by_rank(cards, sign):
-    """The card of the highest rank in a set (French deck), or of the lowest with `sign` -1; of equals the lowest number."""
+    """Return the card of the highest rank (French deck), or of the lowest with `sign` -1; of equals the lowest number."""
     choice = lowest(cards)
     while cards != 0:
         if sign * CARD_RANK[FRENCH, lowest(cards)] > sign * CARD_RANK[FRENCH, choice]:

@@ -1,4 +1,4 @@
-"""What the cards of a hand may take later: the parts 4, 5 and 7 of `heuristics`."""
+"""Chances of the cards of a hand in later tricks: parts 4, 5 and 7 of `heuristics`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_CARD = -1
 
 @jit
 def rivals(t, card, m):
-    """The suit in which a card stands best, and the unseen cards of that suit which beat it (two sets)."""
+    """Return the suit in which a card ranks best, and the unseen cards of that suit that beat it (two sets)."""
     if has(t.trump_cards, card):
         return t.trump_cards, m.unseen & above(t.trump_cards, card)
     suits = CARD_SUITS[t.deck_kind, card]
@@ -31,10 +31,9 @@ def rivals(t, card, m):
 
 @jit
 def later_chance(t, hand, card, drawn, mood, m):
-    """4. Chance that a card takes a trick later on.
+    """4. Return the chance that a card takes a later trick.
 
-    `hand` is what will be left when the present trick is over, the card included; till then so many trumps will have been
-    drawn from the other hands.
+    `hand` is the hand after the present trick, including the card; by then `drawn` trumps will have left the other hands.
     """
     note_card(t, card, mood, m)
     return noted_chance(t, hand, card, drawn, mood, m)
@@ -42,7 +41,7 @@ def later_chance(t, hand, card, drawn, mood, m):
 
 @jit
 def note_cards(t, mood, m):
-    """4. Note all own cards, for `kept_chance`."""
+    """4. Write the terms of all own cards, for `kept_chance`."""
     left = t.hands[t.seat]
     while left != 0:
         note_card(t, lowest(left), mood, m)
@@ -51,7 +50,7 @@ def note_cards(t, mood, m):
 
 @jit
 def note_card(t, card, mood, m):
-    """4. Note of a card what its chance has to do with, but for the rest of the hand and the trumps that will be drawn."""
+    """4. Write the terms of a card's chance that depend neither on the rest of the hand nor on the trumps drawn."""
     peers, higher = rivals(t, card, m)
     kind = PLAIN if t.trump_cards == 0 else TRUMP if has(t.trump_cards, card) else SIDE
     none_higher = 1.0
@@ -67,7 +66,7 @@ def note_card(t, card, mood, m):
 
 @jit
 def noted_chance(t, hand, card, drawn, mood, m):
-    """4. `later_chance` of a card that is noted: the counts in the order of `weights.COUNTS`, each times its weight."""
+    """4. Return `later_chance` from the terms of a card: the counts in the order of `weights.COUNTS`, each times its weight."""
     weights = WEIGHTS[mood, m.kinds[card]]
     peers = hand & m.peers[card]
     total = m.begun[card]
@@ -83,10 +82,10 @@ def noted_chance(t, hand, card, drawn, mood, m):
 
 @jit
 def kept_chance(t, card, played, drawn, mood, m):
-    """4. `later_chance` of an own card once another one has been played.
+    """4. Return `later_chance` of an own card after another one has been played.
 
-    The trumps that it will have drawn are the same for all trumps that may be played, and none for others; the mood is the same
-    for all cards of a decision, for which `look` and `note_cards` have been called.
+    All trumps draw the same number of trumps, other cards none. The mood is the same for all cards of a decision. `look` and
+    `note_cards` must have been called.
     """
     change = 0
     if has(m.peers[card], played):
@@ -101,7 +100,7 @@ def kept_chance(t, card, played, drawn, mood, m):
 
 @jit
 def spread_odds(t, hand, played, most, mood, m):
-    """5. Write the chance of each number of tricks of a hand, from 0 to `most`, into `odds`; returns the expected number.
+    """5. Write the chance of each number of tricks of a hand, from 0 to `most`, into `odds`. Return the expected number.
 
     `played` is the card that was played from the own hand before, or `NO_CARD`.
     """
@@ -126,7 +125,7 @@ def spread_odds(t, hand, played, most, mood, m):
 
 @jit
 def kept_tricks(t, played, mood, m):
-    """5. The number of tricks that the own hand is expected to take once a card has been played; see `kept_chance`."""
+    """5. Return the expected number of tricks of the own hand after a card has been played; see `kept_chance`."""
     drawn = trumps_drawn(t, played, m)
     expected = 0.0
     left = t.hands[t.seat] & ~bit(played)
@@ -138,7 +137,7 @@ def kept_tricks(t, played, mood, m):
 
 @jit
 def trumps_drawn(t, card, m):
-    """7. Trumps that the other hands will have lost when the trick is over, because this card was led."""
+    """7. Return the number of trumps that the other hands will have lost after the trick, because this card was led."""
     if t.n_table > 0 or not has(t.trump_cards, card):
         return 0.0
     return min(t.n_seats - 1.0, size(m.unseen & t.trump_cards) * m.share)

@@ -1,11 +1,11 @@
 """Rules of thumb for plain trick-taking without bids.
 
-1. The fewest tricks win: the best card is the one with which the tricks expected, this one and those to come, are fewest.
-   So it leads low, throws its highest losers under the trick, takes a trick that it must take with its highest card when it
-   plays last, and gives the highest cards away when it cannot follow.
-2. The others duck too: they take a trick when they must, and seldom (5 %) when they only can.
-3. The most tricks win (`objective`): the same with the signs turned, and everybody takes what he can.
-4. A dealer who names trump takes the trump with which he expects the fewest tricks, or the most.
+1. If the fewest tricks win, the best card minimises the expected tricks, this one and later ones. So the player leads low and
+   throws its highest losers under the trick. It takes an unavoidable trick with its highest card when it plays last, and gives
+   the highest cards away when it cannot follow.
+2. The others duck too: they take a trick if they must, and seldom (5 %) if they only can.
+3. If the most tricks win (`objective`), the signs are turned, and all seats take what they can.
+4. A dealer who names trump takes the trump with the fewest expected tricks, or the most.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHY = 0.05
 
 @jit
 def play(t, m):
-    """1, 2, 3. The card."""
+    """1, 2, 3. Return the card."""
     ducks = t.objective == LEAST
     m.payoff[:] = 0.0
     m.eager[:] = SHY if ducks else 1.0

@@ -18,13 +18,13 @@ from noms_env.variants.families.plain import LEAST
 
 
 class ThumbPlayer(RowsPlayer):
-    """Plays by the rules of thumb that the files of `noms_env.players.rule_based` open with; leaves nothing to chance."""
+    """Plays by the rules of thumb at the top of the modules of `noms_env.players.rule_based`; deterministic."""
 
     def __init__(self, version: int = NEWEST) -> None:
         """Set up the player.
 
         Args:
-            version: of the rules; figures of earlier ones stay comparable.
+            version: version of the rules; with an earlier one, results stay comparable.
 
         Raises:
             ValueError: there is no such version.
@@ -39,13 +39,13 @@ class ThumbPlayer(RowsPlayer):
 
 @jit
 def thumb_rows(tables, workspaces, actions):
-    """Write an action for each row, `NOBODY` where nobody is to act.
+    """Write an action for each row, `NOBODY` if nobody is to act.
 
     Args:
-        tables: structured array, shape (n,); of the hands only that of the seat to act is looked at. While a call or a
-            trump is chosen other trumps are supposed, and taken back.
+        tables: structured array, shape (n,); only the hand of the seat to act is read. While a call or trump is chosen, other
+            trumps are assumed, and then reset.
         workspaces: `heuristics.new_workspaces`.
-        actions: int64, shape (n,): is written.
+        actions: int64, shape (n,), written.
     """
     m = workspaces[0]
     for row in range(len(tables)):
@@ -54,7 +54,7 @@ def thumb_rows(tables, workspaces, actions):
 
 @jit
 def thumb_action(t, m):
-    """What the seat to act does; `m` is a row of `heuristics.new_workspaces`."""
+    """Return the action of the seat to act; `m` is a row of `heuristics.new_workspaces`."""
     if t.phase == PLAYING and t.legal_cards & (t.legal_cards - 1) == 0:
         return lowest(t.legal_cards)
     look(t, m)

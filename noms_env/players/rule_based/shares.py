@@ -1,23 +1,23 @@
 """Rules of thumb for the bids none, some and most: shares of the tricks.
 
 The bid
-1. Reckon the chance of each number of tricks if the seat takes what it can; that gives the points expected of Some and of
-   Most. Reckon it again for a seat that ducks; that gives those of None. Bid what promises most: None on hands without high
-   cards, Most on those that should take half of the tricks.
-2. While only two suits can be trump, the holder of the Excuse reckons with the better of them for each bid and with the up
-   card in hand; the others with the mean of both.
+1. Compute the chance of each number of tricks if the seat takes what it can: this gives the expected points of Some and of
+   Most. Compute it again for a seat that ducks: this gives those of None. Make the bid with most expected points: None on hands
+   without high cards, Most on those that should take half of the tricks.
+2. While two suits can still be trump, the holder of the Excuse assumes the better of them for each bid, with the up card in
+   hand; the others take the mean of both.
 
 Trump
-3. The suit that is better for the bid made.
+3. The better suit for the bid made.
 
 The play
-4. A trick is worth one point to a seat with Some, two with Most; a seat with None loses all tricks' points and one more
-   with its first trick, and one with each further. What others gain counts against the player, shared among them.
-5. So it takes what it can with Some and Most, keeps out of it with None, and lets a seat with None that has no trick yet
-   take one, by leading low and by staying below it.
-6. Seats with Some or Most take a trick nine times out of ten when they can, seats with None next to never (3 %).
-7. With two or three cards in hand it looks ahead (`endings`) to the points that its own tricks will pay.
-8. A two-suited lead names the suit that is better for this trick.
+4. A trick is worth one point to a seat with Some, two with Most. A seat with None loses the points of all tricks and one more
+   with its first trick, and one with each further trick. The others' gains count against the player, divided among them.
+5. So the player takes what it can with Some and Most, and ducks with None. It lets a seat with None that has no trick yet take
+   one, by leading low and by staying below it.
+6. Seats with Some or Most take a trick nine times out of ten when they can, seats with None hardly ever (3 %).
+7. With two or three cards in hand the player looks ahead (`endings`) to the points of its own tricks.
+8. A two-suited lead names the better suit for this trick.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ EAGER, SHY = 0.9, 0.03
 
 @jit
 def coming_hand(t):
-    """2. The hand that the seat to act will play with: the holder of the Excuse gets the up card for it."""
+    """2. Return the hand that the seat to act will play with: the holder of the Excuse gets the up card for it."""
     hand = t.hands[t.seat]
     return (hand & ~bit(EXCUSE)) | bit(t.turn_up) if has(hand, EXCUSE) else hand
 
 
 @jit
 def look_ahead(t, m):
-    """Note that before the swap the others will hold all that the seat to act has not seen, the up card included."""
+    """Set `unseen` for the play after the swap: all cards outside the coming hand, except the Excuse, are in other hands."""
     m.unseen = (m.unseen | bit(t.turn_up)) & ~bit(EXCUSE) & ~coming_hand(t)
     m.share = 1.0
 
 
 @jit
 def bid_points(t, bid, m):
-    """1. The points expected of a bid, under the trump that is supposed."""
+    """1. Return the expected points of a bid under the assumed trump."""
     ducks = bid == CALL_NONE
     expected = spread_odds(t, coming_hand(t), NO_CARD, int(t.deal_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
     if ducks:
@@ -67,7 +67,7 @@ def bid_points(t, bid, m):
 
 @jit
 def points_of(t, bid, tricks):
-    """What the rules pay for a bid with so many tricks, doubled nowhere."""
+    """Return the points of a bid with a number of tricks, without doubling."""
     if bid == CALL_NONE:
         return t.deal_size if tricks == 0 else -tricks
     half = int(half_up(t))
@@ -78,7 +78,7 @@ def points_of(t, bid, tricks):
 
 @jit
 def points_by_trump(t, bid, m):
-    """1. The points expected of a bid under either suit of the up card."""
+    """1. Return the expected points of a bid under each suit of the up card."""
     suits = CARD_SUITS[t.deck_kind, t.turn_up]
     suppose_trump(t, lowest(suits))
     first = bid_points(t, bid, m)
@@ -90,7 +90,7 @@ def points_by_trump(t, bid, m):
 
 @jit
 def bid_value(t, bid, m):
-    """1, 2. The points expected of a bid."""
+    """1, 2. Return the expected points of a bid."""
     if t.trump >= 0:
         return bid_points(t, bid, m)
     first, second = points_by_trump(t, bid, m)
@@ -99,7 +99,7 @@ def bid_value(t, bid, m):
 
 @jit
 def call(t, m):
-    """1, 2. The action."""
+    """1, 2. Return the action."""
     look_ahead(t, m)
     best, choice = -np.inf, CALL_SOME
     for bid in (CALL_SOME, CALL_NONE, CALL_MOST):
@@ -111,7 +111,7 @@ def call(t, m):
 
 @jit
 def name_trump(t, m):
-    """3. The action."""
+    """3. Return the action."""
     look_ahead(t, m)
     suits = CARD_SUITS[t.deck_kind, t.turn_up]
     first, second = points_by_trump(t, int(t.call[t.seat]), m)
@@ -120,7 +120,7 @@ def name_trump(t, m):
 
 @jit
 def weigh_seats(t, m):
-    """4, 6. What the trick is worth, by the seat that takes it, and how much each wants it."""
+    """4, 6. Set the payoff of the trick by the seat that takes it, and how eager each seat is."""
     for seat in range(t.n_seats):
         ducks = t.call[seat] == CALL_NONE
         gain = 1.0
@@ -134,7 +134,7 @@ def weigh_seats(t, m):
 
 @jit
 def play(t, m):
-    """4 to 7. The card."""
+    """4 to 7. Return the card."""
     weigh_seats(t, m)
     if is_ending(t, m):
         for more in range(ENDING + 1):
@@ -147,6 +147,6 @@ def play(t, m):
 
 @jit
 def name_suit(t, m):
-    """8. The action: the card led lies on the table already."""
+    """8. Return the action; the led card is on the table already."""
     weigh_seats(t, m)
     return SUIT + best_suit(t, int(t.best_card), m)

@@ -1,12 +1,12 @@
-"""Measured figures: how likely a card is to take a trick later on, given a few counts.
+"""Fitted weights: how likely a card is to take a trick later on, from a few counts.
 
 The chance of a card is 1 / (1 + exp(-sum)), where the sum adds up the counts of `COUNTS`, each times its weight. The weights
-were fitted by logistic regression (ridge 3) to what the cards of hands in self-play came to, 0.6 to 1.5 million cards for
-each mood (90,000 for `DECKTET_DUCKING`), in three or more rounds: play, fit, play with the new weights, and so on. The
-tables measured had 3 to 7 seats and 1 to 17 cards, so one set of weights serves all hand sizes and numbers of seats.
+were fitted by logistic regression (ridge 3) to the tricks of cards in self-play: 0.6 to 1.5 million cards for each mood (90,000
+for `DECKTET_DUCKING`). There were three or more rounds: play, fit, play with the new weights, and so on. The tables had 3 to 7
+seats and 1 to 17 cards, so one set of weights serves all hand sizes and numbers of seats.
 
-A mood is what the game is about: in the exact-bid games seats fight for tricks until their call is made; ducking and taking
-are the games in which every trick is bad, or good. The Decktet, with two suits to most cards, has weights of its own.
+A mood is the goal of the game. In the exact-bid games seats compete for tricks until their call is made; in ducking and taking
+games every trick is bad, or good. The Decktet has its own weights, since most of its cards bear two suits.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ COUNTS = (
     "tricks that the others still want, per trick left (exact-bid games only)",
     "own cards",
 )
-"""What the columns of `WEIGHTS` count, of the cards that are left when the present trick is over."""
+"""Columns of `WEIGHTS`, counted over the cards left after the present trick."""
 
 TRUMP, SIDE, PLAIN = range(3)
-"""Kinds of cards: trumps; other cards where there are trumps; cards without trumps."""
+"""Kinds of cards: trumps; other cards, if there are trumps; cards without trumps."""
 
 CONTRACT, DUCKING, TAKING, DECKTET_TAKING, DECKTET_DUCKING = range(5)
 """Moods."""
@@ -62,4 +62,4 @@ WEIGHTS = np.array(
         ],
     ]
 )
-"""[mood, kind, count]. The last row is a guess: None without trumps is too rare to be measured."""
+"""[mood, kind, count]. The last row is a guess: None without trumps is too rare to measure."""
