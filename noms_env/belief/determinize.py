@@ -1,8 +1,8 @@
 """Sampled tables, for players that read tables.
 
 A sampled table shows all that the seat to act has seen. The cards that it has not seen are dealt anew, uniformly among the
-layouts that it cannot rule out (`sample_hidden`), so the table tells nothing about the true hidden cards. It may be played on,
-and sampled again.
+layouts that it cannot rule out (`sample_hidden`), so the table reveals nothing about the true hidden cards. It may be played
+on, and sampled again.
 """
 
 from __future__ import annotations

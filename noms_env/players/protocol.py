@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from noms_env.table import Table
 
 BASE = 509
-"""Maximum number of players for which `decision_seed` tells all seatings apart: 509 to the power of 7 is below 2**63."""
+"""Maximum number of players for which `decision_seed` distinguishes all seatings: 509 to the power of 7 is below 2**63."""
 NOBODY = -1
 """The answer for a row in which nobody is to act: its mask is all zeros."""
 

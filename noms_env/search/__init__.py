@@ -1,1 +1,1 @@
-"""Search: players that try their actions in sampled worlds, and the solver of endings. Modules are loaded when one is made."""
+"""Search: players that try their actions in sampled worlds, and the endgame solver. Modules are loaded on demand."""

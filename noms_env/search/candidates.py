@@ -1,12 +1,12 @@
 """Candidates: the legal actions up to equivalence. A search tries one action of each class.
 
-1. *Cards to play.* Of cards of a hand with the same suits between which no card is left that others might hold, the lowest.
-   The nominated card stands for itself, since playing it tells who the partner is.
+1. *Cards to play.* Own cards with the same suits are equivalent if no card that others might hold lies between them; the lowest
+   stands for all. The nominated card has its own class, since playing it reveals the partner.
 2. *Cards to nominate.* Of 52 few make sense. In each suit: the two highest cards that the declarer does not hold, and the
-   lowest one, which may be wanted for a Misere. Of the declarer's own cards the lowest of each suit: all of them leave him
-   alone, and only the suit matters to what he may lead to the first trick. A search on a policy adds those that the policy
-   finds probable.
-3. All other actions as they are.
+   lowest one, which may be useful for a Misere. Of the declarer's own cards the lowest of each suit: any of them leaves the
+   declarer alone, and only the suit affects what the declarer may lead to the first trick. A search on a policy adds the cards
+   that the policy finds probable.
+3. All other actions unchanged.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from noms_env.engine.batch_kernels import count_legal
 from noms_env.engine.row_kernels import write_members
 
 MOST_CANDIDATES = 48
-"""Without a policy there are no more: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
+"""Maximum without a policy: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
 LEAST_NOMINATED = 0.005
-"""Of a policy: the cards that it nominates with at least this probability are candidates, too."""
+"""Minimum probability by a policy with which it adds a card to nominate to the candidates."""
 
 
 @jit
 def write_candidates(t, nominations, actions):
-    """Write the candidates, int64, ascending but for nominations, which come behind the words; returns their number.
+    """Write the candidates, int64, ascending except nominations, which follow the words. Return their number.
 
-    `nominations` is a set of cards that may be nominated, and are candidates besides the usual ones.
+    `nominations` is a set of cards that may be nominated, added to the usual candidates.
     """
     count = 0
     if t.phase == PLAYING:
@@ -42,7 +42,7 @@ def write_candidates(t, nominations, actions):
 
 @jit
 def write_policy_candidates(tables, row, probabilities, actions, weights, members):
-    """Write `policy_candidates`; returns their number."""
+    """Write `policy_candidates`. Return their number."""
     t = tables[row]
     count = write_candidates(t, probable_nominations(t, probabilities), actions)
     for k in range(count):
@@ -63,16 +63,16 @@ def write_policy_candidates(tables, row, probabilities, actions, weights, member
 
 
 def policy_candidates(tables: np.ndarray, row: int, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The candidates of a row with the probabilities by a policy.
+    """Return the candidates of a row with the probabilities by a policy.
 
     Args:
         tables: as `kernel_view` makes them.
-        row: where a seat is to act.
+        row: a row in which a seat is to act.
         probabilities: of all actions, float32, shape (NUM_ACTIONS,).
 
     Returns:
-        Three arrays of shape (A,): the candidates, int64; the probability of all actions that are like each, float64; and the
-        most probable of these actions, int64.
+        Three arrays of shape (A,): the candidates, int64; the probability of each class of actions, float64; and the most
+        probable action of each class, int64.
     """
     actions, members, weights = np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS)
     count = write_policy_candidates(tables, row, probabilities, actions, weights, members)
@@ -81,7 +81,7 @@ def policy_candidates(tables: np.ndarray, row: int, probabilities: np.ndarray) -
 
 @jit
 def only_candidate(t):
-    """The candidate if there is a single one, else -1."""
+    """Return the candidate if there is only one, else -1."""
     cards = np.int64(0)
     first = 0
     if t.phase == PLAYING:
@@ -96,13 +96,13 @@ def only_candidate(t):
 
 @jit
 def forced_action(t):
-    """The action of a seat without a choice, else -1; of several cards to nominate none is forced."""
+    """Return the action of a seat without a choice, else -1; of several cards to nominate none is forced."""
     return np.int64(-1) if t.phase == NOMINATING and count_legal(t) > 1 else only_candidate(t)
 
 
 @jit
 def place_among(actions, count, action):
-    """The place of an action among the candidates; if it is a card that is not among them, that of the lower one like it."""
+    """Return the index of an action among the candidates; for a card that is not among them, that of the lower card like it."""
     place = -1
     for k in range(count):
         if actions[k] <= action and (place < 0 or actions[k] > actions[place]):
@@ -112,7 +112,7 @@ def place_among(actions, count, action):
 
 @jit
 def cards_to_play(t):
-    """1. The legal cards without those that are like a lower one."""
+    """1. Return the legal cards without those equivalent to a lower one."""
     present = t.cards & ~t.cards_played
     if t.n_table > 0:
         present |= bit(t.best_card)
@@ -130,7 +130,7 @@ def cards_to_play(t):
 
 @jit
 def is_like(t, present, low, high):
-    """True if two cards of a hand are alike: see 1; `present` are the cards not played, and the best on the table."""
+    """1. Return whether two cards of a hand are equivalent; `present` are the cards not played, and the best on the table."""
     if CARD_SUITS[t.deck_kind, low] != CARD_SUITS[t.deck_kind, high] or t.nominated == low or t.nominated == high:
         return False
     return (present & (bit(high) - 1) & ~((bit(low) << 1) - 1)) == 0
@@ -138,7 +138,7 @@ def is_like(t, present, low, high):
 
 @jit
 def cards_to_nominate(t):
-    """2. A few of the legal cards."""
+    """2. Return a few of the legal cards."""
     cards = np.int64(0)
     for suit in range(NO_TRUMP):
         own = t.legal_cards & SUIT_CARDS[t.deck_kind, suit] & t.hands[t.seat]
@@ -155,7 +155,7 @@ def cards_to_nominate(t):
 
 @jit
 def probable_nominations(t, probabilities):
-    """The legal cards that a policy nominates with a probability of `LEAST_NOMINATED` or more."""
+    """Return the legal cards that a policy nominates with a probability of `LEAST_NOMINATED` or more."""
     cards = np.int64(0)
     left = t.legal_cards if t.phase == NOMINATING else np.int64(0)
     while left != 0:

@@ -1,6 +1,6 @@
 """Opponent models: worlds are drawn by how well they explain the others' actions in this deal.
 
-Each world of a pool is replayed from the beginning of the deal (`replays`), and a model gives the probability of the others'
+Each world of a pool is replayed from the beginning of the deal (`replays`). A model gives the probability of the others'
 actions with the cards that they hold in that world. Worlds are drawn from the pool in proportion to these likelihoods, to the
 power of `EXPONENT`. If few worlds have nearly all the weight, the pool grows; if all weights vanish, worlds are drawn
 uniformly. In each drawn world every other seat plays on like one of the models, drawn by its likelihood of that seat's actions.
@@ -54,30 +54,31 @@ from noms_env.variants.table_record import new_tables
 
 UNIFORM, MIXTURE = "uniform", "mixture"
 POOL = 1
-"""Worlds that are weighed for each one that is drawn. 2 take half as much time again, and gain nothing (docs/search.md)."""
+"""Worlds weighed for each one that is drawn. 2 take half as much time again, and gain nothing (docs/search.md)."""
 MOST_POOLS = 4
-"""So many times as many where few of them have nearly all the weight."""
+"""Maximum number of pools, if few worlds have nearly all the weight."""
 LEAST_EFFECTIVE = 0.2
-"""Effective number of worlds in a pool, for each one that is drawn, below which the pool is made larger."""
+"""Effective number of worlds in a pool, per drawn world, below which the pool grows."""
 EXPONENT = 0.25
-"""Of 0.25, 0.5 and 1 the one with which a mixture tells better than uniform worlds who holds which card in every game, whoever
-plays: the policy, `thumb` or `pimc:100` (docs/search.md). A model is never quite right, so 1 is far too sure."""
+"""The one of 0.25, 0.5 and 1 with which a mixture predicts better than uniform worlds who holds which card, in every game and
+for every player measured: the policy, `thumb` and `pimc:100` (docs/search.md). A model is never quite right, so 1 is far too
+sure."""
 FURTHER = 0x9E3779B97F4A7C15 >> 1
-"""Between the seeds of a task's pools."""
+"""Step between the seeds of a task's pools."""
 SLIPS = 0.02
-"""How often a policy is thought to do anything legal instead."""
+"""Assumed probability that a policy takes any legal action instead."""
 THUMB_SLIPS = 0.3
 """The same for rules of thumb, which name one action."""
 
 Model = PolicyPlayer | None
-"""How the others may play: like a policy, or by rules of thumb, None."""
+"""Model of an opponent: a policy, or None for rules of thumb."""
 
 
 def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
-    """The models of a name in the table above; `policy` is the searching one.
+    """Return the models of a name in the table above; `policy` is the searching one.
 
     Raises:
-        ValueError: there is no such name, and no policy for the same games has it.
+        ValueError: there is no such name, and it is not a policy for the same games that draws its actions.
     """
     models: dict[str, list[Model]] = {UNIFORM: [], "policy": [policy], "thumb": [None], MIXTURE: [policy, None]}
     if opponents in models:
@@ -95,22 +96,22 @@ def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
 
 @jit
 def allow_slips(chance, slips, legal):
-    """Mix a probability with the uniform one over `legal` actions, with weight `slips`."""
+    """Return a probability mixed with the uniform one over `legal` actions, of weight `slips`."""
     return (1 - slips) * chance + slips / legal
 
 
 def chances_of(
     model: Model, replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int
 ) -> np.ndarray:
-    """The probability of an action by a model, in some rows of replays, float64, shape (n,).
+    """Return the probability of an action by a model, in some rows of replays, float64, shape (n,).
 
     Args:
-        model: that is asked.
+        model: the model.
         replays: as `kernel_view` makes them.
         rows: int64, shape (n,).
         seen: observations of the seats to act, uint8, shape (n, OBSERVATION_SIZE).
         legal: their masks, int8, shape (n, NUM_ACTIONS).
-        action: which.
+        action: the action.
     """
     if model is not None:
         chances = model.probabilities(seen, legal, temperature=1)[:, action].astype(np.float64)
@@ -129,22 +130,22 @@ def write_thumb_chances(tables, rows, action, workspaces, chances):
 
 @jit
 def thumb_chance(t, action, m):
-    """The probability of an action by rules of thumb at one table; `m` is a row of `heuristics.new_workspaces`."""
+    """Return the probability of an action by rules of thumb at one table; `m` is a row of `heuristics.new_workspaces`."""
     return allow_slips(1.0 if thumb_action(t, m) == action else 0.0, THUMB_SLIPS, count_legal(t))
 
 
 @jit
 def play_again(t, r, action, models, logs, world, m):
-    """Play a replay up to the next action of another seat that a policy is to be asked about.
+    """Play a replay up to the next action of another seat whose probability a policy has to give.
 
-    What rules of thumb make of the others' actions is noted at once.
+    The probabilities by rules of thumb are added at once.
 
     Args:
         t: the world.
         r: its replay.
-        action: what is to be taken first, since a policy has been asked about it; below 0 for none.
-        models: the number of the model that is a policy, and of that by rules of thumb; below 0 where there is none.
-        logs: `log_likelihoods`, in which the world has the number `world`.
+        action: action to take first, for which a policy has been asked; below 0 for none.
+        models: index of the model that is a policy, and of the rules of thumb; below 0 for none.
+        logs: `log_likelihoods`, in which the world has the index `world`.
         world: see `logs`.
         m: a row of `heuristics.new_workspaces`.
 
@@ -168,7 +169,7 @@ def play_again(t, r, action, models, logs, world, m):
 
 @jit
 def note_chance(r, chance, model, logs, world):
-    """Add to the log-likelihoods what a policy makes of the action of the seat to act in a replay."""
+    """Add a policy's probability of the action of the seat to act in a replay to the log-likelihoods."""
     logs[model, r.seat, world] += math.log(allow_slips(np.float64(chance), SLIPS, count_legal(r)))
 
 
@@ -181,15 +182,15 @@ def clear_logs(logs, world, number):
 
 
 def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
-    """The log-likelihood of each seat's actions under each model, float64, shape (models, MAX_SEATS, n).
+    """Return the log-likelihood of each seat's actions under each model, float64, shape (models, MAX_SEATS, n).
 
     -inf in a world whose deal cannot be replayed.
 
     Args:
         worlds: tables as a seat may imagine them, shape (n,), as `kernel_view` makes them.
         seat: the seat, whose own actions do not count.
-        models: of the others.
-        row_threads: that share the worlds.
+        models: models of the others.
+        row_threads: threads that share the worlds.
     """
     logs = np.zeros((len(models), MAX_SEATS, len(worlds)))
     row_threads.run(
@@ -226,13 +227,13 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
 
 
 def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
-    """The log-likelihoods of all seats in deals that are over, float64, shape (models, MAX_SEATS, n), as `log_likelihoods`.
+    """Return the log-likelihoods of all seats in finished deals, float64, shape (models, MAX_SEATS, n), as `log_likelihoods`.
 
     0 for a deal that cannot be replayed.
 
     Args:
         tables: as `belief.determinize.copy_shown_tables` and then `kernel_view` make them.
-        models: of the seats.
+        models: models of the seats.
     """
     logs = log_likelihoods(tables, NOBODY, models)
     logs[:, :, ~np.isfinite(logs).all(axis=(0, 1))] = 0
@@ -240,9 +241,9 @@ def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
 
 
 def weights_of(logs: np.ndarray, exponent: float = EXPONENT) -> np.ndarray:
-    """Probabilities of worlds, float64, shape (n,), from `log_likelihoods`; equal ones if all vanish.
+    """Return the probabilities of worlds, float64, shape (n,), from `log_likelihoods`; equal ones if all vanish.
 
-    Each seat is like one of the models; all are equally likely a priori, apart from earlier deals in `logs`.
+    Each seat plays like one of the models; all are equally likely a priori, apart from earlier deals in `logs`.
     """
     weights = np.empty(logs.shape[2])
     write_weights(logs, 0, len(weights), exponent, weights)
@@ -251,7 +252,7 @@ def weights_of(logs: np.ndarray, exponent: float = EXPONENT) -> np.ndarray:
 
 @jit
 def write_weights(logs, first, end, exponent, weights):
-    """Write `weights_of` for some of the worlds, and return their effective number."""
+    """Write `weights_of` for some of the worlds. Return their effective number."""
     most = -np.inf
     for world in range(first, end):
         total = 0.0
@@ -271,7 +272,7 @@ def write_weights(logs, first, end, exponent, weights):
 
 @jit
 def log_of_seat(logs, seat, world):
-    """The log-likelihood of what a seat did in a world, under all models together."""
+    """Return the log-likelihood of a seat's actions in a world, under all models together."""
     total = logs[0, seat, world]
     for model in range(1, len(logs)):
         low, high = min(total, logs[model, seat, world]), max(total, logs[model, seat, world])
@@ -281,14 +282,14 @@ def log_of_seat(logs, seat, world):
 
 @jit
 def write_styles(logs, picks, seed, seat, styles):
-    """Draw how each seat plays in some worlds.
+    """Draw the model of each seat in some worlds.
 
     Args:
         logs: `log_likelihoods`.
-        picks: numbers of the worlds in `logs`, int64, shape (n,).
-        seed: of the worlds.
-        seat: that searches, and plays like its policy.
-        styles: int64, shape (n, MAX_SEATS): is written, see `Worlds`.
+        picks: indices of the worlds in `logs`, int64, shape (n,).
+        seed: seed of the worlds.
+        seat: the searching seat, which plays like its policy.
+        styles: int64, shape (n, MAX_SEATS), written, see `Worlds`.
     """
     for world in range(len(picks)):
         for other in range(MAX_SEATS):
@@ -298,7 +299,7 @@ def write_styles(logs, picks, seed, seat, styles):
 
 @jit
 def draw_style(logs, seat, world, drawn):
-    """The number of the model that a seat is like in a world, by a random number from 0 to 1."""
+    """Return the index of a seat's model in a world, by a random number from 0 to 1."""
     most, whole, below, style = -np.inf, 0.0, 0.0, 0
     for model in range(len(logs)):
         most = max(most, logs[model, seat, world])
@@ -314,15 +315,15 @@ def draw_style(logs, seat, world, drawn):
 
 @jit
 def seed_of_pool(seed, pool):
-    """The seed of a pool of a task, by its number."""
+    """Return the seed of a pool of a task, by its number."""
     return (int(seed) + (1 + int(pool)) * FURTHER) & MAX_SEED
 
 
 @jit
 def pick_worlds(weights, start, picks):
-    """Write numbers of worlds, each about as often as its weight says, ascending; `start` is random, from 0 to 1.
+    """Write indices of worlds, each about as often as its weight says, ascending; `start` is random, from 0 to 1.
 
-    The weights are added up.
+    The weights are replaced by their cumulative sums.
     """
     accumulate(weights, 0, len(weights))
     for k in range(len(picks)):
@@ -338,7 +339,7 @@ def accumulate(weights, first, end):
 
 @jit
 def pick_world(sums, first, end, place):
-    """The world of a number from 0 to 1; `sums` are the cumulative weights."""
+    """Return the world at a number from 0 to 1; `sums` are the cumulative weights."""
     low, high = first, end - 1
     while low < high:
         middle = (low + high) // 2
@@ -362,11 +363,11 @@ def draw_worlds(
 
     Args:
         tables: as `kernel_view` makes them.
-        row: where a seat is to act.
-        seed: 0 to 2**63 - 1: all that is random follows from it.
-        models: of the others.
-        count: how many.
-        row_threads: that share the work; the worlds do not depend on them.
+        row: a row in which a seat is to act.
+        seed: source of all randomness, 0 to 2**63 - 1.
+        models: models of the others.
+        count: number of worlds.
+        row_threads: threads that share the work; the worlds do not depend on them.
         shown: sum of `recall_styles` of earlier deals, shape (models, MAX_SEATS).
     """
     sampling, draws, styles = new_sampling_workspace(), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64)

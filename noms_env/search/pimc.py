@@ -1,19 +1,19 @@
 """Monte Carlo by rules of thumb: `flat_mc`, and `pimc`, perfect-information Monte Carlo with exact endings.
 
-For the seat to act in a row, as many *worlds* as wanted are dealt from what it knows (`worlds`). In each of them every
-candidate is tried, the same worlds for all. The value of a deal is its points to the seat less the mean of the others'
-points, not multiplied, as a whole number (`position.units`): sums do not depend on their order.
+For the seat to act in a row, *worlds* are dealt from its knowledge (`worlds`). In each of them every candidate is tried. The
+value of a deal is its points to the seat less the mean of the others' points, not multiplied, as a whole number
+(`position.units`), so sums do not depend on their order.
 
 * Flat Monte Carlo plays each world out by rules of thumb (`rollouts.play_out`), the searcher's own seat too.
-* Perfect-information Monte Carlo (M. Ginsberg, "GIB", 2001) solves each world exactly once few enough cards are left; until
+* Perfect-information Monte Carlo (M. Ginsberg, "GIB", 2001) solves each world exactly once few enough cards are left. Until
   then it plays out by the same rules, up to an ending that is solved at once (`FEWER`). It assumes that everybody will know all
   cards, so it neither hides nor seeks information (strategy fusion: I. Frank and D. Basin, 1998).
 
 The search takes the action of `thumb:1`, unless others gain more than one standard error over it, in paired differences over
-worlds; then it takes the one with the best mean. (A gain in a single world does not count, so with one world `thumb` decides.)
-This is a cautious step of policy improvement (G. Tesauro and G. Galperin, "On-line policy improvement using Monte-Carlo
-search", 1996): among many candidates, the best in a few worlds is often a lucky one, or one that would need open cards.
-docs/search.md compares other thresholds. Of equal means the first is taken. A single candidate is taken without a search.
+worlds. Then it takes the one with the best mean, the first of equals. (A gain in a single world does not count, so with one
+world `thumb` decides.) This is a cautious step of policy improvement (G. Tesauro and G. Galperin, "On-line policy improvement
+using Monte-Carlo search", 1996): among many candidates, the best in a few worlds is often a lucky one, or one that would need
+open cards. docs/search.md compares other thresholds. A single candidate is taken without a search.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ from noms_env.variants.table_record import new_tables
 
 MOST_WORLDS = 10_000
 NOTHING, SHORT, LONG = range(3)
-"""Which endings are solved: none, those that suit a thread of a GPU, or those that suit a processor.
+"""Which endings are solved: none, those for a thread of a GPU, or those for a CPU.
 
 With the short ones at one seat of four, and the same random numbers, `pimc:100` gains in points per deal: noms +0.009 ± 0.040
 (500 deals), sniped whist -0.005 ± 0.006 (1,000), small ships +0.003 ± 0.091 (100), nonesuch +0.031 ± 0.067 (100).
 """
 FEWER = np.array([[NEVER, NEVER], [1, 2], [0, 2]])
-"""[endings, is_behind]: tricks fewer than `solver.MOST_LEFT_TO_SOLVE`; `is_behind` is 1 for what is solved behind a rollout,
+"""[endings, is_behind]: tricks fewer than `solver.MOST_LEFT_TO_SOLVE`; `is_behind` is 1 for endings solved after a rollout,
 once for each action and world."""
 FEWER_FOR_EVERY_SEAT = np.array([[0, 0], [1, 0], [0, 0]])
-"""[endings, is_behind]: likewise for where a choice between the two kinds falls on each seat for itself, the slower one. With
-two sides behind all rollouts of small ships `pimc:100` loses 0.36 ± 0.27 points a deal (50 deals)."""
+"""[endings, is_behind]: the same if the choice between the two kinds is each seat for itself, the slower one. With two sides
+after all rollouts of small ships `pimc:100` loses 0.36 ± 0.27 points a deal (50 deals)."""
 CALL_WORLDS = 4
-"""A single round of calls is tried in so many times as many worlds: it is asked once a deal and decides most, and the bonus
-for an exact call makes for wide differences between worlds."""
+"""Factor on the number of worlds for a single round of calls. It comes once a deal and decides most, and the bonus for an exact
+call makes for wide differences between worlds."""
 
 
 class Work(NamedTuple):
-    """The working memory of one thread."""
+    """Working memory of one thread."""
 
     tables: np.ndarray  # structured, shape (CALL_WORLDS * worlds + 1,): the worlds, and a table to play on
     numbers: np.ndarray  # int64, shape (CALL_WORLDS * worlds,): 0, 1, ...
@@ -68,14 +68,14 @@ class Work(NamedTuple):
     positions: np.ndarray  # `position.new_positions`
     frames: np.ndarray  # `moves.new_frames`
     workspaces: np.ndarray  # `heuristics.new_workspaces`
-    candidates: np.ndarray  # int64, shape (NUM_ACTIONS,): the actions that were tried last
-    values: np.ndarray  # int64, shape (NUM_ACTIONS,): of each in the present world, in `position.units`
+    candidates: np.ndarray  # int64, shape (NUM_ACTIONS,): the candidates of the last search
+    values: np.ndarray  # int64, shape (NUM_ACTIONS,): their values in the present world, in `position.units`
     sums: np.ndarray  # int64, shape (NUM_ACTIONS,): the same, over all worlds
     squares: np.ndarray  # float64, shape (NUM_ACTIONS,): of the gains over the favourite, over all worlds
 
 
 def new_work(worlds: int) -> Work:
-    """Working memory for a search in so many worlds."""
+    """Return working memory for a search in `worlds` worlds."""
     return Work(
         tables=kernel_view(new_tables(CALL_WORLDS * worlds + 1)),
         numbers=np.arange(CALL_WORLDS * worlds),
@@ -95,7 +95,7 @@ class FlatMC(RowsPlayer):
 
     Attributes:
         endings: which endings it solves.
-        reward: what it plays for: points less the mean of the others'.
+        reward: its objective: points less the mean of the others'.
     """
 
     endings: ClassVar[int] = NOTHING
@@ -105,15 +105,15 @@ class FlatMC(RowsPlayer):
         """Set up the player.
 
         Args:
-            worlds: layouts of the unseen cards that each action is tried in; with only one, cards are played by `thumb`.
-            threads: that share the rows of a batch; the actions do not depend on it.
+            worlds: layouts of the unseen cards in which each action is tried; with only one, `thumb` plays the cards.
+            threads: threads that share the rows of a batch; the actions do not depend on them.
 
         Raises:
             ValueError: one of them is not a whole number from 1 to 10000 (threads: 64).
         """
         self.worlds = check_number("worlds", worlds, MOST_WORLDS)
         self.threads = check_number("threads", threads, 64)
-        self._spare = deque[Any]()  # working memory that no search is using; several threads may ask the player at once
+        self._spare = deque[Any]()  # working memory that no search is using; several threads may call the player at once
         self._row_threads = RowThreads(self.threads)
 
     def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
@@ -138,7 +138,7 @@ class PIMC(FlatMC):
 
 
 def check_number(name: str, number: Any, most: int) -> int:
-    """A parameter from 1 to `most`; ValueError if it is none."""
+    """Return a whole number from 1 to `most`; raises ValueError for any other value."""
     if not is_integer(number) or not 1 <= number <= most:
         raise ValueError(f"{name} must be a whole number from 1 to {most}, not {number!r}")
     return int(number)
@@ -149,13 +149,13 @@ def search_rows(tables, first, last, seeds, endings, work, actions):
     """Choose an action in each row of a range.
 
     Args:
-        tables: structured array, shape (tables,): as the seats to act imagine them; they are left as they are.
+        tables: structured array, shape (tables,), as the seats to act imagine them; not changed.
         first: first row.
-        last: the row behind the last one.
-        seeds: int64, shape (tables,): all that is random in a row follows from its seed.
+        last: end of the range.
+        seeds: source of all randomness in each row, int64, shape (tables,).
         endings: which worlds are solved, `NOTHING`, `SHORT` or `LONG`.
         work: `new_work`.
-        actions: int64, shape (tables,): is written; `NOBODY` where nobody is to act.
+        actions: int64, shape (tables,), written; `NOBODY` if nobody is to act.
     """
     for row in range(first, last):
         actions[row] = NOBODY
@@ -188,13 +188,13 @@ def search(tables, row, seed, endings, work):
 
 @jit
 def is_single_round(t):
-    """True if the seat to act makes its one call of the deal."""
+    """Return whether the seat to act makes its only call of the deal."""
     return t.phase == CALLING and t.family != AUCTION
 
 
 @jit
 def find_exact(t, candidates, count, endings, w, frames, values):
-    """Write the value of each candidate in a world in which everybody plays best; the points of the world are overwritten."""
+    """Write the value of each candidate in a world with best play by all; overwrites the points of the world."""
     kind = kind_to_solve(t, FEWER_FOR_EVERY_SEAT[endings, 0])
     prepare(w, t, kind)
     for k in range(count):
@@ -214,7 +214,7 @@ def find_by_rollout(world, count, endings, work):
 
 @jit
 def add_up(values, sums, squares, count, favourite):
-    """Add the values of the candidates in a world to `sums` and `squares`; `favourite` is a place among them."""
+    """Add the values of the candidates in a world to `sums` and `squares`; `favourite` is an index."""
     for k in range(count):
         sums[k] += values[k]
         gain = float(values[k] - values[favourite])
@@ -223,9 +223,9 @@ def add_up(values, sums, squares, count, favourite):
 
 @jit
 def best_of(sums, squares, count, favourite):
-    """The place of the candidate to take: the best of those that are clearly better than the favourite, if there are any.
+    """Return the index of the candidate to take: the best of those clearly better than the favourite, or the favourite.
 
-    A mean is more than its standard error (by n - 1) just where the squared sum is more than the sum of squares.
+    A mean is more than its standard error (by n - 1) exactly if the squared sum is more than the sum of squares.
     """
     best = favourite
     for k in range(count):

@@ -1,14 +1,14 @@
 """The player that searches on a trained policy.
 
-The hidden cards of the seat to act are sampled (*worlds*). Each candidate is tried in the same worlds, and the policy plays
-the deal to its end (`rollouts.play_tasks`). The value of a deal is the seat's points less the mean of the others' points,
-without the multiplier, as in `pimc`. Sequential halving allots the worlds to candidates, and the values update the policy
-(`seq_halving`). Worlds are uniform and the others play like the policy, or opponent models decide both (`opponent_models`).
+The hidden cards of the seat to act are sampled (*worlds*). Each candidate is tried in the same worlds, and the policy plays the
+deal to its end (`rollouts.play_tasks`). The value of a deal is the seat's points less the mean of the others' points, without
+the multiplier, as in `pimc`. Sequential halving allots the worlds to candidates, and the values update the policy
+(`seq_halving`). Worlds are uniform and the others play like the policy, unless opponent models decide both (`opponent_models`).
 
 Forced actions need no search, and of equivalent cards one is tried, both at the root and in rollouts. All rows of a call are
 searched together, so that the network gets large batches.
 
-In a deal of Noms after a pass-out the policy plays without a search: the deck was sorted, which the policy has learnt to use,
+In a deal of Noms after a pass-out the policy plays without a search: the deck was sorted. The policy has learnt to use that,
 but sampled worlds ignore it.
 
 Shapes: B rows of a call, A = NUM_ACTIONS.
@@ -43,9 +43,9 @@ from noms_env.variants import Rules
 USUAL_WORLDS = 24
 USUAL_TEMPERATURE = 0.25
 TOGETHER = 1024
-"""Deals that are played out side by side: more would not stay in the cache."""
+"""Maximum number of deals that are played out side by side: more would not stay in the cache."""
 PART, STEP = 256, 1_000_003
-"""Of `SearchPlayer.outcomes`: worlds that are drawn together, and the difference between the seeds of two parts."""
+"""For `SearchPlayer.outcomes`: worlds that are drawn together, and the step between the seeds of two parts."""
 
 
 class SearchPlayer:
@@ -58,7 +58,7 @@ class SearchPlayer:
         opponents: `uniform`, or the opponent model that weights the worlds and plays them out.
         models: the models of that name.
         temperature: of the update, in standard errors; 0 takes the action with the best mean.
-        reward: what it plays for: points less the mean of the others'.
+        reward: its objective: points less the mean of the others'.
     """
 
     wants_tables: ClassVar[bool] = True
@@ -77,11 +77,11 @@ class SearchPlayer:
 
         Args:
             policy: see above.
-            worlds: see above, 1 to 10000; 24 where neither worlds nor time are given, 10000 where only time is.
+            worlds: see above, 1 to 10000. Defaults to 24, or to 10000 if only `time` is set.
             time: see above. With it the answer depends on the machine.
             opponents: see above: `uniform`, `policy`, `thumb`, `mixture`, or the name of a policy.
             temperature: see above, from 0 on.
-            threads: threads of a call, 1 to 64; without a limit of time the choice does not depend on it.
+            threads: threads of a call, 1 to 64; without a time limit the choice does not depend on it.
 
         Raises:
             ValueError: one of the numbers is out of range, or there is no such model.
@@ -103,18 +103,18 @@ class SearchPlayer:
 
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
-        """The rules of the tables that it can sit at: those of the policy."""
+        """Rules of the tables that it can play at: those of the policy."""
         return self.policy.rule_sets
 
     @property
     def policies(self) -> tuple[Model, ...]:
-        """Those that play the worlds out: the own policy, and the models."""
+        """Players of the worlds: the own policy, and the models."""
         return self.policy, *self.models
 
     def recall(self, tables: np.recarray) -> np.ndarray:
-        """See `noms_env.players.Remembers`: how well each model explains what each seat did, (n, models, MAX_SEATS).
+        """See `noms_env.players.Remembers`: how well each model explains each seat's actions, (n, models, MAX_SEATS).
 
-        Of one model there is nothing to learn.
+        With a single model there is nothing to learn.
         """
         if len(self.models) < 2 or len(tables) == 0:
             return np.zeros((len(tables), len(self.models), MAX_SEATS))
@@ -131,7 +131,7 @@ class SearchPlayer:
         """Choose an action in each row; see `Player.act`.
 
         Raises:
-            ValueError: arrays of another shape or type, or a table with other rules than the policy was trained for.
+            ValueError: arrays of another shape or dtype, or a table with rules that the policy was not trained for.
         """
         assert tables is not None, "as_batch sees to it"
         return self.targets(observation, mask, seeds, tables=tables).action
@@ -151,7 +151,7 @@ class SearchPlayer:
         return SearchOutput(action, action_weights, value)
 
     def values(self, observation: np.ndarray, mask: np.ndarray, seed: Seeds, *, tables: np.recarray) -> list[ActionValue]:
-        """See `noms_env.players.TellsValues`; empty also where there was no time."""
+        """See `noms_env.players.TellsValues`; also empty if there was no time."""
         for stats in self.search(observation[np.newaxis], mask[np.newaxis], draw_seeds(seed, 1), tables):
             if stats.worlds > 0:
                 columns = (stats.members.tolist(), stats.means.tolist(), stats.errors.tolist())
@@ -159,14 +159,14 @@ class SearchPlayer:
         return []
 
     def outcomes(self, tables: np.ndarray, row: int, seed: int, actions: np.ndarray, worlds: int) -> np.ndarray:
-        """The values of given actions in the same worlds, to compare them.
+        """Return the values of some actions in the same worlds, to compare them.
 
         Args:
             tables: as `kernel_view` makes them.
-            row: where a seat is to act.
-            seed: 0 to 2**63 - 1: all that is random follows from it.
-            actions: legal ones, int64, shape (n,).
-            worlds: how many; the player's own number does not matter.
+            row: a row in which a seat is to act.
+            seed: source of all randomness, 0 to 2**63 - 1.
+            actions: legal actions, int64, shape (n,).
+            worlds: number of worlds; the player's own number is ignored.
 
         Returns:
             Points of the seat to act less the mean of the others', float64, shape (worlds, n).
@@ -179,7 +179,7 @@ class SearchPlayer:
         return np.asarray(np.concatenate(parts) / units(int(tables[row]["n_seats"])))
 
     def search(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[RootStats]:
-        """The statistics of the rows that have a choice; see `act` for the arguments."""
+        """Return the root statistics of the rows that have a choice; arguments as in `act`."""
         started = clock.perf_counter()
         probabilities = self.policy.probabilities(observation, mask, temperature=1)
         view, all_stats = kernel_view(tables), list[RootStats]()
@@ -193,8 +193,8 @@ class SearchPlayer:
         return all_stats
 
     def _search_rows(self, tables: np.ndarray, queue: deque[RootStats], deadline: float) -> None:
-        """Try the candidates of some rows in all worlds, or in as many as there is time for."""
-        pace, drawn = 0.0, dict[int, Worlds]()  # seconds for a rollout; worlds of a row that are not played yet
+        """Try the candidates of some rows in all worlds, or until the deadline."""
+        pace, drawn = 0.0, dict[int, Worlds]()  # seconds per rollout; worlds of each row that are not played yet
         while queue:
             started = clock.perf_counter()
             turns = self._next_turns(queue, drawn, min(TOGETHER, (deadline - started) / pace) if pace else TOGETHER)
@@ -218,9 +218,9 @@ class SearchPlayer:
                     queue.append(stats)
 
     def _next_turns(self, queue: deque[RootStats], drawn: dict[int, Worlds], room: float) -> list[tuple[RootStats, int]]:
-        """The first rows of the queue and the worlds that are played in each, up to so many rollouts.
+        """Return the first rows of the queue and the worlds to play in each, up to `room` rollouts.
 
-        Without a limit of time the worlds of a row follow from it alone, so that other rows do not matter.
+        Without a time limit the worlds of a row depend on it alone, so that other rows do not matter.
         """
         turns = list[tuple[RootStats, int]]()
         for stats in queue:
@@ -235,7 +235,7 @@ class SearchPlayer:
         return turns
 
     def _draw(self, tables: np.ndarray, turns: list[tuple[RootStats, int]], drawn: dict[int, Worlds], deadline: float) -> None:
-        """Draw worlds for some rows: for all rounds at once, but where the time may end before."""
+        """Draw worlds for some rows: for all rounds at once, or with a time limit for one turn."""
 
         def draw(first: int, end: int, row_threads: RowThreads) -> None:
             for stats, worlds in turns[first:end]:
@@ -250,13 +250,13 @@ class SearchPlayer:
             self._row_threads.run(len(turns), lambda first, end, _part: draw(first, end, ONE_THREAD))
 
     def _draw_worlds(self, tables: np.ndarray, row: int, seed: int, count: int, row_threads: RowThreads) -> Worlds:
-        """Worlds of a row by the models, and by what is known of the seats from the deals before."""
+        """Draw worlds of a row by the models, and by the memory of its seats in earlier deals."""
         shown = 0.0 if self._memory is None else np.asarray(self._memory[row])
         return draw_worlds(tables, row, seed, self.models, count, row_threads, shown)
 
 
 def search_player(policy: str | None = None, **options: Any) -> SearchPlayer:
-    """The player of a name such as `search:noms@0,worlds=50`; see `SearchPlayer` for the options.
+    """Return the player of a name such as `search:noms@0,worlds=50`; see `SearchPlayer` for the options.
 
     Raises:
         ValueError: there is no such policy, or an option is out of range.

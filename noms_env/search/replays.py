@@ -1,10 +1,10 @@
-"""Replays: a deal under way is played again from its beginning, in worlds with different hidden cards.
+"""Replays: a deal under way is replayed from its beginning, in worlds with different hidden cards.
 
 A table keeps no list of actions; `next_public_action` infers them from public information. Some actions are ambiguous. The suit
 named for a two-suited lead to an earlier trick follows from who won and who did not follow, or does not matter. A partner who
 indicated is assumed to have done so with his first card. `is_like_its_world` detects replays that go wrong for these reasons.
-It does not detect whether a card was nominated by rank or in full (where the trump was unsaid or is the card's suit), nor the
-order of refused cards; the replay takes the full card, and the lowest refused card first.
+It does not detect whether a card was nominated by rank or in full (if the trump was unsaid or is the card's suit), nor the
+order of refused cards. The replay takes the full card, and the lowest refused card first.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from noms_env.observation.writer import write_mask, write_observation
 from noms_env.search.endgame.position import count_deal_as_last
 
 ARRIVED, GIVEN_UP = -1, -2
-"""What there is instead of a further action of a replay."""
+"""Results of a replay in place of a further action: it has reached its world, or was given up."""
 
 
 @jit
 def begin_replays(worlds, replays):
-    """Write into each replay the beginning of the deal of its world."""
+    """Write into each replay the beginning of its world's deal."""
     for i in range(len(worlds)):
         replays[i] = worlds[i]
         deal_again(replays[i])
@@ -47,7 +47,7 @@ def deal_again(t):
 
 @jit
 def next_public_action(t, r):
-    """The action with which a replay `r` comes nearer to its world `t`, or `ARRIVED`."""
+    """Return the action that brings a replay `r` closer to its world `t`, or `ARRIVED`."""
     here = r.trick_number * r.n_seats + r.n_table
     is_there = r.n_calls == t.n_calls and r.phase == t.phase and here == t.trick_number * t.n_seats + t.n_table
     is_to_indicate = r.phase == PLAYING and t.indicated == r.seat and r.indicated < 0
@@ -69,7 +69,7 @@ def next_public_action(t, r):
 
 @jit
 def find_named_suit(t, trick, behind):
-    """The suit that a two-suited lead was named for: the place of the card in `order` is that before `behind`."""
+    """Return the suit that was named for a two-suited lead, the card before `behind` in `order`."""
     if trick == t.trick_number:
         return int(t.led_suit)
     lead, best, most = int(t.order[behind - 1]), -1, -2
@@ -83,7 +83,7 @@ def find_named_suit(t, trick, behind):
 
 @jit
 def count_voids(t, trick, lead, suit):
-    """How many seats did not follow to a trick if that suit was led; -1 if its winner or the hands rule that out."""
+    """Return how many seats did not follow to a trick if that suit was led; -1 if its winner or the hands rule that out."""
     led, best, shown = SUIT_CARDS[t.deck_kind, suit] & t.cards, lead, 0
     for place in range(trick * t.n_seats + 1, (trick + 1) * t.n_seats):
         card = int(t.order[place])
@@ -99,7 +99,7 @@ def count_voids(t, trick, lead, suit):
 
 @jit
 def plays_later(t, seat, cards, place):
-    """True if a seat has played one of some cards behind a place in `order`."""
+    """Return whether a seat has played one of some cards after a place in `order`."""
     for later in range(place + 1, t.trick_number * t.n_seats + t.n_table):
         card = int(t.order[later])
         if has(t.played[seat], card) and has(cards, card):
@@ -109,13 +109,13 @@ def plays_later(t, seat, cards, place):
 
 @jit
 def next_row(worlds, replays, row):
-    """The seat to act in a replay, and `next_public_action`."""
+    """Return the seat to act in a replay, and `next_public_action`."""
     return np.int64(replays[row].seat), np.int64(next_public_action(worlds[row], replays[row]))
 
 
 @jit
 def list_others(replays, fine, me, action, rows, hands):
-    """List the replays in which somebody but one seat is to act and has a choice, with the hands; their number."""
+    """List the replays in which another seat than `me` has a choice, with the hands. Return their number."""
     n = 0
     for i in range(len(replays)):
         r = replays[i]
@@ -128,7 +128,7 @@ def list_others(replays, fine, me, action, rows, hands):
 
 @jit
 def write_seen(replays, rows, observation, mask):
-    """Write what the seats to act in some replays see and may do."""
+    """Write the observations and masks of the seats to act in some replays."""
     for i in range(len(rows)):
         r = replays[rows[i]]
         write_observation(r, r.seat, observation[i])
@@ -137,7 +137,7 @@ def write_seen(replays, rows, observation, mask):
 
 @jit
 def step_replays(replays, action, fine):
-    """Take an action in each replay; one in which it is not legal is given up: `fine` becomes False."""
+    """Take an action in each replay; a replay in which it is illegal is given up: `fine` becomes False."""
     for i in range(len(replays)):
         fine[i] = fine[i] and is_legal(replays[i], action)
         if fine[i]:
@@ -153,7 +153,7 @@ def compare_with_worlds(worlds, replays, fine):
 
 @jit
 def is_like_its_world(t, r):
-    """True if a replay has reached the state of its world."""
+    """Return whether a replay has reached the state of its world."""
     same = t.seat == r.seat and t.phase == r.phase and t.n_table == r.n_table and t.trick_number == r.trick_number
     same = same and t.trump == r.trump and t.multiplier == r.multiplier
     for seat in range(t.n_seats):

@@ -1,15 +1,15 @@
-"""Rollouts: from an action, rules of thumb or policies play the deal to its end, or to an ending that is solved exactly.
+"""Rollouts: after an action, rules of thumb or policies play the deal to its end, or to an ending that is solved exactly.
 
 *By rules of thumb* (`play_out`), which see only what the seat to act may see. `thumb:1` makes calls and announcements, and
 plays the cards of most games. In variants with the trait `simple_rollout` simpler rules play the cards, ten times as fast and
 about as well: a search gains more from more worlds.
 
 1. A seat that wants tricks leads a card that no unseen card beats, else its lowest. It wins with its lowest card in the last
-   place, or by a ruff, and else with its highest; where it cannot win it plays its lowest, a trump last of all.
-2. A seat that does not want them leads its lowest card, and plays the highest one that loses; where all of its cards win, the
-   highest in the last place, and else the lowest.
-3. A seat wants tricks while it has not as many as it called, or has more, or where more do no harm; without calls where the
-   most win.
+   place, or by a ruff, and else with its highest. If it cannot win it plays its lowest, a trump last of all.
+2. A seat that does not want tricks leads its lowest card, and plays the highest one that loses. If all its cards win, it plays
+   the highest in the last place, and else the lowest.
+3. A seat wants tricks until it has as many as it called, and again if it has more. It always wants them if more do no harm, and
+   without calls if the most win.
 
 *By policies* (`play_tasks`). A *task* is a number of worlds of one row. The tables of all tasks are stored one after another:
 for each task, for each of its worlds, one per candidate. They advance together, decision by decision, so that the network gets
@@ -47,26 +47,26 @@ from noms_env.variants.families.plain import LEAST
 from noms_env.variants.table_record import new_tables
 
 FEWER_SOLVED = 3
-"""So many tricks fewer than `pimc` solves at the root are solved behind a policy's rollout: more would take longer."""
+"""How many tricks fewer are solved after a policy's rollout than by `pimc` at the root; more would take longer."""
 ENDING_COUNTS, ENDING_WORDS, ENDING_FRAMES = 56, 1024, 17
-"""Room that these take (`position.position_type`, `moves.FRAME`): six tricks of two seats, or five of three, are the most."""
+"""Memory for these endings (`position.position_type`, `moves.FRAME`): six tricks of two seats, or five of three, need most."""
 STRIDE = 0x9E3779B97F4A7C
-"""Between the random numbers of two decisions of a rollout: 56 bits, so that those of a deal are below 2**62."""
+"""Step between the random numbers of two decisions of a rollout: 56 bits, so that those of a deal are below 2**62."""
 
 
 @jit_inline
 def is_ended(t, fewer):
-    """Whether a rollout is over: the deal is, or few enough cards are left to solve it (see `solver.is_solvable`)."""
+    """Return whether a rollout is over: the deal is, or few enough cards are left to solve it (see `solver.is_solvable`)."""
     return t.phase == SCORED or (fewer != NEVER and is_solvable(t, fewer))
 
 
 @jit_inline
 def end_value(t, seat, fewer, w, frames):
-    """What the end of a rollout (`is_ended`) is worth to a seat, in `position.units`; the points of the table are overwritten.
+    """Return the value of the end of a rollout (`is_ended`) to a seat, in `position.units`; overwrites the points of the table.
 
     Args:
         t: the table.
-        seat: whose value.
+        seat: the seat.
         fewer: tricks fewer than usual that are solved for each seat, see `solver.kind_to_solve`.
         w: a row of `position.new_positions`.
         frames: `moves.new_frames`.
@@ -84,9 +84,10 @@ def play_out(t, action, fewer, m):
 
 @jit_inline
 def play_on(t, action, styles, by_thumb, m):
-    """Take an action, and the actions after it that need no policy; False once the rollout `is_ended`.
+    """Take an action, and the actions after it that need no policy. Return False once the rollout `is_ended`.
 
-    `styles` and `by_thumb` say for each seat who plays it; `m` is a row of `heuristics.new_workspaces`.
+    `styles` holds the index of each seat's player, `by_thumb` which players are rules of thumb; `m` is a row of
+    `heuristics.new_workspaces`.
     """
     while True:
         step(t, action)
@@ -101,7 +102,7 @@ def play_on(t, action, styles, by_thumb, m):
 
 @jit
 def quick_action(t, m):
-    """The action of the seat to act by rules of thumb."""
+    """Return the action of the seat to act by rules of thumb."""
     if t.phase != PLAYING or t.simple_rollout == 0:
         return thumb_action(t, m)
     return card_to_lead(t) if t.n_table == 0 else card_to_follow(t)
@@ -109,7 +110,7 @@ def quick_action(t, m):
 
 @jit
 def wants_trick(t):
-    """3. True if the seat to act rather takes tricks."""
+    """3. Return whether the seat to act wants tricks."""
     if t.family == PLAIN:
         return t.objective != LEAST
     return t.bonus == AT_LEAST or t.tricks[t.seat] != t.call[t.seat] - CALL_ZERO
@@ -117,7 +118,7 @@ def wants_trick(t):
 
 @jit
 def card_to_lead(t):
-    """1, 2. A lead."""
+    """1, 2. Return a lead."""
     if wants_trick(t):
         unseen = t.cards & ~t.cards_played & ~t.hands[t.seat]
         left = t.legal_cards
@@ -131,7 +132,7 @@ def card_to_lead(t):
 
 @jit
 def card_to_follow(t):
-    """1, 2. A card to a trick."""
+    """1, 2. Return a card to a trick."""
     cards = t.legal_cards
     if (cards & (cards - 1)) == 0:
         return lowest(cards)
@@ -159,17 +160,17 @@ def play_tasks(
     """Play the deals of some tasks to their ends.
 
     Args:
-        tasks: at least one: worlds of a row, and the actions that are tried in them, int64, shape (A,).
-        policies: the one that searches, which plays as it was trained, and the models; None for rules of thumb.
+        tasks: at least one: worlds of a row, and the actions to try in them, int64, shape (A,).
+        policies: the searching policy, which plays at temperature 1, and the models; None for rules of thumb.
         deadline: by `time.perf_counter`.
-        row_threads: that share the work; the values do not depend on them.
+        row_threads: threads that share the work; the values do not depend on them.
 
     Returns:
         For each task the values to the seat to act, int64, shape (worlds, A), in `position.units`; None if the deadline came
         first.
     """
     tables, draws, styles = (np.concatenate(arrays) for arrays in zip(*(worlds for worlds, _ in tasks), strict=True))
-    styles = np.array([policies.index(policy) for policy in policies])[styles]  # so that the same policy is asked once
+    styles = np.array([policies.index(policy) for policy in policies])[styles]  # so that equal policies are asked once
     shapes = [(len(worlds.draws), len(actions)) for worlds, actions in tasks]
     world_of = np.repeat(np.arange(len(draws)), np.concatenate([np.full(*shape) for shape in shapes]))
     actions = np.concatenate([np.tile(actions, len(worlds.draws)) for worlds, actions in tasks])
@@ -202,11 +203,11 @@ def run_rollouts(
     Args:
         rollouts: n tables.
         actions: int64, shape (n,).
-        draws: int64, shape (n,): the random numbers of a rollout follow from them.
-        styles: int64, shape (n, MAX_SEATS): number of the policy of each seat.
+        draws: source of each rollout's random numbers, int64, shape (n,).
+        styles: index of each seat's policy, int64, shape (n, MAX_SEATS).
         policies: None for rules of thumb.
         deadline: by `time.perf_counter`.
-        values: int64, shape (n,): is written, to the seats that take the actions.
+        values: values to the seats that take the actions, int64, shape (n,), written.
     """
     n = len(actions)
     by_thumb, seats = np.array([policy is None for policy in policies]), rollouts.view(np.recarray).seat[:n].copy()
@@ -233,10 +234,10 @@ def run_rollouts(
 
 @jit
 def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, styles, by_thumb, work):
-    """Take an action in the first n active tables, and play them on; note the values of those that are ended.
+    """Take an action in the first n active tables, and play them on; write the values of those that end.
 
-    For each of the others the observation, the mask, the random number of the decision and the number of the policy are written
-    into the first rows of `seen`; they stay active. Returns their number.
+    The others stay active. For each of them, the observation, the mask, the seed of the decision and the index of the policy
+    are written into the first rows of `seen`. Returns their number.
     """
     observation, mask, seeds, asked = seen
     positions, frames, workspaces = work
@@ -258,5 +259,5 @@ def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, st
 
 @jit
 def seed_of_draw(draw, moment):
-    """The seed of a decision of a rollout: by the random number of its world, and the number of decisions before."""
+    """Return the seed of a decision of a rollout, by the random number of its world and the number of decisions before."""
     return draw + moment * STRIDE

@@ -1,18 +1,17 @@
 """Root statistics of a search: rounds of sequential halving, the updated policy, and the action.
 
-*Rounds.* Worlds go by sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in multi-armed
-bandits", 2013): in each round the candidates that are still tried share an equal part of all rollouts, and after it half of
-them remain, those with the highest logits. The policy's favourite always remains, since gains are reckoned from it.
+*Rounds.* Worlds are allotted by sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in
+multi-armed bandits", 2013). Each round has an equal part of all rollouts, shared by the remaining candidates. After it half of
+them remain, those with the highest logits. The policy's favourite always remains, since gains are measured against it.
 
-*Policy.* The regularised update (S. Sokota et al., "The update-equivalence framework for decision-time planning", 2023): an
-action is taken with a probability proportional to
+*Policy.* The regularised update (S. Sokota et al., "The update-equivalence framework for decision-time planning", 2023) takes
+an action with a probability proportional to
 
     exp(log policy(action) + mean points(action) / temperature)
 
-The temperature is a number of standard errors: those of the mean gain of the best other action over the policy's favourite, in
-paired differences over worlds (for an action that is tried no more, its own). So the scale of the points cancels: with few
-worlds the policy stays, with many the values overrule it. The default is the best of a grid, averaged over all games
-(docs/search.md).
+The temperature is a number of standard errors: those of the mean gain of the best remaining action over the policy's favourite,
+in paired differences over worlds (for a dropped action, its own). So the scale of the points cancels: with few worlds the
+policy stays, with many the values overrule it. The default is the best of a grid, averaged over all games (docs/search.md).
 
 The statistics of a row are a record, `ROOT_STATS`, with compiled functions. `RootStats` calls them for one row, a GPU for many
 rows at once. A is the number of candidates.
@@ -32,39 +31,39 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.position import units
 
 LEAST_WEIGHT = 1e-4
-"""What the policy finds less probable counts as if it had this probability."""
+"""Minimum of a policy's probability in the update."""
 FIRST_WORLDS = 8
-"""Where there is a limit of time: worlds in the first round. Each further round has as many as there were so far."""
+"""With a time limit: worlds in the first round. Each further round has as many as all rounds before."""
 
 _I8 = np.int64
 
 ROOT_STATS = np.dtype(
     [
-        ("units", _I8),  # of a point: `position.units`
-        ("count", _I8),  # candidates
-        ("favourite", _I8),  # the place of the candidate that the policy finds most probable
-        ("favourite_sum", _I8),  # of its values in all worlds
+        ("units", _I8),  # units of a point, see `position.units`
+        ("count", _I8),  # number of candidates
+        ("favourite", _I8),  # index of the policy's most probable candidate
+        ("favourite_sum", _I8),  # sum of its values in all worlds
         ("n_tried", _I8),
         ("left", _I8),  # worlds to try before the next round
-        ("to_come", _I8),  # worlds that are left in all rounds together; with a limit of time the most that there may be
-        ("actions", np.int16, NUM_ACTIONS),  # the first `count` of these and of the following: see `policy_candidates`
+        ("to_come", _I8),  # worlds left in all rounds together; with a time limit the maximum
+        ("actions", np.int16, NUM_ACTIONS),  # these and the following: the first `count`, see `policy_candidates`
         ("members", np.int16, NUM_ACTIONS),
         ("weights", np.float64, NUM_ACTIONS),
         ("counts", _I8, NUM_ACTIONS),  # worlds in which each was tried
-        ("gains", _I8, NUM_ACTIONS),  # over the favourite, in all worlds in which a candidate was tried
-        ("squares", np.float64, NUM_ACTIONS),  # of these gains, world by world
+        ("gains", _I8, NUM_ACTIONS),  # sums of the gains over the favourite
+        ("squares", np.float64, NUM_ACTIONS),  # sums of the squares of these gains
         ("logits", np.float64, NUM_ACTIONS),  # of the updated policy, from `write_logits`
-        ("tried", np.int16, NUM_ACTIONS),  # the first `n_tried`: places of the candidates that are still tried, ascending
+        ("tried", np.int16, NUM_ACTIONS),  # the first `n_tried`: indices of the remaining candidates, ascending
     ],
     align=True,
 )
-"""The statistics of a row."""
-_RECORD = np.dtype((np.record, ROOT_STATS))  # one object: numba looks at all fields of another for 4 µs
+"""Root statistics of a row."""
+_RECORD = np.dtype((np.record, ROOT_STATS))  # one object: for another one numba compares all fields, 4 µs
 
 
 @jit
 def worlds_of_round(most, is_timed, candidates, tried, before):
-    """Worlds of a round, in which some of the candidates are still tried, after so many worlds; see `RootStats`."""
+    """Return the worlds of a round with `tried` remaining candidates, after `before` worlds; see `RootStats`."""
     if is_timed:
         return min(max(before, FIRST_WORLDS), most - before)
     rounds = max(1, highest(candidates - 1) + 1)
@@ -73,7 +72,7 @@ def worlds_of_round(most, is_timed, candidates, tried, before):
 
 @jit
 def worlds_of_all_rounds(most, is_timed, candidates):
-    """Worlds of all rounds; with a limit of time the most that there may be."""
+    """Return the worlds of all rounds; with a time limit the maximum."""
     if is_timed:
         return most
     tried, worlds = candidates, worlds_of_round(most, False, candidates, candidates, 0)
@@ -85,13 +84,13 @@ def worlds_of_all_rounds(most, is_timed, candidates):
 
 @jit
 def count_kept(tried):
-    """How many actions of so many go on being tried."""
+    """Return the number of candidates that remain after a round."""
     return (tried + 1) // 2
 
 
 @jit
 def begin(stats, row, n_seats, most, is_timed):
-    """Reset the statistics of a row, whose candidates are set: `count`, `actions`, `members`, `weights`."""
+    """Reset the statistics of a row whose candidates are set: `count`, `actions`, `members`, `weights`."""
     f = stats[row]
     f.units = units(n_seats)
     f.favourite = 0
@@ -110,9 +109,9 @@ def begin(stats, row, n_seats, most, is_timed):
 
 @jit
 def add_values(stats, row, values, first, worlds):
-    """Add the values of the candidates that are tried in some worlds.
+    """Add the values of the remaining candidates in some worlds.
 
-    `values`, int64, have from `first` on a number for each of these worlds and, within it, each of these candidates.
+    `values`, int64, holds from `first` on one number per world and, within it, per remaining candidate.
     """
     f = stats[row]
     f.left -= worlds
@@ -157,9 +156,9 @@ def begin_round(stats, row, most, is_timed, temperature):
 
 @jit
 def count_better(f, k):
-    """How many candidates in `tried` rank above k: higher logits, or equal ones and an earlier place.
+    """Return the number of candidates in `tried` above k: with higher logits, or with equal ones and a lower index.
 
-    Candidates that are dropped are stored there as complements.
+    Dropped candidates are stored there as complements.
     """
     better = 0
     for place in range(f.n_tried):
@@ -170,7 +169,7 @@ def count_better(f, k):
 
 @jit
 def mean_gain(f, k):
-    """The mean gain of a candidate over the favourite, in points."""
+    """Return the mean gain of a candidate over the favourite, in points."""
     return f.gains[k] / (f.units * max(f.counts[k], 1))
 
 
@@ -195,7 +194,7 @@ def error_of(stats, row, k):
 
 @jit
 def error_without_gain(f, k):
-    """The standard error of the mean gain under the hypothesis of no gain (squares about 0)."""
+    """Return the standard error of the mean gain under the hypothesis of no gain (squares about 0)."""
     return math.sqrt(f.squares[k]) / (f.units * max(f.counts[k], 1))
 
 
@@ -217,7 +216,7 @@ def write_logits(stats, row, temperature):
 
 @jit
 def turn_into_weights(stats, row):
-    """Turn the logits that were written into probabilities of the updated policy."""
+    """Turn the written logits into probabilities of the updated policy."""
     f = stats[row]
     most, whole = -np.inf, 0.0
     for k in range(f.count):
@@ -231,7 +230,7 @@ def turn_into_weights(stats, row):
 
 @jit
 def choose(stats, row, seed, heat):
-    """The action by the logits that were written: see `RootStats.choose`."""
+    """Return the action by the written logits: see `RootStats.choose`."""
     f = stats[row]
     best = 0
     for k in range(f.count):
@@ -259,15 +258,15 @@ def write_means(stats, row, means, errors):
 
 
 class RootStats:
-    """The statistics of one row.
+    """Root statistics of one row.
 
     Attributes:
         row: its number.
-        seed: 0 to 2**63 - 1: all that is random in the row follows from it.
+        seed: source of all randomness in the row, 0 to 2**63 - 1.
         actions: the candidates, int64, shape (A,).
         weights: probabilities by the policy, float64, shape (A,).
-        members: for each candidate the most probable of the actions that come to the same, int64, shape (A,).
-        counts: in how many worlds each was tried, int64, shape (A,).
+        members: for each candidate the most probable of its equivalent actions, int64, shape (A,).
+        counts: worlds in which each was tried, int64, shape (A,).
     """
 
     def __init__(
@@ -286,10 +285,10 @@ class RootStats:
             row: see above.
             seed: see above.
             candidates: see `policy_candidates`.
-            seats: at the table.
-            temperature: of the update, in standard errors.
+            seats: number of seats at the table.
+            temperature: temperature of the update, in standard errors.
             most: worlds per candidate, on average; a candidate gets at most this times half the number of candidates.
-            is_timed: whether a limit of time counts instead, with `most` as an upper bound.
+            is_timed: whether a time limit applies instead, with `most` as an upper bound.
         """
         self.row, self.seed = row, seed
         self.actions, self.weights, self.members = candidates
@@ -303,22 +302,22 @@ class RootStats:
 
     @property
     def tried(self) -> np.ndarray:
-        """Places of the candidates that are still tried, int16, ascending."""
+        """Indices of the remaining candidates, int16, ascending."""
         return np.asarray(self._record["tried"][0, : self._record["n_tried"][0]])
 
     @property
     def left(self) -> int:
-        """Worlds that they are to be tried in before the next round."""
+        """Worlds in which to try them before the next round."""
         return int(self._record["left"][0])
 
     @property
     def to_come(self) -> int:
-        """Worlds left in all rounds together; with a limit of time an upper bound."""
+        """Worlds left in all rounds together; with a time limit an upper bound."""
         return int(self._record["to_come"][0])
 
     @property
     def worlds(self) -> int:
-        """The number of worlds in which the favourite was tried, and every candidate still in `tried`."""
+        """Number of worlds in which the favourite was tried, and every candidate still in `tried`."""
         return int(self.counts[self._record["favourite"][0]])
 
     def add(self, values: np.ndarray) -> None:
@@ -331,7 +330,7 @@ class RootStats:
     def means(self) -> np.ndarray:
         """Points of the seat less the mean of the others' points, float64, shape (A,).
 
-        The mean of the favourite, and the gain over it in the worlds in which both were tried.
+        The sum of the favourite's mean and the gain over it in the worlds in which both were tried.
         """
         return np.asarray(self._means()[0])
 
@@ -339,7 +338,7 @@ class RootStats:
     def errors(self) -> np.ndarray:
         """Standard errors of the mean gains over the policy's favourite, float64, shape (A,).
 
-        0 of the favourite itself; NaN of another that was tried in fewer than two worlds, from which no error can be told.
+        0 for the favourite itself; NaN for another candidate that was tried in fewer than two worlds.
         """
         return np.asarray(self._means()[1])
 
@@ -349,18 +348,18 @@ class RootStats:
         return figures
 
     def logits(self) -> np.ndarray:
-        """Of the updated policy, float64, shape (A,)."""
+        """Return the logits of the updated policy, float64, shape (A,)."""
         write_logits(self._record, 0, self._temperature)
         return np.array(self._record["logits"][0, : len(self.actions)])
 
     @property
     def action_weights(self) -> np.ndarray:
-        """The updated policy, float64, shape (A,)."""
+        """Probabilities of the updated policy, float64, shape (A,)."""
         write_logits(self._record, 0, self._temperature)
         turn_into_weights(self._record, 0)
         return np.array(self._record["logits"][0, : len(self.actions)])
 
     def choose(self, heat: float) -> int:
-        """The action of the updated policy: the most probable one where `heat` is 0, else drawn from its logits / heat."""
+        """Return the action of the updated policy: the most probable one if `heat` is 0, else drawn from logits / heat."""
         write_logits(self._record, 0, self._temperature)
         return int(choose(self._record, 0, self.seed, heat))

@@ -1,4 +1,4 @@
-"""Worlds: tables with the hidden cards of the seat to act sampled."""
+"""Worlds: tables in which the cards that the seat to act has not seen are sampled."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from noms_env.variants import dispatch
 
 
 class Worlds(NamedTuple):
-    """Worlds of one row, and how they are played out.
+    """Worlds of one row, and who plays them out.
 
     Attributes:
         tables: shape (n,), as `kernel_view` makes them.
-        draws: int64, shape (n,): the random numbers of a rollout follow from them.
-        styles: int64, shape (n, MAX_SEATS): how each seat plays: 0 like the own policy, else 1 + the number of a model.
+        draws: source of each rollout's random numbers, int64, shape (n,).
+        styles: model of each seat, int64, shape (n, MAX_SEATS): 0 for the own policy, else 1 + the index of a model.
     """
 
     tables: np.ndarray
@@ -27,7 +27,7 @@ class Worlds(NamedTuple):
     styles: np.ndarray
 
     def part(self, first: int, end: int | None) -> Worlds:
-        """Some of them."""
+        """Return the worlds from `first` up to `end`."""
         return Worlds(*(array[first:end] for array in self))
 
 
@@ -36,10 +36,10 @@ def deal_worlds(tables, row, seed, worlds, numbers, sampling):
     """Deal the worlds of the seat to act in a row.
 
     Args:
-        tables: as `kernel_view` makes them; stay as they are.
-        row: where a seat is to act.
-        seed: 0 to 2**63 - 1; world k follows from it and from k.
-        worlds: as `kernel_view` makes them; the first of them are written.
+        tables: as `kernel_view` makes them; not changed.
+        row: a row in which a seat is to act.
+        seed: 0 to 2**63 - 1; world k depends only on it and on k.
+        worlds: as `kernel_view` makes them; the first `len(numbers)` are written.
         numbers: int64, shape (n,): 0, 1, ...
         sampling: `belief.new_sampling_workspace`.
     """
@@ -59,27 +59,27 @@ def write_draws(seed, draws):
 
 @jit
 def draw_of(seed, world):
-    """The random number of a world, below 2**61, from which those of its rollouts follow."""
+    """Return the random number of a world, below 2**61: the source of its rollouts' random numbers."""
     words = philox(world, 1, 0, 0, int(seed) & 0xFFFFFFFF, int(seed) >> 32)
     return (words[0] << 29) | (words[1] >> 3)
 
 
 @jit
 def fraction_of(seed, world, seat):
-    """A random number from 0 to 1 for a seat in a world."""
+    """Return a random number from 0 to 1 for a seat in a world."""
     return philox(world, 3, seat, 0, int(seed) & 0xFFFFFFFF, int(seed) >> 32)[0] / 4294967296.0
 
 
 @jit
 def copy_rows(source, rows, target, places):
-    """Copy some rows of tables to some places of others."""
+    """Copy rows of tables to the rows `places` of `target`."""
     for i in range(len(rows)):
         target[places[i]] = source[rows[i]]
 
 
 @jit_allocating
 def are_sorted(tables):
-    """Whether each table (`kernel_view`) has a sorted deck (`is_sorted`), bool, shape (n,)."""
+    """Return whether each table (`kernel_view`) has a sorted deck (`is_sorted`), bool, shape (n,)."""
     answers = np.empty(len(tables), np.bool_)
     for row in range(len(tables)):
         answers[row] = is_sorted(tables[row])
@@ -88,7 +88,7 @@ def are_sorted(tables):
 
 @jit
 def is_sorted(t):
-    """Whether the deck was gathered from sorted hands after a pass-out (rules of Noms, 4.3).
+    """Return whether the deck was gathered from sorted hands after a pass-out (rules of Noms, 4.3).
 
     Such a deck deals far from uniformly, but worlds are uniform. The multiplier shows the pass-out, except a second one in a
     row with `double_repeat='single'`.

@@ -4,9 +4,9 @@ The auction
 1. The tricks of the own hand under its best trump, plus a share of the others, are the expected tricks of the side. The chance
    of each bid follows from them (`call_value`).
 2. Misere: the chance follows from the danger of the hand, which counts how far each card is above a safe one.
-3. A bid is worth its points times its chance, less the cost of failure: failure gives the others what success would have given
-   the side. If opponents score their own tricks, failure costs only the three points that a seat may expect from passing. Make
-   the bid that is worth most, or pass if none is worth more than passing.
+3. A bid is worth its points times its chance, less the cost of failure. Failure pays the others as much as success would have
+   paid the side. If opponents score their own tricks, failure costs only the three points that a seat may expect from passing.
+   Make the bid that is worth most, or pass if none is worth more than passing.
 
 Announcements
 4. Trump: the suit (or none) under which the own hand takes most tricks; in Misere fewest.

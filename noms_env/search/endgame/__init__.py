@@ -1,1 +1,1 @@
-"""The solver of endings: what actions are worth when all cards lie open and everybody plays best."""
+"""The endgame solver: values of actions if all cards lie open and all seats play best."""

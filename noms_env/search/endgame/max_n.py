@@ -1,13 +1,13 @@
-"""Every seat for itself: max^n, the play in which each seat does what is worth most to it (C. Luckhardt and K. Irani, 1986).
+"""Every seat for itself: max^n, in which each seat maximises its own value (C. Luckhardt and K. Irani, 1986).
 
-The value of a moment is an end (`position`): among the ends that its cards lead to, the seat to act chooses the one worth most
-to it; of equal ones that of the lowest card, and of the lowest suit of a two-suited card. With more than two interests the
-tie-break matters.
+The value of a state is an end (`position`). Among the ends that its cards lead to, the seat to act chooses the one of most
+value to it; of equal ones that of the lowest card, and of the lowest suit of a two-suited card. With more than two interests
+the tie-break matters.
 
-1. Moments between two tricks are remembered: the cards left, who leads, and the count of tricks so far.
-2. Of cards between which it makes no difference only the lowest is tried (`try_card`).
-3. A seat that has found the most that its count may still come to looks no further. In games in which all points are made by
-   calls this is what saves most.
+1. States between two tricks are cached: the cards left, the leader, and the count of tricks so far.
+2. Of equivalent cards only the lowest is tried (`try_card`).
+3. A seat that has found the maximum that its count may still reach looks no further. In games in which all points are made by
+   calls this saves most.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from noms_env.search.endgame import moves
 from noms_env.search.endgame.position import AFTER, MOST_CARDS
 
 ANY = np.int64(-1)
-"""All cards, as the choice that a seat has."""
+"""All cards, as the choice of the seat to act."""
 
 END_BITS = 9
 
 
 @jit
 def end_of(w, frames, choice):
-    """The end that the play comes to from the root; `choice` are the cards among which the seat to act chooses, or `ANY`."""
+    """Return the end of the play from the root; the seat to act chooses among the cards `choice`, or `ANY`."""
     moves.open_root(w, frames[0])
     frames[0].count = 0
     frames[0].result = -1
@@ -51,7 +51,7 @@ def end_of(w, frames, choice):
 
 @jit
 def has_next(w, f):
-    """Turn to the next card, or to the next suit of a two-suited lead; False if there is none that could be better."""
+    """Turn to the next card, or to the next suit of a two-suited lead; False if none can be better."""
     if f.result >= 0 and w.values[f.result, f.seat] == w.values[f.count, f.seat]:
         return False
     if f.suits != 0:
@@ -64,14 +64,14 @@ def has_next(w, f):
 
 @jit
 def choose(w, f, end):
-    """Keep the better of two ends, the earlier one if they are worth the same."""
+    """Keep the better of two ends, the earlier one on a tie."""
     if f.result < 0 or w.values[end, f.seat] > w.values[f.result, f.seat]:
         f.result = end
 
 
 @jit
 def open_next(w, f, child):
-    """Play the card that is tried: the end that it comes to, if that is known at once; else -1, and its moment is set up."""
+    """Play the card that is tried. Return its end if that is known at once; else set up the next state and return -1."""
     moves.lay(w, f, child)
     child.count = f.count
     child.result = -1

@@ -1,4 +1,4 @@
-"""Moments of a search in a position (`position`): which cards may be played, what they lead to, what is remembered."""
+"""States of a search in a position (`position`): legal cards, successors, and the cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.position import MOST_CARDS
 
 CHUNK_BITS = 6
-"""A memory is emptied in whole chunks of 2**6 words; no memory is smaller."""
+"""The cache is emptied in whole chunks of 2**6 words, which is also its minimum size."""
 
 _I8 = np.int64
 
@@ -26,31 +26,31 @@ FRAME = np.dtype(
         ("count", _I8),  # of the tricks so far (each seat for itself)
         ("goal", _I8),  # numbers of further tricks (two sides)
         ("left", _I8),  # tricks to come, the one under way included (two sides)
-        ("key", _I8),  # what the result is remembered under, 0 for not at all
+        ("key", _I8),  # key of the result in the cache, 0 for none
         ("present", _I8),  # the cards left, and the best one on the table
-        ("cards", _I8),  # to try yet
-        ("later", _I8),  # to try behind these (two sides)
+        ("cards", _I8),  # still to try
+        ("later", _I8),  # to try after these (two sides)
         ("from_low", _I8),  # bits: the cards, and the later ones, are tried in ascending order (two sides)
         ("card", _I8),  # tried now, -1 for none yet
-        ("suits", _I8),  # that may be named with it yet, if it is led
+        ("suits", _I8),  # suits still to name with it, if it is led
         ("result", _I8),  # the best end so far, or the answer
     ],
     align=True,
 )
-"""One moment of the search: it keeps its own stack, since numba's disk cache cannot hold functions that call themselves."""
-_RECORD = np.dtype((np.record, FRAME))  # one object: numba looks at all fields of another for 4 µs
+"""One state of the search. The search has its own stack, since numba's disk cache cannot hold recursive functions."""
+_RECORD = np.dtype((np.record, FRAME))  # one object: for another one numba compares all fields, 4 µs
 
 NO_CARD = -1
 
 
 def new_frames() -> np.ndarray:
-    """The stack of a search, shape (MOST_CARDS + 1,), in the form of `new_positions`."""
+    """Return the stack of a search, shape (MOST_CARDS + 1,), in the form of `new_positions`."""
     return kernel_view(np.zeros(MOST_CARDS + 1, _RECORD).view(np.recarray))
 
 
 @jit
 def forget(w, bits):
-    """Empty the memory, and let it have 2**bits words, at least 2**CHUNK_BITS and at most all."""
+    """Empty the cache, and set its size to 2**bits words, at least 2**CHUNK_BITS and at most all."""
     w.memory_size = min(bit(max(bits, CHUNK_BITS)), len(w.memory))
     w.entered = 0
     w.memory[: w.memory_size] = 0
@@ -58,7 +58,7 @@ def forget(w, bits):
 
 @jit
 def place_of(w, key):
-    """Where in the memory a key belongs; the products stay within 62 bits."""
+    """Return the place of a key in the cache; the products stay within 62 bits."""
     low = (key & 0x3FFFFFFF) * 0x9E3779B1
     high = (key >> 30) * 0x5851F42D
     mixed = low ^ (low >> 32) ^ (high >> 7) ^ (high >> 33)
@@ -67,21 +67,21 @@ def place_of(w, key):
 
 @jit
 def recall(w, key, bits):
-    """The result of so many bits that is remembered for a key, -1 if none is."""
+    """Return the cached result of a key, of `bits` bits; -1 if there is none."""
     word = w.memory[place_of(w, key)]
     return word & (bit(bits) - 1) if word >> bits == key else np.int64(-1)
 
 
 @jit
 def remember(w, key, result, bits):
-    """Note the result for a key, in the place of whatever was there."""
+    """Cache the result of a key, over any other result at its place."""
     w.memory[place_of(w, key)] = (key << bits) | result
     w.entered += 1
 
 
 @jit
 def open_root(w, f):
-    """The moment at the root; which cards are tried is left to the caller."""
+    """Set up the root state; the caller chooses the cards to try."""
     f.remaining = 0
     for seat in range(w.n_seats):
         f.remaining |= w.hands[seat]
@@ -98,7 +98,7 @@ def open_root(w, f):
 
 @jit
 def lay(w, f, child):
-    """The moment behind the card that is tried; the trick may be complete, and is not taken yet."""
+    """Set up the state after the card that is tried; a complete trick is not taken yet."""
     child.remaining = f.remaining & ~bit(f.card)
     child.n_table = f.n_table + 1
     child.card = NO_CARD
@@ -120,7 +120,7 @@ def lay(w, f, child):
 
 @jit
 def take(child):
-    """The complete trick goes to its winner, who is to lead."""
+    """Give the complete trick to its winner, who is to lead."""
     child.seat = child.best_seat
     child.n_table = 0
     child.present = child.remaining
@@ -128,7 +128,7 @@ def take(child):
 
 @jit
 def legal_cards(w, f):
-    """The cards that the seat to act may play; no trump may be led until one has been played, unless there is nothing else."""
+    """Return the legal cards of the seat to act; trumps may be led only after one has been played, or without other cards."""
     hand = w.hands[f.seat] & f.remaining
     if f.n_table > 0:
         return follow(hand, f.led)
@@ -138,9 +138,10 @@ def legal_cards(w, f):
 
 @jit
 def try_card(w, f, card):
-    """Turn to a card; False if it makes no difference whether it or the one before is played.
+    """Turn to a card; False if it is equivalent to the one before.
 
-    That is so if they bear the same suits, and no card in the hands, nor the best on the table, has a number between them.
+    Two cards are equivalent if they bear the same suits, and no card in the hands, nor the best on the table, has a number
+    between them.
     """
     before = f.card
     f.card = card
@@ -155,14 +156,14 @@ def try_card(w, f, card):
 
 @jit
 def is_last_trick(w, f):
-    """True for a moment between two tricks whose next trick is the last and leaves no choice."""
+    """Return whether the next trick is the last and leaves no choice, for a state between two tricks."""
     card = w.hands[f.seat] & f.remaining
     return (card & (card - 1)) == 0 and (card & w.two_suited) == 0
 
 
 @jit
 def last_winner(w, f):
-    """Who takes the last trick, in which everybody plays the one card left."""
+    """Return the winner of the last trick, in which all seats play their only card."""
     best_seat = f.seat
     best = lowest(w.hands[best_seat] & f.remaining)
     led = w.suit_cards[lowest(w.suits_of[best])]

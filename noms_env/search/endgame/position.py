@@ -1,19 +1,18 @@
-"""The play of the cards that are left, in a form that is quick to search: a position.
+"""A position: the play of the cards that are left, in a form that is fast to search.
 
-1. The cards in play are numbered anew, in ascending order and without gaps, so that sets of them are short. In both decks a
-   higher number is still a higher rank within every suit.
-2. Who holds a card does not change during the play, so a moment of it is the set of the cards that are left and the trick
-   under way; nothing needs to be taken back.
-3. What the deal will be worth depends only on how many more tricks each seat takes. These *ends* are numbered, together with
-   what leads to them: `count` numbers all ways in which tricks can be shared by the seats, a smaller total first (`TAKEN`,
-   `AFTER`). The value of every end is worked out beforehand by the rules themselves (`dispatch.settle`), so that the search
-   knows no scoring.
-4. The value to a seat is its points less the mean of the others' points, times `units(seats)`: a whole number in every game,
-   so that equal is equal.
+1. The cards in play are renumbered, in ascending order and without gaps, so that sets of them are short. In both decks a higher
+   number is still a higher rank within every suit.
+2. The holder of a card does not change during the play, so a state is the set of the cards left and the trick under way;
+   nothing needs to be undone.
+3. The value of the deal depends only on how many more tricks each seat takes. These *ends* are numbered, together with the
+   counts before them: `count` numbers all ways to share tricks among the seats, a smaller total first (`TAKEN`, `AFTER`). The
+   rules themselves compute the value of every end beforehand (`dispatch.settle`), so that the search knows no scoring.
+4. The value to a seat is its points less the mean of the others' points, times `units(seats)`: a whole number in every game, so
+   that equal values compare equal.
 
-Of the rules of play the position knows following suit, winning tricks, the suit that the leader of a two-suited card names,
-and the ban on leading trumps before one has been played. What else there is (a ban on the declarer's first lead, a trump left
-unsaid, indication) concerns the action at hand only: `solver` leaves that one to the engine.
+The position knows these rules of play: following suit, winning tricks, the suit that the leader of a two-suited card names, and
+the ban on leading trumps before one has been played. Other rules (a ban on the declarer's first lead, a trump left unsaid,
+indication) concern the action at the root only: `solver` leaves that one to the engine.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants import dispatch
 
 MOST_CARDS = 42
-"""Cards in play that a position has room for."""
+"""Maximum number of cards in play."""
 MOST_LEFT = 16
-"""Tricks to come that a position has room for."""
+"""Maximum number of tricks to come."""
 MOST_COUNTS = 512
-"""Counts that a position has room for."""
+"""Maximum number of counts."""
 MEMORY_BITS = 18
 
 _I8 = np.int64
@@ -48,8 +47,8 @@ _FIELDS: list[tuple[Any, ...]] = [
     ("trump_cards", _I8),
     ("two_suited", _I8),  # set of the cards that bear two suits
     ("hands", _I8, MAX_SEATS),
-    ("ban", _I8),  # trumps that may not be led while all of them are there; 0 for no such ban
-    # --- the moment at the root
+    ("ban", _I8),  # trumps that may not be led until one is played; 0 for no ban
+    # --- the state at the root
     ("seat", _I8),
     ("n_table", _I8),
     ("led", _I8),  # cards that follow suit
@@ -59,45 +58,45 @@ _FIELDS: list[tuple[Any, ...]] = [
     ("tricks", _I8, MAX_SEATS),  # of each seat so far
     # --- two sides
     ("side", _I8),  # bit set: the declarer and the partner
-    ("side_values", _I8, MOST_LEFT + 1),  # per number of tricks of the side to come: to each member of the side
+    ("side_values", _I8, MOST_LEFT + 1),  # per number of further tricks of the side: value to each member
     ("n_levels", _I8),
     ("levels", _I8, MOST_LEFT + 1),  # the different values, ascending
-    # --- what the search remembers
+    # --- the cache
     ("memory_size", _I8),
-    ("entered", _I8),  # statistics: positions remembered
+    ("entered", _I8),  # statistics: states cached
 ]
 
 
 def position_type(counts: int = MOST_COUNTS, words: int = 1 << MEMORY_BITS) -> np.dtype:
-    """The record of the working memory of a search.
+    """Return the record of the working memory of a search.
 
     Args:
-        counts: counts that there is room for.
-        words: that it may remember results in, a power of 2, at least 64 (`moves.forget`). With fewer the search takes longer,
-            and finds the same.
+        counts: maximum number of counts.
+        words: size of the cache, a power of 2, at least 64 (`moves.forget`). With fewer the search takes longer, and returns
+            the same.
     """
     sized = [
-        ("values", _I8, (counts, MAX_SEATS)),  # of an end, to each seat; of another count, the most that may become of it
+        ("values", _I8, (counts, MAX_SEATS)),  # of an end, to each seat; of another count, the maximum that it may reach
         ("memory", _I8, words),
     ]
     return np.dtype([*_FIELDS, *sized], align=True)
 
 
-_RECORD = np.dtype((np.record, position_type()))  # one object: numba looks at all fields of another for 4 µs
+_RECORD = np.dtype((np.record, position_type()))  # one object: for another one numba compares all fields, 4 µs
 
 ORDER = np.array([[comb(p + j - 1, j) if j else 0 for j in range(MAX_SEATS + 1)] for p in range(MOST_LEFT + 2)], np.int64)
 """[p, j]: number of ways to share fewer than p tricks among j seats; see `number_counts`."""
 
 
 def number_counts(n_seats: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number the ways to share tricks among the seats: a smaller total has a smaller number; nothing taken is number 0.
+    """Number the ways to share tricks among the seats: a smaller total has a smaller number; no tricks are number 0.
 
     With p_j for the tricks of the first j seats together, the number is the sum of ORDER[p_j, j]: the combinatorial number
     system for multisets.
 
     Returns:
-        The tricks of each seat, and the number with one more trick for a seat; int16, shape (MOST_COUNTS, MAX_SEATS). There are
-        counts of as many totals as have room.
+        The tricks of each seat, and the number with one more trick for a seat; int16, shape (MOST_COUNTS, MAX_SEATS). All
+        totals are included for which there is room.
     """
     taken, after = np.zeros((2, MOST_COUNTS, MAX_SEATS), np.int16)
     left = max(left for left in range(MOST_LEFT + 1) if ORDER[left + 1, n_seats] <= MOST_COUNTS)
@@ -119,13 +118,13 @@ AFTER = np.array([after for _, after in _COUNTS])
 
 
 def new_positions() -> np.ndarray:
-    """Working memory for a search, shape (1,), in the form that compiled functions want (see `row_kernels.kernel_view`)."""
+    """Return working memory for a search, shape (1,), in the form of `row_kernels.kernel_view`."""
     return kernel_view(np.zeros(1, _RECORD).view(np.recarray))
 
 
 @jit
 def units(n_seats):
-    """What the value of one point more than all others is counted as.
+    """Return the units of a lead of one point over all others.
 
     Points come in halves (`half="exact"`) and in shares of 1/2 to 1/7 (place scoring): 840 makes them whole.
     """
@@ -134,7 +133,7 @@ def units(n_seats):
 
 @jit
 def value_to(t, seat):
-    """Points of a seat less the mean of the others' points, in units, as if they were not multiplied."""
+    """Return the points of a seat less the mean of the others' points, in units, without the multiplier."""
     others = 0.0
     for other in range(t.n_seats):
         if other != seat:
@@ -144,14 +143,14 @@ def value_to(t, seat):
 
 @jit
 def fits(t):
-    """True if the rest of the deal has room in a position."""
+    """Return whether the rest of the deal fits into a position."""
     left = t.deal_size - t.trick_number
     return left * t.n_seats <= MOST_CARDS and left <= MOST_LEFT and ORDER[left + 1, t.n_seats] <= MOST_COUNTS
 
 
 @jit
 def set_up(w, t):
-    """Take over the cards and the trick under way of a table (phase `play` or `suit`, trump known, `fits`)."""
+    """Copy the cards and the trick under way of a table (phase `play` or `suit`, trump known, `fits`)."""
     w.n_seats = t.n_seats
     w.left = t.deal_size - t.trick_number
     number_cards(w, t)
@@ -203,7 +202,7 @@ def number_cards(w, t):
 
 @jit
 def find_values(w, t):
-    """Work out what each end is worth to each seat, and what each count may at best come to.
+    """Compute the value of each end to each seat, and the maximum that each count may still reach.
 
     `t` is the table of the position; its points are overwritten.
     """
@@ -226,20 +225,20 @@ def find_values(w, t):
 
 @jit
 def put_tricks_back(w, t):
-    """Let a table have the tricks that it came with."""
+    """Restore the tricks of a table."""
     for seat in range(w.n_seats):
         t.tricks[seat] = w.tricks[seat]
 
 
 @jit
 def settle(t):
-    """Points of a deal whose tricks are all taken."""
+    """Score a deal whose tricks are all taken."""
     t.points[:] = 0.0
     dispatch.settle(t)
 
 
 @jit
 def count_deal_as_last(t):
-    """Let a table score the present deal also where only the last deal of a match is scored, on all tricks so far."""
+    """Make a table score this deal on all tricks so far, even if only the last deal of a match is scored."""
     if t.accumulate != 0:
         t.deal = t.n_deals - 1

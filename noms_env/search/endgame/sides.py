@@ -1,17 +1,17 @@
 """Two sides: the declarer and the partner against all others, each side playing as one.
 
-Where the points of a deal depend on the number of tricks of the declarer's side alone, and all members of a side win or lose
-the same, this is the whole truth. Where opponents score their own tricks it is nearly true of a number to make: they would
-rather take a trick themselves than leave it to each other, and here they do not mind.
+This is exact if the points of a deal depend only on the tricks of the declarer's side, and all members of a side win or lose
+the same. If opponents score their own tricks, it is nearly right for a number of tricks to make. They would rather take a trick
+themselves than leave it to each other, which is ignored here.
 
-A question is a *goal*: the set of the numbers of further tricks that are good for the side, so that "at least 3", "none" and
-"at least 10 but not all" are asked in the same way. The answer is found by alpha-beta with two values.
+A question is a *goal*: the set of the numbers of further tricks that are good for the side. So "at least 3", "none" and "at
+least 10 but not all" are asked in the same way. Alpha-beta with two values finds the answer.
 
-1. Moments between two tricks are remembered: the cards left, who leads, and the goal as it is then.
-2. It is known at once when every number of further tricks is good, or none.
-3. Of cards between which it makes no difference one is tried.
-4. A side that wants the trick tries first the cards that win it, the lowest ones in the last place and otherwise the highest; a
-   side that does not want it tries first the highest card that loses it. A side that has the trick already plays low.
+1. States between two tricks are cached: the cards left, the leader, and the goal in that state.
+2. The answer is known at once if every number of further tricks is good, or none.
+3. Of equivalent cards one is tried.
+4. A side that wants the trick first tries the cards that win it, the lowest ones in the last place and otherwise the highest. A
+   side that does not want it first tries the highest card that loses it. A side that has the trick already plays low.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GOAL_SHIFT = MOST_CARDS + 3
 
 @jit
 def find_side_values(w, t):
-    """Work out what each number of further tricks of the side is worth to each of its members, and list the different values.
+    """Compute the value of each number of further tricks to each member of the side, and list the different values.
 
     `t` is the table of the position; its points are overwritten.
     """
@@ -62,9 +62,9 @@ def find_side_values(w, t):
 
 @jit
 def side_value(w, frames, choice):
-    """What the play from the root is worth to each member of the side; the seat to act takes one of the cards `choice`.
+    """Return the value of the play from the root to each member of the side; the seat to act takes one of `choice`.
 
-    The values that can come about are halved again and again: does the side reach at least this one?
+    Bisect the possible values: does the side reach at least this one?
     """
     low, high = 0, w.n_levels - 1
     while low < high:
@@ -82,7 +82,7 @@ def side_value(w, frames, choice):
 
 @jit
 def reaches(w, frames, goal, choice):
-    """True if the side reaches a goal, a set of numbers of further tricks, from the root; `choice` as in `max_n.end_of`."""
+    """Return whether the side reaches a goal, a set of numbers of further tricks; `choice` as in `max_n.end_of`."""
     moves.open_root(w, frames[0])
     frames[0].goal = goal
     frames[0].left = w.left
@@ -110,7 +110,7 @@ def reaches(w, frames, goal, choice):
 
 @jit
 def known_answer(f):
-    """1 if every number of further tricks is good for the side, 0 if none is, else -1."""
+    """Return 1 if every number of further tricks is good for the side, 0 if none is, else -1."""
     if f.goal == 0:
         return 0
     return 1 if f.goal == bit(f.left + 1) - 1 else -1
@@ -118,10 +118,10 @@ def known_answer(f):
 
 @jit
 def order_cards(w, f, choice):
-    """4. The cards to try first, and those to try later; the answer is "no" to the seat to act until it finds better."""
+    """4. Set the cards to try first and later; the result starts as a failure of the seat to act."""
     cards = moves.legal_cards(w, f) & choice
     on_side = has(w.side, f.seat)
-    wants = (has(f.goal, f.left) or not has(f.goal, 0)) == on_side  # all the tricks to come are good, or none is not
+    wants = (has(f.goal, f.left) or not has(f.goal, 0)) == on_side  # to take all tricks is good, or to take none is bad
     f.result = 0 if on_side else 1
     if f.n_table == 0:
         f.cards, f.later = cards, np.int64(0)
@@ -159,7 +159,7 @@ def has_next(w, f):
 
 @jit
 def open_next(w, f, child):
-    """Play the card that is tried: the answer behind it, if that is known at once; else -1, and its moment is set up."""
+    """Play the card that is tried. Return the answer if it is known at once; else set up the next state and return -1."""
     moves.lay(w, f, child)
     child.goal = f.goal
     child.left = f.left

@@ -2,11 +2,11 @@
 
     values = solve(table)      # {action: value to each seat}
 
-The value of a deal to a seat is its points less the mean of the others' points. Two ways to play are solved:
+The value of a deal to a seat is its points less the mean of the others' points. There are two kinds of play:
 
-* `EVERY_SEAT`, each seat for itself (`max_n`): what is true in every game.
-* `TWO_SIDES`, the declarer's side against the rest (`sides`), much quicker: exact where all members of a side win and
-  lose the same; where opponents score their own tricks it lets them play as one.
+* `EVERY_SEAT`, each seat for itself (`max_n`): exact in every game.
+* `TWO_SIDES`, the declarer's side against the rest (`sides`), much faster: exact if all members of a side win and lose the
+  same. If opponents score their own tricks, they play as one nevertheless.
 """
 
 from __future__ import annotations
@@ -29,27 +29,26 @@ from noms_env.variants.table_record import new_tables
 EVERY_SEAT, TWO_SIDES = range(2)
 KINDS = ("every_seat", "two_sides")
 MOST_LEFT_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 4]])
-"""[kind, seats]: tricks to come, the one under way included, from which on a search solves worlds of the French deck."""
+"""[kind, seats]: maximum tricks to come, the one under way included, at which a search solves worlds of the French deck."""
 MOST_LEFT_TO_SOLVE_DECKTET = np.array([0, 0, 0, 4, 4])
-"""[seats]: likewise for the Decktet, whose leads have more choices."""
+"""[seats]: the same for the Decktet, whose leads have more choices."""
 NEVER = 99
-"""So many tricks fewer than these are none."""
+"""A number of tricks fewer with which no ending is solved."""
 
 
 def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
-    """The value of each legal action to each seat, with open cards and best play by all.
+    """Return the value of each legal action to each seat, with open cards and best play by all.
 
     Args:
-        table: in the phase `play` or `suit`; it is left as it is.
-        kind: `every_seat` or `two_sides`; when None, two sides where that is exact, and every seat for itself elsewhere.
+        table: in the phase `play` or `suit`; not changed.
+        kind: `every_seat` or `two_sides`; by default, two sides if that is exact, else every seat for itself.
 
     Returns:
-        Per legal action, in ascending order, the points of each seat less the mean of the others' points. With
-        `accumulate` the deal is taken as the last. Among equal ends that of the lowest card comes about.
+        Per legal action, in ascending order, the points of each seat less the mean of the others' points. With `accumulate` the
+        deal counts as the last. Ties between ends go to the lowest card.
 
     Raises:
-        ValueError: no card is to be played, there is no such kind, the kind does not fit the game, or there are too many
-            cards.
+        ValueError: no card is to be played, there is no such kind, the kind does not fit the game, or there are too many cards.
     """
     if table.phase not in ("play", "suit"):
         raise ValueError(f"only the play of the cards can be solved, not the phase {table.phase}")
@@ -74,16 +73,16 @@ def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
 
 @jit
 def solve_row(tables, row, kind, positions, frames, actions, values):
-    """Write the legal actions in a row, and the value of each to each seat; returns their number.
+    """Write the legal actions in a row, and the value of each to each seat. Return their number.
 
     Args:
-        tables: structured array, shape (tables,), whose last two rows, above `row`, serve as scratch.
-        row: which; in the phase `play` or `suit`.
+        tables: structured array, shape (tables,); its last two rows, above `row`, are scratch.
+        row: a row in the phase `play` or `suit`.
         kind: `EVERY_SEAT` or `TWO_SIDES`.
         positions: `position.new_positions`.
         frames: `moves.new_frames`.
-        actions: int64, shape (NUM_ACTIONS,): is written.
-        values: int64, shape (NUM_ACTIONS, seats): is written, in `position.units`, as if the points were not multiplied.
+        actions: int64, shape (NUM_ACTIONS,), written.
+        values: int64, shape (NUM_ACTIONS, seats), written, in `position.units`, without the multiplier.
     """
     w = positions[0]
     scratch = len(tables) - 1
@@ -116,7 +115,7 @@ def prepare(w, t, kind):
 
 @jit
 def action_value(w, frames, t, kind, action, seat):
-    """What a legal action of the prepared table is worth to a seat; who indicates pays for it, and helps the others."""
+    """Return the value of a legal action of the prepared table to a seat; a seat that indicates pays for it to the others."""
     if action < INDICATE:
         return choice_value(w, frames, kind, bit(w.number_of[action]), seat)
     if action == INDICATE:
@@ -128,7 +127,7 @@ def action_value(w, frames, t, kind, action, seat):
 
 @jit
 def choice_value(w, frames, kind, choice, seat):
-    """What the play from the root is worth to a seat; the seat to act takes one of the cards `choice` (or `ANY`)."""
+    """Return the value of the play from the root to a seat; the seat to act takes one of the cards `choice` (or `ANY`)."""
     if kind == EVERY_SEAT:
         return w.values[max_n.end_of(w, frames, choice), seat]
     value = sides.side_value(w, frames, choice)
@@ -139,14 +138,14 @@ def choice_value(w, frames, kind, choice, seat):
 
 @jit
 def name_suit(w, suit):
-    """The leader of a two-suited card has named its suit; the next seat is to act."""
+    """Name the suit of a two-suited lead; the next seat is to act."""
     w.led = w.suit_cards[suit]
     w.seat = w.best_seat + 1 if w.best_seat + 1 < w.n_seats else 0
 
 
 @jit
 def position_value(w, frames, t, kind, seat):
-    """What the moment at a table is worth to a seat, in units: see `prepare` for the arguments."""
+    """Return the value of a table's state to a seat, in units: see `prepare` for the arguments."""
     prepare(w, t, kind)
     if t.phase == PLAYING:
         choice = ANY
@@ -173,7 +172,7 @@ def position_value(w, frames, t, kind, seat):
 
 @jit
 def is_solvable(t, fewer):
-    """True if the cards are being played, and so few are left that a search solves the rest; `fewer` tricks than usual."""
+    """Return whether cards are being played, and so few are left that a search solves them; `fewer` tricks than usual."""
     if fewer == NEVER or (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
         return False
     if t.deck_kind == FRENCH:
@@ -185,7 +184,7 @@ def is_solvable(t, fewer):
 
 @jit
 def kind_to_solve(t, fewer):
-    """How a search solves a world: each seat for itself where so few tricks are left, unless two sides are exact."""
+    """Return how a search solves a world: each seat for itself if few tricks are left, unless two sides are exact."""
     sides_in_common = dispatch.common_sides(t)
     if sides_in_common == 0:
         return EVERY_SEAT
