@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-_typed: frozenset[str] | None = None
+_allowed: frozenset[str] | None = None
 """Names of third-party players that may run; None for all, since Python code decides itself what it runs."""
 
 
@@ -35,23 +35,24 @@ class IllegalAnswerError(ForfeitError, ValueError):
 @contextmanager
 def by_command_line(words: Sequence[str]) -> Iterator[None]:
     """During a command, allow third-party code only for names on the command line: a word, or the text after `--option=`."""
-    global _typed
-    before = _typed
-    _typed = frozenset([*words, *(word.partition("=")[2] for word in words if word.startswith("--"))])
+    global _allowed
+    before = _allowed
+    _allowed = frozenset([*words, *(word.partition("=")[2] for word in words if word.startswith("--"))])
     try:
         yield
     finally:
-        _typed = before
+        _allowed = before
 
 
 def allow_programs() -> None:
     """Allow every name to run third-party code until the command ends, as the user requested."""
-    global _typed
-    _typed = None
+    global _allowed
+    _allowed = None
 
 
 def check_may_run(name: str) -> None:
     """Raise ValueError if a name may not run third-party code."""
-    if _typed is not None and name not in _typed:
-        only = "it is run with --allow-programs only, or where the command line names it too"
-        raise ValueError(f"a file names the program {name!r}: {only}")
+    if _allowed is not None and name not in _allowed:
+        raise ValueError(
+            f"a file names the program {name!r}: it is run with --allow-programs only, or if the command line names it too"
+        )

@@ -67,11 +67,11 @@ def load_function(name: str) -> FunctionsPlayer:
         entry = next(iter(entry_points(group=GROUP, name=name)), None)
         parts = _NAME.fullmatch(name)
         if entry is not None:
-            thing = entry.load()
+            target = entry.load()
         else:
             assert parts is not None, "the name is that of a function"
-            thing = _attribute(_module(parts["module"]), parts["function"])
-        return FunctionsPlayer(name, _maker_of(thing))
+            target = _get_attribute(_import_module(parts["module"]), parts["function"])
+        return FunctionsPlayer(name, _find_maker(target))
     except FAILURES as error:
         raise ValueError(f"{name} {describe_failure(error)}") from error
 
@@ -159,22 +159,22 @@ def describe_failure(error: BaseException) -> str:
     return printable(f"raised {type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")) + where
 
 
-def _maker_of(thing: Any) -> Callable[[], Any]:
+def _find_maker(target: Any) -> Callable[[], Any]:
     """Return a function that makes the player of an object."""
-    if not callable(thing):
-        raise NoPlayerError(f"is {type(thing).__name__}: {WANTED}")
+    if not callable(target):
+        raise NoPlayerError(f"is {type(target).__name__}: {WANTED}")
     try:
-        signature = inspect.signature(thing)
+        signature = inspect.signature(target)
     except (TypeError, ValueError):
         raise NoPlayerError(f"does not say what arguments it takes: {WANTED}") from None
-    if _takes(signature, 0):
-        return cast(Callable[[], Any], thing)
-    if _takes(signature, 3):
-        return lambda: FunctionPlayer(thing)
+    if _accepts(signature, 0):
+        return cast(Callable[[], Any], target)
+    if _accepts(signature, 3):
+        return lambda: FunctionPlayer(target)
     raise NoPlayerError(f"takes the arguments {signature}: {WANTED}")
 
 
-def _takes(signature: inspect.Signature, count: int) -> bool:
+def _accepts(signature: inspect.Signature, count: int) -> bool:
     try:
         signature.bind(*range(count))
     except TypeError:
@@ -182,10 +182,10 @@ def _takes(signature: inspect.Signature, count: int) -> bool:
     return True
 
 
-def _module(name: str) -> ModuleType:
+def _import_module(name: str) -> ModuleType:
     """Import a module by its name, also from the present folder, or by its file."""
     if name.endswith(".py"):
-        return _module_of(Path(name).resolve())
+        return _import_file(Path(name).resolve())
     present = str(Path.cwd())
     if present not in sys.path and "" not in sys.path:
         sys.path.append(present)
@@ -193,7 +193,7 @@ def _module(name: str) -> ModuleType:
 
 
 @cache
-def _module_of(file: Path) -> ModuleType:
+def _import_file(file: Path) -> ModuleType:
     """Import the module of a file, which may import others from its folder."""
     spec = importlib.util.spec_from_file_location(f"{file.stem}@{file.parent}", file)
     if spec is None or spec.loader is None or not file.is_file():
@@ -209,7 +209,7 @@ def _module_of(file: Path) -> ModuleType:
     return module
 
 
-def _attribute(module: ModuleType, path: str) -> Any:
+def _get_attribute(module: ModuleType, path: str) -> Any:
     try:
         return attrgetter(path)(module)
     except AttributeError:

@@ -144,9 +144,9 @@ def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray
         return None
     batch = as_rows(tables)
     rows = np.flatnonzero(is_played_out(batch))
-    told = player.recall(copy_shown_tables(batch, rows))
-    memory = np.zeros((len(batch), *told.shape[1:])) if before is None else before.copy()
-    memory[rows] += told
+    added = player.recall(copy_shown_tables(batch, rows))
+    memory = np.zeros((len(batch), *added.shape[1:])) if before is None else before.copy()
+    memory[rows] += added
     return memory
 
 
@@ -204,7 +204,9 @@ def as_batch(act: ActT) -> ActT:
             seen, legal = seen[np.newaxis], legal[np.newaxis]
         if len(seen) != len(legal) or (rows is not None and len(rows) != len(legal)):
             with_tables = "" if rows is None else f" and {len(rows)} tables"
-            raise ValueError(f"observation, mask and tables must have as many rows, not {len(seen)}, {len(legal)}{with_tables}")
+            raise ValueError(
+                f"observation, mask and tables must have equal lengths, not {len(seen)}, {len(legal)}{with_tables}"
+            )
         actions = act(self, seen, legal, draw_seeds(seeds, len(legal)), tables=rows)
         return int(actions[0]) if is_one else actions
 

@@ -166,7 +166,7 @@ def parse_player(name: Path | str) -> PlayerName:
     text = str(name)
     word, colon, rest = text.partition(":")
     if isinstance(name, str) and word in PLAYERS:
-        return PlayerName(text, "built-in", word, arguments=_arguments(word, rest.split(",") if colon else []))
+        return PlayerName(text, "built-in", word, arguments=_parse_arguments(word, rest.split(",") if colon else []))
     policy, temperature = _split_temperature(name)
     if _is_policy(policy):
         return PlayerName(text, "policy", policy, temperature)
@@ -266,7 +266,7 @@ def _unknown_player(name: str) -> ValueError:
     )
 
 
-def _arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
+def _parse_arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
     """Parse the arguments of a player of `PLAYERS` from the texts after its colon."""
     entry = PLAYERS[word]
     named = [text.partition("=") for text in texts[len(entry.parameters) :] if "=" in text and entry.options]
@@ -281,7 +281,7 @@ def _arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
                 f"{', '.join(entry.options)}"
             )
         if option in values:
-            raise ValueError(f"the player {word} is given {option} twice")
+            raise ValueError(f"the player {word} has {option} twice")
         values[option] = text
     arguments = {}
     for parameter, text in values.items():

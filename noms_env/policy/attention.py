@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.features import AUCTION_CALLS
 from noms_env.policy.attention_kernels import infer_with_attention
 from noms_env.policy.encoding import CARDS, Encoding
-from noms_env.policy.inference import behind_norm, layer_of_head, scorer_parts, shapes_of_head
+from noms_env.policy.inference import behind_norm, layer_of_head, new_output, scorer_parts, shapes_of_head
 from noms_env.policy.matmul import as_panels, padded_columns
 from noms_env.policy.tokens import AGES, CALL_KINDS, Tokens
 
@@ -136,20 +135,18 @@ class AttentionForward:
 
     def is_finite(self) -> bool:
         """Return whether all folded parameters are finite."""
-        return all(np.isfinite(part).all() for part in _arrays(self.parameters) if part.dtype == np.float32)
+        return all(np.isfinite(part).all() for part in _flatten(self.parameters) if part.dtype == np.float32)
 
     def infer(
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, probabilities: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """See `inference.Forward.infer`."""
-        n = len(observation)
-        shares = np.zeros((n if probabilities else 0, NUM_ACTIONS), np.float32)
-        verdict, actions = np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64)
-        infer_with_attention(observation, mask, seeds, temperature, self.parameters, (verdict, actions, shares))
-        return verdict, shares if probabilities else actions
+        out = new_output(len(observation), probabilities)
+        infer_with_attention(observation, mask, seeds, temperature, self.parameters, out)
+        return out[0], out[2 if probabilities else 1]
 
 
-def _arrays(part: Any) -> list[np.ndarray]:
+def _flatten(part: Any) -> list[np.ndarray]:
     if isinstance(part, tuple):
-        return [array for inner in part for array in _arrays(inner)]
+        return [array for inner in part for array in _flatten(inner)]
     return [part] if isinstance(part, np.ndarray) else []

@@ -11,15 +11,7 @@ import numpy as np
 
 from noms_env._jit import jit_allocating, jit_inline, jit_sums
 from noms_env.policy.encoding import encode_rows
-from noms_env.policy.inference_kernels import (
-    BLOCK,
-    draw,
-    find_best,
-    find_options,
-    next_block,
-    normalise,
-    write_probabilities,
-)
+from noms_env.policy.inference_kernels import BLOCK, draw, find_best, find_options, next_block, normalise, write_probabilities
 from noms_env.policy.matmul import multiply
 
 

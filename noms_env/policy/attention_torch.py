@@ -49,18 +49,18 @@ class Attention:
     ) -> None:
         parts = Folded.of(parameters, scale, at)
 
-        def kept(part: Tensor) -> Tensor:
+        def copy(part: Tensor) -> Tensor:
             return part.to(dtype, copy=True)
 
         self.tokens, self.at, self.heads, self.dtype, self.trims = tokens, at, heads, dtype, trims
         if first is None:
-            weight, bias = kept(parts.first), kept(parts.first_bias)
+            weight, bias = copy(parts.first), copy(parts.first_bias)
             self.first: Callable[[Tensor], Tensor] = lambda features: functional.linear(features.to(dtype), weight, bias)
         else:
             self.first = first(parts.first, parts.first_bias)
-        self.card, self.seat = kept(parts.card), kept(parts.seat)
-        self.tables = {name: kept(table) for name, table in parts.tables.items()}
-        self.layers = [{name: (kept(weight), kept(bias)) for name, (weight, bias) in layer.items()} for layer in parts.layers]
+        self.card, self.seat = copy(parts.card), copy(parts.seat)
+        self.tables = {name: copy(table) for name, table in parts.tables.items()}
+        self.layers = [{name: (copy(weight), copy(bias)) for name, (weight, bias) in layer.items()} for layer in parts.layers]
 
     def __call__(self, features: Tensor, mask: Tensor | None = None, score: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Run the network on some rows.
@@ -77,7 +77,7 @@ class Attention:
         there = self.shown(features)
         if not self.trims:
             parts = (part.split(GPU_CHUNK) for part in (features, self.first(features), there))
-            return _joined([self._read(self._tokens(*part[:2]), part[2], score) for part in zip(*parts, strict=True)])
+            return _concatenate([self._read(self._tokens(*part[:2]), part[2], score) for part in zip(*parts, strict=True)])
         legal = torch.zeros_like(there)
         if mask is not None:
             legal[:, 1 : 1 + len(self.tokens.cards)] = mask[:, : len(self.tokens.cards)] != 0
@@ -85,7 +85,7 @@ class Attention:
         features, there, legal = features[order], there[order], legal[order]
         deals = self.first(features).split(CHUNK)
         chunks = zip(features.split(CHUNK), deals, there.split(CHUNK), legal.split(CHUNK), strict=True)
-        deal, scores = _joined([self._read_trimmed(*chunk, score) for chunk in chunks])
+        deal, scores = _concatenate([self._read_trimmed(*chunk, score) for chunk in chunks])
         back = order.argsort()
         return deal.index_select(0, back), scores.index_select(0, back)
 
@@ -158,6 +158,6 @@ class Attention:
         return functional.layer_norm(x, (width,))
 
 
-def _joined(results: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+def _concatenate(results: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     deals, scores = zip(*results, strict=True)
     return torch.cat(deals), torch.cat(scores)

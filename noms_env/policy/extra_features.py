@@ -206,16 +206,11 @@ def cards_of(seen):
     is_decktet = has_decktet(seen)
     kind = DECKTET if is_decktet else FRENCH
     hand = nonzero(seen, _HAND)
-    unseen = (decktet_cards(seen) if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
+    deck = _DECKTET_CARDS[seen[_RANKS], seen[_SUITS]] if is_decktet else french_cards(seen)
+    unseen = deck & ~hand & ~nonzero(seen, _PLAYED_IN)
     if seen[_PHASE + _IS_OPEN] == 0:
         unseen &= ~nonzero(seen, _EXPOSED)
     return kind, hand, unseen, SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
-
-
-@jit_inline
-def decktet_cards(seen):
-    """Return the Decktet cards in use that bear a suit."""
-    return _DECKTET_CARDS[seen[_RANKS], seen[_SUITS]]
 
 
 @jit_inline

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -121,10 +121,8 @@ def package_versions() -> dict[str, str]:
     """Return the versions of the installed packages that affect a policy."""
     versions = {}
     for name in PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
 
 
@@ -145,8 +143,8 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     _check_tensors(arrays, parameter_shapes(encoding, info.network), "the policy")
     document = {
         "format": FORMAT,
-        "rules": _entries(info.rule_sets),
-        **({"drawn": _entries(info.drawn)} if info.drawn else {}),
+        "rules": _list_rules(info.rule_sets),
+        **({"drawn": _list_rules(info.drawn)} if info.drawn else {}),
         **{name: getattr(info, name) for name in TYPES},
         "score": None if info.score is None else float(info.score),
         "options": list(info.options),
@@ -159,7 +157,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
 
 
-def _entries(rule_sets: Sequence[Rules]) -> list[dict[str, Any]]:
+def _list_rules(rule_sets: Sequence[Rules]) -> list[dict[str, Any]]:
     return [{"variant": rules.variant.name, "seats": rules.seats, "options": given_options(rules)} for rules in rule_sets]
 
 
@@ -188,15 +186,15 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
         PolicyFileError: there is no such file, or it holds no usable policy.
     """
     file = Path(path)
-    with _opened(file) as opened:
-        document = _document(file, opened.metadata())
-        tensors = _tensors(file, opened)
+    with _open_policy(file) as policy:
+        document = _read_document(file, policy.metadata())
+        tensors = _read_tensors(file, policy)
     if document["sha256"] != _digest(document, tensors):
         raise PolicyFileError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
-    info = _info(file, document)
+    info = _parse_info(file, document)
     encoding = info.encoding
     if document["encoding"] != encoding.digest:
-        raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
+        raise PolicyFileError(f"{file} was made for another encoding of observations than that of this version of noms-env")
     _check_tensors(tensors, parameter_shapes(encoding, info.network), str(file))
     return info, encoding, tensors
 
@@ -208,13 +206,13 @@ def read_info(path: Path | str) -> PolicyInfo:
         PolicyFileError: there is no such file, or it describes no usable policy.
     """
     file = Path(path)
-    with _opened(file) as opened:
-        document = _document(file, opened.metadata())
-    return _info(file, document)
+    with _open_policy(file) as policy:
+        document = _read_document(file, policy.metadata())
+    return _parse_info(file, document)
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Any]:
+def _open_policy(file: Path) -> Iterator[Any]:
     """Open a policy file: its header is read at once, tensors on demand.
 
     A file is not opened if its size, or the header length in its first eight bytes, is impossible for a policy.
@@ -230,19 +228,19 @@ def _opened(file: Path) -> Iterator[Any]:
     except ValueError as error:  # a null byte or half a surrogate pair
         raise PolicyFileError(f"{str(file)!r} cannot be the name of a file") from error
     if size > MAX_FILE:
-        raise PolicyFileError(f"{file} is larger than any policy: {size} bytes, where {MAX_FILE} are the most")
+        raise PolicyFileError(f"{file} is too large for a policy: {size} bytes, where {MAX_FILE} are allowed")
     if size < 8 or header > min(size - 8, MAX_HEADER):
-        raise PolicyFileError(f"{file} is no safetensors file with a policy, or it was cut off")
+        raise PolicyFileError(f"{file} is not a safetensors file with a policy, or it was cut off")
     try:
-        with safe_open(file, framework="numpy") as opened:
-            yield opened
+        with safe_open(file, framework="numpy") as policy:
+            yield policy
     except PolicyFileError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise PolicyFileError(f"{file} is no safetensors file, or it is damaged: {error}") from error
+        raise PolicyFileError(f"{file} is not a safetensors file, or it is damaged: {error}") from error
 
 
-def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
+def _read_document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     text = (entries or {}).get(KEY)
     if text is None:
         raise PolicyFileError(f"{file} is a safetensors file without {KEY!r} in its metadata: not a policy of noms-env")
@@ -250,48 +248,49 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
         document = parse_json(text)
         is_as_written = isinstance(document, dict) and _text(document) == text
     except ValueError as error:
-        raise PolicyFileError(f"what {file} says of its policy is damaged: {error}") from error
+        raise PolicyFileError(f"the description of the policy in {file} is damaged: {error}") from error
     if is_as_written and document.get("format") != FORMAT:
         stated = str(document.get("format"))[:40]
         raise PolicyFileError(f"{file} has the format {stated!r}; this version of noms-env reads {FORMAT!r}")
     if not is_as_written or {*ADDED, *document} - {FORMER} != FIELDS or document.get(FORMER, False) not in (True, False):
-        raise PolicyFileError(f"what {file} says of its policy is damaged")
+        raise PolicyFileError(f"the description of the policy in {file} is damaged")
     if document.get(FORMER):
         raise PolicyFileError(f"{file} was trained with an input that this version of noms-env no longer has: {FORMER}")
     return dict(document)
 
 
-def _tensors(file: Path, opened: Any) -> dict[str, np.ndarray]:
+def _read_tensors(file: Path, policy: Any) -> dict[str, np.ndarray]:
     tensors = {}
-    for name in opened.keys():  # noqa: SIM118 - not a dictionary
-        dtype = opened.get_slice(name).get_dtype()
+    for name in policy.keys():  # noqa: SIM118 - not a dictionary
+        dtype = policy.get_slice(name).get_dtype()
         if dtype != "F32":
             raise PolicyFileError(f"{file} holds {name!r} as {dtype}; a policy's tensors are F32")
-        tensors[name] = opened.get_tensor(name)
+        tensors[name] = policy.get_tensor(name)
     return tensors
 
 
-def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
+def _parse_info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
     """Check the document, and return it as a `PolicyInfo`."""
     document = {**ADDED, **document}
     version, layout = document["environment"], document["layout"]
     if version != ENV_VERSION:
         raise PolicyFileError(f"{file} was made for version {version!r} of the environments; this is version {ENV_VERSION}")
     if layout != layout_digest():
-        raise PolicyFileError(f"{file} was made for another layout of observations or actions than this noms-env has")
+        raise PolicyFileError(f"{file} was made for another layout of observations or actions than that of this noms-env")
     for name, allowed in TYPES.items():
         if not isinstance(document[name], allowed):
-            raise PolicyFileError(f"{file} says {document[name]!r} for {name}, which makes no sense")
+            expected = getattr(allowed, "__name__", allowed)
+            raise PolicyFileError(f"{file} says {document[name]!r} for {name}, which must be {expected}")
     values = {name: document[name] for name in TYPES}
     values["options"] = tuple(map(str, values["options"]))
     unknown = sorted(set(values["options"]) - set(choice_names()))
     if unknown:
         raise PolicyFileError(f"{file} names the option {unknown[0]!r}, which this version of noms-env does not have")
-    rule_sets, drawn = _rule_sets(file, document["rules"], 1), _rule_sets(file, document["drawn"], 0)
-    return PolicyInfo(rule_sets, _network(file, document["network"]), **values, drawn=drawn)
+    rule_sets, drawn = _parse_rules(file, document["rules"], 1), _parse_rules(file, document["drawn"], 0)
+    return PolicyInfo(rule_sets, _parse_network(file, document["network"]), **values, drawn=drawn)
 
 
-def _rule_sets(file: Path, entries: Any, least: int) -> tuple[Rules, ...]:
+def _parse_rules(file: Path, entries: Any, least: int) -> tuple[Rules, ...]:
     keys = {"variant", "seats", "options"}
     is_list = (
         isinstance(entries, list) and least <= len(entries) <= MAX_RULES and all(isinstance(entry, dict) for entry in entries)
@@ -301,10 +300,10 @@ def _rule_sets(file: Path, entries: Any, least: int) -> tuple[Rules, ...]:
     try:
         return tuple(make_rules(game(entry["variant"]), entry["seats"], entry["options"]) for entry in entries)
     except RulesError as error:
-        raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
+        raise PolicyFileError(f"{file} names invalid rules: {error}") from error
 
 
-def _network(file: Path, network: Any) -> dict[str, Any]:
+def _parse_network(file: Path, network: Any) -> dict[str, Any]:
     sizes: dict[str, Any] = dict(network) if isinstance(network, dict) else {}
     kind = sizes.pop("kind", "mlp")
     if not isinstance(kind, str) or kind not in NETWORKS:
@@ -313,7 +312,8 @@ def _network(file: Path, network: Any) -> dict[str, Any]:
     sizes = {"scorer_width": 0, **sizes} if kind == "mlp" else sizes
     is_known = set(sizes) == set(keys) and all(type(size) is int for size in sizes.values())
     if not is_known or not all(least <= sizes[name] <= most for name, (least, most) in keys.items()):
-        raise PolicyFileError(f"{file} gives no size of a network: {', '.join(keys)}")
+        allowed = ", ".join(f"{name} from {least} to {most}" for name, (least, most) in keys.items())
+        raise PolicyFileError(f"{file} must give the sizes of its network: {allowed}")
     if kind == "mlp":
         return sizes
     if sizes["token_width"] % sizes["heads"]:

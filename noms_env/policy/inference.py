@@ -111,7 +111,7 @@ class Forward:
         first, first_bias, blocks, weight, head_bias = folded_layers(encoding, exact)
         layers, biases = [as_panels(layer) for layer, _ in blocks], [bias for _, bias in blocks]
         width = len(first)
-        known, of_rules = _follow_from_rules(encoding)
+        known, of_rules = _find_constants(encoding)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
         return cls(
             encoding.rules,
@@ -122,26 +122,15 @@ class Forward:
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
             *scorer_parts(encoding, exact, head_bias[len(encoding.choices) :]),
-            _copies(encoding.index[:, copied], encoding.extended_size or OBSERVATION_SIZE),
-            *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
+            _map_copies(encoding.index[:, copied], encoding.extended_size or OBSERVATION_SIZE),
+            *_map_one_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
             encoding.extended_size,
         )
 
     def is_finite(self) -> bool:
         """Return whether all folded parameters are finite."""
-        parts = (
-            self.first,
-            self.first_bias,
-            self.layers,
-            self.head,
-            self.biases,
-            self.head_bias,
-            self.card,
-            self.own,
-            self.out,
-        )
-        return all(np.isfinite(part).all() for part in parts)
+        return all(np.isfinite(part).all() for part in self.parameters if np.asarray(part).dtype == np.float32)
 
     @cached_property
     def parameters(self) -> tuple[np.ndarray, ...]:
@@ -155,11 +144,15 @@ class Forward:
 
         Probabilities are float32, shape (n, NUM_ACTIONS).
         """
-        n = len(observation)
-        shares = np.zeros((n if probabilities else 0, NUM_ACTIONS), np.float32)
-        verdict, actions = np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64)
-        infer_rows(observation, mask, seeds, temperature, self.parameters, (verdict, actions, shares))
-        return verdict, shares if probabilities else actions
+        out = new_output(len(observation), probabilities)
+        infer_rows(observation, mask, seeds, temperature, self.parameters, out)
+        return out[0], out[2 if probabilities else 1]
+
+
+def new_output(n: int, probabilities: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `out` of `infer_rows` for n rows."""
+    shares = np.zeros((n if probabilities else 0, NUM_ACTIONS), np.float32)
+    return np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64), shares
 
 
 def scorer_parts(
@@ -175,7 +168,7 @@ def scorer_parts(
     return starts, *(np.ascontiguousarray(part, np.float32) for part in (card, own, exact["scorer.out"]))
 
 
-def _copies(index: np.ndarray, size: int) -> np.ndarray:
+def _map_copies(index: np.ndarray, size: int) -> np.ndarray:
     """Return `copies` of a `Forward` for `size` bytes; `index` are the copied bytes, int16, shape (24, n_copied)."""
     copies = np.full((len(index), size), -1, np.int16)
     np.put_along_axis(copies, index.astype(np.int64), np.arange(index.shape[1], dtype=np.int16)[np.newaxis], axis=1)
@@ -183,7 +176,7 @@ def _copies(index: np.ndarray, size: int) -> np.ndarray:
     return copies
 
 
-def _follow_from_rules(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
+def _find_constants(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
     """Return the constant features of a table, bool, shape (n_features,), and their values, shape (rule_sets, constants)."""
     rules = encoding.rules
     if len(rules) == 0:
@@ -199,7 +192,7 @@ def _follow_from_rules(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
     return known, np.where(value[known] == COPY, shown, shown == value[known])
 
 
-def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray]:
+def _map_one_hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray]:
     """Return `hot_columns` and `hot_rows` of a `Forward`; its features are numbered from `before` on."""
     columns = np.unique(index[0])
     rows = np.full((len(index), len(columns), 256), -1, np.int16)

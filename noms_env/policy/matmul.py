@@ -63,19 +63,19 @@ def _tile_code(rows: int) -> Callable[..., Any]:
         terms = builder.extract_value(panels.shape, 1)
         first_term = builder.mul(panel, builder.mul(terms, SIZE(PANEL)))
         lines = [builder.add(row, SIZE(i)) for i in range(rows)]
-        sources = [_place(builder, x.data, line, builder.extract_value(x.shape, 1)) for line in lines]
+        sources = [_pointer(builder, x.data, line, builder.extract_value(x.shape, 1)) for line in lines]
         before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
         builder.branch(loop)
 
         builder.position_at_end(loop)
         term = builder.phi(SIZE)
         sums = [builder.phi(VECTOR) for _ in range(2 * rows)]
-        columns = _vectors(builder, _place(builder, panels.data, term, SIZE(PANEL), first_term))
+        columns = _vectors(builder, _pointer(builder, panels.data, term, SIZE(PANEL), first_term))
         weights = [builder.load(column, align=4) for column in columns]
         grown = []
         for source, place in zip(sources, range(0, 2 * rows, 2), strict=True):
-            number = _spread(builder, builder.load(builder.gep(source, [term]), align=4))
-            grown += [_grown(builder, sums[place + half], number, weights[half]) for half in range(2)]
+            number = _broadcast(builder, builder.load(builder.gep(source, [term]), align=4))
+            grown += [_multiply_add(builder, sums[place + half], number, weights[half]) for half in range(2)]
         following = builder.add(term, SIZE(1))
         builder.cbranch(builder.icmp_signed("<", following, terms), loop, after)
         for phi, start, later in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [following, *grown], strict=True):
@@ -85,7 +85,7 @@ def _tile_code(rows: int) -> Callable[..., Any]:
         builder.position_at_end(after)
         offset = builder.mul(panel, SIZE(PANEL))
         for i, line in enumerate(lines):
-            out = _vectors(builder, _place(builder, y.data, line, builder.extract_value(y.shape, 1), offset))
+            out = _vectors(builder, _pointer(builder, y.data, line, builder.extract_value(y.shape, 1), offset))
             for half in range(2):
                 builder.store(grown[2 * i + half], out[half], align=4)
         return context.get_dummy_value()
@@ -104,7 +104,7 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     )
     begin, end, panel, row = (arguments[at] for at in (2, 3, 5, 7))
     length = builder.mul(builder.extract_value(panels.shape, 1), SIZE(PANEL))
-    here = _place(builder, panels.data, panel, length)
+    here = _pointer(builder, panels.data, panel, length)
     before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(loop)
 
@@ -115,10 +115,10 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     for side in range(SIDE_BY_SIDE):
         at = builder.add(term, SIZE(side))
         line = builder.zext(builder.load(builder.gep(places.data, [at]), align=2), SIZE)
-        number = _spread(builder, builder.load(builder.gep(amounts.data, [at]), align=4))
-        columns = _vectors(builder, _place(builder, here, line, SIZE(PANEL)))
+        number = _broadcast(builder, builder.load(builder.gep(amounts.data, [at]), align=4))
+        columns = _vectors(builder, _pointer(builder, here, line, SIZE(PANEL)))
         weights = [builder.load(column, align=4) for column in columns]
-        grown += [_grown(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
+        grown += [_multiply_add(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
     following = builder.add(term, SIZE(SIDE_BY_SIDE))
     builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
     for phi, start, later in zip([term, *sums], [begin, *[ZEROS] * len(sums)], [following, *grown], strict=True):
@@ -126,7 +126,7 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
         phi.add_incoming(later, loop)
 
     builder.position_at_end(after)
-    line = _place(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
+    line = _pointer(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
     for half, out in enumerate(_vectors(builder, line)):
         total = grown[half]
         for side in range(1, SIDE_BY_SIDE):
@@ -142,8 +142,8 @@ def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     )
     begin, end, panel, row = (arguments[at] for at in (2, 3, 5, 7))
     length = builder.mul(builder.extract_value(panels.shape, 1), SIZE(PANEL))
-    here = _place(builder, panels.data, panel, length)
-    line = _place(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
+    here = _pointer(builder, panels.data, panel, length)
+    line = _pointer(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
     added = [builder.load(part, align=4) for part in _vectors(builder, line)]
     before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(loop)
@@ -151,9 +151,9 @@ def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     builder.position_at_end(loop)
     term = builder.phi(SIZE)
     line = builder.zext(builder.load(builder.gep(places.data, [term]), align=2), SIZE)
-    number = _spread(builder, builder.load(builder.gep(amounts.data, [term]), align=4))
-    for part, target in zip(added, _vectors(builder, _place(builder, here, line, SIZE(PANEL))), strict=True):
-        builder.store(_grown(builder, builder.load(target, align=4), number, part), target, align=4)
+    number = _broadcast(builder, builder.load(builder.gep(amounts.data, [term]), align=4))
+    for part, target in zip(added, _vectors(builder, _pointer(builder, here, line, SIZE(PANEL))), strict=True):
+        builder.store(_multiply_add(builder, builder.load(target, align=4), number, part), target, align=4)
     following = builder.add(term, SIZE(1))
     builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
     term.add_incoming(begin, before)
@@ -167,7 +167,7 @@ SIZE, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
 ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
 
 
-def _place(builder: Any, data: Any, line: Any, length: Any, offset: Any = SIZE(0)) -> Any:  # noqa: B008 - a constant
+def _pointer(builder: Any, data: Any, line: Any, length: Any, offset: Any = SIZE(0)) -> Any:  # noqa: B008 - a constant
     """Return a pointer to a line of a matrix, or to a place `offset` further on."""
     return builder.gep(data, [builder.add(builder.mul(line, length), offset)])
 
@@ -177,14 +177,14 @@ def _vectors(builder: Any, start: Any) -> list[Any]:
     return [builder.bitcast(builder.gep(start, [SIZE(LANES * half)]), VECTOR.as_pointer()) for half in range(2)]
 
 
-def _spread(builder: Any, number: Any) -> Any:
+def _broadcast(builder: Any, number: Any) -> Any:
     """Return a vector with one number in all lanes."""
     places = ir.VectorType(ir.IntType(32), LANES)
     lane = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), number, ir.IntType(32)(0))
     return builder.shuffle_vector(lane, lane, ir.Constant(places, [0] * LANES))
 
 
-def _grown(builder: Any, total: Any, left: Any, right: Any) -> Any:
+def _multiply_add(builder: Any, total: Any, left: Any, right: Any) -> Any:
     """Return `total + left * right`; with `contract` it is rounded once if the machine has an instruction for it."""
     return builder.fadd(total, builder.fmul(left, right, flags=("contract",)), flags=("contract",))
 

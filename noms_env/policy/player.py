@@ -55,7 +55,7 @@ class PolicyPlayer:
             PolicyFileError: the parameters are too large for float32.
             ValueError: the temperature is below 0 or infinite.
         """
-        self.info, self.encoding, self.temperature = info, encoding, _checked_temperature(temperature)
+        self.info, self.encoding, self.temperature = info, encoding, _check_temperature(temperature)
         self._playable = info.playable
         with np.errstate(over="ignore", invalid="ignore"):
             self.forward: Forward | AttentionForward
@@ -64,17 +64,17 @@ class PolicyPlayer:
             else:
                 self.forward = Forward.folded(encoding, tensors)
         if not self.forward.is_finite():
-            raise PolicyFileError("the policy holds numbers that are too large to reckon with")
+            raise PolicyFileError("the policy holds numbers that are too large for float32")
 
     def __repr__(self) -> str:
-        return f"<PolicyPlayer: {', '.join(_games(self.rule_sets))}; temperature={self.temperature:g}>"
+        return f"<PolicyPlayer: {', '.join(_describe_games(self.rule_sets))}; temperature={self.temperature:g}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Return the display in a notebook: games, inputs and training."""
         info = self.info
         sees = ["the observation", *(what for what in ("card_features", "trick_features") if getattr(info, what))]
         rows = {
-            "plays": "; ".join(_games(self.rule_sets)),
+            "plays": "; ".join(_describe_games(self.rule_sets)),
             "temperature": f"{self.temperature:g}",
             "network": ", ".join(f"{name} {size}" for name, size in info.network.items()),
             "sees": ", ".join(sees),
@@ -96,8 +96,8 @@ class PolicyPlayer:
             AttributeError: always.
         """
         raise AttributeError(
-            "a policy file holds no value, since the critic of its training saw all hands: the player search:POLICY tells what "
-            "a seat may expect, by its values and targets"
+            "a policy file holds no value, since the critic saw all hands in training; values and targets of the player "
+            "search:POLICY estimate what a seat may expect"
         )
 
     @property
@@ -131,8 +131,8 @@ class PolicyPlayer:
             ValueError: arrays of another shape or dtype, a temperature below 0, or an observation of a table with rules that
                 the policy was not trained for.
         """
-        seen, legal = _checked_rows(observation, mask)
-        heat = self.temperature if temperature is None else _checked_temperature(temperature)
+        seen, legal = _check_rows(observation, mask)
+        heat = self.temperature if temperature is None else _check_temperature(temperature)
         actions = self._infer(seen, legal, draw_seeds(seeds, len(seen)), heat, probabilities=False)
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
@@ -151,8 +151,8 @@ class PolicyPlayer:
         Raises:
             ValueError: see `act`.
         """
-        seen, legal = _checked_rows(observation, mask)
-        heat = self.temperature if temperature is None else _checked_temperature(temperature)
+        seen, legal = _check_rows(observation, mask)
+        heat = self.temperature if temperature is None else _check_temperature(temperature)
         out = self._infer(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True)
         return out[0] if np.ndim(mask) == 1 else out
 
@@ -176,17 +176,17 @@ class PolicyPlayer:
         if (verdict != FINE).any():
             row = int(np.flatnonzero(verdict != FINE)[0])
             where = f"row {row} of {len(seen)}: " if len(seen) > 1 else ""
-            raise ValueError(where + self._refusal(int(verdict[row]), seen[row], legal[row]))
+            raise ValueError(where + self._explain_refusal(int(verdict[row]), seen[row], legal[row]))
         return out
 
-    def _refusal(self, verdict: int, seen: np.ndarray, legal: np.ndarray) -> str:
+    def _explain_refusal(self, verdict: int, seen: np.ndarray, legal: np.ndarray) -> str:
         if verdict == OTHER_RULES:
-            trained = ", ".join(sorted({_name(rules.variant.name, rules.seats) for rules in self.rule_sets}))
-            return f"this policy was trained for {trained}; the observation is of {self._difference(seen)}"
+            trained = ", ".join(sorted({_name_table(rules.variant.name, rules.seats) for rules in self.rule_sets}))
+            return f"this policy was trained for {trained}; the observation is of {self._describe_difference(seen)}"
         strange = set(np.flatnonzero(legal).tolist()) - set(self.encoding.choices.tolist())
         return f"the mask allows action {min(strange)}, which is never legal at the tables that this policy was trained for"
 
-    def _difference(self, seen: np.ndarray) -> str:
+    def _describe_difference(self, seen: np.ndarray) -> str:
         """Describe the observation's rules by their difference from the policy's."""
         marks = np.flatnonzero(seen[START["variant"] :][: len(VARIANTS)])
         seats = int(seen[START["numbers"] + 6])
@@ -195,36 +195,36 @@ class PolicyPlayer:
         name = VARIANTS[marks[0]]
         same = [rules for rules in self.rule_sets if rules.variant.name == name and rules.seats == seats]
         if not same:
-            return _name(name, seats)
+            return _name_table(name, seats)
         options = seen[START["choices"] :]
         names = choice_names()
         unlike = [[names[place] for place in np.flatnonzero(options != choice_bytes(rules))] for rules in same]
         fewest = min(unlike, key=len)
         if fewest:
-            return f"{_name(name, seats)} with other options: {', '.join(fewest)}"
+            return f"{_name_table(name, seats)} with other options: {', '.join(fewest)}"
         sizes = ", ".join(str(size) for size in sorted(set().union(*map(hand_sizes, same))))
-        return f"{_name(name, seats)} with hands of {int(seen[START['numbers']])} cards instead of {sizes}"
+        return f"{_name_table(name, seats)} with hands of {int(seen[START['numbers']])} cards instead of {sizes}"
 
 
-def _games(rule_sets: Sequence[Rules]) -> list[str]:
+def _describe_games(rule_sets: Sequence[Rules]) -> list[str]:
     """Return the tables of a policy: `noms with 3 to 5 seats`, and options that differ from their defaults."""
     seats: dict[tuple[str, str], list[int]] = {}
     for rules in rule_sets:
         _, *chosen = rules.summary.split(", ", 1)
         seats.setdefault((rules.variant.name, "".join(f", {options}" for options in chosen)), []).append(rules.seats)
-    return [f"{variant} with {_numbers(sorted(set(numbers)))} seats{options}" for (variant, options), numbers in seats.items()]
+    return [f"{variant} with {_format(sorted(set(numbers)))} seats{options}" for (variant, options), numbers in seats.items()]
 
 
-def _numbers(ascending: Sequence[int]) -> str:
+def _format(ascending: Sequence[int]) -> str:
     low, high = ascending[0], ascending[-1]
     return span(low, high) if len(ascending) == high - low + 1 else ", ".join(map(str, ascending))
 
 
-def _name(variant: str, seats: int) -> str:
+def _name_table(variant: str, seats: int) -> str:
     return f"{variant} with {seats} seats"
 
 
-def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _check_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return observations and masks as rows for compiled code: contiguous, with fixed dtypes."""
     seen, legal = np.asarray(observation), np.asarray(mask)
     if seen.dtype != np.uint8 or legal.dtype.kind not in "bui":
@@ -236,7 +236,7 @@ def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray
             f"not {seen.shape} and {legal.shape}"
         )
     if seen.shape[:-1] != legal.shape[:-1]:
-        raise ValueError(f"observation and mask must have as many rows, not {seen.shape} and {legal.shape}")
+        raise ValueError(f"observation and mask must have the same number of rows, not {seen.shape} and {legal.shape}")
     if legal.dtype.kind == "b" or legal.dtype.itemsize > 1:
         legal = legal != 0
     rows = (seen.reshape(-1, OBSERVATION_SIZE), legal.view(np.int8).reshape(-1, NUM_ACTIONS))
@@ -244,7 +244,7 @@ def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray
     return seen, legal
 
 
-def _checked_temperature(temperature: Any) -> float:
+def _check_temperature(temperature: Any) -> float:
     if not isinstance(temperature, int | float | np.number) or not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
     return float(temperature)
@@ -280,7 +280,7 @@ def policy_of_game(variant: str) -> Path | None:
     Of several, the one named after the game comes first, then one for fixed options before one for any, then the one trained on
     most decisions, then the first by name. Unusable files are skipped.
     """
-    names = _policies_of(variant)
+    names = _find_policies(variant)
     return shipped_policies()[next(iter(names))] if names else None
 
 
@@ -289,20 +289,20 @@ def policy_name_for(rules: Rules) -> str | None:
 
     A table with unusual options gets a policy for any options; None if there is no policy.
     """
-    infos = _policies_of(rules.variant.name)
+    infos = _find_policies(rules.variant.name)
     name = next((name for name, info in infos.items() if rules in info.playable), None)
     return rules.variant.name if name is not None and name == next(iter(infos)) else name
 
 
-def _policies_of(variant: str) -> dict[str, PolicyInfo]:
+def _find_policies(variant: str) -> dict[str, PolicyInfo]:
     """Return the policies that come with the package for a game, the first choice of `policy_of_game` first."""
-    known = {name: info for name, info in _shipped_infos().items() if info and variant in _variants(info)}
+    known = {name: info for name, info in _read_shipped().items() if info and variant in _variants(info)}
     return dict(sorted(known.items(), key=lambda item: (item[0] != variant, bool(item[1].drawn), -item[1].decisions, item[0])))
 
 
 def policies_for_any_options() -> list[str]:
     """Return the names of the policies that come with the package and play under any options."""
-    return [name for name, info in _shipped_infos().items() if info and info.drawn]
+    return [name for name, info in _read_shipped().items() if info and info.drawn]
 
 
 def is_policy_name(name: str) -> bool:
@@ -340,7 +340,7 @@ def is_there(path: Path | str) -> bool:
         return False
 
 
-def _shipped_infos() -> dict[str, PolicyInfo | None]:
+def _read_shipped() -> dict[str, PolicyInfo | None]:
     """Return the descriptions of the policies that come with the package, by name; None for an unusable one."""
     infos: dict[str, PolicyInfo | None] = {}
     for name, file in shipped_policies().items():
@@ -357,6 +357,6 @@ def _variants(info: PolicyInfo) -> list[str]:
 
 def names_and_games() -> Iterator[str]:
     """Yield the policies that come with the package: `auctions (small_ships, noms)`, or the name alone for its only game."""
-    for name, info in _shipped_infos().items():
+    for name, info in _read_shipped().items():
         games = _variants(info) if info else []
         yield name if games in ([], [name]) else f"{name} ({', '.join(games)})"

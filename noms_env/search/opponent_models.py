@@ -90,7 +90,7 @@ def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
     if not isinstance(other, PolicyPlayer) or not all(rules in other.rule_sets for rules in policy.rule_sets):
         raise ValueError(f"opponents must be {', '.join(models)}, or a policy for the same games, which {opponents} is not")
     if other.temperature != 1:
-        raise ValueError(f"opponents are taken to draw their actions: {opponents.rpartition('@')[0]}, and not {opponents}")
+        raise ValueError(f"opponents must draw their actions: {opponents.rpartition('@')[0]}, not {opponents}")
     return [other]
 
 
@@ -240,19 +240,13 @@ def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
     return logs
 
 
-def weights_of(logs: np.ndarray, exponent: float = EXPONENT) -> np.ndarray:
-    """Return the probabilities of worlds, float64, shape (n,), from `log_likelihoods`; equal ones if all vanish.
-
-    Each seat plays like one of the models; all are equally likely a priori, apart from earlier deals in `logs`.
-    """
-    weights = np.empty(logs.shape[2])
-    write_weights(logs, 0, len(weights), exponent, weights)
-    return weights
-
-
 @jit
 def write_weights(logs, first, end, exponent, weights):
-    """Write `weights_of` for some of the worlds. Return their effective number."""
+    """Write the probabilities of the worlds from `first` up to `end`, equal ones if all vanish. Return their effective number.
+
+    `logs` comes from `log_likelihoods`, `weights` is float64. Each seat plays like one of the models; all are equally likely a
+    priori, apart from earlier deals in `logs`.
+    """
     most = -np.inf
     for world in range(first, end):
         total = 0.0

@@ -76,18 +76,9 @@ class Work(NamedTuple):
 
 def new_work(worlds: int) -> Work:
     """Return working memory for a search in `worlds` worlds."""
-    return Work(
-        tables=kernel_view(new_tables(CALL_WORLDS * worlds + 1)),
-        numbers=np.arange(CALL_WORLDS * worlds),
-        sampling=new_sampling_workspace(),
-        positions=new_positions(),
-        frames=new_frames(),
-        workspaces=new_workspaces(FIRST),
-        candidates=np.zeros(NUM_ACTIONS, np.int64),
-        values=np.zeros(NUM_ACTIONS, np.int64),
-        sums=np.zeros(NUM_ACTIONS, np.int64),
-        squares=np.zeros(NUM_ACTIONS),
-    )
+    tables, numbers = kernel_view(new_tables(CALL_WORLDS * worlds + 1)), np.arange(CALL_WORLDS * worlds)
+    memory = new_sampling_workspace(), new_positions(), new_frames(), new_workspaces(FIRST)
+    return Work(tables, numbers, *memory, *np.zeros((3, NUM_ACTIONS), np.int64), np.zeros(NUM_ACTIONS))
 
 
 class FlatMC(RowsPlayer):
@@ -117,9 +108,6 @@ class FlatMC(RowsPlayer):
         self._row_threads = RowThreads(self.threads)
 
     def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
-        self._search(tables, seeds, actions)
-
-    def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
         def search_part(first: int, end: int, _part: int) -> None:
             try:
                 work = self._spare.pop()

@@ -109,7 +109,7 @@ def compare_flat_mc(plan: Plan, steps: int) -> set[int]:
         tables, seeds = both.cpu.tables, SEEDS[:4] + step
         phases |= {int(table.phase) for table in tables if table.phase != SCORED and only_candidate(table) < 0}
         expected, actions = np.zeros(4, np.int64), to_gpu(np.full(4, 77))
-        on_cpu._search(kernel_view(tables), seeds, expected)
+        on_cpu.write_actions(both.cpu.mask, seeds, kernel_view(tables), expected)
         on_gpu.act(both.gpu, to_gpu(seeds), where=to_gpu(asked) if step % 2 else None, actions=actions)
         assert actions.to_numpy().tolist() == np.where(asked | (step % 2 == 0), expected, 77).tolist()
         for _ in range(2):

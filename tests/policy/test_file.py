@@ -125,9 +125,9 @@ DOCUMENTS = {
     "rules: too many": (setter(rules=[{"variant": "noms", "seats": 4, "options": {}}] * 1001), "does not say for which games"),
     "rules: unknown": (setter(rules=[{"variant": "skat", "seats": 3, "options": {}}]), "there is no variant 'skat'"),
     "rules: options": (setter(rules=[{"variant": "noms", "seats": 4, "options": {"min_bid": {}}}]), "min_bid must be"),
-    "width": (setter(network=SMALL | {"width": 10**9}), "gives no size of a network"),
+    "width": (setter(network=SMALL | {"width": 10**9}), "sizes of its network: width from 4 to 8192"),
     "kind": (setter(network=ATTENTION | {"kind": "recurrent"}), "kind 'recurrent'; there are mlp, attention"),
-    "size of another kind": (setter(network=ATTENTION | {"width": 20}), "gives no size of a network: token_width, layers"),
+    "size of another kind": (setter(network=ATTENTION | {"width": 20}), "network: token_width from 4 to 8192, layers"),
     "heads": (setter(network=ATTENTION | {"heads": 3}), "has 3 heads, which do not divide its token_width, 20"),
     "blocks": (setter(network=SMALL | {"blocks": 2}), "lacks the tensor 'trunk.layers.1.bias'"),
     "other width": (setter(network=SMALL | {"width": 6}), r"has 'trunk.first.weight' as float32 of shape \(5, .* \(6, "),
@@ -164,7 +164,7 @@ def test_numbers_too_large_to_reckon_with(good: Path, tmp_path: Path) -> None:
     def grow(tensors: dict[str, np.ndarray]) -> None:
         tensors["head.cards"][:] = tensors["head.play.weight"][:] = 1e30
 
-    with pytest.raises(PolicyFileError, match="too large to reckon with"):
+    with pytest.raises(PolicyFileError, match="too large for float32"):
         load_policy(rewritten(good, tmp_path / "changed", tensors=grow))
 
 

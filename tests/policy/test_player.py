@@ -230,7 +230,7 @@ def test_arrays_of_other_layouts_in_memory(player: PolicyPlayer, rows: Rows) -> 
     [
         (lambda seen, legal: (seen.astype(np.float32), legal), "observation must be uint8 and mask int8, not float32 and int8"),
         (lambda seen, legal: (seen, legal[:, :-1]), "must have shapes"),
-        (lambda seen, legal: (seen[1:], legal), "as many rows"),
+        (lambda seen, legal: (seen[1:], legal), "same number of rows"),
     ],
 )
 def test_arrays_that_are_refused(player: PolicyPlayer, rows: Rows, change: Callable[..., Rows], sentence: str) -> None:

@@ -13,7 +13,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import make_player
 from noms_env.search import opponent_models
-from noms_env.search.opponent_models import EXPONENT, draw_worlds, log_likelihoods, pick_worlds, weights_of, write_styles
+from noms_env.search.opponent_models import EXPONENT, draw_worlds, log_likelihoods, pick_worlds, write_styles, write_weights
 from noms_env.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_seen
 from noms_env.search.rollouts import run_rollouts
 from noms_env.search.worlds import deal_worlds
@@ -165,6 +165,12 @@ def test_weights_and_draws() -> None:
     mixed[0, 1], mixed[1, 2] = np.log([0.5, 0.25]), np.log([0.5, 0.125])
     sums = np.array([1.5 * 1.5, 1.25 * 1.125]) ** EXPONENT
     assert weights_of(mixed) == pytest.approx(sums / sums.sum())
+
+
+def weights_of(logs: np.ndarray) -> np.ndarray:
+    weights = np.empty(logs.shape[2])
+    write_weights(logs, 0, len(weights), EXPONENT, weights)
+    return weights
 
 
 def of_one_seat(logs: np.ndarray) -> np.ndarray:

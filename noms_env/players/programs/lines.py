@@ -61,7 +61,7 @@ def wants_observation(answer: bytes) -> bool:
         raise AnswerError(f'answered the first line with {_brief(answer)}, not with {{"protocol": "{PROTOCOL}"}}')
     wanted = document.get("observation", False)
     if not isinstance(wanted, bool):
-        raise AnswerError(f"answered the first line with an observation of {_brief(answer)}, where true or false is meant")
+        raise AnswerError(f"answered the first line with {_brief(answer)}, whose observation must be true or false")
     return wanted
 
 
@@ -77,7 +77,7 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
     fixed = _write_rules(row.tobytes()[_RULES_START:_RULES_END])
     table = _unpack(row)
     role = ROLES[role_known_to(row, table.seat)]
-    document = {**_read_phase(table, mask), "seed": seed, **_seen(table, role)}
+    document = {**_read_phase(table, mask), "seed": seed, **_read_view(table, role)}
     if observation is not None:
         document["observation"] = b64encode(observation.tobytes()).decode()
     return fixed + _line(document)[1:]
@@ -122,7 +122,7 @@ def _read_phase(t: SimpleNamespace, mask: np.ndarray) -> Document:
     }
 
 
-def _seen(t: SimpleNamespace, role: str) -> Document:
+def _read_view(t: SimpleNamespace, role: str) -> Document:
     seats, deck = t.n_seats, t.deck_kind
     return {
         # --- the match

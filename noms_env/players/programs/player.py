@@ -121,7 +121,7 @@ def load_program(name: str, limit: float | None = None) -> ProgramPlayer:
     except ValueError as error:
         raise ValueError(f"{name}: the words of the command cannot be told apart: {error}") from error
     if not words:
-        raise ValueError(f"a program follows {COMMAND}, such as {COMMAND}./my_bot; here there is none")
+        raise ValueError(f"a program follows {COMMAND}, such as {COMMAND}./my_bot, and there is none")
     if shutil.which(words[0]) is None:
         raise ValueError(f"{name}: there is no program {words[0]!r}")
     player = ProgramPlayer(name, words, LIMIT if limit is None else limit)
@@ -156,13 +156,12 @@ class Program:
         self._questions, self._answers = Lines(), Lines()
         self._complaints: list[bytes] = []
         pipes = (self._process.stdin, self._process.stdout, self._questions, self._answers)
-        talking = Thread(target=_talk, args=pipes, daemon=True, name="noms-program")
-        self._listening = Thread(
-            target=_listen, args=(self._process.stderr, self._complaints), daemon=True, name="noms-program-errors"
-        )
-        talking.start()
-        self._listening.start()
-        threads = (talking, self._listening)
+        talker = Thread(target=_talk, args=pipes, daemon=True, name="noms-program")
+        errors = (self._process.stderr, self._complaints)
+        self._listener = Thread(target=_listen, args=errors, daemon=True, name="noms-program-errors")
+        threads = (talker, self._listener)
+        for thread in threads:
+            thread.start()
         self._end = weakref.finalize(self, _end, self._process, self._control, self._questions, threads)
 
     def ask(self, line: bytes, limit: float, what: str) -> bytes:
@@ -193,11 +192,11 @@ class Program:
             status = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return "closed its output"
-        self._listening.join(GRACE)
+        self._listener.join(GRACE)
         ending = f"ended with exit status {status}" if status >= 0 else f"was ended by signal {-status}"
         lines = b"".join(self._complaints).decode(errors="replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        return f"{ending} ({printable(said[-1][:COMPLAINT])})" if said else ending
+        messages = [line.strip() for line in lines if line.strip()]
+        return f"{ending} ({printable(messages[-1][:COMPLAINT])})" if messages else ending
 
 
 def _start_program(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:

@@ -20,14 +20,7 @@ from noms_env._jit import jit, lowest, size
 from noms_env.core.cards import CARD_SUITS, SUIT_CARDS, bit, has
 from noms_env.core.tricks import beaters
 from noms_env.players.registry import FIRST
-from noms_env.players.rule_based.heuristics import (
-    ENDING,
-    LEAST_GAIN,
-    beat_chance,
-    best_suit,
-    drop_equal_cards,
-    trick_value,
-)
+from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, beat_chance, best_suit, drop_equal_cards, trick_value
 
 
 @jit

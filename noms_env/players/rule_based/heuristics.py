@@ -4,7 +4,7 @@
    follow a suit has none of it. All other layouts count as equally likely (`look`, `none_of`, `room_for`).
 2. Who takes this trick: a seat that is still to play beats the best card if it can and is eager to, or if it must. It can with
    a higher card of the suit, or, void of the suit, with a trump. It must when all its cards of the suit are higher
-   (`take_chance`). A family sets how eager each seat is in `eager`.
+   (`beat_chance`). A family sets how eager each seat is in `eager`.
 3. Value of the trick: the payoff of each seat times its chance to take the trick (`trick_value`). A family sets the player's
    payoff for each seat in `payoff`; it may prefer a few cards.
 4. Later tricks of a card: its chance, computed from a few counts (`weights.COUNTS`) with fitted weights. Most plays change the
@@ -132,14 +132,8 @@ def sure_tricks(t, hand, m):
 
 
 @jit
-def take_chance(t, other, card, suit, m):
-    """2. Return the chance that a seat still to play beats the best card of a trick."""
-    return beat_chance(t, other, size(t.hands[other]), card, suit, m)
-
-
-@jit
 def beat_chance(t, other, cards, card, suit, m):
-    """2. Return `take_chance` of a seat that holds `cards` cards."""
+    """2. Return the chance that a seat still to play, with `cards` cards, beats the best card of a trick."""
     suited = m.unseen & SUIT_CARDS[t.deck_kind, suit]
     stronger = m.unseen & beaters(card, SUIT_CARDS[t.deck_kind, suit], t.trump_cards)
     void, can, must = 1.0, 0.0, 0.0
@@ -165,7 +159,7 @@ def trick_value(t, card, suit, m):
     value = 0.0
     other = left_of(t, seat)
     while other != t.leader:
-        takes = holds * take_chance(t, other, best, suit, m)
+        takes = holds * beat_chance(t, other, size(t.hands[other]), best, suit, m)
         value += takes * m.payoff[other]
         holds -= takes
         other = left_of(t, other)
