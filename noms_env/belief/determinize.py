@@ -52,14 +52,9 @@ def sampled_tables(tables: np.recarray, rows: Rows, seeds: Seeds) -> np.recarray
 
 
 def copy_shown_tables(tables: np.recarray, rows: np.ndarray) -> np.recarray:
-    """Copy tables whose deals are played out, without the facts that no seat has seen: undealt cards and future chance.
+    """Copy the tables `rows`, int64, shape (n,), without the facts that no seat has seen: undealt cards and future chance.
 
-    Args:
-        tables: records, shape (tables,); not changed.
-        rows: the tables to copy, int64, shape (n,); `is_played_out` must hold for them.
-
-    Returns:
-        Records, shape (n,).
+    `is_played_out` must hold for these rows of the records `tables`, shape (tables,), which are not changed.
     """
     copies: np.recarray = tables[rows].copy().view(np.recarray)
     for name in ("seed", "table", "match"):
@@ -81,11 +76,7 @@ def order_decks(tables):
 
 
 def row_numbers(rows: Rows, tables: int) -> np.ndarray:
-    """Return a selection of rows as numbers, int64, shape (n,).
-
-    Raises:
-        ValueError: a row does not exist.
-    """
+    """Return a selection of rows as numbers, int64, shape (n,); ValueError if a row does not exist."""
     numbers = np.arange(tables)
     try:
         selection = slice(None) if rows is None else rows

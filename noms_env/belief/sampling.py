@@ -28,14 +28,10 @@ def sample_hidden_rows(tables, rows, seat, seed, workspace):
 
 @jit
 def plan(t, seat, p, d, ways):
-    """Compute the properties that all layouts of a table share.
+    """Compute the properties that all layouts of a table share, for the knowledge of `seat`.
 
-    Args:
-        t: a copy of the table; its field `partner` is scratch.
-        seat: the seat whose knowledge counts.
-        p: record with the fields of `workspace.PLAN`, written.
-        d: record with the fields of `workspace.LAYOUT`, scratch.
-        ways: float64, shape (MOST_WAYS,), written; belongs to the plan.
+    `t` is a copy of the table, whose field `partner` is scratch; `p` has the fields of `workspace.PLAN`, and is written; `d`
+    has those of `workspace.LAYOUT`, and is scratch; `ways`, float64, shape (MOST_WAYS,), is written and belongs to the plan.
     """
     survey(t, seat, p)
     form_groups(p)

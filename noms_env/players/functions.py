@@ -58,11 +58,7 @@ def entry_names() -> list[str]:
 
 
 def load_function(name: str) -> FunctionsPlayer:
-    """Load the player of a function or a registered name.
-
-    Raises:
-        ValueError: it cannot be loaded, or is not a player.
-    """
+    """Load the player of a function or a registered name; ValueError if it cannot be loaded, or is not a player."""
     try:
         entry = next(iter(entry_points(group=GROUP, name=name)), None)
         parts = _NAME.fullmatch(name)
@@ -142,8 +138,7 @@ class FunctionPlayer(RowByRow):
 def describe_failure(error: BaseException) -> str:
     """Describe a player's failure as the end of a sentence: the exception (SystemExit too), and the line that raised it.
 
-    Raises:
-        MemoryError: `error` is one, which may not be the player's fault.
+    A MemoryError is raised again, since it may not be the player's fault.
     """
     if isinstance(error, MemoryError):
         raise error

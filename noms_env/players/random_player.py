@@ -24,12 +24,10 @@ class RandomPlayer(RowsPlayer):
 
 @jit
 def pick_rows(mask, seeds, actions):
-    """Write a legal action for each row, uniform up to the number of legal actions / 2**32.
+    """Write a legal action for each row, uniform up to the number of legal actions / 2**32; `NOBODY` if nothing is legal.
 
-    Args:
-        mask: int8, shape (n, NUM_ACTIONS).
-        seeds: int64, shape (n,): seed of each choice.
-        actions: int64, shape (n,), written; `NOBODY` if nothing is legal.
+    `mask` is int8, shape (n, NUM_ACTIONS); `seeds`, int64, shape (n,), hold the seed of each choice; `actions` is int64, shape
+    (n,).
     """
     for row in range(len(mask)):
         left = place_of(seeds[row], int(mask[row].sum()))

@@ -141,8 +141,7 @@ class PlayerName:
     def policy_file(self) -> Path | None:
         """File of the policy, or of the policy that the player searches on; None for another player.
 
-        Raises:
-            ValueError: there is no such policy.
+        ValueError if there is no such policy.
         """
         if self.kind == "built-in":
             policy = self.arguments.get(POLICY)
@@ -232,11 +231,7 @@ def _is_policy(name: Path | str) -> bool:
 
 
 def _split_temperature(name: Path | str) -> tuple[Path | str, float]:
-    """Return the policy and the temperature of `policy@temperature`; the temperature defaults to 1.
-
-    Raises:
-        ValueError: the number is below 0 or infinite.
-    """
+    """Split `policy@temperature`; the temperature defaults to 1. ValueError if it is below 0 or infinite."""
     if isinstance(name, Path) or "@" not in name or _is_policy(name):
         return name, 1.0
     policy, _, text = name.rpartition("@")

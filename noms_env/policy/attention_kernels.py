@@ -166,18 +166,11 @@ def run_linear(x, rows, panels, bias, every, y):
 
 @jit_inline
 def attend(query, asks, key_value, present, width, heads, room, out):
-    """Write the attention of the first tokens to all tokens of a row.
+    """Write the attention of the first `asks` tokens to all `present` tokens of a row.
 
-    Args:
-        query: float32, shape (at least asks, at least width).
-        asks: number of queries.
-        key_value: float32, shape (at least present, at least 2 * width): keys, then values.
-        present: number of keys.
-        width: numbers of a token.
-        heads: number of heads, a divisor of the width.
-        room: scratch: keys and values, float32, shape (2 * width, at least present), and attention weights, float32, shape (at
-            least present,).
-        out: float32, shape (at least asks, at least width), written.
+    `query` and `out` are float32, shape (at least asks, at least width); `key_value`, float32, shape (at least present, at
+    least 2 * width), holds keys, then values. The width is a multiple of `heads`. `room` is scratch: keys and values, float32,
+    shape (2 * width, at least present), and attention weights, float32, shape (at least present,).
     """
     columns, share = room
     for t in range(present):

@@ -113,8 +113,7 @@ class Encoding:
     def places_of(self, other: Encoding) -> np.ndarray:
         """Return the columns in this encoding of another's features, for the same rules: int64, shape (other.n_features,).
 
-        Raises:
-            ValueError: one of them is missing here.
+        ValueError if one of them is missing here.
         """
         place_of = {pair: place for place, pair in enumerate(zip(self.index[0], self.value[0], strict=True))}
         try:

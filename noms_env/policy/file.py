@@ -200,11 +200,7 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
 
 
 def read_info(path: Path | str) -> PolicyInfo:
-    """Read the description in a policy file; the tensors are neither read nor checked.
-
-    Raises:
-        PolicyFileError: there is no such file, or it describes no usable policy.
-    """
+    """Read the description in a policy file; errors as in `read_policy`. The tensors are neither read nor checked."""
     file = Path(path)
     with _open_policy(file) as policy:
         document = _read_document(file, policy.metadata())

@@ -242,12 +242,9 @@ else:
 def multiply(x, rows, panels, needed, y):
     """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`, except panels that no row of a tile needs.
 
-    Args:
-        x: float32, shape (at least rows, at least inputs).
-        rows: number of rows.
-        panels: float32, shape (outputs / PANEL, inputs, PANEL).
-        needed: int64, shape (at least rows,): per row, the set of panels that it needs; -1 for all, of any number.
-        y: float32, shape (at least rows, at least outputs), written; columns that are not needed may stay as they are.
+    `x` and `y` are float32 with at least these rows and columns, `panels` float32, shape (outputs / PANEL, inputs, PANEL).
+    `needed`, int64, shape (at least rows,), is the set of panels that each row needs; -1 for all, of any number. Columns that
+    are not needed may stay as they are.
     """
     whole = rows // TILE * TILE
     for panel in range(len(panels)):

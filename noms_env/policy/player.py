@@ -137,19 +137,13 @@ class PolicyPlayer:
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:
-        """Return the probabilities of all actions.
+        """Return the probabilities of all actions; arguments and errors as in `act`.
 
-        Args:
-            observation: see `act`.
-            mask: see `act`.
-            temperature: see `act`; at 0 the action that `act` takes has probability 1.
+        At temperature 0 the action that `act` takes has probability 1.
 
         Returns:
             float32, shape (n, NUM_ACTIONS), or (NUM_ACTIONS,) for one row: 0 for actions that are not legal; zeros if nothing
             is legal.
-
-        Raises:
-            ValueError: see `act`.
         """
         seen, legal = _check_rows(observation, mask)
         heat = self.temperature if temperature is None else _check_temperature(temperature)
@@ -157,17 +151,7 @@ class PolicyPlayer:
         return out[0] if np.ndim(mask) == 1 else out
 
     def drawn(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float) -> np.ndarray:
-        """Return the actions of `act` for rows from compiled code.
-
-        Args:
-            observation: uint8, shape (n, OBSERVATION_SIZE), contiguous.
-            mask: int8, shape (n, NUM_ACTIONS), contiguous.
-            seeds: seed of each row's draw, int64, shape (n,), 0 to 2**63 - 1.
-            temperature: see `act`.
-
-        Raises:
-            ValueError: an observation of a table with rules that the policy was not trained for.
-        """
+        """Return the actions of `act` for rows from compiled code: contiguous arrays, and int64 seeds, 0 to 2**63 - 1."""
         return self._infer(observation, mask, seeds, temperature, probabilities=False)
 
     def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
@@ -311,11 +295,7 @@ def is_policy_name(name: str) -> bool:
 
 
 def policy_file_of(path_or_name: Path | str) -> Path:
-    """Return the policy file of a path or name, see `load_policy`.
-
-    Raises:
-        PolicyFileError: there is no policy of that name.
-    """
+    """Return the policy file of a path or name, see `load_policy`; PolicyFileError if there is no policy of that name."""
     if isinstance(path_or_name, str):
         shipped = shipped_policies().get(path_or_name)
         if shipped is None and path_or_name in VARIANTS:

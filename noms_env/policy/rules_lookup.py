@@ -43,12 +43,7 @@ def shows(rules: Rules, observation: np.ndarray) -> np.ndarray:
 
 @jit_inline
 def number_of_rules(seen, rules):
-    """Return the index of the rules that an observation shows, or `len(rules)` if there are none.
-
-    Args:
-        seen: the observation, uint8, shape (OBSERVATION_SIZE,) or longer.
-        rules: `rules_rows`.
-    """
+    """Return the index in `rules` (`rules_rows`) of those that an observation shows, or `len(rules)` if there are none."""
     size = np.int64(seen[DEALT])
     for number in range(len(rules)):
         different = seen[SEATS] ^ rules[number, NUM_CHOICES]

@@ -77,8 +77,7 @@ Model = PolicyPlayer | None
 def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
     """Return the models of a name in the table above; `policy` is the searching one.
 
-    Raises:
-        ValueError: there is no such name, and it is not a policy for the same games that draws its actions.
+    ValueError if the name is not in the table, nor a policy for the same games that draws its actions.
     """
     models: dict[str, list[Model]] = {UNIFORM: [], "policy": [policy], "thumb": [None], MIXTURE: [policy, None]}
     if opponents in models:
@@ -105,13 +104,8 @@ def chances_of(
 ) -> np.ndarray:
     """Return the probability of an action by a model, in some rows of replays, float64, shape (n,).
 
-    Args:
-        model: the model.
-        replays: as `kernel_view` makes them.
-        rows: int64, shape (n,).
-        seen: observations of the seats to act, uint8, shape (n, OBSERVATION_SIZE).
-        legal: their masks, int8, shape (n, NUM_ACTIONS).
-        action: the action.
+    `rows` is int64, shape (n,). `seen` are the observations of the seats to act, uint8, shape (n, OBSERVATION_SIZE), and
+    `legal` their masks, int8, shape (n, NUM_ACTIONS).
     """
     if model is not None:
         chances = model.probabilities(seen, legal, temperature=1)[:, action].astype(np.float64)
@@ -136,21 +130,12 @@ def thumb_chance(t, action, m):
 
 @jit
 def play_again(t, r, action, models, logs, world, m):
-    """Play a replay up to the next action of another seat whose probability a policy has to give.
+    """Play a replay `r` of world `t` up to the next action of another seat whose probability a policy has to give.
 
-    The probabilities by rules of thumb are added at once.
-
-    Args:
-        t: the world.
-        r: its replay.
-        action: action to take first, for which a policy has been asked; below 0 for none.
-        models: index of the model that is a policy, and of the rules of thumb; below 0 for none.
-        logs: `log_likelihoods`, in which the world has the index `world`.
-        world: see `logs`.
-        m: a row of `heuristics.new_workspaces`.
-
-    Returns:
-        The action to ask about, `ARRIVED`, or `GIVEN_UP`.
+    First take `action`, for which a policy has been asked, unless it is below 0. The probabilities by rules of thumb are added
+    to `logs` (`log_likelihoods`) at index `world` at once. `models` holds the index of the model that is a policy, and of the
+    rules of thumb, below 0 for none; `m` is a row of `heuristics.new_workspaces`. Returns the action to ask about, `ARRIVED`,
+    or `GIVEN_UP`.
     """
     while True:
         if action >= 0:
@@ -184,13 +169,8 @@ def clear_logs(logs, world, number):
 def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
     """Return the log-likelihood of each seat's actions under each model, float64, shape (models, MAX_SEATS, n).
 
-    -inf in a world whose deal cannot be replayed.
-
-    Args:
-        worlds: tables as a seat may imagine them, shape (n,), as `kernel_view` makes them.
-        seat: the seat, whose own actions do not count.
-        models: models of the others.
-        row_threads: threads that share the worlds.
+    -inf in a world whose deal cannot be replayed. `worlds` are tables as `seat` may imagine them, shape (n,), as `kernel_view`
+    makes them; its own actions do not count.
     """
     logs = np.zeros((len(models), MAX_SEATS, len(worlds)))
     row_threads.run(
@@ -229,11 +209,8 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
 def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
     """Return the log-likelihoods of all seats in finished deals, float64, shape (models, MAX_SEATS, n), as `log_likelihoods`.
 
-    0 for a deal that cannot be replayed.
-
-    Args:
-        tables: as `belief.determinize.copy_shown_tables` and then `kernel_view` make them.
-        models: models of the seats.
+    0 for a deal that cannot be replayed. The tables are as `belief.determinize.copy_shown_tables` and then `kernel_view` make
+    them.
     """
     logs = log_likelihoods(tables, NOBODY, models)
     logs[:, :, ~np.isfinite(logs).all(axis=(0, 1))] = 0
@@ -276,14 +253,10 @@ def log_of_seat(logs, seat, world):
 
 @jit
 def write_styles(logs, picks, seed, seat, styles):
-    """Draw the model of each seat in some worlds.
+    """Draw the model of each seat in some worlds into `styles`, int64, shape (n, MAX_SEATS), see `Worlds`.
 
-    Args:
-        logs: `log_likelihoods`.
-        picks: indices of the worlds in `logs`, int64, shape (n,).
-        seed: seed of the worlds.
-        seat: the searching seat, which plays like its policy.
-        styles: int64, shape (n, MAX_SEATS), written, see `Worlds`.
+    `picks` are the indices of the worlds in `logs` (`log_likelihoods`), int64, shape (n,); `seed` is their seed. `seat`
+    searches, and plays like its policy.
     """
     for world in range(len(picks)):
         for other in range(MAX_SEATS):
@@ -353,7 +326,7 @@ def draw_worlds(
     row_threads: RowThreads = ONE_THREAD,
     shown: np.ndarray | float = 0.0,
 ) -> Worlds:
-    """Draw worlds of a row, in no order; without models they are uniform, and all seats play like the policy.
+    """Draw `count` worlds of a row, in no order; without models they are uniform, and all seats play like the policy.
 
     Args:
         tables: as `kernel_view` makes them.

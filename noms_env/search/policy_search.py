@@ -73,15 +73,11 @@ class SearchPlayer:
         temperature: float = USUAL_TEMPERATURE,
         threads: int = 1,
     ) -> None:
-        """Set up the player.
+        """Set up the player; the arguments are attributes, see above.
 
-        Args:
-            policy: see above.
-            worlds: see above, 1 to 10000. Defaults to 24, or to 10000 if only `time` is set.
-            time: see above. With it the answer depends on the machine.
-            opponents: see above: `uniform`, `policy`, `thumb`, `mixture`, or the name of a policy.
-            temperature: see above, from 0 on.
-            threads: threads of a call, 1 to 64; without a time limit the choice does not depend on it.
+        `worlds` are 1 to 10000, by default 24, or 10000 if only `time` is set; with `time` the answer depends on the machine.
+        `opponents` is `uniform`, `policy`, `thumb`, `mixture`, or the name of a policy. `threads`, 1 to 64, share a call;
+        without a time limit the choice does not depend on them.
 
         Raises:
             ValueError: one of the numbers is out of range, or there is no such model.

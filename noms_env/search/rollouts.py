@@ -64,12 +64,8 @@ def is_ended(t, fewer):
 def end_value(t, seat, fewer, w, frames):
     """Return the value of the end of a rollout (`is_ended`) to a seat, in `position.units`; overwrites the points of the table.
 
-    Args:
-        t: the table.
-        seat: the seat.
-        fewer: tricks fewer than usual that are solved for each seat, see `solver.kind_to_solve`.
-        w: a row of `position.new_positions`.
-        frames: `moves.new_frames`.
+    `fewer` is the number of tricks fewer than usual that are solved for each seat, see `solver.kind_to_solve`; `w` is a row of
+    `position.new_positions`, and `frames` comes from `moves.new_frames`.
     """
     return value_to(t, seat) if t.phase == SCORED else position_value(w, frames, t, kind_to_solve(t, fewer), seat)
 
@@ -198,16 +194,11 @@ def run_rollouts(
     deadline: float,
     values: np.ndarray,
 ) -> None:
-    """Take an action in each of n tables, and play on until the rollouts are ended, or until the deadline.
+    """Take an action in each of n tables, and play on until the rollouts are ended, or until the deadline (`play_tasks`).
 
-    Args:
-        rollouts: n tables.
-        actions: int64, shape (n,).
-        draws: source of each rollout's random numbers, int64, shape (n,).
-        styles: index of each seat's policy, int64, shape (n, MAX_SEATS).
-        policies: None for rules of thumb.
-        deadline: by `time.perf_counter`.
-        values: values to the seats that take the actions, int64, shape (n,), written.
+    `actions` is int64, shape (n,); `draws`, int64, shape (n,), are the source of each rollout's random numbers; `styles`,
+    int64, shape (n, MAX_SEATS), the index of each seat's policy. The values to the seats that take the actions are written into
+    `values`, int64, shape (n,).
     """
     n = len(actions)
     by_thumb, seats = np.array([policy is None for policy in policies]), rollouts.view(np.recarray).seat[:n].copy()

@@ -33,15 +33,10 @@ class Worlds(NamedTuple):
 
 @jit
 def deal_worlds(tables, row, seed, worlds, numbers, sampling):
-    """Deal the worlds of the seat to act in a row.
+    """Deal worlds of the seat to act in a row into the first `len(numbers)` rows of `worlds`.
 
-    Args:
-        tables: as `kernel_view` makes them; not changed.
-        row: a row in which a seat is to act.
-        seed: 0 to 2**63 - 1; world k depends only on it and on k.
-        worlds: as `kernel_view` makes them; the first `len(numbers)` are written.
-        numbers: int64, shape (n,): 0, 1, ...
-        sampling: `belief.new_sampling_workspace`.
+    World k depends only on k and the seed, 0 to 2**63 - 1. `tables` and `worlds` are as `kernel_view` makes them, `numbers` is
+    int64, shape (n,): 0, 1, ..., and `sampling` comes from `belief.new_sampling_workspace`.
     """
     for world in range(len(numbers)):
         worlds[world] = tables[row]

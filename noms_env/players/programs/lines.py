@@ -51,11 +51,7 @@ def hello(limit: float) -> bytes:
 
 
 def wants_observation(answer: bytes) -> bool:
-    """Return whether a program asks for observations, from its answer to the first line.
-
-    Raises:
-        AnswerError: it does not speak this protocol.
-    """
+    """Return whether the answer to the first line asks for observations; AnswerError if it is not of this protocol."""
     document = _parse_json(answer)
     if not isinstance(document, dict) or document.get("protocol") != PROTOCOL:
         raise AnswerError(f'answered the first line with {_brief(answer)}, not with {{"protocol": "{PROTOCOL}"}}')
@@ -84,11 +80,7 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
 
 
 def find_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
-    """Return the legal action that an answer names; `row` and `mask` as in `decision`.
-
-    Raises:
-        AnswerError: it names no legal action.
-    """
+    """Return the legal action that an answer names, or raise AnswerError; `row` and `mask` as in `decision`."""
     document = _parse_json(answer)
     action = document.get("action") if isinstance(document, dict) else document
     actions = np.flatnonzero(mask).tolist()

@@ -72,11 +72,7 @@ class ProgramPlayer(RowByRow):
         return ProgramPlayer(self.name, self._words, self._limit)
 
     def start(self) -> None:
-        """Start the program if it is not running, and exchange the first lines.
-
-        Raises:
-            ProgramError: this failed; the program is not running.
-        """
+        """Start the program if it is not running, and exchange the first lines; ProgramError if that fails."""
         if self._program is not None:
             return
         self._program = Program(self._words)
@@ -141,11 +137,7 @@ class Program:
     """A process that answers line by line. It ends with this object at the latest."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        """Start the process.
-
-        Raises:
-            ProgramError: it cannot be started.
-        """
+        """Start the process; ProgramError if it cannot be started."""
         try:
             self._process, self._control = _start_program(words)
         except (OSError, ValueError) as error:
@@ -167,8 +159,7 @@ class Program:
     def ask(self, line: bytes, limit: float, what: str) -> bytes:
         """Send a line and wait up to `limit` seconds for an answer; `what` ends the error message: `for a decision`.
 
-        Raises:
-            ProgramError: the process has ended, is late, or its line is too long. It must not be asked again.
+        ProgramError if the process has ended, is late, or its line is too long. It must not be asked again.
         """
         self._questions.put(line)
         try:

@@ -39,13 +39,10 @@ class ThumbPlayer(RowsPlayer):
 
 @jit
 def thumb_rows(tables, workspaces, actions):
-    """Write an action for each row, `NOBODY` if nobody is to act.
+    """Write an action for each row into `actions`, int64, shape (n,), `NOBODY` if nobody is to act.
 
-    Args:
-        tables: structured array, shape (n,); only the hand of the seat to act is read. While a call or trump is chosen, other
-            trumps are assumed, and then reset.
-        workspaces: `heuristics.new_workspaces`.
-        actions: int64, shape (n,), written.
+    Of the hands in `tables`, a structured array, shape (n,), only that of the seat to act is read. While a call or trump is
+    chosen, other trumps are assumed, and then reset. `workspaces` comes from `heuristics.new_workspaces`.
     """
     m = workspaces[0]
     for row in range(len(tables)):

@@ -75,14 +75,8 @@ def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
 def solve_row(tables, row, kind, positions, frames, actions, values):
     """Write the legal actions in a row, and the value of each to each seat. Return their number.
 
-    Args:
-        tables: structured array, shape (tables,); its last two rows, above `row`, are scratch.
-        row: a row in the phase `play` or `suit`.
-        kind: `EVERY_SEAT` or `TWO_SIDES`.
-        positions: `position.new_positions`.
-        frames: `moves.new_frames`.
-        actions: int64, shape (NUM_ACTIONS,), written.
-        values: int64, shape (NUM_ACTIONS, seats), written, in `position.units`, without the multiplier.
+    The row is in the phase `play` or `suit`. The last two rows of `tables`, a structured array, are scratch. `actions` is
+    int64, shape (NUM_ACTIONS,); `values` is int64, shape (NUM_ACTIONS, seats), in `position.units`, without the multiplier.
     """
     w = positions[0]
     scratch = len(tables) - 1
