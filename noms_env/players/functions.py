@@ -87,10 +87,10 @@ class FunctionsPlayer:
 
     def __init__(self, name: str, make: Callable[[], Any]) -> None:
         """Make the player by `make`; NoPlayerError if the result is not a player."""
-        self.name, self._make, made = name, make, make()
-        self.is_function = isinstance(made, FunctionPlayer)
+        self.name, self._make, player = name, make, make()
+        self.is_function = isinstance(player, FunctionPlayer)
         try:
-            self._player = check_player(made)
+            self._player = check_player(player)
         except TypeError as error:
             raise NoPlayerError(f"returned no player: {error}") from None
         self.wants_tables = self._player.wants_tables

@@ -280,11 +280,11 @@ def _parse_arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
         values[option] = text
     arguments = {}
     for parameter, text in values.items():
-        read = {**entry.parameters, **entry.options}[parameter]
+        parse = {**entry.parameters, **entry.options}[parameter]
         try:
-            arguments[parameter] = read(text)
+            arguments[parameter] = parse(text)
         except ValueError as error:
-            number = {int: "a whole number", float: "a number"}.get(read, f"a policy: {error}")  # type: ignore[call-overload]
+            number = {int: "a whole number", float: "a number"}.get(parse, f"a policy: {error}")  # type: ignore[call-overload]
             raise ValueError(f"{parameter} of the player {word} must be {number}, not {text!r}") from error
     return arguments
 
@@ -293,11 +293,11 @@ Players = str | Path | Player | Sequence[str | Path | Player]
 """One player for all seats, or one for each: names (`load_player`) or players."""
 
 
-def load_players(given: Players, seats: int, rules: Rules, what: str = "players") -> list[Player]:
+def load_players(players: Players, seats: int, rules: Rules, what: str = "players") -> list[Player]:
     """Load the players of some seats.
 
     Args:
-        given: one for all seats, or one for each. Equal names share one player.
+        players: one for all seats, or one for each. Equal names share one player.
         seats: number of seats.
         rules: rules of the table.
         what: name of the argument in messages.
@@ -305,14 +305,14 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
     Raises:
         ValueError: there is no such player, it cannot play at this table, or the number of players is wrong.
     """
-    is_one = isinstance(given, str | Path) or not isinstance(given, Iterable)
-    listed: list[Any] = [given] * seats if is_one else list(given)  # type: ignore[arg-type]
+    is_one = isinstance(players, str | Path) or not isinstance(players, Iterable)
+    listed: list[Any] = [players] * seats if is_one else list(players)  # type: ignore[arg-type]
     if len(listed) != seats:
         raise ValueError(f"{what} must be one player for all {seats} seats, or {seats} of them, clockwise, not {len(listed)}")
     named = {name: load_player(name) for name in dict.fromkeys(item for item in listed if isinstance(item, str | Path))}
-    players = [named[item] if isinstance(item, str | Path) else item for item in listed]
+    loaded = [named[item] if isinstance(item, str | Path) else item for item in listed]
     adapted = dict[int, Player]()
-    for name, player in zip(listed, players, strict=True):
+    for name, player in zip(listed, loaded, strict=True):
         if isinstance(player, type):
             raise ValueError(f"a player must be an object, not the class {player.__name__}: make one, {player.__name__}(...)")
         try:
@@ -320,7 +320,7 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
         except TypeError as error:
             raise ValueError(f"a player must be a name, a path or a players.Player, and {error}") from None
         check_rules(str(name), getattr(player, "rule_sets", None), rules)
-    return [adapted[id(player)] for player in players]
+    return [adapted[id(player)] for player in loaded]
 
 
 class AnyOptions(tuple[Rules, ...]):

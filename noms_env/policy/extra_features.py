@@ -80,20 +80,20 @@ def extended_size(card_features: bool, trick_features: bool) -> int:
 def card_features_of(tables: Tables) -> Iterator[Placed]:
     """Yield the card features, for one suit, or with the Decktet for two."""
     yield from cards_from(tables, section_start(TAKES))
-    for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
+    for offset in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
         for section in (BEATEN_BY, BEATS):
-            yield from cards_from(tables, section_start(section + behind), scale=1 / 4)
+            yield from cards_from(tables, section_start(section + offset), scale=1 / 4)
         for section in (TOP, BOTTOM):
-            yield from cards_from(tables, section_start(section + behind))
+            yield from cards_from(tables, section_start(section + offset))
 
 
 def trick_features_of(tables: Tables) -> Iterator[Placed]:
     """Yield the trick features: rivals of each own card, by the suit that it is led in; trumps; what the seats may hold."""
     is_decktet = DECKTET in tables.decks
-    for behind in (0, OF_LEAD) if is_decktet else (0,):
-        yield from cards_from(tables, section_start(RIVALS + behind), scale=1 / 4)
-        yield from cards_from(tables, section_start(RIVAL_SEATS + behind), scale=1 / 2)
-        yield from cards_from(tables, section_start(SAFE + behind))
+    for offset in (0, OF_LEAD) if is_decktet else (0,):
+        yield from cards_from(tables, section_start(RIVALS + offset), scale=1 / 4)
+        yield from cards_from(tables, section_start(RIVAL_SEATS + offset), scale=1 / 2)
+        yield from cards_from(tables, section_start(SAFE + offset))
     if is_decktet:
         yield from cards_from(tables, section_start(IS_TRUMP))
     for seat in range(1, tables.seats):

@@ -224,7 +224,7 @@ def _open_policy(file: Path) -> Iterator[Any]:
     except ValueError as error:  # a null byte or half a surrogate pair
         raise PolicyFileError(f"{str(file)!r} cannot be the name of a file") from error
     if size > MAX_FILE:
-        raise PolicyFileError(f"{file} is too large for a policy: {size} bytes, where {MAX_FILE} are allowed")
+        raise PolicyFileError(f"{file} is larger than any policy: {size} bytes, where {MAX_FILE} are allowed")
     if size < 8 or header > min(size - 8, MAX_HEADER):
         raise PolicyFileError(f"{file} is not a safetensors file with a policy, or it was cut off")
     try:

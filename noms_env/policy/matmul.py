@@ -72,13 +72,13 @@ def _tile_code(rows: int) -> Callable[..., Any]:
         sums = [builder.phi(VECTOR) for _ in range(2 * rows)]
         columns = _vectors(builder, _pointer(builder, panels.data, term, SIZE(PANEL), first_term))
         weights = [builder.load(column, align=4) for column in columns]
-        grown = []
+        new_sums = []
         for source, place in zip(sources, range(0, 2 * rows, 2), strict=True):
             number = _broadcast(builder, builder.load(builder.gep(source, [term]), align=4))
-            grown += [_multiply_add(builder, sums[place + half], number, weights[half]) for half in range(2)]
+            new_sums += [_multiply_add(builder, sums[place + half], number, weights[half]) for half in range(2)]
         following = builder.add(term, SIZE(1))
         builder.cbranch(builder.icmp_signed("<", following, terms), loop, after)
-        for phi, start, later in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [following, *grown], strict=True):
+        for phi, start, later in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [following, *new_sums], strict=True):
             phi.add_incoming(start, before)
             phi.add_incoming(later, loop)
 
@@ -87,7 +87,7 @@ def _tile_code(rows: int) -> Callable[..., Any]:
         for i, line in enumerate(lines):
             out = _vectors(builder, _pointer(builder, y.data, line, builder.extract_value(y.shape, 1), offset))
             for half in range(2):
-                builder.store(grown[2 * i + half], out[half], align=4)
+                builder.store(new_sums[2 * i + half], out[half], align=4)
         return context.get_dummy_value()
 
     return codegen
@@ -99,52 +99,42 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     One loop over `SIDE_BY_SIDE` terms at a time (at least one group), each with its own two vectors of sums, so that no sum
     waits for the one before. They are added up at the end.
     """
-    places, amounts, panels, y = (
-        context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 1, 4, 6)
-    )
-    begin, end, panel, row = (arguments[at] for at in (2, 3, 5, 7))
-    length = builder.mul(builder.extract_value(panels.shape, 1), SIZE(PANEL))
-    here = _pointer(builder, panels.data, panel, length)
+    places, amounts, here, row = _sparse_operands(context, builder, signature, arguments)
+    begin, end = arguments[2:4]
     before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(loop)
 
     builder.position_at_end(loop)
     term = builder.phi(SIZE)
     sums = [builder.phi(VECTOR) for _ in range(2 * SIDE_BY_SIDE)]
-    grown = []
+    new_sums = []
     for side in range(SIDE_BY_SIDE):
         at = builder.add(term, SIZE(side))
         line = builder.zext(builder.load(builder.gep(places.data, [at]), align=2), SIZE)
         number = _broadcast(builder, builder.load(builder.gep(amounts.data, [at]), align=4))
         columns = _vectors(builder, _pointer(builder, here, line, SIZE(PANEL)))
         weights = [builder.load(column, align=4) for column in columns]
-        grown += [_multiply_add(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
+        new_sums += [_multiply_add(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
     following = builder.add(term, SIZE(SIDE_BY_SIDE))
     builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
-    for phi, start, later in zip([term, *sums], [begin, *[ZEROS] * len(sums)], [following, *grown], strict=True):
+    for phi, start, later in zip([term, *sums], [begin, *[ZEROS] * len(sums)], [following, *new_sums], strict=True):
         phi.add_incoming(start, before)
         phi.add_incoming(later, loop)
 
     builder.position_at_end(after)
-    line = _pointer(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
-    for half, out in enumerate(_vectors(builder, line)):
-        total = grown[half]
+    for half, out in enumerate(_vectors(builder, row)):
+        total = new_sums[half]
         for side in range(1, SIDE_BY_SIDE):
-            total = builder.fadd(total, grown[2 * side + half])
+            total = builder.fadd(total, new_sums[2 * side + half])
         builder.store(total, out, align=4)
     return context.get_dummy_value()
 
 
 def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Generate the code that adds a row's part, times a number each, to some rows of a panel (at least one)."""
-    places, amounts, panels, y = (
-        context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 1, 4, 6)
-    )
-    begin, end, panel, row = (arguments[at] for at in (2, 3, 5, 7))
-    length = builder.mul(builder.extract_value(panels.shape, 1), SIZE(PANEL))
-    here = _pointer(builder, panels.data, panel, length)
-    line = _pointer(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
-    added = [builder.load(part, align=4) for part in _vectors(builder, line)]
+    places, amounts, here, row = _sparse_operands(context, builder, signature, arguments)
+    begin, end = arguments[2:4]
+    added = [builder.load(part, align=4) for part in _vectors(builder, row)]
     before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(loop)
 
@@ -161,6 +151,14 @@ def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
     builder.position_at_end(after)
     return context.get_dummy_value()
+
+
+def _sparse_operands(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the columns and numbers of a sparse product, and pointers to the panel and to the row's part of `y`."""
+    places, amounts, panels, y = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 4, 6))
+    panel, row, width = arguments[5], arguments[7], SIZE(PANEL)
+    here = _pointer(builder, panels.data, panel, builder.mul(builder.extract_value(panels.shape, 1), width))
+    return places, amounts, here, _pointer(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, width))
 
 
 SIZE, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)

@@ -339,7 +339,7 @@ def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest
     content = bytearray(file.read_bytes())
     content[-8:] = b"\xff" * 8
     file.write_bytes(content)
-    monkeypatch.setattr(policy_file, "_tensors", lambda *arguments: pytest.fail("tensors were read"))
+    monkeypatch.setattr(policy_file, "_read_tensors", lambda *arguments: pytest.fail("tensors were read"))
     assert policy_player.policy_file_of("noms") == file
     assert policy_file.read_info(file).rule_sets == rules_of("noms")
     monkeypatch.undo()

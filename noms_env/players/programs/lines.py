@@ -121,7 +121,7 @@ def _read_view(t: SimpleNamespace, role: str) -> Document:
         "episode": EPISODES[t.episode],
         "deal": t.deal,
         "deals": _or_none(t.n_deals),
-        "before": [_plain(total) for total in t.totals[:seats]],
+        "before": [int(total) if total.is_integer() else total for total in t.totals[:seats]],
         "piled": t.carried_tricks[:seats] if t.accumulate else None,
         "previous": _previous(t) if t.observe_previous_hand else None,
         # --- the deal
@@ -216,10 +216,6 @@ def _cards(cards: int, deck: int) -> list[str]:
 def _or_none(number: int) -> int | None:
     """Return a field of the table; None for -1."""
     return None if number < 0 else int(number)
-
-
-def _plain(points: float) -> int | float:
-    return int(points) if float(points).is_integer() else float(points)
 
 
 @lru_cache(maxsize=64)

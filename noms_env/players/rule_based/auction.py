@@ -10,8 +10,8 @@ The auction
 
 Announcements
 4. Trump: the suit (or none) under which the own hand takes most tricks; in Misere fewest.
-5. Nominate the highest missing trump, unless two own trumps are above it. Then, or without trumps, nominate the highest missing
-   card of a side suit; among equals, from the longest suit.
+5. Nominate the highest missing trump, unless two own trumps are above it. In that case, or without trumps, nominate the highest
+   missing card of a side suit; among equals, from the longest suit.
 6. In Misere nominate an own card, the lowest: a partner would have to duck as well.
 7. Never leave trump unsaid, never nominate a bare rank, never indicate: it costs twice the bid.
 
@@ -23,16 +23,16 @@ The play of a numbered bid
 9. Declarer and partner count a trick of their side as one, whoever takes it, so that neither overtakes the other. On lead they
    draw trumps while others may hold any.
 10. An opponent counts every trick against the contract as one. If opponents score their own tricks, an own trick counts as one,
-   and each trick against the contract as another 0.3.
+    and each trick against the contract as another 0.3.
 11. On lead an opponent who does not know the holder yet prefers the suit of the nominated card, if it is not trump: it forces
-   the card out.
+    the card out.
 12. Friends of the seat that is winning the trick seldom overtake it; the others do when they can.
 13. With two or three cards in hand a seat looks ahead (`endings`); the payoff of its own tricks stays the same.
 
 The play of Misere
 14. The declarer's side counts each trick as a loss of ten, so it throws its highest losers and leads low.
 15. The opponents count a trick of the declarer's side as ten until it has one, then as one. They lead low and stay below the
-   declarer. If opponents score their own tricks, an own trick counts as one.
+    declarer. If opponents score their own tricks, an own trick counts as one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ OWN_SHARE = np.array([0.0, 0.0, 0.35, 0.44, 0.60, 0.72, 0.82, 0.90])
 own hand. Fitted to forced contracts in self-play, 3 to 6 seats (standard deviation of a deal 1.1 to 1.7)."""
 MAKE_SLOPE = 1.2
 PASS_WORTH = 3.0 / 13.0
-"""Expected points of a pass per card in hand, if opponents score their own tricks; chosen in duels."""
+"""Expected points of a pass per card in hand, if opponents score their own tricks; tuned in matches."""
 MISERE_BASE, MISERE_SEATS, MISERE_DANGER, MISERE_LEAD = 0.2, 2.2, 0.18, 0.7
 """Log odds of Misere: with three seats, per further seat, per point of danger per 13 cards, and for having to lead."""
 MISERE_MARGIN = 2
@@ -96,7 +96,7 @@ def call_value(t, call, side):
 
 @jit
 def misere_value(t, call):
-    """2, 3. Return the value of Misere or Mis a Vis; an open hand must be safe against all opponents at once."""
+    """2, 3. Return the value of Misere or Mis a Vis; all opponents play to catch an open hand, so its chance is cubed."""
     odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.deal_size
     if t.opponents_score_tricks == 0:  # here the declarer leads, too
         odds -= MISERE_LEAD

@@ -30,16 +30,6 @@ def rivals(t, card, m):
 
 
 @jit
-def later_chance(t, hand, card, drawn, mood, m):
-    """4. Return the chance that a card takes a later trick.
-
-    `hand` is the hand after the present trick, including the card; by then `drawn` trumps will have left the other hands.
-    """
-    note_card(t, card, mood, m)
-    return noted_chance(t, hand, card, drawn, mood, m)
-
-
-@jit
 def note_cards(t, mood, m):
     """4. Write the terms of all own cards, for `kept_chance`."""
     left = t.hands[t.seat]
@@ -66,7 +56,11 @@ def note_card(t, card, mood, m):
 
 @jit
 def noted_chance(t, hand, card, drawn, mood, m):
-    """4. Return `later_chance` from the terms of a card: the counts in the order of `weights.COUNTS`, each times its weight."""
+    """4. Return the chance that a card takes a later trick, from the terms of `note_card`.
+
+    `hand` is the hand after the present trick, including the card; by then `drawn` trumps will have left the other hands. The
+    sum has the order of `weights.COUNTS`.
+    """
     weights = WEIGHTS[mood, m.kinds[card]]
     peers = hand & m.peers[card]
     total = m.begun[card]
@@ -82,7 +76,7 @@ def noted_chance(t, hand, card, drawn, mood, m):
 
 @jit
 def kept_chance(t, card, played, drawn, mood, m):
-    """4. Return `later_chance` of an own card after another one has been played.
+    """4. Return `noted_chance` of an own card after another one has been played.
 
     All trumps draw the same number of trumps, other cards none. The mood is the same for all cards of a decision. `look` and
     `note_cards` must have been called.
@@ -113,7 +107,8 @@ def spread_odds(t, hand, played, most, mood, m):
         card = lowest(left)
         left &= left - 1
         if played < 0:
-            chance = later_chance(t, hand, card, drawn, mood, m)
+            note_card(t, card, mood, m)
+            chance = noted_chance(t, hand, card, drawn, mood, m)
         else:
             chance = kept_chance(t, card, played, drawn, mood, m)
         expected += chance

@@ -38,7 +38,7 @@ FRAME = np.dtype(
     align=True,
 )
 """One state of the search. The search has its own stack, since numba's disk cache cannot hold recursive functions."""
-_RECORD = np.dtype((np.record, FRAME))  # one object: for another one numba compares all fields, 4 µs
+_RECORD = np.dtype((np.record, FRAME))  # one dtype object: numba inspects all fields of any other, 4 µs
 
 NO_CARD = -1
 
