@@ -80,10 +80,7 @@ class TellsValues(Protocol):
     """A player that returns the values of its actions, as the search on a policy does."""
 
     def values(self, observation: np.ndarray, mask: np.ndarray, seed: int, *, tables: np.recarray) -> list[ActionValue]:
-        """Return the action values of one row and one table, best first, as `Player.act` finds them; empty without a choice.
-
-        Equivalent actions have one entry.
-        """
+        """Return the values of one row and table, best first, one per class of equivalent actions; empty without a choice."""
         ...
 
 

@@ -139,10 +139,7 @@ class PlayerName:
 
     @property
     def policy_file(self) -> Path | None:
-        """File of the policy, or of the policy that the player searches on; None for another player.
-
-        ValueError if there is no such policy.
-        """
+        """File of the policy, or of the policy that the player searches on, else None; ValueError for an unknown policy."""
         if self.kind == "built-in":
             policy = self.arguments.get(POLICY)
             return parse_player(policy).policy_file if policy else None

@@ -100,10 +100,7 @@ class Encoding:
 
     @property
     def card_columns(self) -> np.ndarray:
-        """Columns of the features of each card to play, int64, shape (cards to play, card_sections).
-
-        The cards to play are the first of `choices`.
-        """
+        """Columns of the features of each card to play, the first of `choices`: int64, shape (cards to play, card_sections)."""
         cards = [int(choice) for choice in self.choices if choice < CARDS]
         copied = np.flatnonzero(self.value[inputs.IDENTITY] == inputs.COPY)
         place_of = dict(zip(self.index[inputs.IDENTITY, copied].tolist(), copied.tolist(), strict=True))
@@ -111,10 +108,7 @@ class Encoding:
         return np.array([[place_of[start + card] for start in starts] for card in cards], np.int64).reshape(len(cards), -1)
 
     def places_of(self, other: Encoding) -> np.ndarray:
-        """Return the columns in this encoding of another's features, for the same rules: int64, shape (other.n_features,).
-
-        ValueError if one of them is missing here.
-        """
+        """Return the columns here of another's features, int64, shape (other.n_features,); ValueError if one is missing."""
         place_of = {pair: place for place, pair in enumerate(zip(self.index[0], self.value[0], strict=True))}
         try:
             return np.array([place_of[pair] for pair in zip(other.index[0], other.value[0], strict=True)])

@@ -266,10 +266,7 @@ def mark(out, section, cards):
 
 @jit
 def extend(seen, extended):
-    """Write an observation, uint8, shape (OBSERVATION_SIZE,), and the features after it for which `extended` has room.
-
-    `extended` is uint8, shape (`extended_size`,).
-    """
+    """Write an observation, uint8, and the features after it that fit into `extended`, uint8, shape (`extended_size`,)."""
     for byte in range(OBSERVATION_SIZE):
         extended[byte] = seen[byte]
     write_extra(seen, extended[OBSERVATION_SIZE:])

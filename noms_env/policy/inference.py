@@ -140,10 +140,7 @@ class Forward:
     def infer(
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, probabilities: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return verdicts, int64, shape (n,) (see `infer_rows`), and actions, int64, shape (n,), or probabilities.
-
-        Probabilities are float32, shape (n, NUM_ACTIONS).
-        """
+        """Return verdicts and actions, int64, shape (n,), see `infer_rows`; or float32 probabilities, (n, NUM_ACTIONS)."""
         out = new_output(len(observation), probabilities)
         infer_rows(observation, mask, seeds, temperature, self.parameters, out)
         return out[0], out[2 if probabilities else 1]

@@ -27,10 +27,7 @@ LEAST_NOMINATED = 0.005
 
 @jit
 def write_candidates(t, nominations, actions):
-    """Write the candidates, int64, ascending except nominations, which follow the words. Return their number.
-
-    `nominations` is a set of cards that may be nominated, added to the usual candidates.
-    """
+    """Write the candidates, ascending except nominations, which come last and include `nominations`. Return their number."""
     count = 0
     if t.phase == PLAYING:
         count = write_members(cards_to_play(t), 0, actions, count)

@@ -288,10 +288,7 @@ def seed_of_pool(seed, pool):
 
 @jit
 def pick_worlds(weights, start, picks):
-    """Write indices of worlds, each about as often as its weight says, ascending; `start` is random, from 0 to 1.
-
-    The weights are replaced by their cumulative sums.
-    """
+    """Write ascending indices of worlds, in proportion to weights, which become cumulative; `start` is random, 0 to 1."""
     accumulate(weights, 0, len(weights))
     for k in range(len(picks)):
         picks[k] = pick_world(weights, 0, len(weights), (start + k) / len(picks))

@@ -156,10 +156,7 @@ def begin_round(stats, row, most, is_timed, temperature):
 
 @jit
 def count_better(f, k):
-    """Return the number of candidates in `tried` above k: with higher logits, or with equal ones and a lower index.
-
-    Dropped candidates are stored there as complements.
-    """
+    """Return how many candidates in `tried` rank above k: by logits, then by index. Dropped ones are stored as complements."""
     better = 0
     for place in range(f.n_tried):
         other = max(f.tried[place], ~f.tried[place])

@@ -225,10 +225,7 @@ def weigh_seats(t, seat, m):
 
 @jit
 def cards_to_choose(t, seat, m):
-    """9, 11. Return the cards to consider. On lead the declarer's side draws trumps while rivals may hold any.
-
-    An opponent on lead may prefer a suit (`liked`).
-    """
+    """9, 11. Return the cards to consider: the declarer's side draws trumps; an opponent on lead may like a suit (`liked`)."""
     if t.n_table > 0:
         return t.legal_cards
     if not is_on_side(t, seat):

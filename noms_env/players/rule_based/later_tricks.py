@@ -94,10 +94,7 @@ def kept_chance(t, card, played, drawn, mood, m):
 
 @jit
 def spread_odds(t, hand, played, most, mood, m):
-    """5. Write the chance of each number of tricks of a hand, from 0 to `most`, into `odds`. Return the expected number.
-
-    `played` is the card that was played from the own hand before, or `NO_CARD`.
-    """
+    """5. Write the chances of 0 to `most` tricks into `odds`, after `played` or `NO_CARD`. Return the expected number."""
     m.odds[: most + 1] = 0.0
     m.odds[0] = 1.0
     drawn = trumps_drawn(t, played, m) if played >= 0 else 0.0

@@ -202,10 +202,7 @@ def number_cards(w, t):
 
 @jit
 def find_values(w, t):
-    """Compute the value of each end to each seat, and the maximum that each count may still reach.
-
-    `t` is the table of the position; its points are overwritten.
-    """
+    """Compute the value of each end to each seat, and the maximum of each count; overwrites the points of the table `t`."""
     first_end = ORDER[w.left, w.n_seats]
     for count in range(ORDER[w.left + 1, w.n_seats] - 1, -1, -1):
         if count >= first_end:

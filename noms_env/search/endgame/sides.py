@@ -31,10 +31,7 @@ GOAL_SHIFT = MOST_CARDS + 3
 
 @jit
 def find_side_values(w, t):
-    """Compute the value of each number of further tricks to each member of the side, and list the different values.
-
-    `t` is the table of the position; its points are overwritten.
-    """
+    """Compute the value of each number of further tricks to the side, and list the values; overwrites the points of `t`."""
     w.side = 0
     opponent = -1
     for seat in range(w.n_seats):
@@ -62,10 +59,7 @@ def find_side_values(w, t):
 
 @jit
 def side_value(w, frames, choice):
-    """Return the value of the play from the root to each member of the side; the seat to act takes one of `choice`.
-
-    Bisect the possible values: does the side reach at least this one?
-    """
+    """Return the value of the play from the root to each member of the side, by bisection; `choice` as in `max_n.end_of`."""
     low, high = 0, w.n_levels - 1
     while low < high:
         middle = (low + high + 1) // 2
