@@ -78,7 +78,8 @@ def new_work(worlds: int) -> Work:
     """Return working memory for a search in `worlds` worlds."""
     tables, numbers = kernel_view(new_tables(CALL_WORLDS * worlds + 1)), np.arange(CALL_WORLDS * worlds)
     memory = new_sampling_workspace(), new_positions(), new_frames(), new_workspaces(FIRST)
-    return Work(tables, numbers, *memory, *np.zeros((3, NUM_ACTIONS), np.int64), np.zeros(NUM_ACTIONS))
+    candidates, values, sums = np.zeros((3, NUM_ACTIONS), np.int64)
+    return Work(tables, numbers, *memory, candidates, values, sums, np.zeros(NUM_ACTIONS))
 
 
 class FlatMC(RowsPlayer):
