@@ -34,6 +34,7 @@ LINKED = {
     "partner": r"hidden partners?",
     "pass-out": r"pass-outs?|passed out",
     "scored deal": r"scored deals?",
+    "Sniped": r"sniped\b(?! whist)",
     "stock": r"(?<=the )stock\b",
 }
 """Words whose first use on a page is linked, and how they stand there."""
