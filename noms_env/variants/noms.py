@@ -12,8 +12,8 @@
 5. Made: the bid for bidder and partner each, 13 for Mis, 26 for Mis a Vis. Failed: the same for each opponent. Twice that
    in a double hand.
 6. The match ends when a player has 101 points.
-7. Options of the source text: unbid slam, reduced minimum, value of Mis, first lead, implicit announcements (4.2, 4.4). If
-   double hands are passed out again and again, the points may by option double each time; only `max_deals` bounds that.
+7. If a double hand is passed out, the next deal is a double hand again. The source text's optional rules are options of the
+   table (4.2, 4.4).
 
 Deviations and decisions: how a pile is gathered and where the deck is cut (4.3). Ties are joint wins. Implicit
 announcements belong to the source text's base game. Here they are an option, since they make no new contract possible.

@@ -13,7 +13,7 @@
    nothing. Misere made: +10 alone, +20 each with a partner. Misere failed: each loses 10, and a point for each trick of
    both. All others score a point for each trick of their own.
 6. The match ends at 100 points or after 20 deals.
-7. An option is indication: the partner may show who they are, for twice the bid off their points; in Misere for twice its
+7. With the option of indication, the partner may show who they are. It costs the partner twice the bid, in Misere twice its
    value.
 
 Deviations and decisions: the rules for three, five and six seats, with their bids and values of Misere, are decisions of
