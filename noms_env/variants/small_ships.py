@@ -17,8 +17,8 @@
    value.
 
 Deviations and decisions: the rules for three, five and six seats, with their bids and values of Misere, are decisions of
-this project (3.3). "Any number of players can play" heads Big Ships and Small Ships together, but the rules of Small Ships
-name 3, 4, 5 and 6 players, and these are the limits here. "May not lead to the nominated card" is read as its suit.
+this project (3.3). "Any number of players can play" heads Big Ships and Small Ships together. The rules of Small Ships name 3,
+4, 5 and 6 players, and these are the limits here. "May not lead to the nominated card" is read as its suit.
 Indication costs "twice the contract bid". Misere is a bid of no trick, which would make it free, so it costs twice the value
 of Misere (3.4). In the source text players may also agree to end a match after a time, say an hour; here they cannot.
 
