@@ -128,7 +128,7 @@ def checked_actions(actions: Any, rows: int) -> np.ndarray:
     numbers = plain_array(actions)
     if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
         raise ValueError(f"actions must be {rows} integers, not {numbers.dtype} of shape {numbers.shape}")
-    return np.require(numbers, np.int64, ["C", "W"])  # numba would recompile for other array types
+    return np.require(numbers, np.int64, ["C", "W"])  # compiled functions are recompiled for other array types
 
 
 def checked_render_mode(value: str | None, allowed: tuple[str, ...]) -> str | None:
