@@ -43,7 +43,7 @@ MAIN = {
 }
 """Settings in the help of `--help`, with shorter texts; `--help-all` shows all settings."""
 NOTHING = ("",)
-"""Placeholder until the command line or a run's folder names the games."""
+"""Stands for games that the command line or the folder of a run names."""
 HELP = """\
 Train a policy by self-play.
 
