@@ -77,7 +77,9 @@ def train(task: Task) -> None:
         with torch.no_grad():
             best = masked(values(seen.features), seen.legal).argmax(dim=1)
         explores = torch.rand(len(best)) < max(EXPLORE_LAST, EXPLORE - (EXPLORE - EXPLORE_LAST) * share / EXPLORE_UNTIL)
-        return np.asarray(torch.where(explores, torch.multinomial(seen.legal.float(), 1)[:, 0], best).numpy())
+        if explores.any():
+            best[explores] = torch.multinomial(seen.legal[explores].float(), 1)[:, 0]
+        return np.asarray(best.numpy())
 
     while (share := task.log(play.decisions, lambda: NetworkPlayer(values, task.game))) < 1:
         decisions = play.deals(choose)
