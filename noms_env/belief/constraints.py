@@ -27,7 +27,7 @@ def survey(t, seat, p):
     seen = t.cards_played
     for place in range(PLACES):
         seen |= p.known[place]
-    p.unseen = t.cards & ~seen & ~dispatch.out_of_play(t)
+    p.unseen = t.cards & ~seen & ~dispatch.cards_out_of_play(t)
     for place in range(t.n_seats):
         p.room[place] = size(t.hands[place]) - size(p.known[place])
         p.allowed[place] = p.unseen

@@ -47,7 +47,7 @@ def philox(c0, c1, c2, c3, k0, k1):
 
 
 @jit
-def block(t, purpose, index):
+def draw_block(t, purpose, index):
     """Return block `index` of a purpose in the current deal: four random 32-bit words."""
     seed = int(t.seed)
     counter = int(index) | (purpose << 24)
@@ -55,9 +55,9 @@ def block(t, purpose, index):
 
 
 @jit
-def below(t, purpose, n):
+def draw_below(t, purpose, n):
     """Draw a uniform number from 0..n-1 for a purpose of the current deal (n below 2**16; bias below n / 2**32)."""
-    return (block(t, purpose, 0)[0] * n) >> 32
+    return (draw_block(t, purpose, 0)[0] * n) >> 32
 
 
 @jit
@@ -69,11 +69,11 @@ def shuffle(t, purpose, cards, count, start=0):
     With n values left, the word times n has the draw in its upper half and a fresh word in its lower half. Two draws per
     word leave a bias below n * (n - 1) / 2**32, less than one in a million.
     """
-    words = block(t, purpose, start)
+    words = draw_block(t, purpose, start)
     for first in range(0, count - 1, 2):
         place = first // 2
         if place > 0 and place % 4 == 0:
-            words = block(t, purpose, start + place // 4)
+            words = draw_block(t, purpose, start + place // 4)
         product = words[place % 4] * (count - first)
         other = first + (product >> 32)
         cards[first], cards[other] = cards[other], cards[first]

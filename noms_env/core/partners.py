@@ -53,14 +53,14 @@ def is_on_side(t, seat):
 @jit
 def side_tricks(t):
     """Return the tricks of declarer and partner together."""
-    taken = t.tricks[t.declarer]
+    tricks = t.tricks[t.declarer]
     if t.partner >= 0:
-        taken += t.tricks[t.partner]
-    return taken
+        tricks += t.tricks[t.partner]
+    return tricks
 
 
 @jit
-def role_known_to(t, seat):
+def known_role(t, seat):
     """Return the role of a seat, as far as the seat knows it."""
     if t.declarer < 0:
         return NO_ROLE

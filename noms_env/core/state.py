@@ -20,9 +20,9 @@ MAX_TRICKS = 17
 MAX_CALLS = 48
 MAX_ROTATION = 10
 MAX_DEALS = 36
-MOST_MULTIPLIER = 2.0**999
+MAX_MULTIPLIER = 2.0**999
 """Upper bound of a deal's multiplier: each of 999 earlier deals can double it."""
-MOST_POINTS = 1e306
+MAX_POINTS = 1e306
 """Bound of the totals of a match, in absolute value."""
 NUM_CHOICES = 96
 """Bytes of an observation for the options; 38 are free (see `Option.byte`)."""
@@ -64,7 +64,7 @@ FIELDS = (
     # --- bytes packed into words as in observations: byte k is in bits 8 * (k % 8) of word k // 8
     ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
     ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
-    ("previous", _I8, 7),  # per card: see `noms_deck.remember`
+    ("previous", _I8, 7),  # per card: see `noms_deck.store_previous_deal`
     ("choices", _I8, NUM_CHOICES // 8),  # the variant's options, see `table_record.choice_bytes`
     ("standings", _I8, MAX_SEATS),  # per seat, the first three bytes of the observation's section `seats`
     ("deal", np.int32),  # index in the match, from 0

@@ -16,15 +16,15 @@ from noms_env.belief.sampling import deal_hidden, plan
 from noms_env.cuda.arrays import SIMULATED
 from noms_env.engine.batch_kernels import (
     deal_next,
-    decide,
     is_refused,
-    note,
     random_legal,
     settle,
     start,
     start_next,
     step_randomly,
+    step_table,
     write,
+    write_turn,
 )
 from noms_env.observation.suit_order import meant, order_of
 
@@ -45,31 +45,31 @@ def kernel(function: Any) -> Any:
 
 
 @kernel
-def observe(tables, rows, count, observation, mask, hidden, wanted):
+def observe(tables, rows, count, observation, mask, hidden, outputs):
     """Write the observations of the first `count` of `rows`, or of all tables if `count` is below 0."""
     i = np.int64(cuda.grid(1))
     if i < (len(tables) if count < 0 else count):
         row = i if count < 0 else rows[i]
-        write(tables[row], row, observation, mask, hidden, wanted, None, row)
+        write(tables[row], row, observation, mask, hidden, outputs, None, row)
 
 
 @kernel
-def observe_features(tables, rows, count, observation, mask, hidden, wanted, features, moves, words):
+def observe_features(tables, rows, count, observation, mask, hidden, outputs, features, moves, words):
     """Like `observe`, with features."""
     i = np.int64(cuda.grid(1))
     if i < (len(tables) if count < 0 else count):
         row = i if count < 0 else rows[i]
-        write(tables[row], row, observation, mask, hidden, wanted, (features, moves, words), row)
+        write(tables[row], row, observation, mask, hidden, outputs, (features, moves, words), row)
 
 
 @kernel
-def step(tables, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, wanted):
+def step(tables, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, outputs):
     """See `batch_kernels.step_rows`."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         t = tables[row]
-        decide(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
-        write(t, row, observation, mask, hidden, wanted, None, row)
+        step_table(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
+        write(t, row, observation, mask, hidden, outputs, None, row)
 
 
 @kernel
@@ -85,7 +85,7 @@ def step_features(
     observation,
     mask,
     hidden,
-    wanted,
+    outputs,
     features,
     moves,
     words,
@@ -94,8 +94,8 @@ def step_features(
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         t = tables[row]
-        decide(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
-        write(t, row, observation, mask, hidden, wanted, (features, moves, words), row)
+        step_table(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
+        write(t, row, observation, mask, hidden, outputs, (features, moves, words), row)
 
 
 @kernel
@@ -112,7 +112,7 @@ def next_deal(tables, points, scored, seat, over):
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         deal_next(tables[row], row, points, scored)
-        note(tables[row], row, seat, over)
+        write_turn(tables[row], row, seat, over)
 
 
 @kernel
@@ -123,7 +123,7 @@ def start_some(tables, rows, dealers, pause, points, scored, seat, over):
         row = rows[i]
         start(tables[row], dealers[i])
         settle(tables[row], row, pause, points, scored)
-        note(tables[row], row, seat, over)
+        write_turn(tables[row], row, seat, over)
 
 
 @kernel
@@ -133,7 +133,7 @@ def start_next_where(tables, where, pause, points, scored, seat, over):
     if row < len(tables) and where[row]:
         start_next(tables[row])
         settle(tables[row], row, pause, points, scored)
-        note(tables[row], row, seat, over)
+        write_turn(tables[row], row, seat, over)
 
 
 @kernel
@@ -142,7 +142,7 @@ def settle_some(tables, rows, pause, points, scored, seat, over):
     i = np.int64(cuda.grid(1))
     if i < len(rows):
         settle(tables[rows[i]], rows[i], pause, points, scored)
-        note(tables[rows[i]], rows[i], seat, over)
+        write_turn(tables[rows[i]], rows[i], seat, over)
 
 
 @kernel
@@ -154,14 +154,14 @@ def choose_randomly(tables, streams, actions):
 
 
 @kernel
-def play_randomly(tables, steps, streams, observation, mask, hidden, wanted):
+def play_randomly(tables, steps, streams, observation, mask, hidden, outputs):
     """See `batch_kernels.play_random`; also writes observations and masks after each decision."""
     row = np.int64(cuda.grid(1))
     if row < len(tables):
         t = tables[row]
         for _ in range(steps):
             step_randomly(t, row, streams)
-            write(t, row, observation, mask, hidden, wanted, None, row)
+            write(t, row, observation, mask, hidden, outputs, None, row)
 
 
 @kernel

@@ -13,7 +13,7 @@ with one thread per row (`cuda.kernels`). Shared arguments:
 | `skip_forced` | take forced actions at once, up to the end of the deal |
 | `observation`, `mask` | output, int64, shapes (tables, OBSERVATION_SIZE // 8) and (tables, PADDED_MASK_SIZE // 8) |
 | `hidden` | output, int64, shape (tables, HIDDEN_SIZE // 8): the hidden state, relative to the seat to act |
-| `wanted` | the outputs to write: a sum of `WRITE_OBSERVATION`, `WRITE_MASK` and `WRITE_HIDDEN`; the others are ignored |
+| `outputs` | the arrays to write: a sum of `WRITE_OBSERVATION`, `WRITE_MASK` and `WRITE_HIDDEN`; the others are ignored |
 | `features` | None, or output instead of observations: int64, shape (tables, words), followed by `FeatureLayout.parts` |
 | `points`, `scored` | output, float32 (tables, seats) and bool (tables,): points if the step ended a deal, else 0 |
 | `seat`, `over` | output, int16 and bool, shape (tables,): the seat to act, and whether the match is over |
@@ -28,7 +28,7 @@ from noms_env.core.chance import MAX_TABLE
 from noms_env.core.state import steps_to
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck, start_match
 from noms_env.engine.legal import is_legal
-from noms_env.engine.step import go_on, step
+from noms_env.engine.step import continue_match, step
 from noms_env.observation.feature_layout import write_features
 from noms_env.observation.writer import write_hidden, write_mask, write_observation
 
@@ -58,29 +58,29 @@ def start(t, dealer):
 
 
 @jit
-def observe_rows(tables, first, last, observation, mask, hidden, wanted, features=None):
+def observe_rows(tables, first, last, observation, mask, hidden, outputs, features=None):
     """Write observation and mask of the seat to act in each row; the mask of a row that is over is all zeros."""
     for row in range(first, last):
-        write(tables[row], row, observation, mask, hidden, wanted, features, first)
+        write(tables[row], row, observation, mask, hidden, outputs, features, first)
 
 
 @jit
-def observe_some(tables, rows, observation, mask, hidden, wanted, features=None):
+def observe_some(tables, rows, observation, mask, hidden, outputs, features=None):
     """Write the same for `rows` only."""
     for row in rows:
-        write(tables[row], row, observation, mask, hidden, wanted, features, row)
+        write(tables[row], row, observation, mask, hidden, outputs, features, row)
 
 
 @jit_inline
-def write(t, row, observation, mask, hidden, wanted, features, scratch):
-    """Write the `wanted` outputs of one table into a row; features are built from the observation in row `scratch`."""
-    if wanted & WRITE_OBSERVATION:
+def write(t, row, observation, mask, hidden, outputs, features, scratch):
+    """Write the `outputs` of one table into a row; features are built from the observation in row `scratch`."""
+    if outputs & WRITE_OBSERVATION:
         write_observation(t, t.seat, observation[row if features is None else scratch])
-    if wanted & WRITE_MASK:
+    if outputs & WRITE_MASK:
         write_mask(t, t.seat, mask[row])
-    if wanted & WRITE_HIDDEN:
+    if outputs & WRITE_HIDDEN:
         write_hidden(t, t.seat, hidden[row])
-    if features is not None and wanted & WRITE_OBSERVATION:
+    if features is not None and outputs & WRITE_OBSERVATION:
         # Features come last, since bytes just written are slow to read.
         write_features(observation[scratch], features[1], features[2], features[0][row])
 
@@ -115,7 +115,7 @@ def step_rows(
     observation,
     mask,
     hidden,
-    wanted,
+    outputs,
     features=None,
 ):
     """Take an action in each row that is not over; after a scored deal, deal the next hand of the match.
@@ -125,12 +125,12 @@ def step_rows(
     """
     for row in range(first, last):
         t = tables[row]
-        decide(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
-        write(t, row, observation, mask, hidden, wanted, features, first)
+        step_table(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
+        write(t, row, observation, mask, hidden, outputs, features, first)
 
 
 @jit_inline
-def decide(t, row, action, skip_forced, pause, points, scored, seat, over):
+def step_table(t, row, action, skip_forced, pause, points, scored, seat, over):
     """Step one row of `step_rows`, without writing observations."""
     if pause and scored[row]:
         return
@@ -144,12 +144,12 @@ def decide(t, row, action, skip_forced, pause, points, scored, seat, over):
                 points[row, k] = t.points[k]
             scored[row] = True
             if not pause:
-                go_on(t)
-        note(t, row, seat, over)
+                continue_match(t)
+        write_turn(t, row, seat, over)
 
 
 @jit_inline
-def note(t, row, seat, over):
+def write_turn(t, row, seat, over):
     """Write the seat to act, and whether the match is over."""
     seat[row] = t.seat
     over[row] = t.over != 0
@@ -177,7 +177,7 @@ def deal_next(t, row, points, scored):
     if scored[row]:
         points[row, :] = 0
         scored[row] = False
-        go_on(t)
+        continue_match(t)
 
 
 @jit
@@ -196,7 +196,7 @@ def settle(t, row, pause, points, scored):
         for k in range(t.n_seats):
             points[row, k] = t.points[k]
     elif t.phase == SCORED:
-        go_on(t)
+        continue_match(t)
 
 
 @jit
@@ -244,15 +244,15 @@ def random_legal(t, streams, row):
 
 
 @jit
-def play_random(tables, first, last, steps, streams, observation, mask, hidden, wanted, features=None):
+def play_random(tables, first, last, steps, streams, observation, mask, hidden, outputs, features=None):
     """Play `steps` random decisions in each row in one call, to measure the speed of the engine alone.
 
-    All tables must be started. The wanted outputs are written before each decision. A finished match is followed by the next.
+    All tables must be started. The outputs are written before each decision. A finished match is followed by the next.
     """
     for _ in range(steps):
         for row in range(first, last):
             t = tables[row]
-            write(t, row, observation, mask, hidden, wanted, features, first)
+            write(t, row, observation, mask, hidden, outputs, features, first)
             step_randomly(t, row, streams)
 
 
@@ -261,7 +261,7 @@ def step_randomly(t, row, streams):
     """Take a random action; if it ends a deal or match, start the next one."""
     step(t, random_legal(t, streams, row))
     if t.phase == SCORED:
-        go_on(t)
+        continue_match(t)
         if t.over != 0:
             start_next(t)
 
@@ -274,28 +274,28 @@ def start_next(t):
 
 
 @jit
-def play_on_rows(tables, first, last, next_in, actions, learners, is_random, streams, skip_forced, observation, mask):
+def play_on_rows(tables, first, last, next_steps, actions, learners, is_random, streams, skip_forced, observation, mask):
     """Let random players play in each row until another player must decide or the deal is scored.
 
     The learner's observation is written when it must decide, and when the match is over.
 
-    * `next_in`: int8, shape (tables,). Rows with `ACT`, `NEXT_DEAL` or `NEW_MATCH` (of the row's seed, table and match) are
+    * `next_steps`: int8, shape (tables,). Rows with `ACT`, `NEXT_DEAL` or `NEW_MATCH` (of the row's seed, table and match) are
       played, and their entry becomes `HOLD`, `ASK` or `SCORE`.
     * `learners`: int64, shape (tables,): the learner's seat.
     * `is_random`: bool, shape (seats,): whether a player is random, clockwise from the learner.
     """
     for row in range(first, last):
         t = tables[row]
-        if next_in[row] == ACT:
+        if next_steps[row] == ACT:
             act(t, actions[row], skip_forced)
-        elif next_in[row] == NEXT_DEAL:
-            go_on(t)
-        elif next_in[row] == NEW_MATCH:
+        elif next_steps[row] == NEXT_DEAL:
+            continue_match(t)
+        elif next_steps[row] == NEW_MATCH:
             start_match(t)
         else:
             continue
-        next_in[row] = play_to_decision(t, row, learners[row], is_random, streams, skip_forced)
-        if next_in[row] == HOLD or t.over != 0:
+        next_steps[row] = play_to_decision(t, row, learners[row], is_random, streams, skip_forced)
+        if next_steps[row] == HOLD or t.over != 0:
             t.seat = learners[row]  # after a match, no seat is to act
             write(t, row, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK, None, row)
 
@@ -312,10 +312,10 @@ def play_to_decision(t, row, learner, is_random, streams, skip_forced):
 
 
 @jit
-def write_current(tables, first, last, seat, over):
+def write_turns(tables, first, last, seat, over):
     """Write the seat to act in each row, and whether its match is over."""
     for row in range(first, last):
-        note(tables[row], row, seat, over)
+        write_turn(tables[row], row, seat, over)
 
 
 @jit

@@ -6,7 +6,7 @@ import numpy as np
 
 from noms_env._jit import jit, lowest
 from noms_env.core.cards import bit
-from noms_env.core.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
+from noms_env.core.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, draw_below, shuffle
 from noms_env.core.state import MAX_SEATS, SINGLE_DEAL, all_hands, eldest, left_of
 from noms_env.engine.legal import find_legal
 from noms_env.variants import dispatch
@@ -28,7 +28,7 @@ def begin_match(t):
     t.totals[:] = 0
     t.carried_tricks[:] = 0
     t.previous[:] = 0
-    t.dealer = below(t, DRAW_DEALER, int(t.n_seats))
+    t.dealer = draw_below(t, DRAW_DEALER, int(t.n_seats))
     if t.episode == SINGLE_DEAL and t.sizes[0] > 0:
         t.deal = draw_place(t)
 
@@ -36,16 +36,16 @@ def begin_match(t):
 @jit
 def draw_place(t):
     """Draw a place in the schedule, uniformly among those with the wanted hand size (all if none is wanted)."""
-    fitting = 0
+    n_places = 0
     for place in range(t.n_deals):
         if t.wanted_deal_size < 0 or t.sizes[place] == t.wanted_deal_size:
-            fitting += 1
-    left = below(t, DRAW_PLACE, fitting)
+            n_places += 1
+    skips = draw_below(t, DRAW_PLACE, n_places)
     for place in range(t.n_deals):
         if t.wanted_deal_size < 0 or t.sizes[place] == t.wanted_deal_size:
-            if left == 0:
+            if skips == 0:
                 return place
-            left -= 1
+            skips -= 1
     return 0
 
 
@@ -75,7 +75,7 @@ def shuffle_deck(t):
         t.deck[count] = card
         count += 1
     shuffle(t, DRAW_SHUFFLE, t.deck, count)
-    dispatch.deck_is_shuffled(t)
+    dispatch.after_shuffle(t)
 
 
 @jit
@@ -89,13 +89,13 @@ def hand_out(t):
             t.hands[seat] |= bit(int(t.deck[dispatch.deck_place(packets, t.n_seats, turn, k)]))
         seat = left_of(t, seat)
     t.stock = t.cards & ~all_hands(t)
-    note_standings(t)
+    write_standings(t)
     dispatch.open_deal(t)
     find_legal(t)
 
 
 @jit
-def note_standings(t):
+def write_standings(t):
     """Store the results of the seats so far, as observations show them: two bytes, then 1 for a seat in use.
 
     The first byte is the total at the variant's scale. The second is a quarter of the total, for totals beyond that range.

@@ -18,7 +18,7 @@ def find_legal(t):
     words = np.int64(0)
     if t.phase == PLAYING:
         hand = t.hands[t.seat]
-        cards = dispatch.may_lead(t, hand) if t.n_table == 0 else follow(hand, t.led_cards)
+        cards = dispatch.legal_leads(t, hand) if t.n_table == 0 else follow(hand, t.led_cards)
         if dispatch.may_indicate(t):
             words = bit(0)
     elif t.phase == CALLING:

@@ -12,7 +12,7 @@ import numpy as np
 from noms_env._jit import COMPILED, jit, jit_inline, lowest
 from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, SCORED
 from noms_env.engine.legal import is_legal
-from noms_env.engine.step import go_on, step
+from noms_env.engine.step import continue_match, step
 from noms_env.observation.writer import write_hidden, write_mask, write_observation
 
 IS_SCORED = 1 << 8
@@ -65,9 +65,9 @@ def step_row(tables, row, action):
 
 
 @jit
-def go_on_row(tables, row):
+def continue_row(tables, row):
     """Deal the next hand after a scored deal, unless the match is over; return the new status."""
-    go_on(tables[row])
+    continue_match(tables[row])
     return status_of(tables[row])
 
 

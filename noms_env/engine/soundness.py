@@ -14,14 +14,14 @@ from noms_env.core.actions import CALL_MIS, CALL_PASS, CALL_ZERO, CALLING, NAMIN
 from noms_env.core.bids import auction_is_over
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit, has
 from noms_env.core.chance import MAX_TABLE
-from noms_env.core.state import HELD, MAX_CALLS, MAX_SEATS, MAX_TRICKS, MOST_MULTIPLIER, MOST_POINTS, eldest, get_byte
+from noms_env.core.state import HELD, MAX_CALLS, MAX_MULTIPLIER, MAX_POINTS, MAX_SEATS, MAX_TRICKS, eldest, get_byte
 from noms_env.core.tricks import beats
 from noms_env.engine.legal import find_legal
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import RULE_FIELDS, TABLE, new_tables
 
-_MOST_DEALS = 1 << 24
+_MAX_DEALS = 1 << 24
 
 
 def _mask(names: tuple[str, ...]) -> np.ndarray:
@@ -33,8 +33,8 @@ def _mask(names: tuple[str, ...]) -> np.ndarray:
     return mask.view(np.int64)
 
 
-_RULES = _mask(RULE_FIELDS)
-_DEAL = ~(_RULES | _mask(("seed", "table", "match", "over")))
+_RULES_MASK = _mask(RULE_FIELDS)
+_DEAL_MASK = ~(_RULES_MASK | _mask(("seed", "table", "match", "over")))
 """The fields that are 0 until the first deal."""
 
 
@@ -51,10 +51,10 @@ def check_states(records: np.ndarray, rules: np.ndarray) -> None:
     copies = new_tables(len(records))
     words = copies.view(np.ndarray).view(np.int64).reshape(len(records), -1)
     words[:] = _words(records)
-    if (((words ^ _words(rules)) & _RULES) != 0).any():
+    if (((words ^ _words(rules)) & _RULES_MASK) != 0).any():
         raise ValueError("the state is of a table with other rules than those here")
-    fresh = ((words & _DEAL) == 0).all(axis=1)
-    if not all_sound(kernel_view(copies[~fresh])):
+    is_unstarted = ((words & _DEAL_MASK) == 0).all(axis=1)
+    if not are_sound(kernel_view(copies[~is_unstarted])):
         raise ValueError("the state is damaged: play cannot lead to it")
 
 
@@ -63,7 +63,7 @@ def _words(records: np.ndarray) -> np.ndarray:
 
 
 @jit
-def all_sound(tables):
+def are_sound(tables):
     """Return whether all tables are sound; recomputes their legal actions in place."""
     for row in range(len(tables)):
         t = tables[row]
@@ -94,7 +94,7 @@ def numbers_are_sound(t):
         if seats < 0 or seats >= 1 << n:
             return False
     for seat in range(MAX_SEATS):
-        if not (abs(t.totals[seat]) <= MOST_POINTS and abs(t.points[seat]) <= MOST_POINTS):
+        if not (abs(t.totals[seat]) <= MAX_POINTS and abs(t.points[seat]) <= MAX_POINTS):
             return False
         if t.voids[seat] < 0 or t.voids[seat] >= 64 or t.carried_tricks[seat] < 0 or t.standings[seat] >> 17 != 0:
             return False
@@ -105,7 +105,7 @@ def numbers_are_sound(t):
         return False
     if t.trump < -1 or t.trump > UNSAID or t.nominated_rank < -1 or t.nominated_rank > 12:
         return False
-    if t.misere_height < -1 or t.misere_height > 127 or not 1 <= t.multiplier <= MOST_MULTIPLIER:
+    if t.misere_height < -1 or t.misere_height > 127 or not 1 <= t.multiplier <= MAX_MULTIPLIER:
         return False
     if t.over != 0 and t.phase != SCORED:
         return False
@@ -115,26 +115,26 @@ def numbers_are_sound(t):
 @jit
 def cards_are_sound(t):
     """Return whether the deck has each card once, and each seat was dealt `deal_size` cards."""
-    places = t.n_deals if t.sizes[0] > 0 else _MOST_DEALS
+    places = t.n_deals if t.sizes[0] > 0 else _MAX_DEALS
     if t.deal < 0 or t.deal >= places or t.deal_size != (t.sizes[t.deal] if t.sizes[0] > 0 else t.usual_deal_size):
         return False
-    members = np.int64(0)
+    deck = np.int64(0)
     for place in range(size(t.cards)):
         card = int(t.deck[place])
-        if card < 0 or card >= 52 or not has(t.cards & ~members, card):
+        if card < 0 or card >= 52 or not has(t.cards & ~deck, card):
             return False
-        members |= bit(card)
+        deck |= bit(card)
     dealt, played = np.int64(0), np.int64(0)
     for seat in range(MAX_SEATS):
-        own = t.hands[seat] | t.played[seat]
-        if t.hands[seat] & t.played[seat] != 0 or own & (dealt | ~t.cards) != 0:
+        hand = t.hands[seat] | t.played[seat]
+        if t.hands[seat] & t.played[seat] != 0 or hand & (dealt | ~t.cards) != 0:
             return False
-        if size(own) != (t.deal_size if seat < t.n_seats else 0):
+        if size(hand) != (t.deal_size if seat < t.n_seats else 0):
             return False
         for suit in range(NO_TRUMP):
             if has(t.voids[seat], suit) and t.hands[seat] & SUIT_CARDS[t.deck_kind, suit] != 0:
                 return False
-        dealt |= own
+        dealt |= hand
         played |= t.played[seat]
     if t.trump_cards != (SUIT_CARDS[t.deck_kind, t.trump] & t.cards if 0 <= t.trump < NO_TRUMP else 0):
         return False
@@ -176,17 +176,17 @@ def calls_are_sound(t):
 @jit
 def tricks_are_sound(t):
     """Return whether the cards played, the seats that played them and the winners of the tricks agree."""
-    n, done = t.n_seats, t.trick_number
-    if done < 0 or t.n_table < 0 or t.n_table >= n or done * n + t.n_table > n * t.deal_size:
+    n, n_tricks = t.n_seats, t.trick_number
+    if n_tricks < 0 or t.n_table < 0 or t.n_table >= n or n_tricks * n + t.n_table > n * t.deal_size:
         return False
-    members, seat = np.int64(0), 0
+    played, seat = np.int64(0), 0
     for place in range(52):
         card = int(t.order[place])
-        if place >= done * n + t.n_table:
+        if place >= n_tricks * n + t.n_table:
             if card != -1:
                 return False
             continue
-        if card < 0 or card >= 52 or has(members, card) or get_byte(t.trick_of, card) != place // n + 1:
+        if card < 0 or card >= 52 or has(played, card) or get_byte(t.trick_of, card) != place // n + 1:
             return False
         while place == 0 and seat < n - 1 and not has(t.played[seat], card):
             seat += 1
@@ -194,23 +194,23 @@ def tricks_are_sound(t):
             seat = int(t.trick_winners[place // n - 1]) if place % n == 0 else (seat + 1) % n
         if not has(t.played[seat], card):
             return False
-        members |= bit(card)
+        played |= bit(card)
         if place % n == n - 1 and not 0 <= t.trick_winners[place // n] < n:
             return False
     for card in range(56):
-        if get_byte(t.trick_of, card) != 0 and not has(members, card):
+        if get_byte(t.trick_of, card) != 0 and not has(played, card):
             return False
-    for trick in range(done, MAX_TRICKS + 1):
+    for trick in range(n_tricks, MAX_TRICKS + 1):
         if t.trick_winners[trick] != -1:
             return False
     for other in range(MAX_SEATS):
-        taken = 0
-        for trick in range(done):
+        n_won = 0
+        for trick in range(n_tricks):
             if t.trick_winners[trick] == other:
-                taken += 1
-        if t.tricks[other] != taken:
+                n_won += 1
+        if t.tricks[other] != n_won:
             return False
-    return members == t.cards_played and (members == 0 or t.phase >= PLAYING)
+    return played == t.cards_played and (played == 0 or t.phase >= PLAYING)
 
 
 @jit

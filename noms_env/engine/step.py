@@ -22,14 +22,14 @@ from noms_env.core.actions import (
 from noms_env.core.cards import CARD_SUITS, has
 from noms_env.core.state import SINGLE_DEAL, left_of
 from noms_env.core.tricks import lay, name_led_suit, take
-from noms_env.engine.deal import next_deal, note_standings
+from noms_env.engine.deal import next_deal, write_standings
 from noms_env.engine.legal import find_legal
 from noms_env.variants import dispatch
 
 
 @jit
 def step(t, action):
-    """Take an action. After the last one, score the deal and judge the match; `go_on` deals the next hand."""
+    """Take an action. After the last one, score the deal and judge the match; `continue_match` deals the next hand."""
     if t.phase == PLAYING:
         if action == INDICATE:
             dispatch.indicate(t)
@@ -47,7 +47,7 @@ def step(t, action):
     else:
         name_led_suit(t, action - SUIT)
         t.phase = PLAYING
-        after_card(t)
+        pass_turn(t)
     if t.phase == SCORED:
         score(t)
     else:
@@ -55,7 +55,7 @@ def step(t, action):
 
 
 @jit
-def go_on(t):
+def continue_match(t):
     """Deal the next hand after a scored deal, unless the match is over."""
     if t.phase == SCORED and t.over == 0:
         next_deal(t)
@@ -72,22 +72,22 @@ def play(t, card):
             t.phase = NAMING_SUIT
         else:
             name_led_suit(t, lowest(suits))
-    dispatch.card_played(t, seat, card)
+    dispatch.after_card(t, seat, card)
     if has(t.trump_cards, card):
         t.broken = 1
     if t.phase == PLAYING:
-        after_card(t)
+        pass_turn(t)
 
 
 @jit
-def after_card(t):
+def pass_turn(t):
     """Pass the turn to the left, or give a complete trick to its winner, which may end the deal."""
     if t.n_table < t.n_seats:
         t.seat = left_of(t, t.seat)
         return
     take(t)
     t.seat = t.leader
-    dispatch.trick_taken(t)
+    dispatch.after_trick(t)
     if t.trick_number == t.deal_size or dispatch.is_decided(t):
         t.phase = SCORED
 
@@ -98,7 +98,7 @@ def score(t):
     dispatch.settle(t)
     for seat in range(t.n_seats):
         t.totals[seat] += t.points[seat]
-    note_standings(t)
+    write_standings(t)
     t.legal_cards = 0
     t.legal_words = 0
     judge(t)

@@ -25,9 +25,9 @@ from noms_env.players import ask, load_player
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, given_options
 
-ANY = VARIANTS[0]
+ANY_GAME = VARIANTS[0]
 """Any game: Python calls the same functions for all of them."""
-EARLIER = 10
+DECISIONS_BEFORE = 10
 """Decisions before a player is asked: a search infers from the actions of others."""
 Parts = dict[str, Callable[[], object]]
 """Functions that compile a part by using it, by the name shown in the progress line."""
@@ -63,13 +63,13 @@ def parts(players: Sequence[str] = (), batches: bool = True) -> Parts:
     kinds = {name.partition(":")[0]: name for name in KINDS}
     for policy in list(shipped_policies())[:1]:
         kinds |= {"policies": policy, "search": f"search:{policy}"}
-    of_players: Parts = {kind: partial(use_player, name) for kind, name in kinds.items()} | {"attention": use_attention}
-    return {**tables, "environments": use_environments, **of_players, "micro-games": use_micro_games}
+    player_parts: Parts = {kind: partial(use_player, name) for kind, name in kinds.items()} | {"attention": use_attention}
+    return {**tables, "environments": use_environments, **player_parts, "micro-games": use_micro_games}
 
 
 def use_table() -> None:
     """Play a deal at a table, and deal the next."""
-    table = Table(ANY)
+    table = Table(ANY_GAME)
     table.start(seed=0)
     while not table.is_scored:
         table.view(int(table.row.seat))
@@ -79,7 +79,7 @@ def use_table() -> None:
 
 def use_batch() -> None:
     """Take a decision at a batch of tables."""
-    batch = BatchEnv(ANY, 2, pause_after_deal=True)
+    batch = BatchEnv(ANY_GAME, 2, pause_after_deal=True)
     batch.reset()
     batch.observe()
     batch.step(batch.mask.argmax(axis=1), observe=True)
@@ -94,23 +94,23 @@ def use_environments() -> None:
 
     rng = np.random.default_rng(0)
     kinds: tuple[ObservationKind, ...] = ("bytes", "features")
-    table = Table(ANY)
+    table = Table(ANY_GAME)
     table.start(seed=0)
     table.state()
     table.set_state(table.get_state())
     table.sample_hidden(0, rng)
     for variant in VARIANTS:
-        shown = Table(variant, episode="deal")
-        shown.start(seed=0)
-        while not shown.is_scored:
-            show.text(shown, int(shown.row.seat))
-            shown.step(shown.legal_actions()[-1])
-        copy_shown_tables(shown._rows, np.zeros(1, np.int64))
+        deal_table = Table(variant, episode="deal")
+        deal_table.start(seed=0)
+        while not deal_table.is_scored:
+            show.text(deal_table, int(deal_table.row.seat))
+            deal_table.step(deal_table.legal_actions()[-1])
+        copy_shown_tables(deal_table._rows, np.zeros(1, np.int64))
     for kind in kinds:
         use_all_of_a_batch(kind, rng)
         use_seats(kind)
     for name, (option, word) in product(VARIANTS, (("trump_mode", "random"), ("tie", "cut"))):  # chance besides the cards
-        if any(known.name == option and word in known.words for known in game(name).options):
+        if any(choice.name == option and word in choice.words for choice in game(name).options):
             records = list(islice(record_matches(name, options={option: word}), 2))
             list(check_records(enumerate(records, 1)))
             list(replay(records[0]))
@@ -118,7 +118,7 @@ def use_environments() -> None:
 
 def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
     """Call every method of a batch, with one kind of observation."""
-    groups = [TableGroup(ANY), TableGroup(VARIANTS[-1])]
+    groups = [TableGroup(ANY_GAME), TableGroup(VARIANTS[-1])]
     batch = BatchEnv(groups, 4, observation=kind, hidden_state=True, pause_after_deal=True)
     batch.reset()
     batch.observe()
@@ -132,7 +132,7 @@ def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
     batch.sample_hidden(0, 0, rng)
     if batch.feature_layout is not None:
         batch.feature_layout.encode(BatchEnv(groups, 4).observation)
-    french = BatchEnv(ANY, 1, observation=kind)
+    french = BatchEnv(ANY_GAME, 1, observation=kind)
     if french.feature_layout is not None:
         for features in (french.observation, french.observation * np.float32(1)):
             CanonicalSuits(french.feature_layout).orders(features)
@@ -140,18 +140,18 @@ def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
 
 def use_seats(kind: ObservationKind) -> None:
     """Play a learner's seat at one table and at many, with one kind of observation."""
-    opponents = ["random", *["greedy"] * (game(ANY).default_seats - 2)]
-    seat = SeatEnv(ANY, opponents=opponents, observation=kind)
+    opponents = ["random", *["greedy"] * (game(ANY_GAME).default_seats - 2)]
+    seat = SeatEnv(ANY_GAME, opponents=opponents, observation=kind)
     observation, _ = seat.reset(seed=0)
     seat.step(int(observation["action_mask"].argmax()))
-    seats = SeatVectorEnv(2, ANY, opponents=opponents, observation=kind)
+    seats = SeatVectorEnv(2, ANY_GAME, opponents=opponents, observation=kind)
     observation, _ = seats.reset(seed=0)
     seats.step(observation["action_mask"].argmax(axis=1))
 
 
 def use_player(name: str) -> None:
     """Ask a player for one action; a search samples one world."""
-    player, table = load_player(name), Table(ANY)
+    player, table = load_player(name), Table(ANY_GAME)
     if getattr(player, "hand_size", None) is not None:
         return  # a solution compiles nothing of its own
     for rules in getattr(player, "rule_sets", ())[:1]:
@@ -159,7 +159,7 @@ def use_player(name: str) -> None:
     if hasattr(player, "worlds"):
         player.worlds = 1
     table.start(seed=0)
-    for _ in range(EARLIER):
+    for _ in range(DECISIONS_BEFORE):
         table.step(table.legal_actions()[0])
         if table.is_scored:
             table.start()
@@ -171,7 +171,7 @@ def use_attention() -> None:
     from noms_env.policy.file import PolicyInfo, parameter_shapes  # imported late, as above
     from noms_env.policy.player import PolicyPlayer
 
-    table = Table(ANY)
+    table = Table(ANY_GAME)
     sizes = {"kind": "attention", "token_width": 4, "layers": 1, "heads": 1, "card_width": 1}
     info = PolicyInfo((table.rules,), sizes)
     zeros = {name: np.zeros(shape, np.float32) for name, shape in parameter_shapes(info.encoding, sizes).items()}
@@ -194,7 +194,7 @@ def use_micro_games() -> None:
         solve(tree, file, iterations=1)
         strategy_of(load_player(f"solved:{file}"), tree)
     Layout.of(tree.setup, tree.layouts[0])
-    table = Table(ANY, episode="deal")
+    table = Table(ANY_GAME, episode="deal")
     table.start(seed=0)
     while not table.is_scored:
         if table.phase == "play" and table.row.deal_size - table.row.trick_number == 1:

@@ -156,4 +156,4 @@ class ProcessorRows:
         self._note()
 
     def _note(self) -> None:
-        batch_kernels.write_current(self._kernel_tables, 0, self._count, self.seat, self.over)
+        batch_kernels.write_turns(self._kernel_tables, 0, self._count, self.seat, self.over)

@@ -14,7 +14,7 @@ from noms_env._jit import copy, jit, jit_inline, size, spread
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_ZERO, NOMINATING, NUM_CALLS, SCORED
 from noms_env.core.bids import forbidden_number, half_up
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, EXCUSE, bit
-from noms_env.core.partners import role_known_to, side_tricks
+from noms_env.core.partners import known_role, side_tricks
 from noms_env.core.state import HELD, MAX_SEATS, eldest, get_byte, left_of, put_byte, steps_to
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE, START
 from noms_env.variants.dispatch import excuse_is_shown
@@ -211,7 +211,7 @@ def phase_word(t, seat):
 @jit
 def role_word(t, seat):
     """Return the seat's own role and the public marks on roles as a word."""
-    word = EXPAND[1 << role_known_to(t, seat)]
+    word = EXPAND[1 << known_role(t, seat)]
     if t.alone != 0 or (t.declarer >= 0 and t.revealed == t.declarer):
         word |= np.int64(1) << 40
     if t.revealed >= 0:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from noms_env.core.state import MAX_SEATS, MOST_MULTIPLIER, MOST_POINTS
+from noms_env.core.state import MAX_MULTIPLIER, MAX_POINTS, MAX_SEATS
 from noms_env.variants import VARIANTS
 
 FORMAT = "noms-record/1"
@@ -31,7 +31,7 @@ def is_whole(value: Any, low: int = 0, high: int = MOST_WHOLE) -> bool:
 
 def is_number(value: Any) -> bool:
     """Return whether a JSON value is a possible number of points."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_POINTS
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_POINTS
 
 
 def _are_words(value: Any) -> bool:
@@ -76,7 +76,7 @@ SHAPES: dict[str, _Shape] = {
     "hands": _for_seats("lists of cards", _are_words),
     "stock": _WORDS,
     "turn_up": _WORD_OR_NULL,
-    "multiplier": ("a whole number from 1 to 2**999", lambda value, _seats: is_whole(value, 1, int(MOST_MULTIPLIER))),
+    "multiplier": ("a whole number from 1 to 2**999", lambda value, _seats: is_whole(value, 1, int(MAX_MULTIPLIER))),
     "before": _POINTS,
     "steps": ("a list of objects", lambda value, _seats: isinstance(value, list)),
     "trump": _WORD_OR_NULL,

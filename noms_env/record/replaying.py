@@ -8,7 +8,7 @@ import numpy as np
 
 from noms_env.core.cards import FRENCH, SUIT_LETTERS, cards_in
 from noms_env.core.tricks import name_trump
-from noms_env.engine.deal import note_standings
+from noms_env.engine.deal import write_standings
 from noms_env.engine.legal import find_legal
 from noms_env.engine.step import judge
 from noms_env.record.form import SAME, Record, RecordError, brief, find_damage
@@ -43,7 +43,7 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
         after.next_deal()
         table.row.previous[:] = after.row.previous
         table.row.carried_tricks[:] = after.row.carried_tricks
-    note_standings(table.row)
+    write_standings(table.row)
     if not draw_trump(table, record["trump"]):
         raise RecordError(f"the trump {brief(record['trump'])} cannot have been drawn")
     for place, step in enumerate(record["steps"]):

@@ -14,7 +14,7 @@ import numpy as np
 from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, SCORED, UNSAID, action_word, brief, is_integer
 from noms_env.core.bids import height
 from noms_env.core.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
-from noms_env.core.partners import ROLES, role_known_to
+from noms_env.core.partners import ROLES, known_role
 from noms_env.core.state import EPISODES, get_byte, phase_word
 from noms_env.table import Table
 from noms_env.variants import Variant
@@ -228,7 +228,7 @@ def _place(table: Table, row: Any, seat: int, face_up: bool) -> Place:
 
 
 def _role(table: Table, seat: int) -> str | None:
-    role = ROLES[role_known_to(table.row, seat)]
+    role = ROLES[known_role(table.row, seat)]
     return None if role == "none" else role
 
 

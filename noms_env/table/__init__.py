@@ -15,7 +15,7 @@ from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, check_seed
 from noms_env.core.state import EPISODES, MATCH, phase_word
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
-from noms_env.engine.row_kernels import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
+from noms_env.engine.row_kernels import ILLEGAL, continue_row, kernel_view, legal_row, state_row, step_row, view_row
 from noms_env.engine.soundness import check_states
 from noms_env.observation.layout import STATE_SIZE
 from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
@@ -193,7 +193,7 @@ class Table:
 
     def next_deal(self) -> int:
         """Deal the next hand after a scored deal, unless the match is over; return the new status, see `step`."""
-        status: int = go_on_row(self._kernel_rows, 0)
+        status: int = continue_row(self._kernel_rows, 0)
         return status
 
     def view(self, seat: int) -> tuple[np.ndarray, np.ndarray]:

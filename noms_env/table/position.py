@@ -9,7 +9,7 @@ import numpy as np
 
 from noms_env.core.actions import brief, is_integer
 from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES
-from noms_env.core.state import MOST_POINTS
+from noms_env.core.state import MAX_POINTS
 from noms_env.variants import Rules
 from noms_env.variants.match import SAME
 
@@ -51,10 +51,10 @@ def check_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> list[
     listed = totals.tolist() if isinstance(totals, np.ndarray) else totals
     entries = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else []
     numbers = [total for total in entries if is_integer(total) or isinstance(total, float | np.floating)]
-    points = [float(total) for total in numbers if abs(total) <= MOST_POINTS]
+    points = [float(total) for total in numbers if abs(total) <= MAX_POINTS]
     if len(points) != rules.seats or len(entries) != rules.seats:
         raise PositionError(
-            f"totals must be {rules.seats} numbers from -{MOST_POINTS} to {MOST_POINTS}, one for each seat, not {brief(totals)}"
+            f"totals must be {rules.seats} numbers from -{MAX_POINTS} to {MAX_POINTS}, one for each seat, not {brief(totals)}"
         )
     if rules.options.get("accumulate") and any(points):
         raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {brief(totals)}")

@@ -6,7 +6,7 @@ last column lists the others: they use the default, or never call the hook.
 | hooks | effect | not implemented by |
 |---|---|---|
 | `gathers`, `gather` | whether the deck is gathered from this deal's cards; gather it | plain, exact_bid, small_ships, shares |
-| `deck_is_shuffled` | after a shuffle: cut the deck if later decks are gathered | plain, exact_bid, small_ships, shares |
+| `after_shuffle` | after a shuffle: cut the deck if later decks are gathered | plain, exact_bid, small_ships, shares |
 | `deals_packets` | whether cards are dealt in packets, not one by one | plain, exact_bid, small_ships, shares |
 | `open_deal` | after the cards are dealt: set trump if it is known, the first phase and the first seat | |
 | `close_deal` | before the next deal of the match | exact_bid, small_ships, shares |
@@ -15,10 +15,10 @@ last column lists the others: they use the default, or never call the hook.
 | `legal_trumps`, `make_trump` | legal trumps, as a set of words; apply the choice of the seat to act | exact_bid |
 | `legal_nominations`, `make_nomination` | the cards that may be nominated; apply a nomination | plain, exact_bid, shares |
 | `legal_ranks`, `make_rank_nomination` | the same for bare ranks, as a set of words | plain, exact_bid, small_ships, shares |
-| `may_lead` | the cards of a hand that may be led | plain, exact_bid, noms |
+| `legal_leads` | the cards of a hand that may be led | plain, exact_bid, noms |
 | `may_indicate`, `indicate` | whether the seat to act may show the nominated card; show it | plain, exact_bid, noms, shares |
-| `card_played` | after a card is played and `tricks` has applied the common rules | plain, exact_bid, shares |
-| `trick_taken` | after a trick is complete | plain, exact_bid, small_ships, shares |
+| `after_card` | after a card is played and `tricks` has applied the common rules | plain, exact_bid, shares |
+| `after_trick` | after a trick is complete | plain, exact_bid, small_ships, shares |
 | `is_decided` | whether the deal ends before the hands are empty | plain, exact_bid, small_ships, shares |
 | `settle` | write the points of the deal into `points` | |
 | `has_ended` | whether the match ends with the scored deal; default: after a fixed number of deals | plain, exact_bid |
@@ -29,7 +29,7 @@ last column lists the others: they use the default, or never call the hook.
 | `note_open_cards` | add to `known` the unplayed cards whose place a seat knows by the rules, except open hands | |
 | `knows_stock` | whether a seat knows which cards are undealt | plain, exact_bid, noms, shares |
 | `rule_out` | remove from `allowed` the cards that a place cannot hold; the field `partner` is scratch | plain, exact_bid |
-| `out_of_play` | the cards of the deck that no seat can hold now | plain, exact_bid, auction |
+| `cards_out_of_play` | the cards of the deck that no seat can hold now | plain, exact_bid, auction |
 | `find_holders` | after the hands have changed: find again who was dealt the cards that matter | plain, exact_bid |
 | `dealt_hand` | the hand that a seat was dealt; default: the cards that it holds or has played | plain, exact_bid, auction |
 | `misere_points` | the points of Misere made alone | plain, exact_bid, shares |
@@ -51,13 +51,13 @@ from noms_env.variants import big_ships, down_up, noms, noms_deck, nonesuch, sma
 from noms_env.variants.families import AUCTION, EXACT_BID, auction, exact_bid
 from noms_env.variants.match import highest_totals, reaches_target
 
-ANSWERED = (
+IMPLEMENTED = (
     *(sniped_whist.NUMBER, big_ships.NUMBER, small_ships.NUMBER, noms.NUMBER),
     *(nonesuch.NUMBER, down_up.NUMBER, up_down.NUMBER),
 )
 """Numbers of the variants that this module implements; no table can be set up for another variant."""
 
-NOTHING = np.int64(0)
+EMPTY = np.int64(0)
 """The empty set. Hooks also return it for an unknown variant."""
 
 
@@ -72,7 +72,7 @@ def gather(t):
 
 
 @jit
-def deck_is_shuffled(t):
+def after_shuffle(t):
     if gathers(t):
         noms_deck.cut(t)
 
@@ -107,7 +107,7 @@ def close_deal(t):
     if t.variant == sniped_whist.NUMBER:
         sniped_whist.carry_tricks(t)
     elif t.variant == noms.NUMBER:
-        noms_deck.remember(t)
+        noms_deck.store_previous_deal(t)
 
 
 @jit
@@ -123,7 +123,7 @@ def legal_calls(t):
         return small_ships.legal_calls(t)
     if t.variant == noms.NUMBER:
         return noms.legal_calls(t)
-    return nonesuch.legal_calls(t) if t.variant == nonesuch.NUMBER else NOTHING
+    return nonesuch.legal_calls(t) if t.variant == nonesuch.NUMBER else EMPTY
 
 
 @jit
@@ -144,7 +144,7 @@ def legal_trumps(t):
         return noms.legal_trumps(t)
     if t.variant == nonesuch.NUMBER:
         return nonesuch.legal_trumps(t)
-    return trumps.all_trumps(t) if t.variant == small_ships.NUMBER or t.variant == sniped_whist.NUMBER else NOTHING
+    return trumps.all_trumps(t) if t.variant == small_ships.NUMBER or t.variant == sniped_whist.NUMBER else EMPTY
 
 
 @jit
@@ -163,12 +163,12 @@ def make_trump(t, trump):
 def legal_nominations(t):
     if t.variant == small_ships.NUMBER:
         return small_ships.legal_nominations(t)
-    return t.cards if t.variant == noms.NUMBER else NOTHING
+    return t.cards if t.variant == noms.NUMBER else EMPTY
 
 
 @jit
 def legal_ranks(t):
-    return noms.legal_ranks(t) if t.variant == noms.NUMBER else NOTHING
+    return noms.legal_ranks(t) if t.variant == noms.NUMBER else EMPTY
 
 
 @jit
@@ -185,10 +185,10 @@ def make_rank_nomination(t, rank):
 
 
 @jit
-def may_lead(t, hand):
+def legal_leads(t, hand):
     if t.variant == small_ships.NUMBER:
-        return small_ships.may_lead(t, hand)
-    return nonesuch.may_lead(t, hand) if t.variant == nonesuch.NUMBER else hand
+        return small_ships.legal_leads(t, hand)
+    return nonesuch.legal_leads(t, hand) if t.variant == nonesuch.NUMBER else hand
 
 
 @jit
@@ -202,17 +202,17 @@ def indicate(t):
 
 
 @jit
-def card_played(t, seat, card):
+def after_card(t, seat, card):
     if t.variant == noms.NUMBER:
-        noms.card_played(t, seat, card)
+        noms.after_card(t, seat, card)
     elif t.variant == small_ships.NUMBER:
         reveal(t, seat, card)
 
 
 @jit
-def trick_taken(t):
+def after_trick(t):
     if t.variant == noms.NUMBER:
-        noms.trick_taken(t)
+        noms.after_trick(t)
 
 
 @jit
@@ -293,8 +293,8 @@ def rule_out(t, allowed):
 
 
 @jit
-def out_of_play(t):
-    return nonesuch.out_of_play(t) if t.variant == nonesuch.NUMBER else NOTHING
+def cards_out_of_play(t):
+    return nonesuch.cards_out_of_play(t) if t.variant == nonesuch.NUMBER else EMPTY
 
 
 @jit

@@ -47,6 +47,6 @@ def leaders(t, values):
 
 
 @jit
-def several(seats):
+def has_several(seats):
     """Return whether a set has more than one member."""
     return (seats & (seats - 1)) != 0

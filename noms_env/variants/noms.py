@@ -57,7 +57,7 @@ from noms_env.core.state import STOCK, eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import AUCTION
 from noms_env.variants.families.auction import OPEN_PARTNER, bid_number, declare, is_misere, max_decisions
-from noms_env.variants.match import leaders, reaches_target, several
+from noms_env.variants.match import has_several, leaders, reaches_target
 from noms_env.variants.noms_deck import DECK_DETAILS, DECK_NEEDS, DECK_OPTIONS
 from noms_env.variants.rulebook import (
     HAND_SIZE,
@@ -303,7 +303,7 @@ def make_rank_nomination(t, rank):
 
 
 @jit
-def card_played(t, seat, card):
+def after_card(t, seat, card):
     """Fix an unsaid trump and the card of a bare rank at the first lead (rules 4.2); reveal the partner (rule 3)."""
     if t.trump == UNSAID:
         name_trump(t, suit_of(card))
@@ -313,7 +313,7 @@ def card_played(t, seat, card):
 
 
 @jit
-def trick_taken(t):
+def after_trick(t):
     """Open the bidder's hand at the end of trick 1 of Mis a Vis (rule 3)."""
     if t.contract == CALL_MIS_A_VIS and t.trick_number == 1:
         t.exposed = t.declarer
@@ -343,8 +343,8 @@ def settle(t):
     if t.passed_out != 0:
         return
     if t.contract == CALL_MIS and has_cheap_mis(t):  # rules 4.4: +10, or -(10 + own tricks); the others get nothing
-        taken = int(t.tricks[t.declarer])
-        t.points[t.declarer] = t.multiplier * (CHEAP_MIS if taken == 0 else -(CHEAP_MIS + taken))
+        tricks = int(t.tricks[t.declarer])
+        t.points[t.declarer] = t.multiplier * (CHEAP_MIS if tricks == 0 else -(CHEAP_MIS + tricks))
         return
     made = is_made(t)
     value = t.multiplier * (made_value(t) if made else failed_value(t))
@@ -392,7 +392,7 @@ def next_multiplier(t):
 @jit
 def has_ended(t):
     """Return whether the match has ended: a seat has reached the target, and `tie` does not play on (rule 6)."""
-    return reaches_target(t) and not (t.tie == PLAY_ON and several(leaders(t, t.totals)))
+    return reaches_target(t) and not (t.tie == PLAY_ON and has_several(leaders(t, t.totals)))
 
 
 @jit

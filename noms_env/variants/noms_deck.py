@@ -11,7 +11,7 @@ import numpy as np
 
 from noms_env._jit import highest, jit
 from noms_env.core.cards import SUIT_CARDS, bit, has
-from noms_env.core.chance import DRAW_CUT, DRAW_PILE_ORDER, DRAW_TRICK_ORDER, below, shuffle
+from noms_env.core.chance import DRAW_CUT, DRAW_PILE_ORDER, DRAW_TRICK_ORDER, draw_below, shuffle
 from noms_env.core.state import HELD, get_byte, left_of, put_byte
 from noms_env.variants.rulebook import Need, Option
 
@@ -75,7 +75,7 @@ def gather(t):
 
 
 @jit
-def remember(t):
+def store_previous_deal(t):
     """Store who played each card in which trick, or was dealt it, for `observe_previous_hand`.
 
     The byte of a card is 1 + 4 * trick + seat if it was played, `HELD` + seat if it was only dealt, and 0 if it was not dealt.
@@ -94,12 +94,12 @@ def remember(t):
 @jit
 def cut(t):
     """Cut the deck: move the top cards under the rest. The option `cut` fixes their number; otherwise it is drawn."""
-    where = int(t.cut)
-    if where < 0:
+    n_cards = int(t.cut)
+    if n_cards < 0:
         low = int(t.cut_min)
-        where = low + below(t, DRAW_CUT, 52 - 2 * low + 1)
-    reverse(t.deck, 0, where)
-    reverse(t.deck, where, 52)
+        n_cards = low + draw_below(t, DRAW_CUT, 52 - 2 * low + 1)
+    reverse(t.deck, 0, n_cards)
+    reverse(t.deck, n_cards, 52)
     reverse(t.deck, 0, 52)
 
 

@@ -167,7 +167,7 @@ def make_trump(t, trump):
 
 
 @jit
-def may_lead(t, hand):
+def legal_leads(t, hand):
     """Return the cards that may be led (rule 5): no trump until one has been played, unless the hand has nothing else."""
     others = hand & ~t.trump_cards
     return hand if t.broken != 0 or others == 0 else others
@@ -216,7 +216,7 @@ def dealt_hand(t, seat):
 
 
 @jit
-def out_of_play(t):
+def cards_out_of_play(t):
     """Return the card that is out of play (rule 4): the up card before the swap, the Excuse after it."""
     return bit(EXCUSE) if t.leader >= 0 else bit(t.turn_up)
 

@@ -36,7 +36,7 @@ from functools import partial
 
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_PASS, CALLING, NAMING_TRUMP, NOMINATING
-from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, numbers, record_auction_call
+from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, number_calls, record_auction_call
 from noms_env.core.cards import NO_TRUMP, SUIT_CARDS, bit, has, suit_of
 from noms_env.core.partners import is_on_side, nominate, side_tricks
 from noms_env.core.state import STOCK, eldest
@@ -181,7 +181,7 @@ def legal_calls(t):
     if not is_forced_dealer(t):
         return higher_bids(t) | bit(CALL_PASS)
     if t.forced_bid_numeric_only != 0:
-        return numbers(int(t.min_bid), int(t.deal_size))
+        return number_calls(int(t.min_bid), int(t.deal_size))
     return higher_bids(t)
 
 
@@ -236,7 +236,7 @@ def make_nomination(t, card):
 
 
 @jit
-def may_lead(t, hand):
+def legal_leads(t, hand):
     """Return the cards that may be led (rule 4): a declarer leading to trick 1 must avoid the nominated suit if possible.
 
     By option only the nominated card is barred, or nothing.

@@ -24,7 +24,7 @@ from __future__ import annotations
 from noms_env._jit import jit, size
 from noms_env.core.actions import NAMING_TRUMP
 from noms_env.core.cards import bit, has
-from noms_env.core.chance import DRAW_SNIPED, below
+from noms_env.core.chance import DRAW_SNIPED, draw_below
 from noms_env.core.state import SINGLE_DEAL, eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import PLAIN
@@ -182,12 +182,12 @@ def choose_sniped(t, losers):
         return losers
     if t.tie == NOBODY:
         return losers - losers
-    left = below(t, DRAW_SNIPED, size(losers))
+    skips = draw_below(t, DRAW_SNIPED, size(losers))
     for seat in range(t.n_seats):
         if has(losers, seat):
-            if left == 0:
+            if skips == 0:
                 return bit(seat)
-            left -= 1
+            skips -= 1
     return losers
 
 

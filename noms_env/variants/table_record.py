@@ -13,7 +13,7 @@ import numpy as np
 from noms_env.core.cards import FRENCH, NO_TRUMP, SUIT_LETTERS, set_of
 from noms_env.core.state import FIELDS, NUM_CHOICES, TRAIT_FIELDS
 from noms_env.variants import GAMES
-from noms_env.variants.dispatch import ANSWERED
+from noms_env.variants.dispatch import IMPLEMENTED
 from noms_env.variants.rulebook import ROTATION_WORDS, Option, Rules, RulesError, Variant
 
 _STATE_FIELDS = [name for name, *_ in FIELDS]
@@ -82,7 +82,7 @@ def new_tables(rows: int) -> np.recarray:
 def write_rules(t: Any, rules: Rules) -> None:
     """Write rules into a table (a row of `TABLE`); raises RulesError if the dispatch does not implement the variant."""
     values, variant = rules.options, rules.variant
-    if variant.number not in ANSWERED:
+    if variant.number not in IMPLEMENTED:
         raise RulesError(f"{variant.name} cannot be played: noms_env/variants/dispatch.py does not name it in its hooks")
     t.variant, t.n_seats = variant.number, rules.seats
     for name in ("family", "deck_kind", "simple_rollout", "opponents_score_tricks", "breaks_trumps"):

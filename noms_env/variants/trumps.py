@@ -5,7 +5,7 @@ from __future__ import annotations
 from noms_env._jit import jit
 from noms_env.core.actions import INDICATE, NO_TRUMP_ACTION, SUIT
 from noms_env.core.cards import NO_TRUMP, bit, has, suit_of
-from noms_env.core.chance import DRAW_TRUMP, below
+from noms_env.core.chance import DRAW_TRUMP, draw_below
 from noms_env.core.state import STOCK
 from noms_env.core.tricks import name_trump
 
@@ -32,7 +32,7 @@ def set_trump(t, dealer_last):
     elif t.trump_mode == TURN_UP:
         turn_up(t, dealer_last)
     elif t.trump_mode == RANDOM:
-        name_trump(t, below(t, DRAW_TRUMP, int(t.suits)))
+        name_trump(t, draw_below(t, DRAW_TRUMP, int(t.suits)))
     elif t.trump_mode == NO_TRUMPS:
         name_trump(t, NO_TRUMP)
 

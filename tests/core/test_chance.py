@@ -81,7 +81,7 @@ def test_the_counter_is_made_of_index_purpose_deal_match_and_table() -> None:
     row = row_of("big_ships")
     row.seed, row.table, row.match, row.deal = 0x0123456789ABCDEF, 0xFEDCBA98, 5, 7
     expected = chance.philox(3 | (2 << 24), 7, 5, 0xFEDCBA98, 0x89ABCDEF, 0x01234567)
-    assert tuple(map(int, chance.block(row, 2, 3))) == tuple(map(int, expected))
+    assert tuple(map(int, chance.draw_block(row, 2, 3))) == tuple(map(int, expected))
 
 
 @pytest.mark.uncompiled

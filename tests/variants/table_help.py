@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from noms_env.core.actions import PASS, action_number
 from noms_env.core.cards import CARD_WORDS
-from noms_env.core.partners import role_known_to
+from noms_env.core.partners import known_role
 from noms_env.table import Table
 from noms_env.variants import Rules, dispatch, game, make_rules
 from tests import referee
@@ -50,7 +50,7 @@ class WatchedTable(Table):
         assert public_place(self) == deal.public_place(), where
         assert (self.row.exposed == deal.declarer) == (deal.contract == "mis_a_vis" and len(deal.trick_history) > 0), where
         for seat in range(self.seats):
-            assert Sight(NO_MATCH, deal, seat).role().index(1) == role_known_to(self.row, seat), where
+            assert Sight(NO_MATCH, deal, seat).role().index(1) == known_role(self.row, seat), where
         status = super().step(action)
         deal.act(self.word(action))
         assert self.is_scored == deal.over, where

@@ -48,7 +48,7 @@ def test_every_hook_is_in_the_table_of_hooks() -> None:
 
 
 def test_the_dispatch_knows_every_variant_and_refuses_others() -> None:
-    assert sorted(dispatch.ANSWERED) == [game.number for game in GAMES.values()] == list(range(len(GAMES)))
+    assert sorted(dispatch.IMPLEMENTED) == [game.number for game in GAMES.values()] == list(range(len(GAMES)))
     rules = make_rules(replace(GAMES["down_up"], name="eighth", number=7))
     with pytest.raises(RulesError, match="eighth"):
         write_rules(new_tables(1)[0], rules)

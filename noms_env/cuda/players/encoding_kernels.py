@@ -23,13 +23,13 @@ from noms_env.policy.inference_kernels import chance_of, draw, draw_choice, unif
 
 
 @kernel
-def see_tables(tables, rows, some, first, count, observation, mask, hidden, wanted):
-    """Write the arrays in `wanted` (`batch_kernels`) for the seats to act, as int64 words."""
+def see_tables(tables, rows, some, first, count, observation, mask, hidden, outputs):
+    """Write the arrays in `outputs` (`batch_kernels`) for the seats to act, as int64 words."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i] if some else first + i
         if row >= 0:
-            write(tables[row], i, observation, mask, hidden, wanted, None, i)
+            write(tables[row], i, observation, mask, hidden, outputs, None, i)
 
 
 @kernel

@@ -21,7 +21,7 @@ import numpy as np
 from noms_env._json import parse_json
 from noms_env.core.actions import CALL_WORDS, PHASES, UNSAID, action_word, is_integer
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS, cards_in
-from noms_env.core.partners import ROLES, role_known_to
+from noms_env.core.partners import ROLES, known_role
 from noms_env.core.state import EPISODES, HELD
 from noms_env.variants import GAMES, VARIANTS, Option, Rules
 from noms_env.variants.rulebook import ROTATION_WORDS
@@ -72,7 +72,7 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
     """
     fixed = _write_rules(row.tobytes()[_RULES_START:_RULES_END])
     table = _unpack(row)
-    role = ROLES[role_known_to(row, table.seat)]
+    role = ROLES[known_role(row, table.seat)]
     document = {**_read_phase(table, mask), "seed": seed, **_read_view(table, role)}
     if observation is not None:
         document["observation"] = b64encode(observation.tobytes()).decode()

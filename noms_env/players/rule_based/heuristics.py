@@ -34,7 +34,7 @@ from noms_env.observation.layout import CARD_BYTES
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.later_tricks import NO_CARD, kept_tricks, note_cards, spread_odds
 from noms_env.players.rule_based.weights import DUCKING, TAKING
-from noms_env.variants.dispatch import out_of_play
+from noms_env.variants.dispatch import cards_out_of_play
 
 ENDING = 3
 """Maximum number of cards in hand with which the player looks ahead (`endings`)."""
@@ -83,7 +83,7 @@ def new_workspaces(version: int) -> np.ndarray:
 def look(t, m):
     """1. Write the cards that the seat to act has not seen."""
     seat = t.seat
-    m.unseen = t.cards & ~t.cards_played & ~t.hands[seat] & ~out_of_play(t) & ~t.refused
+    m.unseen = t.cards & ~t.cards_played & ~t.hands[seat] & ~cards_out_of_play(t) & ~t.refused
     m.held = 0
     for other in range(t.n_seats):
         if other != seat:
