@@ -40,7 +40,7 @@ from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.common import ILLEGAL_REWARD, feature_layout
 from noms_env.envs.modules import environment_id
 from noms_env.envs.validation import Episode
-from noms_env.observation.feature_layout import LEFT_OUT
+from noms_env.observation.feature_layout import OMITTED_FIELDS
 from noms_env.observation.layout import FIELDS, HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
 from noms_env.show.rules import numbered_rules, paragraphs
 from noms_env.variants import GAMES, Rules, Variant, make_rules
@@ -309,7 +309,7 @@ def shared() -> dict[str, Any]:
         "feature_counts": [
             (name, *(feature_layout(name, episode=episode).n_features for episode in EPISODES)) for name in GAMES
         ],
-        "left_out": [(f"`{name}`", sentence(why)) for name, why in LEFT_OUT.items()],
+        "left_out": [(f"`{name}`", sentence(why)) for name, why in OMITTED_FIELDS.items()],
         "num_actions": NUM_ACTIONS,
         "observation_size": OBSERVATION_SIZE,
         "state_size": STATE_SIZE,

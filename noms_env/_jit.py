@@ -35,16 +35,16 @@ from numba.extending import intrinsic
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
-KEPT_OLD_CACHES = 2
-OURS = re.compile("numba-[0-9a-f]{16}")
+MAX_OLD_CACHES = 2
+CACHE_NAME = re.compile("numba-[0-9a-f]{16}")
 IN_USE, CHECKED = "in-use", "checked"
 """Files in each cache: `IN_USE` has the time of the last use; `CHECKED` exists if `_compiler` has passed its check."""
 NEVER_COMPILED = ("__init__.py", "_files.py", "_json.py", "_npz.py", "version.py", "table", "record", "show", "envs", "interop")
 """Top-level modules that are neither compiled nor used by compiled code."""
 COMPILED = not numba.config.DISABLE_JIT
-TRIED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
+KNOWN_VERSIONS = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
 """The numba versions that `_compiler` is known to fit; with any other version it is checked once."""
-MANY = 20
+NOTICE_THRESHOLD = 20
 """Number of functions from which a notice is printed: compiling them takes more than a second."""
 
 
@@ -87,8 +87,8 @@ def _cache_folder() -> str:
 
 def _remove_old(parent: Path, keep: Path) -> None:
     """Remove our caches of other sources, except the most recently used."""
-    ours = [used for used in parent.glob(f"numba-*/{IN_USE}") if OURS.fullmatch(used.parent.name) and used.parent != keep]
-    for used in sorted(ours, key=lambda used: used.stat().st_mtime, reverse=True)[KEPT_OLD_CACHES:]:
+    ours = [used for used in parent.glob(f"numba-*/{IN_USE}") if CACHE_NAME.fullmatch(used.parent.name) and used.parent != keep]
+    for used in sorted(ours, key=lambda used: used.stat().st_mtime, reverse=True)[MAX_OLD_CACHES:]:
         shutil.rmtree(used.parent, ignore_errors=True)
 
 
@@ -105,19 +105,19 @@ def choose_compiler(version: str = numba.__version__) -> type[CPUDispatcher]:
     try:
         from noms_env import _compiler
 
-        if version.rpartition(".")[0] not in TRIED and not (checked and checked.exists()):
+        if version.rpartition(".")[0] not in KNOWN_VERSIONS and not (checked and checked.exists()):
             _compiler.check()
             if checked:
                 with suppress(OSError):
                     checked.touch()
     except Exception as error:  # other versions of numba can raise anything
-        _say_once(f"functions are compiled more slowly with numba {version} ({type(error).__name__}: {error})")
+        _print_once(f"functions are compiled more slowly with numba {version} ({type(error).__name__}: {error})")
         return PlainCompiled
     return _compiler.FastCompiled
 
 
 @lru_cache
-def _say_once(sentence: str) -> None:
+def _print_once(sentence: str) -> None:
     print(f"noms_env: {sentence}", file=sys.stderr, flush=True)
 
 
@@ -149,7 +149,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:  # a damaged file can raise anything
-            _say_once(f"compiled code in {CACHE_FOLDER} is damaged ({type(error).__name__}); it is recompiled")
+            _print_once(f"compiled code in {CACHE_FOLDER} is damaged ({type(error).__name__}); it is recompiled")
             with suppress(OSError):
                 self.flush()
             return None
@@ -158,7 +158,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         try:
             super().save_overload(sig, data)
         except Exception as error:
-            _say_once(f"compiled code cannot be cached in {CACHE_FOLDER} ({error}), so every start compiles it again")
+            _print_once(f"compiled code cannot be cached in {CACHE_FOLDER} ({error}), so every start compiles it again")
 
 
 def jit(function: Function) -> Function:
@@ -219,12 +219,12 @@ class Progress(event.Listener):  # type: ignore[misc]
 
     def __init__(self, is_cached: bool) -> None:
         """Create the listener; `is_cached`: whether the compiled code is cached for the next start."""
-        self.kept = f"the result is {'' if is_cached else 'not '}cached for the next start"
+        self.cache_notice = f"the result is {'' if is_cached else 'not '}cached for the next start"
         self.depth = 0
-        self.left: set[Any] = set()
+        self.remaining: set[Any] = set()
         self.compiled: set[Any] = set()
-        self.is_said = False
-        self.what, self.part, self.width = "a part of the engine for its first use", "", 0  # width: of the current line
+        self.has_printed = False
+        self.subject, self.part, self.width = "a part of the engine for its first use", "", 0  # width: of the current line
 
     def use(self, parts: Mapping[str, Callable[[], object]]) -> int:
         """Call the functions in `parts`, so that all they need is compiled; the reports show their names.
@@ -232,24 +232,24 @@ class Progress(event.Listener):  # type: ignore[misc]
         Returns:
             The number of functions compiled.
         """
-        before, usual = len(self.compiled), self.what
-        self.what = f"{', '.join(parts)} for the first use, which takes a minute or two at most"
+        n_before, usual_subject = len(self.compiled), self.subject
+        self.subject = f"{', '.join(parts)} for the first use, which takes a minute or two at most"
         try:
             for number, (name, use) in enumerate(parts.items(), 1):
                 self.part = f"{name} ({number} of {len(parts)}), "
                 use()
         finally:
-            self.what, self.part = usual, ""
-        return len(self.compiled) - before
+            self.subject, self.part = usual_subject, ""
+        return len(self.compiled) - n_before
 
     def on_start(self, event: Any) -> None:
         """Start compiling a function; the outermost one is called from Python."""
         function = event.data["dispatcher"]
         if self.depth == 0 and isinstance(function, Compiled):
-            self.left = {callee.py_func for callee in collect_callees(function)} - self.compiled
-            if len(self.left) >= MANY and not self.is_said:
-                self.is_said = True
-                print(f"noms_env: compiling {self.what}; {self.kept}", file=sys.stderr, flush=True)
+            self.remaining = {callee.py_func for callee in collect_callees(function)} - self.compiled
+            if len(self.remaining) >= NOTICE_THRESHOLD and not self.has_printed:
+                self.has_printed = True
+                print(f"noms_env: compiling {self.subject}; {self.cache_notice}", file=sys.stderr, flush=True)
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -257,9 +257,9 @@ class Progress(event.Listener):  # type: ignore[misc]
         self.depth -= 1
         function = event.data["dispatcher"].py_func
         self.compiled.add(function)
-        self.left.discard(function)
-        if self.is_said and sys.stderr is not None and sys.stderr.isatty():
-            line = f"  {self.part}functions left: {len(self.left)}" if self.left else ""
+        self.remaining.discard(function)
+        if self.has_printed and sys.stderr is not None and sys.stderr.isatty():
+            line = f"  {self.part}functions left: {len(self.remaining)}" if self.remaining else ""
             print(f"\r{line:{self.width}}\r", end="", file=sys.stderr, flush=True)
             self.width = len(line)
 
@@ -267,7 +267,7 @@ class Progress(event.Listener):  # type: ignore[misc]
 PROGRESS = Progress(is_cached=bool(CACHE_FOLDER))
 event.register("numba:compile", PROGRESS)
 
-MOVED = 32
+MOVE_SIZE = 32
 """Number of bytes that `move` copies."""
 
 if COMPILED:
@@ -300,7 +300,7 @@ if COMPILED:
         return types.int64(types.int64), codegen
 
     @intrinsic
-    def widened(_context: Any, number: Any) -> Any:
+    def widen(_context: Any, number: Any) -> Any:
         """Convert the 16 bits of a bfloat16 number to float32; return a float32 number unchanged."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -311,7 +311,7 @@ if COMPILED:
         return types.float32(number), codegen
 
     @intrinsic
-    def narrowed(_context: Any, number: Any, like: Any) -> Any:
+    def narrow(_context: Any, number: Any, like: Any) -> Any:
         """Convert a float32 number to the type of `like`: float32, or the bits of a bfloat16 (ties to even, no NaN)."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -383,8 +383,8 @@ if COMPILED:
 
     @intrinsic
     def move(_context: Any, out: Any, to: Any, words: Any, at: Any) -> Any:
-        """Copy `MOVED` bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`."""
-        piece = ir.VectorType(ir.IntType(8), MOVED)
+        """Copy `MOVE_SIZE` bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`."""
+        piece = ir.VectorType(ir.IntType(8), MOVE_SIZE)
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             source = _byte_address(context, builder, signature.args[2], arguments[2], arguments[3])
@@ -408,16 +408,16 @@ if COMPILED:
 
     @intrinsic
     def put_one_hot(_context: Any, out: Any, to: Any, place: Any) -> Any:
-        """Write a one-hot vector of `MOVED` bytes at byte `to`: 1 at `place` (0..255; all zeros if it is outside)."""
+        """Write a one-hot vector of `MOVE_SIZE` bytes at byte `to`: 1 at `place` (0..255; all zeros if it is outside)."""
         byte = ir.IntType(8)
-        piece = ir.VectorType(byte, MOVED)
-        order = ir.Constant(ir.VectorType(ir.IntType(32), MOVED), [0] * MOVED)
+        piece = ir.VectorType(byte, MOVE_SIZE)
+        order = ir.Constant(ir.VectorType(ir.IntType(32), MOVE_SIZE), [0] * MOVE_SIZE)
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
             first = builder.insert_element(ir.Constant(piece, None), builder.trunc(arguments[2], byte), ir.IntType(32)(0))
             places = builder.shuffle_vector(first, first, order)
-            ones = builder.zext(builder.icmp_unsigned("==", places, ir.Constant(piece, list(range(MOVED)))), piece)
+            ones = builder.zext(builder.icmp_unsigned("==", places, ir.Constant(piece, list(range(MOVE_SIZE)))), piece)
             builder.store(ones, builder.bitcast(target, piece.as_pointer()), align=1)
             return context.get_dummy_value()
 
@@ -478,11 +478,11 @@ else:
         number = int(cards)
         return (number & -number).bit_length() - 1 if number else 64
 
-    def widened(number: Any) -> np.float32:
+    def widen(number: Any) -> np.float32:
         """Convert the 16 bits of a bfloat16 number to float32; return a float32 number unchanged."""
         return number if isinstance(number, np.float32) else np.uint32(int(number) << 16).view(np.float32)
 
-    def narrowed(number: Any, like: Any) -> Any:
+    def narrow(number: Any, like: Any) -> Any:
         """Convert a float32 number to the type of `like`: float32, or the bits of a bfloat16 (ties to even, no NaN)."""
         bits = int(np.float32(number).view(np.uint32))
         return np.float32(number) if isinstance(like, np.float32) else np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
@@ -502,16 +502,16 @@ else:
         out[start : start + len(words)] = words
 
     def move(out: Any, to: Any, words: Any, at: Any) -> None:
-        """Copy `MOVED` bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`."""
-        out.view(np.uint8)[to : to + MOVED] = words.view(np.uint8)[at : at + MOVED]
+        """Copy `MOVE_SIZE` bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`."""
+        out.view(np.uint8)[to : to + MOVE_SIZE] = words.view(np.uint8)[at : at + MOVE_SIZE]
 
     def put_word(out: Any, to: Any, word: Any) -> None:
         """Write a word into an array of words at byte `to`."""
         out.view(np.uint8)[to : to + 8] = np.array([word], np.int64).view(np.uint8)
 
     def put_one_hot(out: Any, to: Any, place: Any) -> None:
-        """Write a one-hot vector of `MOVED` bytes at byte `to`: 1 at `place` (0..255; all zeros if it is outside)."""
-        out.view(np.uint8)[to : to + MOVED] = np.arange(MOVED) == int(place) % 256
+        """Write a one-hot vector of `MOVE_SIZE` bytes at byte `to`: 1 at `place` (0..255; all zeros if it is outside)."""
+        out.view(np.uint8)[to : to + MOVE_SIZE] = np.arange(MOVE_SIZE) == int(place) % 256
 
     def transpose(out: Any, to: Any, words: Any, at: Any) -> None:
         """Copy 8 x 8 bytes between arrays of words, from byte `at` of `words` to byte `to` of `out`, transposed."""

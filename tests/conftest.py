@@ -9,7 +9,7 @@ import pytest
 from noms_env import _jit
 from noms_training.cli import main
 
-_jit.PROGRESS.is_said = True  # the first tests may compile the engine; no line among what a command prints says so
+_jit.PROGRESS.has_printed = True  # the first tests may compile the engine; no line among what a command prints says so
 os.environ.pop("COLUMNS", None)  # a worker of pytest-xdist has it, and a pipe is as wide as need be
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)

@@ -60,7 +60,7 @@ def test_an_edit_anywhere_below_starts_a_new_folder(tmp_path: Path) -> None:
         append(folder / "noms_env" / name, f"# {number}\n")
         assert Path(run_in(folder, ASK)).is_dir()
     left = {path.name for path in Path(first).parent.glob("numba-*")}
-    assert len(left) == 1 + _jit.KEPT_OLD_CACHES
+    assert len(left) == 1 + _jit.MAX_OLD_CACHES
     assert Path(first).name not in left
     append(folder / "noms_env" / "envs" / "aec.py", "# above the compiled floors\n")
     assert {path.name for path in Path(first).parent.glob("numba-*")} == left
@@ -301,8 +301,8 @@ def test_only_functions_that_say_so_make_arrays() -> None:
 @_jit.jit
 def converted(numbers, halves, back):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
     for i in range(len(numbers)):
-        halves[i] = _jit.narrowed(numbers[i], halves[i])
-        back[i] = _jit.widened(halves[i])
+        halves[i] = _jit.narrow(numbers[i], halves[i])
+        back[i] = _jit.widen(halves[i])
 
 
 @pytest.mark.uncompiled

@@ -81,9 +81,9 @@ def form_classes(p):
 @jit
 def settle_forced(p):
     """Assign the cards that fit only one group to it; a group that they fill is closed to the others."""
-    again = True
-    while again:
-        again = False
+    is_changed = True
+    while is_changed:
+        is_changed = False
         for k in range(p.n_classes):
             groups = p.class_groups[k]
             if p.class_cards[k] == 0 or (groups & (groups - 1)) != 0:
@@ -93,7 +93,7 @@ def settle_forced(p):
             p.group_room[group] -= size(p.class_cards[k])
             p.class_cards[k] = 0
             if p.group_room[group] == 0:
-                again = True
+                is_changed = True
                 for other in range(p.n_classes):
                     p.class_groups[other] &= ~bit(group)
 
@@ -101,21 +101,21 @@ def settle_forced(p):
 @jit
 def join_classes(p):
     """Drop classes without cards, and join classes that now fit the same groups."""
-    kept = 0
+    n_classes = 0
     for k in range(p.n_classes):
         if p.class_cards[k] == 0:
             continue
-        same = 0
-        while same < kept and p.class_groups[same] != p.class_groups[k]:
-            same += 1
-        if same == kept:
-            kept += 1
-            p.class_groups[same] = p.class_groups[k]
-            p.class_cards[same] = p.class_cards[k]
+        slot = 0
+        while slot < n_classes and p.class_groups[slot] != p.class_groups[k]:
+            slot += 1
+        if slot == n_classes:
+            n_classes += 1
+            p.class_groups[slot] = p.class_groups[k]
+            p.class_cards[slot] = p.class_cards[k]
         else:
-            p.class_cards[same] |= p.class_cards[k]
-    p.n_classes = kept
-    for k in range(kept):
+            p.class_cards[slot] |= p.class_cards[k]
+    p.n_classes = n_classes
+    for k in range(n_classes):
         p.class_size[k] = size(p.class_cards[k])
 
 

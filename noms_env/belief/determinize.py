@@ -43,10 +43,10 @@ def sampled_tables(tables: np.recarray, rows: Rows, seeds: Seeds) -> np.recarray
     words = np.ascontiguousarray(tables).view(np.ndarray).view(np.int64).reshape(len(tables), TABLE.itemsize // 8)
     # as words, since numpy copies records field by field
     copies: np.recarray = words.take(numbers, axis=0).view(RECORD).reshape(len(numbers)).view(np.recarray)
-    over = np.flatnonzero((copies.phase == SCORED) | (copies.over != 0))
-    if len(over) > 0:
-        what = "is over" if copies.phase[over[0]] == SCORED else "has not begun"
-        raise ValueError(f"the deal of row {over[0]} of {len(copies)} {what}: nobody is to act there, so leave it out")
+    idle = np.flatnonzero((copies.phase == SCORED) | (copies.over != 0))
+    if len(idle) > 0:
+        state = "is over" if copies.phase[idle[0]] == SCORED else "has not begun"
+        raise ValueError(f"the deal of row {idle[0]} of {len(copies)} {state}: nobody is to act there, so leave it out")
     determinize_rows(kernel_view(copies), np.arange(len(copies)), draw_seeds(seeds, len(copies)), new_sampling_workspace())
     return copies
 

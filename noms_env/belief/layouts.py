@@ -14,7 +14,7 @@ from noms_env.core.chance import DRAW_REDEAL, philox
 CHOOSE = np.array([[math.comb(n, k) for k in range(53)] for n in range(53)], np.float64)
 """[n, k]: number of subsets of k cards among n, exact (all are below 2**53)."""
 _FRACTION_BITS = 56
-_MOST_USED = 1 << 24
+_MAX_RANGE_PRODUCT = 1 << 24
 """A fraction of 56 bits serves draws until the product of their ranges exceeds this."""
 
 
@@ -22,7 +22,7 @@ _MOST_USED = 1 << 24
 def count_ways(p, d, ways):
     """Write the number of layouts for each layer and state; that of layer 0 is `p.n_layouts`.
 
-    In layer g the open group g is the next to get its share. A state is the number of cards left of each class. `p` is a plan
+    In layer g the open group g gets its share. A state is the number of undealt cards of each class. `p` is a plan
     (`workspace.PLAN`), `d` a layout (`workspace.LAYOUT`) as scratch. `ways`, float64, shape (MOST_WAYS,), is written for the
     layers from 1 on that need a search (`count_ways_to_end`).
     """
@@ -41,45 +41,45 @@ def count_ways(p, d, ways):
     for layer in range(p.n_open - 3, 0, -1):
         for state in range(p.n_states):
             if find_state(p, d, layer, state):
-                ways[(layer - 1) * p.n_states + state] = go_through_shares(p, d, ways, layer, np.inf)
+                ways[(layer - 1) * p.n_states + state] = sum_shares(p, d, ways, layer, np.inf)
     for k in range(p.n_classes):
-        d.left[k] = p.class_size[k]
-    p.n_layouts = go_through_shares(p, d, ways, 0, np.inf)
+        d.remaining[k] = p.class_size[k]
+    p.n_layouts = sum_shares(p, d, ways, 0, np.inf)
 
 
 @jit
 def find_state(p, d, layer, state):
-    """Set `left` to the state with a number; False if the layer has no such state."""
+    """Set `remaining` to the state with a number; False if the layer has no such state."""
     missing = 0
     for g in range(layer, p.n_open):
         missing += p.group_room[p.open[g]]
     for k in range(p.n_classes):
         if k != p.largest:
-            d.left[k] = state // p.stride[k] % (p.class_size[k] + 1)
-            missing -= d.left[k]
-    d.left[p.largest] = missing
+            d.remaining[k] = state // p.stride[k] % (p.class_size[k] + 1)
+            missing -= d.remaining[k]
+    d.remaining[p.largest] = missing
     return 0 <= missing <= p.class_size[p.largest]
 
 
 @jit
-def go_through_shares(p, d, ways, layer, target):
-    """Enumerate the possible shares of a group, until their weights add up to more than a target.
+def sum_shares(p, d, ways, layer, target):
+    """Enumerate the possible shares of a group until their weights add up to more than a target; return the sum.
 
-    The weight of a share is the number of layouts in which the group gets that many cards of each class. `left` is the state
-    before; `share` and `rest` become the last share and the state after it. Returns the sum of the weights.
+    The weight of a share is the number of layouts in which the group gets that many cards of each class. The state before it is
+    `remaining`. `share` and `next_remaining` become the last share and the state after it.
     """
     group = p.open[layer]
     for k in range(p.n_classes):
-        d.most[k] = d.left[k] if has(p.class_groups[k], group) else 0
+        d.max_share[k] = d.remaining[k] if has(p.class_groups[k], group) else 0
     total = 0.0
-    going = fill_share(p, d, 0, p.group_room[group])
-    while going:
+    has_share = fill_share(p, d, 0, p.group_room[group])
+    while has_share:
         weight = 1.0
         for k in range(p.n_classes):
-            d.rest[k] = d.left[k] - d.share[k]
-            weight *= CHOOSE[d.left[k], d.share[k]]
+            d.next_remaining[k] = d.remaining[k] - d.share[k]
+            weight *= CHOOSE[d.remaining[k], d.share[k]]
         total += weight * count_ways_to_end(p, d, ways, layer + 1)
-        going = total <= target and next_share(p, d)
+        has_share = total <= target and next_share(p, d)
     return total
 
 
@@ -87,7 +87,7 @@ def go_through_shares(p, d, ways, layer, target):
 def fill_share(p, d, first, count):
     """Fill the share with `count` cards from the classes `first` and later, in order; False if there are too few."""
     for k in range(first, p.n_classes):
-        d.share[k] = min(d.most[k], count)
+        d.share[k] = min(d.max_share[k], count)
         count -= d.share[k]
     return count == 0
 
@@ -95,37 +95,37 @@ def fill_share(p, d, first, count):
 @jit
 def next_share(p, d):
     """Turn to the next share with the same number of cards; False after the last one."""
-    moved = 0
-    spare = 0
+    tail_count = 0
+    tail_room = 0
     for k in range(p.n_classes - 1, -1, -1):
-        if d.share[k] > 0 and spare > 0:
+        if d.share[k] > 0 and tail_room > 0:
             d.share[k] -= 1
-            return fill_share(p, d, k + 1, moved + 1)
-        moved += d.share[k]
-        spare += d.most[k] - d.share[k]
+            return fill_share(p, d, k + 1, tail_count + 1)
+        tail_count += d.share[k]
+        tail_room += d.max_share[k] - d.share[k]
     return False
 
 
 @jit
 def count_ways_to_end(p, d, ways, layer):
-    """Return the number of layouts for the state `rest` and the groups from a layer on."""
+    """Return the number of layouts for the state `next_remaining` and the groups from a layer on."""
     if layer < p.n_open - 2:
         state = 0
         for k in range(p.n_classes):
-            state += d.rest[k] * p.stride[k]
+            state += d.next_remaining[k] * p.stride[k]
         return ways[(layer - 1) * p.n_states + state]
     first, second = p.open[layer], p.open[layer + 1]
-    both = 0
+    shared = 0
     room = p.group_room[first]
     for k in range(p.n_classes):
         in_first, in_second = has(p.class_groups[k], first), has(p.class_groups[k], second)
         if in_first and in_second:
-            both += d.rest[k]
+            shared += d.next_remaining[k]
         elif in_first:
-            room -= d.rest[k]
-        elif not in_second and d.rest[k] > 0:
+            room -= d.next_remaining[k]
+        elif not in_second and d.next_remaining[k] > 0:
             return 0.0
-    return CHOOSE[both, room] if 0 <= room <= both else 0.0
+    return CHOOSE[shared, room] if 0 <= room <= shared else 0.0
 
 
 @jit
@@ -134,20 +134,20 @@ def draw_layout(p, d, ways):
     for group in range(p.n_groups):
         d.pool[group] = p.forced[group]
     for k in range(p.n_classes):
-        d.left_cards[k] = p.class_cards[k]
-        d.left[k] = p.class_size[k]
+        d.remaining_cards[k] = p.class_cards[k]
+        d.remaining[k] = p.class_size[k]
     n_layouts = p.n_layouts
     for layer in range(p.n_open - 2):
-        go_through_shares(p, d, ways, layer, (next_fraction(d) >> 3) * 2.0**-53 * n_layouts)
+        sum_shares(p, d, ways, layer, (next_fraction(d) >> 3) * 2.0**-53 * n_layouts)
         group = p.open[layer]
         for k in range(p.n_classes):
-            cards = draw_subset(d, d.left_cards[k], d.share[k])
+            cards = draw_subset(d, d.remaining_cards[k], d.share[k])
             d.pool[group] |= cards
-            d.left_cards[k] &= ~cards
-            d.left[k] -= d.share[k]
+            d.remaining_cards[k] &= ~cards
+            d.remaining[k] -= d.share[k]
         n_layouts = count_ways_to_end(p, d, ways, layer + 1)
     if p.n_open >= 2:
-        give_rest(p, d, p.open[p.n_open - 2], p.open[p.n_open - 1])
+        deal_last_groups(p, d, p.open[p.n_open - 2], p.open[p.n_open - 1])
     for place in range(PLACES):
         d.dealt[place] = 0
         if p.room[place] > 0:
@@ -157,40 +157,40 @@ def draw_layout(p, d, ways):
 
 
 @jit
-def give_rest(p, d, first, second):
-    """Distribute the rest to two groups: each gets the cards that fit only it; cards that fit both are dealt at random."""
-    both = np.int64(0)
+def deal_last_groups(p, d, first, second):
+    """Deal the remaining cards to two groups: each gets the cards that fit only it; cards that fit both are dealt at random."""
+    shared = np.int64(0)
     room = p.group_room[first]
     for k in range(p.n_classes):
         in_first, in_second = has(p.class_groups[k], first), has(p.class_groups[k], second)
         if in_first and in_second:
-            both |= d.left_cards[k]
+            shared |= d.remaining_cards[k]
         elif in_first:
-            d.pool[first] |= d.left_cards[k]
-            room -= size(d.left_cards[k])
+            d.pool[first] |= d.remaining_cards[k]
+            room -= size(d.remaining_cards[k])
         else:
-            d.pool[second] |= d.left_cards[k]
-    cards = draw_subset(d, both, room)
+            d.pool[second] |= d.remaining_cards[k]
+    cards = draw_subset(d, shared, room)
     d.pool[first] |= cards
-    d.pool[second] |= both & ~cards
+    d.pool[second] |= shared & ~cards
 
 
 @jit
 def draw_subset(d, cards, count):
     """Return a random subset of `count` cards."""
     n = size(cards)
-    drawn = min(count, n - count)
-    if drawn > 0:
-        left = cards
+    n_draws = min(count, n - count)
+    if n_draws > 0:
+        remaining = cards
         for k in range(n):
-            d.list[k] = lowest(left)
-            left &= left - 1
-    chosen = np.int64(0)
-    for k in range(drawn):
+            d.cards[k] = lowest(remaining)
+            remaining &= remaining - 1
+    subset = np.int64(0)
+    for k in range(n_draws):
         place = k + draw_below(d, n - k)
-        chosen |= bit(d.list[place])
-        d.list[place] = d.list[k]
-    return chosen if drawn == count else cards & ~chosen
+        subset |= bit(d.cards[place])
+        d.cards[place] = d.cards[k]
+    return subset if n_draws == count else cards & ~subset
 
 
 @jit
@@ -198,8 +198,8 @@ def open_stream(d, stream):
     """Start the random stream of a row."""
     d.stream = stream
     d.block = 0
-    d.spare = -1
-    d.used = _MOST_USED
+    d.spare_bits = -1
+    d.range_product = _MAX_RANGE_PRODUCT
 
 
 @jit
@@ -213,22 +213,22 @@ def next_words(d):
 @jit
 def next_fraction(d):
     """Return 56 random bits."""
-    bits = d.spare
+    bits = d.spare_bits
     if bits >= 0:
-        d.spare = -1
+        d.spare_bits = -1
         return bits
     words = next_words(d)
-    d.spare = (words[2] << 24) | (words[3] >> 8)
+    d.spare_bits = (words[2] << 24) | (words[3] >> 8)
     return np.int64((words[0] << 24) | (words[1] >> 8))
 
 
 @jit
 def draw_below(d, n):
-    """Return a random number from 0 to n - 1: the integer part of n times a fraction. The rest serves the next draw."""
-    if d.used * n > _MOST_USED:
+    """Return a random number from 0 to n - 1: the integer part of n times a fraction. The next draw uses the remainder."""
+    if d.range_product * n > _MAX_RANGE_PRODUCT:
         d.fraction = next_fraction(d)
-        d.used = 1
-    d.used *= n
+        d.range_product = 1
+    d.range_product *= n
     product = d.fraction * n
     d.fraction = product & ((1 << _FRACTION_BITS) - 1)
     return product >> _FRACTION_BITS

@@ -66,9 +66,9 @@ def lay_out(t, seat, p, d):
     order_deck(t)
     if t.observe_previous_hand != 0:  # blank the cards that other seats held at the end of the deal before
         for card in range(52):
-            seen = get_byte(t.previous, card)
-            if seen >= HELD and seen != HELD + seat:
-                t.previous[card >> 3] ^= seen << np.int64(8 * (card & 7))
+            mark = get_byte(t.previous, card)
+            if mark >= HELD and mark != HELD + seat:
+                t.previous[card >> 3] ^= mark << np.int64(8 * (card & 7))
     find_legal(t)
 
 

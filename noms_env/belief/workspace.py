@@ -10,10 +10,10 @@ from noms_env.engine.row_kernels import kernel_view
 PLACES = STOCK + 1
 """Number of places: the seats, then the stock."""
 
-MOST_CLASSES = 8
+MAX_CLASSES = 8
 """Maximum number of classes. A suit of the French deck is a class, or two if one of its cards is excluded at a place: 5 at
 most. The Decktet has no stock, so there are at most three groups, with a class for each set of them."""
-MOST_WAYS = 3 * 14 * 14 * 13 * 2
+MAX_WAYS = 3 * 14 * 14 * 13 * 2
 """Maximum number of layout counts: one for each state of all classes but the largest, in all layers but the first and the last
 two. Six groups with a card excluded at a place need the most; seven groups elsewhere have 4 * 14 ** 3."""
 _I8 = np.int64
@@ -35,11 +35,11 @@ PLAN = np.dtype(
         ("open", _I8, PLACES),  # groups that have room left, the smallest first
         # --- classes of cards that fit the same groups
         ("n_classes", _I8),
-        ("class_cards", _I8, MOST_CLASSES),
-        ("class_groups", _I8, MOST_CLASSES),  # bit set
-        ("class_size", _I8, MOST_CLASSES),
+        ("class_cards", _I8, MAX_CLASSES),
+        ("class_groups", _I8, MAX_CLASSES),  # bit set
+        ("class_size", _I8, MAX_CLASSES),
         ("largest", _I8),  # class; its size follows from the others and the room left
-        ("stride", _I8, MOST_CLASSES),  # a state of the classes is the sum of sizes times strides
+        ("stride", _I8, MAX_CLASSES),  # a state of the classes is the sum of sizes times strides
         ("n_states", _I8),
         ("n_layouts", np.float64),  # ways to share the classes out to the open groups
     ],
@@ -50,26 +50,26 @@ PLAN = np.dtype(
 LAYOUT = np.dtype(
     [
         ("pool", _I8, PLACES),  # cards of each group
-        ("left_cards", _I8, MOST_CLASSES),  # cards of each class that are not in a pool yet
-        ("left", _I8, MOST_CLASSES),  # their number
-        ("share", _I8, MOST_CLASSES),  # how many of them the next group gets
-        ("most", _I8, MOST_CLASSES),  # how many it can get
-        ("rest", _I8, MOST_CLASSES),  # how many remain
+        ("remaining_cards", _I8, MAX_CLASSES),  # cards of each class that are not in a pool yet
+        ("remaining", _I8, MAX_CLASSES),  # their number
+        ("share", _I8, MAX_CLASSES),  # how many of them the next group gets
+        ("max_share", _I8, MAX_CLASSES),  # how many it can get
+        ("next_remaining", _I8, MAX_CLASSES),  # how many remain
         ("dealt", _I8, PLACES),  # cards of each place
-        ("list", _I8, 64),  # of cards
+        ("cards", _I8, 64),  # of cards
         # --- the stream of chance
         ("seed", _I8),
         ("stream", _I8),
         ("block", _I8),
-        ("spare", _I8),  # a fraction not used yet, or -1
+        ("spare_bits", _I8),  # a fraction not used yet, or -1
         ("fraction", _I8),
-        ("used", _I8),
+        ("range_product", _I8),
     ],
     align=True,
 )
 """A layout under construction."""
 
-WORKSPACE = np.dtype([*PLAN.descr, *LAYOUT.descr, ("ways", np.float64, MOST_WAYS)])
+WORKSPACE = np.dtype([*PLAN.descr, *LAYOUT.descr, ("ways", np.float64, MAX_WAYS)])
 _RECORD = np.dtype((np.record, WORKSPACE))  # one dtype object: numba inspects all fields of any other, 4 µs
 
 

@@ -60,5 +60,5 @@ def kernel_settings() -> Iterator[None]:
 
 def _say() -> None:
     if not _said:
-        _said.append(f"noms_env: compiling kernels for the GPU; {_jit.PROGRESS.kept}")
+        _said.append(f"noms_env: compiling kernels for the GPU; {_jit.PROGRESS.cache_notice}")
         print(_said[0], file=sys.stderr, flush=True)

@@ -26,7 +26,7 @@ from noms_env.engine.batch_kernels import (
     write,
     write_turn,
 )
-from noms_env.observation.suit_order import meant, order_of
+from noms_env.observation.suit_order import order_of, translate_action
 
 
 def kernel(function: Any) -> Any:
@@ -195,7 +195,7 @@ def name_actions(actions, orders, names, out):
     """Write the tables' actions for canonical actions."""
     row = np.int64(cuda.grid(1))
     if row < len(actions):
-        out[row] = meant(names[orders[row]], actions[row])
+        out[row] = translate_action(names[orders[row]], actions[row])
 
 
 @kernel

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numba import cuda
 
-from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
+from noms_env.belief.workspace import LAYOUT, MAX_WAYS, PLAN
 from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.chance import check_streams
 from noms_env.cuda import kernels, streams
@@ -287,7 +287,7 @@ class GpuRows:
         """Fill at least one row with copies of a table, with the hidden cards dealt anew."""
         self._copy(self.words, np.array([source]), self.words, rows)
         numbers = streams.to_device(rows)
-        plans, ways = cuda.device_array(1, PLAN), cuda.device_array(MOST_WAYS, np.float64)
+        plans, ways = cuda.device_array(1, PLAN), cuda.device_array(MAX_WAYS, np.float64)
         layouts = cuda.device_array(min(len(rows), MOST_THREADS), LAYOUT)
         self.launch(1, kernels.plan_hidden, self.native, numbers, seat, plans, layouts, ways)
         self.launch(len(layouts), kernels.deal_hidden_rows, self.native, numbers, seat, seed, plans, layouts, ways)

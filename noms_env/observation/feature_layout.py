@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noms_env._jit import MOVED, jit, jit_inline, move, put_one_hot, put_word, transpose
+from noms_env._jit import MOVE_SIZE, jit, jit_inline, move, put_one_hot, put_word, transpose
 from noms_env.core.cards import DECKTET, FRENCH
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.features import (
@@ -34,17 +34,17 @@ from noms_env.observation.features import (
 from noms_env.observation.layout import FIELDS, OBSERVATION, OBSERVATION_SIZE, SEAT_BYTES, START, Section
 from noms_env.variants import Rules
 
-LAST_MOVED = OBSERVATION_SIZE - MOVED
+LAST_MOVE_START = OBSERVATION_SIZE - MOVE_SIZE
 """The last byte of an observation at which `move` may begin."""
-BY_SEAT = ("call_of", "tricks", "seats")
+SEAT_SECTIONS = ("call_of", "tricks", "seats")
 """Contiguous sections with a row of eight bytes for each seat. Their features are ordered by field, then by seat. So
 `write_features` writes the columns of each section as eight words, and copies one word for each one-byte field."""
-FIRST_BY_SEAT, SIZE_BY_SEAT = START[BY_SEAT[0]], MAX_SEATS * SEAT_BYTES
-COLUMNS = SEAT_BYTES * len(BY_SEAT)
+SEAT_SECTIONS_START, SEAT_SECTION_SIZE = START[SEAT_SECTIONS[0]], MAX_SEATS * SEAT_BYTES
+COLUMNS = SEAT_BYTES * len(SEAT_SECTIONS)
 """Words at the end of a row of features that hold these columns as scratch; later writes overwrite them."""
 
 
-LEFT_OUT = {
+OMITTED_FIELDS = {
     "on_table.number": "implied by suit and rank",
     "turn_up.number": "implied by suit and rank",
     "call_of.called": "implied by the other bytes of the row, except for calls of numbers, which have the feature",
@@ -103,10 +103,10 @@ def _place(feature: Feature) -> _Place:
 
 def _sections(in_order: Iterable[Feature]) -> Iterator[FeatureSection]:
     start = 0
-    for (one_hot, number, at), group in groupby(in_order, lambda feature: _place(feature)[:3]):
+    for (one_hot, number, field_number), group in groupby(in_order, lambda feature: _place(feature)[:3]):
         features = list(group)
         section = OBSERVATION[number]
-        field = FIELDS[section.name][at]
+        field = FIELDS[section.name][field_number]
         rows = len({(feature.column - section.start) // section.shape[-1] for feature in features})
         is_grid = len(section.shape) == 2
         shape = (*([rows] if is_grid else []), *([] if is_grid and len(features) == rows else [len(features) // rows]))
@@ -161,8 +161,8 @@ class FeatureLayout:
         sizes = [math.prod(part.shape) for part in self.sections]
         self.high = np.repeat(np.array([part.high for part in self.sections], np.float32), sizes)
         moves = np.array([*self._moves()], np.int16)
-        written = int(moves[moves[:, 0] >= OBSERVATION_SIZE, 1].max()) + MOVED  # before the last column is copied
-        self.words = max(self.n_features // 8 + MOVED // 8 + 1, written // 8 + 1 + COLUMNS)
+        written = int(moves[moves[:, 0] >= OBSERVATION_SIZE, 1].max()) + MOVE_SIZE  # before the last column is copied
+        self.words = max(self.n_features // 8 + MOVE_SIZE // 8 + 1, written // 8 + 1 + COLUMNS)
         self.parts = (moves, np.array([*self._bytes(), *self._one_hots()], np.int16))
 
     def _runs(self, one_hot: bool) -> Iterator[tuple[int, int]]:
@@ -178,26 +178,26 @@ class FeatureLayout:
         A copy may write past its run; the next one overwrites the excess.
         """
         for first, last in self._runs(one_hot=False):
-            section, place = divmod(int(self.column[first]) - FIRST_BY_SEAT, SIZE_BY_SEAT)
-            if first == last and 0 <= section < len(BY_SEAT):
+            section, place = divmod(int(self.column[first]) - SEAT_SECTIONS_START, SEAT_SECTION_SIZE)
+            if first == last and 0 <= section < len(SEAT_SECTIONS):
                 if place < SEAT_BYTES:  # only for the first seat: its word contains all seats
                     yield OBSERVATION_SIZE + SEAT_BYTES * section + place, first
                 continue
-            for target in range(first, last + 1, MOVED):
-                if self.column[target] <= LAST_MOVED:
+            for target in range(first, last + 1, MOVE_SIZE):
+                if self.column[target] <= LAST_MOVE_START:
                     yield int(self.column[target]), target
 
     def _bytes(self) -> Iterator[tuple[int, int, int]]:
         """Yield byte, `COPY` and target of the last options, which a `move` cannot copy without reading past the end."""
         for first, last in self._runs(one_hot=False):
             for target in range(first, last + 1):
-                if self.column[target - (target - first) % MOVED] > LAST_MOVED:
+                if self.column[target - (target - first) % MOVE_SIZE] > LAST_MOVE_START:
                     yield int(self.column[target]), COPY, target
 
     def _one_hots(self) -> Iterator[tuple[int, int, int]]:
         """Yield byte, first value and target of each `put_one_hot`. The next one overwrites any excess."""
         for first, last in self._runs(one_hot=True):
-            for step in range(0, last - first + 1, MOVED):
+            for step in range(0, last - first + 1, MOVE_SIZE):
                 yield int(self.column[first]), int(self.value[first]) + step, first + step
 
     def encode(self, observation: np.ndarray) -> np.ndarray:
@@ -209,10 +209,10 @@ class FeatureLayout:
         if observation.dtype != np.uint8 or observation.shape[-1:] != (OBSERVATION_SIZE,):
             shown = f"{observation.dtype} of shape {observation.shape}"
             raise ValueError(f"observation must be uint8 of shape (..., {OBSERVATION_SIZE}), not {shown}")
-        seen = np.ascontiguousarray(observation).reshape(-1, OBSERVATION_SIZE).view(np.int64)
-        out = np.empty((len(seen), self.n_features), np.float32)
+        words = np.ascontiguousarray(observation).reshape(-1, OBSERVATION_SIZE).view(np.int64)
+        out = np.empty((len(words), self.n_features), np.float32)
         row = np.empty(self.words, np.int64)
-        write_scaled(seen, *self.parts, self.scale, row, row.view(np.uint8), out)
+        write_scaled(words, *self.parts, self.scale, row, row.view(np.uint8), out)
         return out.reshape(*observation.shape[:-1], self.n_features)
 
     def __deepcopy__(self, memo: object) -> FeatureLayout:
@@ -244,26 +244,26 @@ class FeatureLayout:
 
 
 @jit_inline
-def write_features(seen, moves, words, out):
+def write_features(observation, moves, words, out):
     """Write the features of one observation, one byte per feature.
 
     Args:
-        seen: int64, shape (OBSERVATION_SIZE // 8,).
+        observation: int64, shape (OBSERVATION_SIZE // 8,).
         moves: `FeatureLayout.parts[0]`.
         words: `FeatureLayout.parts[1]`.
         out: int64, shape (FeatureLayout.words,): output; bytes after the features are undefined.
     """
     columns = len(out) - COLUMNS
-    for k in range(len(BY_SEAT)):
-        transpose(out, 8 * (columns + SEAT_BYTES * k), seen, FIRST_BY_SEAT + SIZE_BY_SEAT * k)
+    for k in range(len(SEAT_SECTIONS)):
+        transpose(out, 8 * (columns + SEAT_BYTES * k), observation, SEAT_SECTIONS_START + SEAT_SECTION_SIZE * k)
     for k in range(len(moves)):
         if moves[k, 0] < OBSERVATION_SIZE:
-            move(out, moves[k, 1], seen, moves[k, 0])
+            move(out, moves[k, 1], observation, moves[k, 0])
         else:
             put_word(out, moves[k, 1], out[columns + moves[k, 0] - OBSERVATION_SIZE])
     for k in range(len(words)):
-        at = np.int64(words[k, 0])
-        byte = (seen[at >> 3] >> (8 * (at & 7))) & 255
+        place = np.int64(words[k, 0])
+        byte = (observation[place >> 3] >> (8 * (place & 7))) & 255
         if words[k, 1] == COPY:
             put_word(out, words[k, 2], byte)
         else:
@@ -271,12 +271,12 @@ def write_features(seen, moves, words, out):
 
 
 @jit
-def write_scaled(seen, moves, words, scale, row, row_bytes, out):
+def write_scaled(observations, moves, words, scale, row, row_bytes, out):
     """Write the scaled features of many observations into `out`, float32, shape (n, n_features).
 
     `row` is scratch for one observation, as in `write_features`; `row_bytes` is the same memory as bytes.
     """
-    for i in range(len(seen)):
-        write_features(seen[i], moves, words, row)
+    for i in range(len(observations)):
+        write_features(observations[i], moves, words, row)
         for k in range(len(scale)):
             out[i, k] = row_bytes[k] * scale[k]

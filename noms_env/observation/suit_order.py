@@ -15,7 +15,7 @@ from noms_env.observation.features import IDENTITY, ORDER_NUMBER, RANKS
 from noms_env.observation.layout import START
 from noms_env.variants import GAMES
 
-IN_BYTES = (START["hand"], START["played"], START["trump"], RANKS)
+BYTE_PLACES = (START["hand"], START["played"], START["trump"], RANKS)
 """`places` of an observation of bytes."""
 _DECKTET_GAMES = np.array([START["variant"] + game.number for game in GAMES.values() if game.deck_kind == DECKTET])
 
@@ -41,18 +41,18 @@ def suit_orders(observation, rows, orders):
 
 
 @jit_inline
-def suit_order(seen):
+def suit_order(observation):
     """Return the suit order of an observation of bytes."""
-    return IDENTITY if has_decktet(seen) else order_of(seen, IN_BYTES)
+    return IDENTITY if has_decktet(observation) else order_of(observation, BYTE_PLACES)
 
 
 @jit_inline
-def has_decktet(seen):
+def has_decktet(observation):
     """Return whether an observation of bytes is of a game with the Decktet."""
-    found = False
+    is_decktet = False
     for number in range(len(_DECKTET_GAMES)):
-        found |= seen[_DECKTET_GAMES[number]] != 0
-    return found
+        is_decktet |= observation[_DECKTET_GAMES[number]] != 0
+    return is_decktet
 
 
 @jit_inline
@@ -74,13 +74,13 @@ def weight(row, places, suit):
     hand, played, trump, ranks = places
     length, cards = np.int64(0), np.int64(0)
     for rank in range(ranks):
-        held = np.int64(row[hand + ranks * suit + rank] > 0) | np.int64(row[played + ranks * suit + rank] > 0)
-        length += held
-        cards += held << rank
+        is_held = np.int64(row[hand + ranks * suit + rank] > 0) | np.int64(row[played + ranks * suit + rank] > 0)
+        length += is_held
+        cards += is_held << rank
     return (np.int64(row[trump + suit] > 0) << 20) + (length << 14) + cards
 
 
 @jit_inline
-def meant(names, action):
+def translate_action(names, action):
     """Return the table's action for an action under a suit order; a number that is no action is returned unchanged."""
     return np.int64(names[action]) if 0 <= action < NUM_ACTIONS else action

@@ -64,13 +64,13 @@ def write_mask(t, seat, out):
     if t.phase == NOMINATING:
         _expand(words << 52, out, 0)
         _expand((words >> 12) | ((cards & 0x3FFFFFFF) << 34), out, 8)
-        rest = cards >> 30
+        last_cards = cards >> 30
     else:
         _expand(cards | (words << 52), out, 0)
         _expand(words >> 12, out, 8)
-        rest = np.int64(0)
+        last_cards = np.int64(0)
     for k in range(3):
-        out[16 + k] = EXPAND[(rest >> (8 * k)) & 255]
+        out[16 + k] = EXPAND[(last_cards >> (8 * k)) & 255]
 
 
 @jit_inline
@@ -90,11 +90,11 @@ def write_observation(t, seat, out):
         write_previous(t, seat, out)
     else:
         spread(out, _PREVIOUS, np.int64(0))
-    looked_at = seat
+    row_seat = seat
     for relative in range(MAX_SEATS):
         if relative < t.n_seats:
-            write_seat(t, seat, looked_at, relative, out)
-            looked_at = left_of(t, looked_at)
+            write_seat(t, seat, row_seat, relative, out)
+            row_seat = left_of(t, row_seat)
         else:
             spread(out, _PLAYED + CARD_WORDS * relative, np.int64(0))
             out[_ON_TABLE + relative] = out[_CALL_OF + relative] = out[_TRICKS + relative] = out[_SEATS + relative] = 0
@@ -131,8 +131,8 @@ def write_seat(t, observer, seat, relative, out):
     spread(out, _PLAYED + CARD_WORDS * relative, t.played[seat])
     out[_ON_TABLE + relative] = CARD_BYTES[t.deck_kind, t.on_table[seat] & 63]
     out[_CALL_OF + relative] = CALL_BYTES[t.call[seat] + 1]
-    wanted = tricks_wanted(t, observer, seat)
-    out[_TRICKS + relative] = EXPAND[t.voids[seat]] | (np.int64(t.tricks[seat]) << 48) | (np.int64(wanted) << 56)
+    need = tricks_wanted(t, observer, seat)
+    out[_TRICKS + relative] = EXPAND[t.voids[seat]] | (np.int64(t.tricks[seat]) << 48) | (np.int64(need) << 56)
     out[_SEATS + relative] = seat_word(t, seat)
 
 
@@ -146,13 +146,13 @@ def exposed_cards(t):
 def write_previous(t, seat, out):
     """Write the previous deal (rules 4.3): the cards played, and the cards that the seat itself held to the end."""
     for card in range(52):
-        seen = get_byte(t.previous, card)
+        mark = get_byte(t.previous, card)
         if card % 8 == 0:
             out[_PREVIOUS + card // 8] = 0
-        if 0 < seen < HELD:
-            relative = ((seen - 1) % 4 - seat) % t.n_seats
-            put_byte(out[_PREVIOUS : _PREVIOUS + CARD_WORDS], card, 1 + (seen - 1) // 4 * 4 + relative)
-        elif seen == HELD + seat:
+        if 0 < mark < HELD:
+            relative = ((mark - 1) % 4 - seat) % t.n_seats
+            put_byte(out[_PREVIOUS : _PREVIOUS + CARD_WORDS], card, 1 + (mark - 1) // 4 * 4 + relative)
+        elif mark == HELD + seat:
             put_byte(out[_PREVIOUS : _PREVIOUS + CARD_WORDS], card, HELD)
 
 
@@ -160,9 +160,9 @@ def write_previous(t, seat, out):
 def tricks_wanted(t, observer, seat):
     """Return 64 + the tricks that a seat still needs for its call or contract, as known to the observer; 0 without one."""
     if t.declarer >= 0:
-        wanted = t.contract - CALL_ZERO if t.contract < CALL_MIS else 0
+        bid_tricks = t.contract - CALL_ZERO if t.contract < CALL_MIS else 0
         on_side = seat == t.declarer or seat == t.revealed or (seat == observer and seat == t.partner)
-        return 64 + wanted - known_side_tricks(t, observer) if on_side else 0
+        return 64 + bid_tricks - known_side_tricks(t, observer) if on_side else 0
     call = t.call[seat]
     if CALL_ZERO <= call < CALL_MIS and t.high_call < 0:
         return 64 + call - CALL_ZERO - t.tricks[seat]
@@ -232,7 +232,7 @@ def bid_bytes(call):
 
 
 @jit_inline
-def packed(a, b, c, d, e, f, g, h):
+def pack_bytes(a, b, c, d, e, f, g, h):
     """Pack eight numbers into the bytes of a word."""
     low = np.int64(a) | (np.int64(b) << 8) | (np.int64(c) << 16) | (np.int64(d) << 24)
     return low | (np.int64(e) << 32) | (np.int64(f) << 40) | (np.int64(g) << 48) | (np.int64(h) << 56)
@@ -241,10 +241,10 @@ def packed(a, b, c, d, e, f, g, h):
 @jit
 def deal_numbers(t, seat):
     """Return the first word of the section `numbers`."""
-    left = t.n_deals - t.deal if t.n_deals > 0 else 0
+    n_left = t.n_deals - t.deal if t.n_deals > 0 else 0
     place = steps_to(t, eldest(t), seat)
-    held = size(t.hands[seat])
-    return packed(t.deal_size, held, t.trick_number, t.n_table, min(t.deal + 1, 255), min(left, 255), t.n_seats, place)
+    n_held = size(t.hands[seat])
+    return pack_bytes(t.deal_size, n_held, t.trick_number, t.n_table, min(t.deal + 1, 255), min(n_left, 255), t.n_seats, place)
 
 
 @jit
@@ -255,8 +255,8 @@ def call_numbers(t, seat):
         called = int(t.called)
         forbidden = forbidden_number(t) + 1
         gap = 64 + called - t.deal_size
-    shown_by = 1 + steps_to(t, seat, t.excuse) if excuse_is_shown(t) else 0
-    return packed(forbidden, called, gap, size(t.stock), size(unseen_cards(t, seat)), shown_by, t.episode, 0)
+    excuse_holder = 1 + steps_to(t, seat, t.excuse) if excuse_is_shown(t) else 0
+    return pack_bytes(forbidden, called, gap, size(t.stock), size(unseen_cards(t, seat)), excuse_holder, t.episode, 0)
 
 
 @jit
@@ -273,12 +273,12 @@ def unseen_cards(t, seat):
 @jit_inline
 def write_hidden(t, seat, out):
     """Write the hidden state (`layout.HIDDEN`), with seats relative to `seat`: int64, shape (HIDDEN_SIZE // 8,)."""
-    looked_at = seat
+    row_seat = seat
     for relative in range(MAX_SEATS):
-        here = relative < t.n_seats
-        spread(out, _HANDS + CARD_WORDS * relative, t.hands[looked_at] if here else np.int64(0))
-        if here:
-            looked_at = left_of(t, looked_at)
+        exists = relative < t.n_seats
+        spread(out, _HANDS + CARD_WORDS * relative, t.hands[row_seat] if exists else np.int64(0))
+        if exists:
+            row_seat = left_of(t, row_seat)
     spread(out, _STOCK, t.stock)
     out[_PARTNER] = one_hot_seat(t, t.partner, seat)
     out[_EXCUSE] = one_hot_seat(t, t.excuse, seat)

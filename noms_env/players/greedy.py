@@ -91,9 +91,9 @@ def longest_suit(t):
     choice, most = lowest(words), -1
     while words != 0:
         suit = lowest(words) - 1
-        held = size(t.hands[t.seat] & SUIT_CARDS[t.deck_kind, suit]) if suit < NO_TRUMP else -1
-        if held > most:
-            choice, most = lowest(words), held
+        length = size(t.hands[t.seat] & SUIT_CARDS[t.deck_kind, suit]) if suit < NO_TRUMP else -1
+        if length > most:
+            choice, most = lowest(words), length
         words &= words - 1
     return choice
 
@@ -113,12 +113,12 @@ def wants_trick(t):
 @jit
 def greedy_card(t):
     """5, 6. Return the card."""
-    wanted = wants_trick(t)
+    wants = wants_trick(t)
     if t.n_table == 0:
-        return by_rank(t, t.legal_cards, wanted)
+        return by_rank(t, t.legal_cards, wants)
     winning = t.legal_cards & beaters(t.best_card, t.led_cards, t.trump_cards)
     losing = t.legal_cards & ~winning
-    if wanted:
+    if wants:
         return by_rank(t, winning if winning != 0 else losing, False)
     return by_rank(t, losing if losing != 0 else winning, losing != 0)
 

@@ -141,9 +141,9 @@ def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray
         return None
     batch = as_rows(tables)
     rows = np.flatnonzero(is_played_out(batch))
-    added = player.recall(copy_shown_tables(batch, rows))
-    memory = np.zeros((len(batch), *added.shape[1:])) if before is None else before.copy()
-    memory[rows] += added
+    new_memory = player.recall(copy_shown_tables(batch, rows))
+    memory = np.zeros((len(batch), *new_memory.shape[1:])) if before is None else before.copy()
+    memory[rows] += new_memory
     return memory
 
 
@@ -194,18 +194,18 @@ def as_batch(act: ActT) -> ActT:
                 f"{type(self).__name__} looks at tables: give act(..., tables=sampled_tables(tables, rows, rng)) for a batch, "
                 "or tables=table.determinize(rng) for one Table (noms_env.belief.determinize)"
             )
-        seen, legal = np.asarray(observation), np.asarray(mask)
+        observations, masks = np.asarray(observation), np.asarray(mask)
         rows = None if tables is None else as_rows(tables)
-        is_one = legal.ndim == 1
-        if is_one:
-            seen, legal = seen[np.newaxis], legal[np.newaxis]
-        if len(seen) != len(legal) or (rows is not None and len(rows) != len(legal)):
+        is_single = masks.ndim == 1
+        if is_single:
+            observations, masks = observations[np.newaxis], masks[np.newaxis]
+        if len(observations) != len(masks) or (rows is not None and len(rows) != len(masks)):
             with_tables = "" if rows is None else f" and {len(rows)} tables"
             raise ValueError(
-                f"observation, mask and tables must have equal lengths, not {len(seen)}, {len(legal)}{with_tables}"
+                f"observation, mask and tables must have equal lengths, not {len(observations)}, {len(masks)}{with_tables}"
             )
-        actions = act(self, seen, legal, draw_seeds(seeds, len(legal)), tables=rows)
-        return int(actions[0]) if is_one else actions
+        actions = act(self, observations, masks, draw_seeds(seeds, len(masks)), tables=rows)
+        return int(actions[0]) if is_single else actions
 
     return cast(ActT, checked)
 
@@ -231,17 +231,17 @@ def check_player(player: Any) -> Player:
     Raises:
         TypeError: it is not a player; the message names what it lacks.
     """
-    lacks = [
+    missing = [
         *(["act(observation, mask, seeds, *, tables)"] if not callable(getattr(player, "act", None)) else []),
         *(["wants_tables, True or False"] if not isinstance(getattr(player, "wants_tables", None), bool) else []),
     ]
-    if lacks:
-        raise TypeError(f"{type(player).__name__} lacks {' and '.join(lacks)}")
+    if missing:
+        raise TypeError(f"{type(player).__name__} lacks {' and '.join(missing)}")
     try:
-        third = list(signature(player.act).parameters)[2:3]
+        third_parameter = list(signature(player.act).parameters)[2:3]
     except (TypeError, ValueError):  # compiled code has no signature
-        third = []
-    checked: Player = GeneratorPlayer(player) if third == ["rng"] else player
+        third_parameter = []
+    checked: Player = GeneratorPlayer(player) if third_parameter == ["rng"] else player
     return checked
 
 
@@ -295,10 +295,10 @@ def decision_seed(t, seating, decision, seed):
     It depends on `seed`; on the seed, table, match and deal of the table; on the player on each seat (`seating`, integers); and
     on the number of the decision.
     """
-    seed, of_deal, who = int(seed), int(t.seed), 0
+    seed, deal_seed, seating_key = int(seed), int(t.seed), 0
     for seat in range(t.n_seats):
-        who = (who * BASE + int(seating[seat])) & MAX_SEED
-    words = (who & MAX_TABLE, who >> 32, of_deal & MAX_TABLE, of_deal >> 32)
+        seating_key = (seating_key * BASE + int(seating[seat])) & MAX_SEED
+    words = (seating_key & MAX_TABLE, seating_key >> 32, deal_seed & MAX_TABLE, deal_seed >> 32)
     key = philox(*words, seed & MAX_TABLE, seed >> 32)
-    drawn = philox(int(decision), int(t.deal), int(t.match) & MAX_TABLE, int(t.table) & MAX_TABLE, key[0], key[1])
-    return (drawn[0] << 31) | (drawn[1] >> 1)
+    block = philox(int(decision), int(t.deal), int(t.match) & MAX_TABLE, int(t.table) & MAX_TABLE, key[0], key[1])
+    return (block[0] << 31) | (block[1] >> 1)

@@ -30,17 +30,17 @@ def pick_rows(mask, seeds, actions):
     (n,).
     """
     for row in range(len(mask)):
-        left = place_of(seeds[row], int(mask[row].sum()))
+        skips = draw_index(seeds[row], int(mask[row].sum()))
         actions[row] = NOBODY
         for action in range(mask.shape[1]):
             if mask[row, action] != 0:
-                if left == 0:
+                if skips == 0:
                     actions[row] = action
-                left -= 1
+                skips -= 1
 
 
 @jit
-def place_of(seed, count):
+def draw_index(seed, count):
     """Return the index of the action to take among the legal ones, in ascending order."""
     seed = int(seed)
     word = philox(0, 0, 0, 0, seed & 0xFFFFFFFF, seed >> 32)[0]
@@ -50,7 +50,7 @@ def place_of(seed, count):
 @jit
 def random_action(t, seed):
     """Return the action of `pick_rows`, without a mask."""
-    place = place_of(seed, count_legal(t))
+    place = draw_index(seed, count_legal(t))
     if t.phase == NOMINATING:  # words come before nominations
         words = size(t.legal_words)
         return INDICATE + nth_member(t.legal_words, place) if place < words else nth_legal(t, place - words)

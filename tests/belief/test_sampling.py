@@ -18,7 +18,7 @@ import pytest
 
 from noms_env.belief.layouts import draw_below, open_stream
 from noms_env.belief.sampling import sample_hidden_rows
-from noms_env.belief.workspace import MOST_CLASSES, MOST_WAYS, new_sampling_workspace
+from noms_env.belief.workspace import MAX_CLASSES, MAX_WAYS, new_sampling_workspace
 from noms_env.core.actions import SCORED
 from noms_env.core.cards import EXCUSE, FRENCH, cards_in, set_of
 from noms_env.core.chance import DRAW_REDEAL, philox
@@ -324,15 +324,15 @@ if __name__ == "__main__":
 
 
 def ways_of(variant: str) -> int:
-    """The most numbers of layouts that a game needs: see `MOST_WAYS`."""
+    """The most numbers of layouts that a game needs: see `MAX_WAYS`."""
     game = GAMES[variant]
     other_places = game.seats[1] - 1 + (game.deck_kind == FRENCH)  # with the Decktet nothing is left over
     states = 14 * 14 * 13 * 2 if variant in ("noms", "small_ships") else 14**3
-    return max(0, other_places - 3) * (states if game.deck_kind == FRENCH else MOST_WAYS)
+    return max(0, other_places - 3) * (states if game.deck_kind == FRENCH else MAX_WAYS)
 
 
 def test_the_memory_for_numbers_of_layouts_is_as_large_as_any_game_needs() -> None:
-    assert max(map(ways_of, VARIANTS)) == MOST_WAYS
+    assert max(map(ways_of, VARIANTS)) == MAX_WAYS
 
 
 @pytest.mark.parametrize(("matches", "every"), [(30, 3), pytest.param(400, 1, marks=pytest.mark.soak)])
@@ -347,6 +347,6 @@ def test_plans_stay_within_their_memory(variant: str, matches: int, every: int) 
             for seat in range(table.seats):
                 rows = kernel_view(table.copy()._rows)
                 sample_hidden_rows(rows, np.zeros(1, np.int64), seat, seed, workspace)
-                assert p["n_classes"] <= MOST_CLASSES
+                assert p["n_classes"] <= MAX_CLASSES
                 needed = max(needed, (p["n_open"] - 3) * p["n_states"] if p["n_open"] > 3 else 0)
     assert needed <= ways_of(variant)

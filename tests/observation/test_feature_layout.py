@@ -12,7 +12,7 @@ from noms_env import Table, feature_layout
 from noms_env.core.actions import MOST, NO_TRUMP_ACTION, NONE, PASS, SOME, SUIT
 from noms_env.core.state import NUM_CHOICES
 from noms_env.observation import features as inputs
-from noms_env.observation.feature_layout import LEFT_OUT, FeatureLayout
+from noms_env.observation.feature_layout import OMITTED_FIELDS, FeatureLayout
 from noms_env.observation.features import COPY, possible_actions, row_start
 from noms_env.observation.layout import FIELDS, OBSERVATION, OBSERVATION_SIZE
 from noms_env.policy.encoding import make_encoding
@@ -81,12 +81,12 @@ def test_what_varies_is_among_the_features_or_said_to_be_left_out(name: str, epi
     for column in np.flatnonzero((seen != seen[0]).any(axis=0)).tolist():
         values = set(np.unique(seen[:, column]).tolist())
         if COPY not in told.get(column, set()) and len(values - told.get(column, set())) > 1:
-            assert field_of(column) in LEFT_OUT, (column, values)
+            assert field_of(column) in OMITTED_FIELDS, (column, values)
     assert (layout.encode(seen) <= layout.high).all()
 
 
 def field_of(column: int) -> str:
-    """Section and field of a byte, as in `LEFT_OUT`."""
+    """Section and field of a byte, as in `OMITTED_FIELDS`."""
     section = next(part for part in OBSERVATION if part.slice.start <= column < part.slice.stop)
     place = (column - section.start) % section.shape[-1]
     names = [field.name for field in FIELDS[section.name] for _ in range(field.size)]
@@ -94,7 +94,7 @@ def field_of(column: int) -> str:
 
 
 def test_what_is_left_out_exists() -> None:
-    assert set(LEFT_OUT) <= {field_of(column) for column in range(OBSERVATION_SIZE)}
+    assert set(OMITTED_FIELDS) <= {field_of(column) for column in range(OBSERVATION_SIZE)}
     for part in OBSERVATION:
         assert sum(field.size for field in FIELDS[part.name]) == part.shape[-1], part.name
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from noms_env._jit import COMPILED, jit_allocating, jit_sums, narrowed, widened
+from noms_env._jit import COMPILED, jit_allocating, jit_sums, narrow, widen
 from noms_env.policy.inference_kernels import BLOCK, CHUNK, fill_up, find_active
 from noms_env.policy.matmul import (
     SIDE_BY_SIDE,
@@ -136,16 +136,16 @@ def write_normalised(x, y, added, normal, inverse):
         total = zero
         squares = zero
         for k in range(x.shape[1]):
-            kept = narrowed(widened(x[i, k]) + max(widened(y[i, k]), zero), x[i, k])
+            kept = narrow(widen(x[i, k]) + max(widen(y[i, k]), zero), x[i, k])
             added[i, k] = kept
-            number = widened(kept)
+            number = widen(kept)
             total += number
             squares += number * number
         mean = total / width
         scale = np.float32(1) / np.sqrt(max(squares / width - mean * mean, zero) + np.float32(EPSILON))
         inverse[i] = scale
         for k in range(x.shape[1]):
-            normal[i, k] = narrowed((widened(added[i, k]) - mean) * scale, x[i, k])
+            normal[i, k] = narrow((widen(added[i, k]) - mean) * scale, x[i, k])
 
 
 @jit_sums
@@ -159,14 +159,14 @@ def write_gradients(of_added, of_normal, normal, y, of_x, of_y, inverse):
         total = zero
         along = zero
         for k in range(y.shape[1]):
-            gradient = widened(of_normal[i, k])
+            gradient = widen(of_normal[i, k])
             total += gradient
-            along += gradient * widened(normal[i, k])
+            along += gradient * widen(normal[i, k])
         total /= width
         along /= width
         scale = inverse[i]
         for k in range(y.shape[1]):
-            through_norm = (widened(of_normal[i, k]) - total - widened(normal[i, k]) * along) * scale
-            sum_of_both = widened(of_added[i, k]) + through_norm
-            of_x[i, k] = narrowed(sum_of_both, y[i, k])
-            of_y[i, k] = narrowed(sum_of_both if widened(y[i, k]) > zero else zero, y[i, k])
+            through_norm = (widen(of_normal[i, k]) - total - widen(normal[i, k]) * along) * scale
+            sum_of_both = widen(of_added[i, k]) + through_norm
+            of_x[i, k] = narrow(sum_of_both, y[i, k])
+            of_y[i, k] = narrow(sum_of_both if widen(y[i, k]) > zero else zero, y[i, k])

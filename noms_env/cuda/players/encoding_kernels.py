@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from noms_env._jit import narrowed
+from noms_env._jit import narrow
 from noms_env.core.actions import SCORED
 from noms_env.cuda.kernels import kernel
 from noms_env.engine.batch_kernels import write
@@ -61,7 +61,7 @@ def write_numbers(observation, extra, order, index, value, out):
     for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
         column = np.int64(index[number, k])
         byte = observation[i, column] if column < OBSERVATION_SIZE else extra[i, column - OBSERVATION_SIZE]
-        out[i, k] = narrowed(np.float32(feature_of(byte, value[number, k])), out[i, k])
+        out[i, k] = narrow(np.float32(feature_of(byte, value[number, k])), out[i, k])
 
 
 @kernel

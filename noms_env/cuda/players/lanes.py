@@ -12,7 +12,7 @@ import torch
 from numba import cuda
 from torch.utils.dlpack import from_dlpack
 
-from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
+from noms_env.belief.workspace import LAYOUT, MAX_WAYS, PLAN
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.state import MAX_SEATS
 from noms_env.cuda import streams
@@ -183,7 +183,7 @@ class Pools:
         self.weights = cuda.device_array(slots if models else 1, np.float64)
         self.draws, self.picks = (cuda.device_array(worlds, np.int64) for _ in range(2))
         self.styles = cuda.device_array((worlds, MAX_SEATS), np.int8)
-        self._plans, self._ways = cuda.device_array(PLANS, PLAN), cuda.device_array((PLANS, MOST_WAYS), np.float64)
+        self._plans, self._ways = cuda.device_array(PLANS, PLAN), cuda.device_array((PLANS, MAX_WAYS), np.float64)
         self._layouts = cuda.device_array(min(worlds, MOST_THREADS), LAYOUT)
 
     def deal(self, rows: GpuRows, lanes: Lanes, seeds: Any, tasks: np.ndarray, listed: Any, number: int) -> None:

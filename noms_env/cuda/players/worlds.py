@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
+from noms_env.belief.workspace import LAYOUT, MAX_WAYS, PLAN
 from noms_env.cuda import kernels
 from noms_env.cuda.players import world_kernels
 from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows, copy_threads
@@ -62,7 +62,7 @@ class GpuWorlds:
 
     def __init__(self, batch_rows: int, n_worlds: int, more_bytes: int = 0) -> None:
         """Allocate memory for a batch; `more_bytes`, a search's own memory per world, counts towards `MOST_BYTES`."""
-        row_bytes = CALL_WORLDS * (n_worlds * (TABLE.itemsize + more_bytes) + PLAN.itemsize + 8 * MOST_WAYS)
+        row_bytes = CALL_WORLDS * (n_worlds * (TABLE.itemsize + more_bytes) + PLAN.itemsize + 8 * MAX_WAYS)
         calling = min(batch_rows, max(1, MOST_BYTES // row_bytes))
         self.n_worlds = n_worlds
         self.rows = min(batch_rows, CALL_WORLDS * calling)
@@ -72,7 +72,7 @@ class GpuWorlds:
         self._numbers = cuda.device_array((2, batch_rows), np.int64)
         self._counts = cuda.device_array((2, 1), np.int64)
         self._plans = cuda.device_array(self.rows, PLAN)
-        self._ways = cuda.device_array((self.rows, MOST_WAYS), np.float64)
+        self._ways = cuda.device_array((self.rows, MAX_WAYS), np.float64)
         self._layouts = cuda.device_array(min(self.capacity, MOST_THREADS), LAYOUT)
         self.pieces = [
             Piece(self._numbers, self._counts, kind, first, at_once, worlds)

@@ -45,7 +45,7 @@ from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS
 from noms_env.core.cards import SUIT_CARDS, above, has, suit_of
 from noms_env.players.rule_based.endings import best_ending_card, is_ending
-from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, best_card, best_trump, by_rank, prefer_loser
+from noms_env.players.rule_based.heuristics import ENDING, MIN_GAIN, best_card, best_trump, by_rank, prefer_loser
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants import dispatch
 from noms_env.variants.families.auction import is_misere
@@ -70,13 +70,13 @@ FORCE_CARD = 0.2
 @jit
 def call(t, m):
     """1, 2, 3. Return the action."""
-    _, own = best_trump(t, False, m)
-    side = OTHERS_SHARE[t.n_seats] * t.deal_size + OWN_SHARE[t.n_seats] * own
+    _, own_tricks = best_trump(t, False, m)
+    expected = OTHERS_SHARE[t.n_seats] * t.deal_size + OWN_SHARE[t.n_seats] * own_tricks
     calls = t.legal_words >> (PASS - FIRST_WORD)
     best, choice = -np.inf, CALL_PASS
     while calls != 0:
-        value = call_value(t, lowest(calls), side)
-        if value > best + LEAST_GAIN:
+        value = call_value(t, lowest(calls), expected)
+        if value > best + MIN_GAIN:
             best, choice = value, lowest(calls)
         calls &= calls - 1
     return PASS + choice
@@ -127,10 +127,10 @@ def danger(t, hand):
 def nominate(t):
     """5, 6, 7. Return the action."""
     hand = t.hands[t.seat]
-    own = t.legal_cards & hand
+    own_cards = t.legal_cards & hand
     missing = t.legal_cards & ~hand
-    if (is_misere(t.contract) and own != 0) or missing == 0:
-        return NOMINATE + by_rank(own, -1)
+    if (is_misere(t.contract) and own_cards != 0) or missing == 0:
+        return NOMINATE + by_rank(own_cards, -1)
     trumps = missing & t.trump_cards
     if trumps != 0 and (size(above(hand & t.trump_cards, highest(trumps))) < 2 or missing == trumps):
         return NOMINATE + highest(trumps)
@@ -225,13 +225,13 @@ def weigh_seats(t, seat, m):
 
 @jit
 def cards_to_choose(t, seat, m):
-    """9, 11. Return the cards to consider: the declarer's side draws trumps; an opponent on lead may like a suit (`liked`)."""
+    """9, 11. Return the cards to consider: the declarer's side draws trumps; an opponent on lead may prefer `bonus_cards`."""
     if t.n_table > 0:
         return t.legal_cards
     if not is_on_side(t, seat):
         if t.nominated >= 0 and t.revealed < 0 and t.alone == 0 and not has(t.trump_cards, t.nominated):
-            m.liked = SUIT_CARDS[t.deck_kind, suit_of(int(t.nominated))]
-            m.liking = FORCE_CARD
+            m.bonus_cards = SUIT_CARDS[t.deck_kind, suit_of(int(t.nominated))]
+            m.bonus = FORCE_CARD
         return t.legal_cards
     trumps = t.legal_cards & t.trump_cards
     if trumps != 0 and m.unseen & t.trump_cards != 0:

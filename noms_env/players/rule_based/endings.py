@@ -7,7 +7,7 @@
    number of cards that the seat will hold then. A seat with a single card has no choice.
 3. A card that is not led must also be a trump, or be of the suit led. The chance of that is the share of lower cards of its
    suit among the unseen cards that do not beat it (`next_chance`).
-4. Of two cards kept, the better order of play counts (`rest_worth`).
+4. Of two cards kept, the better order of play counts (`hand_worth`).
 
 The player does not look ahead if the fewest tricks win, nor in Misere: it gains nothing there.
 """
@@ -20,7 +20,7 @@ from noms_env._jit import jit, lowest, size
 from noms_env.core.cards import CARD_SUITS, SUIT_CARDS, bit, has
 from noms_env.core.tricks import beaters
 from noms_env.players.registry import FIRST
-from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, beat_chance, best_suit, drop_equal_cards, trick_value
+from noms_env.players.rule_based.heuristics import ENDING, MIN_GAIN, beat_chance, best_suit, drop_equal_cards, trick_value
 
 
 @jit
@@ -33,14 +33,14 @@ def is_ending(t, m):
 def best_ending_card(t, cards, m):
     """Return the card that maximises the value of the rest of the deal; `payoff`, `eager` and `worth` are set."""
     best, choice = -np.inf, -1
-    left = drop_equal_cards(t, cards, m)
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
+    remaining = drop_equal_cards(t, cards, m)
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
         value = ending_value(t, card, m)
-        if has(m.liked, card):
-            value += m.liking
-        if value > best + LEAST_GAIN:
+        if has(m.bonus_cards, card):
+            value += m.bonus
+        if value > best + MIN_GAIN:
             best, choice = value, card
     return choice
 
@@ -49,41 +49,41 @@ def best_ending_card(t, cards, m):
 def ending_value(t, card, m):
     """1. Return the value of the rest of the deal after a card."""
     value = trick_value(t, card, best_suit(t, card, m), m)
-    wins, rest = m.wins, t.hands[t.seat] & ~bit(card)
-    return value + wins * rest_worth(t, rest, True, 1, m) + (1.0 - wins) * rest_worth(t, rest, False, 0, m)
+    win_chance, hand = m.win_chance, t.hands[t.seat] & ~bit(card)
+    return value + win_chance * hand_worth(t, hand, True, 1, m) + (1.0 - win_chance) * hand_worth(t, hand, False, 0, m)
 
 
 @jit
-def rest_worth(t, rest, leads, taken, m):
-    """4. Return the value of one or two cards kept after `taken` further tricks, if the seat leads or does not."""
+def hand_worth(t, hand, leads, tricks, m):
+    """4. Return the value of one or two cards kept after `tricks` further tricks, if the seat leads or does not."""
     best = -np.inf
-    left = rest
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
-        last = rest & ~bit(card)
-        chance = next_chance(t, card, size(rest), leads, m)
-        if last == 0:
-            return chance * m.worth[taken + 1] + (1.0 - chance) * m.worth[taken]
-        value = chance * last_worth(t, lowest(last), True, taken + 1, m)
-        value += (1.0 - chance) * last_worth(t, lowest(last), False, taken, m)
+    remaining = hand
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
+        last_cards = hand & ~bit(card)
+        chance = next_chance(t, card, size(hand), leads, m)
+        if last_cards == 0:
+            return chance * m.worth[tricks + 1] + (1.0 - chance) * m.worth[tricks]
+        value = chance * last_card_worth(t, lowest(last_cards), True, tricks + 1, m)
+        value += (1.0 - chance) * last_card_worth(t, lowest(last_cards), False, tricks, m)
         best = max(best, value)
     return best
 
 
 @jit
-def last_worth(t, card, leads, taken, m):
-    """Return the value of the last card; arguments as in `rest_worth`."""
+def last_card_worth(t, card, leads, tricks, m):
+    """Return the value of the last card; arguments as in `hand_worth`."""
     chance = next_chance(t, card, 1, leads, m)
-    return chance * m.worth[taken + 1] + (1.0 - chance) * m.worth[taken]
+    return chance * m.worth[tricks + 1] + (1.0 - chance) * m.worth[tricks]
 
 
 @jit
 def next_chance(t, card, cards, leads, m):
     """2, 3. Return the chance that a card, led or not, takes a trick to which each hand has `cards` cards; cached."""
     change = 2 * (cards - 1) + int(leads)
-    if not has(m.known[change], card):
-        m.known[change] |= bit(card)
+    if not has(m.cached[change], card):
+        m.cached[change] |= bit(card)
         m.chances[change, card] = best_chance(t, card, cards, leads, m)
     return m.chances[change, card]
 

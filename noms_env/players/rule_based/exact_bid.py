@@ -32,14 +32,14 @@ from noms_env.core.cards import bit, has
 from noms_env.players.rule_based.endings import best_ending_card, is_ending
 from noms_env.players.rule_based.heuristics import (
     ENDING,
-    LEAST_GAIN,
+    MIN_GAIN,
     best_suit,
     drop_equal_cards,
     prefer_loser,
     sure_tricks,
     trick_value,
 )
-from noms_env.players.rule_based.later_tricks import NO_CARD, note_cards, spread_odds
+from noms_env.players.rule_based.later_tricks import NO_CARD, spread_odds, write_terms
 from noms_env.players.rule_based.weights import CONTRACT
 from noms_env.variants.families.exact_bid import AT_LEAST, BONUS_POINTS
 
@@ -52,8 +52,8 @@ SPOIL = 1.5
 def call(t, m):
     """1, 2, 3. Return the action."""
     size_of_hand = int(t.deal_size)
-    to_call = t.n_seats - 1 - int(t.n_calls)
-    m.pressure = int(t.called) / size_of_hand + to_call / t.n_seats
+    n_to_call = t.n_seats - 1 - int(t.n_calls)
+    m.pressure = int(t.called) / size_of_hand + n_to_call / t.n_seats
     calls = exact_calls(t)
     if t.bonus == AT_LEAST:
         return PASS + lowest(calls)
@@ -63,13 +63,13 @@ def call(t, m):
     spread_odds(t, t.hands[t.seat], NO_CARD, size_of_hand, CONTRACT, m)
     best, choice = -np.inf, 0
     for tricks in range(size_of_hand + 1):
-        if has(calls, CALL_ZERO + tricks) and m.odds[tricks] > best + LEAST_GAIN:
+        if has(calls, CALL_ZERO + tricks) and m.odds[tricks] > best + MIN_GAIN:
             best, choice = m.odds[tricks], tricks
     return PASS + CALL_ZERO + choice
 
 
 @jit
-def need(t, seat):
+def missing_tricks(t, seat):
     """Return the tricks that a seat lacks to its call; negative beyond it."""
     return int(t.call[seat]) - CALL_ZERO - int(t.tricks[seat])
 
@@ -77,38 +77,38 @@ def need(t, seat):
 @jit
 def weigh_seats(t, m):
     """6, 7. Set how eager the others are, and the payoff of the trick by the seat that takes it."""
-    wanted = 0
-    left = int(t.deal_size) - int(t.trick_number)
+    demand = 0
+    tricks_left = int(t.deal_size) - int(t.trick_number)
     for other in range(t.n_seats):
-        missing = need(t, other)
+        missing = missing_tricks(t, other)
         is_content = missing <= 0 and t.bonus != AT_LEAST
         m.eager[other] = SHY if is_content else EAGER
         m.payoff[other] = SPOIL / (t.n_seats - 1) if is_content and missing == 0 and other != t.seat else 0.0
         if other != t.seat:
-            wanted += max(0, min(missing, left))
-    m.pressure = wanted / left
+            demand += max(0, min(missing, tricks_left))
+    m.pressure = demand / tricks_left
 
 
 @jit
 def play(t, m):
     """4 to 8. Return the card."""
     weigh_seats(t, m)
-    missing = need(t, t.seat)
+    missing = missing_tricks(t, t.seat)
     if t.n_table == 0 and missing == size(t.hands[t.seat]):
         return strongest_lead(t, m)
     if is_ending(t, m):
         for tricks in range(ENDING + 1):
-            made = tricks == missing or (t.bonus == AT_LEAST and tricks > missing)
-            m.worth[tricks] = tricks + (BONUS_POINTS if made else 0.0)
+            is_made = tricks == missing or (t.bonus == AT_LEAST and tricks > missing)
+            m.worth[tricks] = tricks + (BONUS_POINTS if is_made else 0.0)
         return prefer_loser(t, best_ending_card(t, t.legal_cards, m), m)
-    note_cards(t, CONTRACT, m)
+    write_terms(t, CONTRACT, m)
     best, choice = -np.inf, -1
-    left = drop_equal_cards(t, t.legal_cards, m)
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
+    remaining = drop_equal_cards(t, t.legal_cards, m)
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
         value = card_value(t, card, missing, m)
-        if value > best + LEAST_GAIN:
+        if value > best + MIN_GAIN:
             best, choice = value, card
     return prefer_loser(t, choice, m)
 
@@ -120,32 +120,32 @@ def strongest_lead(t, m):
     if trumps != 0:
         return highest(trumps)
     best, choice = -np.inf, -1
-    left = t.legal_cards
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
+    remaining = t.legal_cards
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
         trick_value(t, card, best_suit(t, card, m), m)
-        if m.wins >= best:
-            best, choice = m.wins, card
+        if m.win_chance >= best:
+            best, choice = m.win_chance, card
     return choice
 
 
 @jit
 def card_value(t, card, missing, m):
     """5, 6. Return the expected points with a card: the chance of the call times its bonus, tricks, and spoiled rivals."""
-    spoiled = trick_value(t, card, best_suit(t, card, m), m)
-    wins = m.wins
-    rest = t.hands[t.seat] & ~bit(card)
-    most = max(0, min(missing, size(rest)))
-    tricks = wins + spread_odds(t, rest, card, most, CONTRACT, m)
-    made = wins * made_chance(t, missing - 1, rest, m) + (1.0 - wins) * made_chance(t, missing, rest, m)
-    return BONUS_POINTS * made + tricks + spoiled
+    spoil_value = trick_value(t, card, best_suit(t, card, m), m)
+    win_chance = m.win_chance
+    hand = t.hands[t.seat] & ~bit(card)
+    max_tricks = max(0, min(missing, size(hand)))
+    tricks = win_chance + spread_odds(t, hand, card, max_tricks, CONTRACT, m)
+    call_chance = win_chance * made_chance(t, missing - 1, hand, m) + (1.0 - win_chance) * made_chance(t, missing, hand, m)
+    return BONUS_POINTS * call_chance + tricks + spoil_value
 
 
 @jit
-def made_chance(t, missing, rest, m):
+def made_chance(t, missing, hand, m):
     """Return the chance that the cards kept take the missing tricks, from `odds`; or more, if that makes the call too."""
-    if missing > size(rest):
+    if missing > size(hand):
         return 0.0
     if t.bonus != AT_LEAST:
         return m.odds[missing] if missing >= 0 else 0.0

@@ -1,19 +1,19 @@
 """Building blocks of the rules of thumb, for both decks.
 
 1. Unseen cards: all cards but the own hand and those played. They are in the other hands, or in the stock; a seat that did not
-   follow a suit has none of it. All other layouts count as equally likely (`look`, `none_of`, `room_for`).
+   follow a suit has none of it. All other layouts count as equally likely (`find_unseen`, `chance_of_none`, `room_for`).
 2. Who takes this trick: a seat that is still to play beats the best card if it can and is eager to, or if it must. It can with
    a higher card of the suit, or, void of the suit, with a trump. It must when all its cards of the suit are higher
    (`beat_chance`). A family sets how eager each seat is in `eager`.
 3. Value of the trick: the payoff of each seat times its chance to take the trick (`trick_value`). A family sets the player's
    payoff for each seat in `payoff`; it may prefer a few cards.
 4. Later tricks of a card: its chance, computed from a few counts (`weights.COUNTS`) with fitted weights. Most plays change the
-   other cards' chances alike, so each kind of change is computed once (`kept_chance`), and terms that no play changes once for
-   all (`note_card`).
+   other cards' chances alike, so each kind of change is computed once (`later_chance`), and terms that no play changes once for
+   all (`write_card_terms`).
 5. Later tricks of a hand: the chance of each number, as if its cards took their tricks independently (`spread_odds`), or only
-   the expected number (`kept_tricks`).
+   the expected number (`expected_tricks`).
 6. Cards with no unseen card between them are equal; only the lowest is considered. To win, or to lead, the player takes the
-   lowest of them; to throw a loser away, the highest (`top_of_run`).
+   lowest of them; to throw a loser away, the highest (`highest_equal`).
 7. A lead of trumps draws one trump from each other hand that has any (`trumps_drawn`).
 8. Sure tricks: the trumps of the own hand that no card can beat (`sure_tricks`).
 
@@ -32,13 +32,13 @@ from noms_env.core.tricks import beaters, beats, name_trump
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import CARD_BYTES
 from noms_env.players.registry import FIRST
-from noms_env.players.rule_based.later_tricks import NO_CARD, kept_tricks, note_cards, spread_odds
+from noms_env.players.rule_based.later_tricks import NO_CARD, expected_tricks, spread_odds, write_terms
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.dispatch import cards_out_of_play
 
 ENDING = 3
 """Maximum number of cards in hand with which the player looks ahead (`endings`)."""
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 """Minimum advantage of a better choice, so that rounding does not decide."""
 
 CHANGES = 6
@@ -48,21 +48,25 @@ WORKSPACE = np.dtype(
     [
         ("version", np.int64),  # of the rules, from `FIRST` to `NEWEST`
         ("unseen", np.int64),  # cards that the seat has not seen
-        ("held", np.int64),  # number of them in other hands, not in the stock
+        ("n_held", np.int64),  # number of them in other hands, not in the stock
         ("share", np.float64),  # that number divided by the number of unseen cards
         ("pressure", np.float64),  # tricks that the others want, per trick left (exact-bid games; else 0)
         ("payoff", np.float64, MAX_SEATS),  # of the player, by the seat that takes the present trick
         ("eager", np.float64, MAX_SEATS),  # chance that a seat takes a trick that it could duck
-        ("liked", np.int64),  # cards with a bonus
-        ("liking", np.float64),  # the bonus
-        ("wins", np.float64),  # own chance to take the trick, from the last `trick_value`
-        ("chances", np.float64, (CHANGES, CARD_BYTES)),  # of cards to take a trick later (`kept_chance`, `endings.next_chance`)
-        ("known", np.int64, CHANGES),  # the cards whose chance is known
-        ("peers", np.int64, CARD_BYTES),  # of each card after `note_card`: the suit in which it ranks best
+        ("bonus_cards", np.int64),  # cards with a bonus
+        ("bonus", np.float64),  # value added for each of them
+        ("win_chance", np.float64),  # own chance to take the trick, from the last `trick_value`
+        (
+            "chances",
+            np.float64,
+            (CHANGES, CARD_BYTES),
+        ),  # of later tricks (`later_chance`, `endings.next_chance`)
+        ("cached", np.int64, CHANGES),  # the cards with a cached chance
+        ("peers", np.int64, CARD_BYTES),  # of each card after `write_card_terms`: the suit in which it ranks best
         ("kinds", np.int64, CARD_BYTES),  # its kind (`weights`)
-        ("begun", np.float64, CARD_BYTES),  # the first three terms of its sum (`weights.COUNTS`)
-        ("suited", np.float64, CARD_BYTES),  # the term of the cards of its suit that the others hold
-        ("trumps", np.float64, CARD_BYTES),  # expected trumps of another suit in the other hands
+        ("partial_sum", np.float64, CARD_BYTES),  # the first three terms of its sum (`weights.COUNTS`)
+        ("suit_term", np.float64, CARD_BYTES),  # the term of the cards of its suit that the others hold
+        ("other_trumps", np.float64, CARD_BYTES),  # expected trumps of another suit in the other hands
         ("worth", np.float64, ENDING + 1),  # value of each number of further tricks in an ending (`endings`)
         ("odds", np.float64, MAX_TRICKS + 2),  # chance of each number of tricks, from `spread_odds`
     ],
@@ -80,43 +84,43 @@ def new_workspaces(version: int) -> np.ndarray:
 
 
 @jit
-def look(t, m):
+def find_unseen(t, m):
     """1. Write the cards that the seat to act has not seen."""
     seat = t.seat
     m.unseen = t.cards & ~t.cards_played & ~t.hands[seat] & ~cards_out_of_play(t) & ~t.refused
-    m.held = 0
+    m.n_held = 0
     for other in range(t.n_seats):
         if other != seat:
-            m.held += size(t.hands[other])
-    m.share = min(1.0, m.held / size(m.unseen)) if m.unseen != 0 else 0.0
+            m.n_held += size(t.hands[other])
+    m.share = min(1.0, m.n_held / size(m.unseen)) if m.unseen != 0 else 0.0
     m.pressure = 0.0
-    m.liked = 0
-    m.known[:] = 0
+    m.bonus_cards = 0
+    m.cached[:] = 0
 
 
 def _chances_of_none() -> np.ndarray:
-    most = max(int(cards).bit_count() for cards in SUIT_CARDS.flat)
+    max_suit = max(int(cards).bit_count() for cards in SUIT_CARDS.flat)
     cards, room = np.arange(MAX_TRICKS + 1)[:, np.newaxis], np.arange(CARD_BYTES + 1)
-    chances = np.ones((MAX_TRICKS + 1, CARD_BYTES + 1, most + 1))
-    for k in range(most):
+    chances = np.ones((MAX_TRICKS + 1, CARD_BYTES + 1, max_suit + 1))
+    for k in range(max_suit):
         chances[..., k + 1] = chances[..., k] * (np.maximum(room - cards - k, 0) / np.maximum(room - k, 1))
     return chances
 
 
-_NONE_OF = _chances_of_none()
-"""[cards, room, k]: see `none_of`. Without the table it would take a fifth of the player's time."""
+_CHANCE_OF_NONE = _chances_of_none()
+"""[cards, room, k]: see `chance_of_none`. Without the table it would take a fifth of the player's time."""
 
 
 @jit
-def none_of(k, cards, room):
+def chance_of_none(k, cards, room):
     """1. Return the chance that none of k cards of a suit is in a hand of `cards` cards, if each may lie in `room` places."""
-    return _NONE_OF[cards, max(room, 0), k]
+    return _CHANCE_OF_NONE[cards, max(room, 0), k]
 
 
 @jit
 def room_for(t, suit, m):
     """1. Return the number of places for an unseen card of a suit: the other hands that are not void of it, and the stock."""
-    room = size(m.unseen) - m.held
+    room = size(m.unseen) - m.n_held
     for other in range(t.n_seats):
         if other != t.seat and not has(t.voids[other], suit):
             room += size(t.hands[other])
@@ -139,32 +143,32 @@ def beat_chance(t, other, cards, card, suit, m):
     void, can, must = 1.0, 0.0, 0.0
     if not has(t.voids[other], suit):
         room = room_for(t, suit, m)
-        void = none_of(size(suited), cards, room)
-        can = 1.0 - none_of(size(stronger & suited), cards, room)
-        must = can * none_of(size(suited & ~stronger), cards, room)
+        void = chance_of_none(size(suited), cards, room)
+        can = 1.0 - chance_of_none(size(stronger & suited), cards, room)
+        must = can * chance_of_none(size(suited & ~stronger), cards, room)
     ruffs = size(stronger & ~suited)
     if ruffs > 0 and not has(t.voids[other], t.trump):
-        can += void * (1.0 - none_of(ruffs, cards, room_for(t, t.trump, m)))
+        can += void * (1.0 - chance_of_none(ruffs, cards, room_for(t, t.trump, m)))
     return can if cards == 1 and m.version > FIRST else must + m.eager[other] * (can - must)
 
 
 @jit
 def trick_value(t, card, suit, m):
-    """3. Return the value of the trick if a card is played to it (or led under a suit); write the own chance into `wins`."""
+    """3. Return the value of the trick if a card is played to it (or led under a suit); write the own chance to win it."""
     seat = t.seat
     best, winner = card, seat
     if t.n_table > 0 and t.leader != seat and not beats(card, t.best_card, t.led_cards, t.trump_cards):
         best, winner = int(t.best_card), int(t.best_seat)
-    holds = 1.0
+    hold_chance = 1.0
     value = 0.0
     other = left_of(t, seat)
     while other != t.leader:
-        takes = holds * beat_chance(t, other, size(t.hands[other]), best, suit, m)
-        value += takes * m.payoff[other]
-        holds -= takes
+        take_chance = hold_chance * beat_chance(t, other, size(t.hands[other]), best, suit, m)
+        value += take_chance * m.payoff[other]
+        hold_chance -= take_chance
         other = left_of(t, other)
-    m.wins = holds if winner == seat else 0.0
-    return value + holds * m.payoff[winner]
+    m.win_chance = hold_chance if winner == seat else 0.0
+    return value + hold_chance * m.payoff[winner]
 
 
 @jit
@@ -179,7 +183,7 @@ def best_suit(t, card, m):
     best = -np.inf
     while suits != 0:
         value = trick_value(t, card, lowest(suits), m)
-        if value > best + LEAST_GAIN:
+        if value > best + MIN_GAIN:
             best, choice = value, lowest(suits)
         suits &= suits - 1
     return choice
@@ -190,16 +194,16 @@ def drop_equal_cards(t, cards, m):
     """6. Return the cards without those that equal a lower one among them (French deck)."""
     if t.deck_kind != FRENCH:
         return cards
-    kept = np.int64(0)
-    last = -1
-    left = cards
-    while left != 0:
-        card = lowest(left)
-        if last < 0 or not is_equal(t, last, card, m):
-            kept |= bit(card)
-        last = card
-        left &= left - 1
-    return kept
+    distinct = np.int64(0)
+    previous = -1
+    remaining = cards
+    while remaining != 0:
+        card = lowest(remaining)
+        if previous < 0 or not is_equal(t, previous, card, m):
+            distinct |= bit(card)
+        previous = card
+        remaining &= remaining - 1
+    return distinct
 
 
 @jit
@@ -214,13 +218,13 @@ def is_equal(t, low, high, m):
 
 
 @jit
-def top_of_run(t, card, m):
+def highest_equal(t, card, m):
     """6. Return the highest legal card that equals a card."""
     if t.deck_kind == FRENCH:
-        left = above(t.legal_cards, card)
-        while left != 0 and is_equal(t, card, lowest(left), m):
-            card = lowest(left)
-            left &= left - 1
+        remaining = above(t.legal_cards, card)
+        while remaining != 0 and is_equal(t, card, lowest(remaining), m):
+            card = lowest(remaining)
+            remaining &= remaining - 1
     return card
 
 
@@ -230,20 +234,20 @@ def best_card(t, cards, mood, gain, m):
 
     `mood` is that of later tricks, `gain` the payoff of an own later trick; `payoff` and `eager` are set.
     """
-    left = drop_equal_cards(t, cards, m)
-    choice = lowest(left)
-    if left & (left - 1) == 0:
+    remaining = drop_equal_cards(t, cards, m)
+    choice = lowest(remaining)
+    if remaining & (remaining - 1) == 0:
         return choice
-    note_cards(t, mood, m)
+    write_terms(t, mood, m)
     best = -np.inf
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
         value = trick_value(t, card, best_suit(t, card, m), m)
-        if has(m.liked, card):
-            value += m.liking
-        value += gain * kept_tricks(t, card, mood, m)
-        if value > best + LEAST_GAIN:
+        if has(m.bonus_cards, card):
+            value += m.bonus
+        value += gain * expected_tricks(t, card, mood, m)
+        if value > best + MIN_GAIN:
             best, choice = value, card
     return choice
 
@@ -253,11 +257,11 @@ def prefer_loser(t, card, m):
     """6. Return the highest card that equals a card, if it will not win the trick; else the card."""
     if t.n_table == 0 or beats(card, t.best_card, t.led_cards, t.trump_cards):
         return card
-    return top_of_run(t, card, m)
+    return highest_equal(t, card, m)
 
 
 @jit
-def suppose_trump(t, trump):
+def assume_trump(t, trump):
     """Assume that a suit (or NO_TRUMP) is trump; -1 resets it."""
     if trump >= 0:
         name_trump(t, trump)
@@ -273,11 +277,11 @@ def best_trump(t, ducks, m):
     best, choice = -np.inf, NO_TRUMP
     for trump in range(NO_TRUMP + 1):
         if trump < t.suits or trump == NO_TRUMP:
-            suppose_trump(t, trump)
+            assume_trump(t, trump)
             value = sign * spread_odds(t, t.hands[t.seat], NO_CARD, 0, mood, m)
-            if value > best + LEAST_GAIN:
+            if value > best + MIN_GAIN:
                 best, choice = value, trump
-    suppose_trump(t, -1)
+    assume_trump(t, -1)
     return choice, best
 
 

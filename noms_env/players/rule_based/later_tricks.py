@@ -13,7 +13,7 @@ NO_CARD = -1
 
 
 @jit
-def rivals(t, card, m):
+def find_rivals(t, card, m):
     """Return the suit in which a card ranks best, and the unseen cards of that suit that beat it (two sets)."""
     if has(t.trump_cards, card):
         return t.trump_cards, m.unseen & above(t.trump_cards, card)
@@ -30,18 +30,18 @@ def rivals(t, card, m):
 
 
 @jit
-def note_cards(t, mood, m):
-    """4. Write the terms of all own cards, for `kept_chance`."""
-    left = t.hands[t.seat]
-    while left != 0:
-        note_card(t, lowest(left), mood, m)
-        left &= left - 1
+def write_terms(t, mood, m):
+    """4. Write the terms of all own cards, for `later_chance`."""
+    remaining = t.hands[t.seat]
+    while remaining != 0:
+        write_card_terms(t, lowest(remaining), mood, m)
+        remaining &= remaining - 1
 
 
 @jit
-def note_card(t, card, mood, m):
+def write_card_terms(t, card, mood, m):
     """4. Write the terms of a card's chance that depend neither on the rest of the hand nor on the trumps drawn."""
-    peers, higher = rivals(t, card, m)
+    peers, higher = find_rivals(t, card, m)
     kind = PLAIN if t.trump_cards == 0 else TRUMP if has(t.trump_cards, card) else SIDE
     none_higher = 1.0
     for _ in range(size(higher)):
@@ -49,25 +49,25 @@ def note_card(t, card, mood, m):
     weights = WEIGHTS[mood, kind]
     m.peers[card] = peers
     m.kinds[card] = kind
-    m.begun[card] = weights[0] + weights[1] * (size(higher) * m.share) + weights[2] * none_higher
-    m.suited[card] = weights[5] * (size(m.unseen & peers) * m.share / (t.n_seats - 1))
-    m.trumps[card] = size(m.unseen & t.trump_cards & ~peers) * m.share
+    m.partial_sum[card] = weights[0] + weights[1] * (size(higher) * m.share) + weights[2] * none_higher
+    m.suit_term[card] = weights[5] * (size(m.unseen & peers) * m.share / (t.n_seats - 1))
+    m.other_trumps[card] = size(m.unseen & t.trump_cards & ~peers) * m.share
 
 
 @jit
-def noted_chance(t, hand, card, drawn, mood, m):
-    """4. Return the chance that a card takes a later trick, from the terms of `note_card`.
+def chance_from_terms(t, hand, card, n_drawn, mood, m):
+    """4. Return the chance that a card takes a later trick, from the terms of `write_card_terms`.
 
-    `hand` is the hand after the present trick, including the card; by then `drawn` trumps will have left the other hands. The
+    `hand` is the hand after the present trick, including the card; by then `n_drawn` trumps will have left the other hands. The
     sum has the order of `weights.COUNTS`.
     """
     weights = WEIGHTS[mood, m.kinds[card]]
     peers = hand & m.peers[card]
-    total = m.begun[card]
+    total = m.partial_sum[card]
     total += weights[3] * size(above(peers, card))
     total += weights[4] * size(below(peers, card))
-    total += m.suited[card]
-    total += weights[6] * (max(0.0, m.trumps[card] - drawn) / (t.n_seats - 1))
+    total += m.suit_term[card]
+    total += weights[6] * (max(0.0, m.other_trumps[card] - n_drawn) / (t.n_seats - 1))
     total += weights[7] * size(hand & t.trump_cards)
     total += weights[8] * m.pressure
     total += weights[9] * size(hand)
@@ -75,55 +75,58 @@ def noted_chance(t, hand, card, drawn, mood, m):
 
 
 @jit
-def kept_chance(t, card, played, drawn, mood, m):
-    """4. Return `noted_chance` of an own card after another one has been played.
+def later_chance(t, card, played_card, n_drawn, mood, m):
+    """4. Return `chance_from_terms` of an own card after another one has been played.
 
     All trumps draw the same number of trumps, other cards none. The mood is the same for all cards of a decision. `look` and
-    `note_cards` must have been called.
+    `write_terms` must have been called.
     """
     change = 0
-    if has(m.peers[card], played):
-        change = 1 if played > card else 2
-    if has(t.trump_cards, played):
+    if has(m.peers[card], played_card):
+        change = 1 if played_card > card else 2
+    if has(t.trump_cards, played_card):
         change += 3
-    if not has(m.known[change], card):
-        m.known[change] |= bit(card)
-        m.chances[change, card] = noted_chance(t, t.hands[t.seat] & ~bit(played), card, drawn, mood, m)
+    if not has(m.cached[change], card):
+        m.cached[change] |= bit(card)
+        m.chances[change, card] = chance_from_terms(t, t.hands[t.seat] & ~bit(played_card), card, n_drawn, mood, m)
     return m.chances[change, card]
 
 
 @jit
-def spread_odds(t, hand, played, most, mood, m):
-    """5. Write the chances of 0 to `most` tricks into `odds`, after `played` or `NO_CARD`. Return the expected number."""
-    m.odds[: most + 1] = 0.0
+def spread_odds(t, hand, played_card, max_tricks, mood, m):
+    """5. Write the chance of each number of tricks up to `max_tricks` into `odds`; return the expected number.
+
+    `played_card` is the card played to the present trick, or `NO_CARD`.
+    """
+    m.odds[: max_tricks + 1] = 0.0
     m.odds[0] = 1.0
-    drawn = trumps_drawn(t, played, m) if played >= 0 else 0.0
+    n_drawn = trumps_drawn(t, played_card, m) if played_card >= 0 else 0.0
     expected = 0.0
-    left = hand
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
-        if played < 0:
-            note_card(t, card, mood, m)
-            chance = noted_chance(t, hand, card, drawn, mood, m)
+    remaining = hand
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
+        if played_card < 0:
+            write_card_terms(t, card, mood, m)
+            chance = chance_from_terms(t, hand, card, n_drawn, mood, m)
         else:
-            chance = kept_chance(t, card, played, drawn, mood, m)
+            chance = later_chance(t, card, played_card, n_drawn, mood, m)
         expected += chance
-        for k in range(most, 0, -1):
+        for k in range(max_tricks, 0, -1):
             m.odds[k] += chance * (m.odds[k - 1] - m.odds[k])
         m.odds[0] *= 1.0 - chance
     return expected
 
 
 @jit
-def kept_tricks(t, played, mood, m):
-    """5. Return the expected number of tricks of the own hand after a card has been played; see `kept_chance`."""
-    drawn = trumps_drawn(t, played, m)
+def expected_tricks(t, played_card, mood, m):
+    """5. Return the expected number of tricks of the own hand after a card has been played; see `later_chance`."""
+    n_drawn = trumps_drawn(t, played_card, m)
     expected = 0.0
-    left = t.hands[t.seat] & ~bit(played)
-    while left != 0:
-        expected += kept_chance(t, lowest(left), played, drawn, mood, m)
-        left &= left - 1
+    remaining = t.hands[t.seat] & ~bit(played_card)
+    while remaining != 0:
+        expected += later_chance(t, lowest(remaining), played_card, n_drawn, mood, m)
+        remaining &= remaining - 1
     return expected
 
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from noms_env._jit import jit
-from noms_env.players.rule_based.heuristics import best_card, prefer_loser, top_of_run
+from noms_env.players.rule_based.heuristics import best_card, highest_equal, prefer_loser
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.families.plain import LEAST
 
@@ -27,5 +27,5 @@ def play(t, m):
     m.payoff[t.seat] = -1.0 if ducks else 1.0
     card = best_card(t, t.legal_cards, DUCKING if ducks else TAKING, m.payoff[t.seat], m)
     if ducks and t.n_table == t.n_seats - 1:
-        return top_of_run(t, card, m)
+        return highest_equal(t, card, m)
     return prefer_loser(t, card, m) if ducks else card

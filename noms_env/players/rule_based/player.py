@@ -11,7 +11,7 @@ from noms_env.core.actions import CALLING, NAMING_SUIT, NAMING_TRUMP, NOMINATING
 from noms_env.players.protocol import NOBODY, RowsPlayer
 from noms_env.players.registry import FIRST, NEWEST
 from noms_env.players.rule_based import auction, exact_bid, plain, shares
-from noms_env.players.rule_based.heuristics import best_trump, look, new_workspaces
+from noms_env.players.rule_based.heuristics import best_trump, find_unseen, new_workspaces
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere
 from noms_env.variants.families.plain import LEAST
@@ -54,7 +54,7 @@ def thumb_action(t, m):
     """Return the action of the seat to act; `m` is a row of `heuristics.new_workspaces`."""
     if t.phase == PLAYING and t.legal_cards & (t.legal_cards - 1) == 0:
         return lowest(t.legal_cards)
-    look(t, m)
+    find_unseen(t, m)
     if t.phase == NOMINATING:
         return auction.nominate(t)
     if t.phase == NAMING_SUIT:

@@ -29,7 +29,7 @@ from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, PASS, SUIT
 from noms_env.core.bids import half_up
 from noms_env.core.cards import CARD_SUITS, EXCUSE, bit, has
 from noms_env.players.rule_based.endings import best_ending_card, is_ending
-from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, best_card, best_suit, suppose_trump
+from noms_env.players.rule_based.heuristics import ENDING, MIN_GAIN, assume_trump, best_card, best_suit
 from noms_env.players.rule_based.later_tricks import NO_CARD, spread_odds
 from noms_env.players.rule_based.weights import DECKTET_DUCKING, DECKTET_TAKING
 
@@ -37,16 +37,16 @@ EAGER, SHY = 0.9, 0.03
 
 
 @jit
-def coming_hand(t):
+def playing_hand(t):
     """2. Return the hand that the seat to act will play with: the holder of the Excuse gets the up card for it."""
     hand = t.hands[t.seat]
     return (hand & ~bit(EXCUSE)) | bit(t.turn_up) if has(hand, EXCUSE) else hand
 
 
 @jit
-def look_ahead(t, m):
+def find_unseen_after_swap(t, m):
     """Set `unseen` for the play after the swap: all cards outside the coming hand, except the Excuse, are in other hands."""
-    m.unseen = (m.unseen | bit(t.turn_up)) & ~bit(EXCUSE) & ~coming_hand(t)
+    m.unseen = (m.unseen | bit(t.turn_up)) & ~bit(EXCUSE) & ~playing_hand(t)
     m.share = 1.0
 
 
@@ -54,7 +54,7 @@ def look_ahead(t, m):
 def bid_points(t, bid, m):
     """1. Return the expected points of a bid under the assumed trump."""
     ducks = bid == CALL_NONE
-    expected = spread_odds(t, coming_hand(t), NO_CARD, int(t.deal_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
+    expected = spread_odds(t, playing_hand(t), NO_CARD, int(t.deal_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
     if ducks:
         return t.deal_size * m.odds[0] - expected
     if bid == CALL_SOME:
@@ -80,11 +80,11 @@ def points_of(t, bid, tricks):
 def points_by_trump(t, bid, m):
     """1. Return the expected points of a bid under each suit of the up card."""
     suits = CARD_SUITS[t.deck_kind, t.turn_up]
-    suppose_trump(t, lowest(suits))
+    assume_trump(t, lowest(suits))
     first = bid_points(t, bid, m)
-    suppose_trump(t, lowest(suits & (suits - 1)))
+    assume_trump(t, lowest(suits & (suits - 1)))
     second = bid_points(t, bid, m)
-    suppose_trump(t, -1)
+    assume_trump(t, -1)
     return first, second
 
 
@@ -100,11 +100,11 @@ def bid_value(t, bid, m):
 @jit
 def call(t, m):
     """1, 2. Return the action."""
-    look_ahead(t, m)
+    find_unseen_after_swap(t, m)
     best, choice = -np.inf, CALL_SOME
     for bid in (CALL_SOME, CALL_NONE, CALL_MOST):
         value = bid_value(t, bid, m)
-        if value > best + LEAST_GAIN:
+        if value > best + MIN_GAIN:
             best, choice = value, bid
     return PASS + choice
 
@@ -112,10 +112,10 @@ def call(t, m):
 @jit
 def name_trump(t, m):
     """3. Return the action."""
-    look_ahead(t, m)
+    find_unseen_after_swap(t, m)
     suits = CARD_SUITS[t.deck_kind, t.turn_up]
     first, second = points_by_trump(t, int(t.call[t.seat]), m)
-    return SUIT + lowest(suits & (suits - 1) if second > first + LEAST_GAIN else suits)
+    return SUIT + lowest(suits & (suits - 1) if second > first + MIN_GAIN else suits)
 
 
 @jit
@@ -137,8 +137,8 @@ def play(t, m):
     """4 to 7. Return the card."""
     weigh_seats(t, m)
     if is_ending(t, m):
-        for more in range(ENDING + 1):
-            m.worth[more] = points_of(t, int(t.call[t.seat]), int(t.tricks[t.seat]) + more)
+        for tricks in range(ENDING + 1):
+            m.worth[tricks] = points_of(t, int(t.call[t.seat]), int(t.tricks[t.seat]) + tricks)
         m.payoff[t.seat] = 0.0
         return best_ending_card(t, t.legal_cards, m)
     mood = DECKTET_DUCKING if t.call[t.seat] == CALL_NONE else DECKTET_TAKING
