@@ -119,21 +119,21 @@ class Passes:
             Its expected reward, and its actions, bool, shape (slots,): one slot in each information set of the seat.
         """
         tree = self.tree
-        taken = np.full(len(tree.owner), -1, np.int64)
+        choice = np.full(len(tree.owner), -1, np.int64)
         own = tree.owner == seat
 
         def work(low: int, high: int, sums: np.ndarray) -> None:
             responses_up(
                 tree.starts, low, high, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
-                self.rewards, taken, self._value, sums,
+                self.rewards, choice, self._value, sums,
             )  # fmt: skip
 
         self.gains(strategy, seat)  # for the others' reach
         for level in range(int(tree.level[own].max(initial=-1)), -1, -1):
-            choose_best(tree.offset, np.flatnonzero(own & (tree.level == level)), self._add_up(work), taken)
-        chosen = np.zeros(len(tree.action), np.bool_)
-        chosen[(tree.offset[:-1] + taken)[own]] = True
-        return self._expect(np.where(np.repeat(own, np.diff(tree.offset)), chosen, strategy), seat), chosen
+            choose_best(tree.offset, np.flatnonzero(own & (tree.level == level)), self._add_up(work), choice)
+        response = np.zeros(len(tree.action), np.bool_)
+        response[(tree.offset[:-1] + choice)[own]] = True
+        return self._expect(np.where(np.repeat(own, np.diff(tree.offset)), response, strategy), seat), response
 
     def _expect(self, strategy: np.ndarray, seat: int) -> float:
         """Return a seat's expected reward if all play a strategy."""
@@ -188,8 +188,8 @@ def gains_up(starts, low, high, seat, first, infoset, offset, strategy, me, othe
 
 
 @jit
-def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, taken, value, sums):
-    """Write values of a seat that plays the actions in `taken`; where there is none (-1), add its slot values to `sums`."""
+def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, choice, value, sums):
+    """Write values of a seat that plays the actions in `choice`; where there is none (-1), add its slot values to `sums`."""
     for x in range(starts[high] - 1, starts[low] - 1, -1):
         if seat[x] < 0:
             value[x] = rewards[first[x], me]
@@ -198,8 +198,8 @@ def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, 
         if seat[x] != me:
             for a in range(offset[i + 1] - offset[i]):
                 total += strategy[offset[i] + a] * value[first[x] + a]
-        elif taken[i] >= 0:
-            total = value[first[x] + taken[i]]
+        elif choice[i] >= 0:
+            total = value[first[x] + choice[i]]
         else:
             for a in range(offset[i + 1] - offset[i]):
                 sums[offset[i] + a] += others[x] * value[first[x] + a]
@@ -207,14 +207,14 @@ def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, 
 
 
 @jit
-def choose_best(offset, infosets, worth, taken):
-    """Write the best action of some information sets into `taken`; the first one wins ties."""
+def choose_best(offset, infosets, slot_values, choice):
+    """Write the best action of some information sets into `choice`; the first one wins ties."""
     for i in infosets:
         best = 0
         for a in range(1, offset[i + 1] - offset[i]):
-            if worth[offset[i] + a] > worth[offset[i] + best]:
+            if slot_values[offset[i] + a] > slot_values[offset[i] + best]:
                 best = a
-        taken[i] = best
+        choice[i] = best
 
 
 @jit

@@ -20,7 +20,7 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.micro.deal_setup import DealSetup
 from noms_env.micro.explicit_chance import CHANCE, ExplicitChanceDeal
-from noms_env.micro.tree_kernels import DEEPEST, FULL, NODE, explore, find_new, note_memories, write_views
+from noms_env.micro.tree_kernels import FULL, MAX_DEPTH, NODE, explore, find_new_infosets, write_previous_slots, write_views
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import new_tables
 
@@ -85,11 +85,11 @@ class Tree:
         Yields:
             Numbers, int64, (n,); observations, uint8, (n, OBSERVATION_SIZE); masks, int8, (n, NUM_ACTIONS); tables, (n,).
         """
-        stack, frames = kernel_view(new_tables(DEEPEST)), np.zeros((DEEPEST, 2), np.int64)
+        stack, frames = kernel_view(new_tables(MAX_DEPTH)), np.zeros((MAX_DEPTH, 2), np.int64)
         met, examples, at = np.zeros(len(self.owner), np.bool_), new_tables(rows), np.empty(rows, np.int64)
         state = np.zeros(2, np.int64)  # current layout, frames in use
         while True:
-            count = find_new(
+            count = find_new_infosets(
                 kernel_view(self.layouts), self.starts, self.seat, self.first, self.infoset, self.offset, self.action,
                 stack, frames, state, met, kernel_view(examples), at,
             )  # fmt: skip
@@ -142,7 +142,7 @@ def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
     seats, tables = setup.rules.seats, kernel_view(layouts)
     is_lot = setup.rules.options.get("tie") == "cut"
     node, end = _Growing(NODE), _Growing(np.dtype((np.float64, (seats,))))
-    stack, frames = kernel_view(new_tables(DEEPEST)), np.zeros((DEEPEST, 2), np.int64)
+    stack, frames = kernel_view(new_tables(MAX_DEPTH)), np.zeros((MAX_DEPTH, 2), np.int64)
     observation = np.empty(OBSERVATION_SIZE // 8, np.int64)
     starts = np.zeros(len(layouts) + 1, np.int64)
     for row in range(len(layouts)):
@@ -189,7 +189,7 @@ def _number_infosets(
     slots = np.repeat(first[example] - offset[:-1], counts) + np.arange(offset[-1])
     action, owner = nodes["via"][slots].copy(), seat[example].copy()
     before, last = np.full(len(example), -2, np.int64), np.full((len(nodes), points.shape[1]), -1, np.int32)
-    if not note_memories(starts, seat, first, infoset, offset, action, nodes["via"], before, last):
+    if not write_previous_slots(starts, seat, first, infoset, offset, action, nodes["via"], before, last):
         raise ValueError(
             f"with these rules of {setup.rules.variant.name} a seat forgets earlier observations, so it has no perfect recall"
         )

@@ -14,7 +14,7 @@ from noms_env.observation.writer import write_mask, write_observation
 
 END = -1
 """The seat of a node at which the deal is over."""
-DEEPEST = 256
+MAX_DEPTH = 256
 """Size of stacks: above the number of decisions in a deal."""
 FULL = -1
 
@@ -29,21 +29,21 @@ def _build_deal_mask() -> np.ndarray:
     return bits.view(np.int64)
 
 
-OF_DEAL = _build_deal_mask()
+DEAL_MASK = _build_deal_mask()
 NODE = np.dtype([("first", np.int64), ("key", np.int64), ("count", np.int16), ("via", np.int16), ("seat", np.int8)], align=True)
 """A node during the construction, see `Tree`; `count` is the number of its children, `via` the action that leads to it."""
 
 
 @jit
-def explore(tables, row, is_lot, stack, frames, observation, used, nodes, points):
+def explore(tables, row, is_lot, stack, frames, observation, counts, nodes, points):
     """Add the nodes of a layout; return `FULL` if there is no room for them, else 0.
 
-    `used`: int64, shape (2,), the number of nodes and of ends, updated in place. `frames`: node and next action at each depth.
+    `counts`: int64, shape (2,), the numbers of nodes and ends, updated in place. `frames`: node and next action at each depth.
     """
     stack[0] = tables[row]
-    frames[0, 0], frames[0, 1] = used[0], 0
-    used[0] += 1
-    if used[0] >= len(nodes) or not enter(stack, 0, frames[0, 0], is_lot, observation, used, nodes, points):
+    frames[0, 0], frames[0, 1] = counts[0], 0
+    counts[0] += 1
+    if counts[0] >= len(nodes) or not enter(stack, 0, frames[0, 0], is_lot, observation, counts, nodes, points):
         return FULL
     depth = 0
     while depth >= 0:
@@ -59,26 +59,26 @@ def explore(tables, row, is_lot, stack, frames, observation, used, nodes, points
         nodes[child].via = action
         depth += 1
         frames[depth, 0], frames[depth, 1] = child, 0
-        if not enter(stack, depth, child, is_lot, observation, used, nodes, points):
+        if not enter(stack, depth, child, is_lot, observation, counts, nodes, points):
             return FULL
     return 0
 
 
 @jit
-def enter(stack, depth, node, is_lot, observation, used, nodes, points):
+def enter(stack, depth, node, is_lot, observation, counts, nodes, points):
     """Take the forced actions and write a node; return False if there is no room."""
     t, x = stack[depth], nodes[node]
     take_forced(t)
     if t.phase == SCORED:
-        if used[1] >= len(points):
+        if counts[1] >= len(points):
             return False
-        x.seat, x.count, x.first, x.key = END, 0, used[1], 0
-        write_points(t, is_lot, points[used[1]])
-        used[1] += 1
+        x.seat, x.count, x.first, x.key = END, 0, counts[1], 0
+        write_points(t, is_lot, points[counts[1]])
+        counts[1] += 1
         return True
-    x.seat, x.count, x.first, x.key = t.seat, count_legal(t), used[0], key_of(t, observation)
-    used[0] += x.count
-    return used[0] < len(nodes)
+    x.seat, x.count, x.first, x.key = t.seat, count_legal(t), counts[0], key_of(t, observation)
+    counts[0] += x.count
+    return counts[0] < len(nodes)
 
 
 @jit
@@ -127,7 +127,7 @@ def hash_words(words):
     """Hash the words of an observation without the fields of the match, by the finaliser of MurmurHash3 (A. Appleby)."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for k in range(len(words)):
-        h = (h ^ np.uint64(words[k] & OF_DEAL[k])) + np.uint64(k)
+        h = (h ^ np.uint64(words[k] & DEAL_MASK[k])) + np.uint64(k)
         h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
         h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
         h ^= h >> np.uint64(33)
@@ -135,8 +135,8 @@ def hash_words(words):
 
 
 @jit
-def note_memories(starts, seat, first, infoset, offset, action, via, before, last):
-    """Write the previous slot of each information set's owner into `before`, -1 for none; return False if nodes disagree.
+def write_previous_slots(starts, seat, first, infoset, offset, action, via, previous, last):
+    """Write the previous slot of each information set's owner into `previous`, -1 for none; return False if nodes disagree.
 
     `last`: scratch, int32, shape (nodes, seats), -1 at the roots.
     """
@@ -144,9 +144,9 @@ def note_memories(starts, seat, first, infoset, offset, action, via, before, las
         if seat[node] < 0:
             continue
         own, i = seat[node], infoset[node]
-        if before[i] == -2:
-            before[i] = last[node, own]
-        elif before[i] != last[node, own]:
+        if previous[i] == -2:
+            previous[i] = last[node, own]
+        elif previous[i] != last[node, own]:
             return False
         for a in range(offset[i + 1] - offset[i]):
             child = first[node] + a
@@ -159,13 +159,13 @@ def note_memories(starts, seat, first, infoset, offset, action, via, before, las
 
 
 @jit
-def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames, state, met, examples, at):
+def find_new_infosets(tables, starts, seat, first, infoset, offset, action, stack, frames, state, visited, examples, infosets):
     """Continue the walk through the tree, and copy a table for each new information set; return the number of copies.
 
     `state`: int64, shape (2,), the current layout and the frames in use, preserved between calls.
     """
     count = 0
-    while count < len(at):
+    while count < len(infosets):
         if state[1] == 0:
             if state[0] == len(tables):
                 return count
@@ -180,9 +180,9 @@ def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames
             state[1] -= 1
             continue
         i = infoset[node]
-        if k == 0 and not met[i]:
-            met[i] = True
-            at[count] = i
+        if k == 0 and not visited[i]:
+            visited[i] = True
+            infosets[count] = i
             examples[count] = stack[depth]
             count += 1
         if k == offset[i + 1] - offset[i]:

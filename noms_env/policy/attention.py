@@ -20,7 +20,7 @@ from noms_env.observation.features import AUCTION_CALLS
 from noms_env.policy.attention_kernels import infer_with_attention
 from noms_env.policy.encoding import CARDS, Encoding
 from noms_env.policy.inference import behind_norm, layer_of_head, new_output, scorer_parts, shapes_of_head
-from noms_env.policy.matmul import as_panels, padded_columns
+from noms_env.policy.matmul import as_panels, pad_columns
 from noms_env.policy.tokens import AGES, CALL_KINDS, Tokens
 
 LAYER = {"query": 1, "key_value": 2, "merge": 1, "inner": 2, "outer": 1}
@@ -94,12 +94,12 @@ class AttentionForward:
     Attributes:
         parameters: arguments of `infer_with_attention`.
         head_bias: float32, shape (padded n_choices,): bias of the logits.
-        counted, card, own, out: as in `inference.Forward`, without units, since there is no scorer.
+        section_starts, card, own, out: as in `inference.Forward`, without units, since there is no scorer.
     """
 
     parameters: tuple[Any, ...] = field(repr=False)
     head_bias: np.ndarray = field(repr=False)
-    counted: np.ndarray = field(repr=False)
+    section_starts: np.ndarray = field(repr=False)
     card: np.ndarray = field(repr=False)
     own: np.ndarray = field(repr=False)
     out: np.ndarray = field(repr=False)
@@ -111,20 +111,20 @@ class AttentionForward:
         tokens = Tokens.of(encoding)
         parts = Folded.of(exact, encoding.scale, tokens.places)
         head, bias = behind_norm(exact, "trunk.norm", *layer_of_head(encoding, exact))
-        head_bias, width = padded_columns(bias[np.newaxis])[0], len(parts.first)
+        head_bias, width = pad_columns(bias[np.newaxis])[0], len(parts.first)
         linear = tuple(
             (
                 np.stack([as_panels(layer[name][0]) for layer in parts.layers]),
-                padded_columns(np.stack([layer[name][1] for layer in parts.layers])),
+                pad_columns(np.stack([layer[name][1] for layer in parts.layers])),
             )
             for name in LAYER
         )
-        own, age, who, call, position = (padded_columns(parts.tables.get(name, np.zeros((1, width)))) for name in TABLES)
+        own, age, who, call, position = (pad_columns(parts.tables.get(name, np.zeros((1, width)))) for name in TABLES)
         of_tokens = (
-            padded_columns(parts.first.T),
-            padded_columns(parts.first_bias[np.newaxis])[0],
-            (tokens.cards, tokens.shown, padded_columns(parts.card), own, age),
-            (tokens.seats, tokens.there, padded_columns(parts.seat), who),
+            pad_columns(parts.first.T),
+            pad_columns(parts.first_bias[np.newaxis])[0],
+            (tokens.cards, tokens.shown, pad_columns(parts.card), own, age),
+            (tokens.seats, tokens.there, pad_columns(parts.seat), who),
             (tokens.calls, tokens.place, call, position),
             np.array([tokens.trick_of, tokens.tricks, tokens.n_seats], np.int64),
         )

@@ -95,8 +95,8 @@ class Encoding:
     @property
     def card_sections(self) -> tuple[int, ...]:
         """The sections of card and trick features in use, ascending: each has a feature for every card to play."""
-        seen = set(self.index[inputs.IDENTITY, self.value[inputs.IDENTITY] == inputs.COPY].tolist())
-        return tuple(section for section in range(SECTIONS) if section_start(section) + int(self.choices[0]) in seen)
+        columns = set(self.index[inputs.IDENTITY, self.value[inputs.IDENTITY] == inputs.COPY].tolist())
+        return tuple(section for section in range(SECTIONS) if section_start(section) + int(self.choices[0]) in columns)
 
     @property
     def card_columns(self) -> np.ndarray:
@@ -161,14 +161,14 @@ def encode_rows(observation, rows, index, value, extended, order, features):
     observation is enough.
     """
     for i in range(len(rows)):
-        seen = observation[rows[i]]
-        order[i] = suit_order(seen)
+        row_bytes = observation[rows[i]]
+        order[i] = suit_order(row_bytes)
         if len(extended) > 0:
-            extend(seen, extended)
-            seen = extended
+            extend(row_bytes, extended)
+            row_bytes = extended
         columns, values = index[order[i]], value[order[i]]
         for k in range(len(columns)):
-            features[i, k] = feature_of(seen[columns[k]], values[k])
+            features[i, k] = feature_of(row_bytes[columns[k]], values[k])
 
 
 @jit_inline

@@ -33,18 +33,18 @@ from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
 """Sections of a byte for each card, see `write_card_features`. From `SECOND` on, the four before it for the other suit."""
-OF_SUIT = SECOND - BEATEN_BY
-CARD_SECTIONS = SECOND + OF_SUIT
+SUIT_SECTIONS = SECOND - BEATEN_BY
+CARD_SECTIONS = SECOND + SUIT_SECTIONS
 RIVALS, RIVAL_SEATS, SAFE, SECOND_LEAD = range(CARD_SECTIONS, CARD_SECTIONS + 4)
 """Further sections, see `write_trick_features`. From `SECOND_LEAD` on, the three before it for the other suit of a lead."""
-OF_LEAD = SECOND_LEAD - RIVALS
-IS_TRUMP = SECOND_LEAD + OF_LEAD
+LEAD_SECTIONS = SECOND_LEAD - RIVALS
+IS_TRUMP = SECOND_LEAD + LEAD_SECTIONS
 SECTIONS = IS_TRUMP + 1
 SEAT_TRUMPS, SEAT_HAS_NONE, SEAT_IS_VOID = range(3)
 """Bytes of each seat after the sections, see `write_trick_features`."""
-OF_SEAT = 3
+SEAT_FEATURES = 3
 CARD_FEATURES_SIZE = CARD_SECTIONS * CARD_BYTES
-TRICK_FEATURES_SIZE = (SECTIONS - CARD_SECTIONS) * CARD_BYTES + MAX_SEATS * OF_SEAT
+TRICK_FEATURES_SIZE = (SECTIONS - CARD_SECTIONS) * CARD_BYTES + MAX_SEATS * SEAT_FEATURES
 
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "trick_of", "exposed", "on_table"))
 _VOIDS = START["tricks"]
@@ -67,7 +67,7 @@ def section_start(section: int) -> int:
 
 def seat_start(seat: int) -> int:
     """Return the start of a seat's trick features, counted from the first byte of the observation."""
-    return section_start(SECTIONS) + seat * OF_SEAT
+    return section_start(SECTIONS) + seat * SEAT_FEATURES
 
 
 def extended_size(card_features: bool, trick_features: bool) -> int:
@@ -80,7 +80,7 @@ def extended_size(card_features: bool, trick_features: bool) -> int:
 def card_features_of(tables: Tables) -> Iterator[Placed]:
     """Yield the card features, for one suit, or with the Decktet for two."""
     yield from cards_from(tables, section_start(TAKES))
-    for offset in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
+    for offset in (0, SUIT_SECTIONS) if DECKTET in tables.decks else (0,):
         for section in (BEATEN_BY, BEATS):
             yield from cards_from(tables, section_start(section + offset), scale=1 / 4)
         for section in (TOP, BOTTOM):
@@ -90,7 +90,7 @@ def card_features_of(tables: Tables) -> Iterator[Placed]:
 def trick_features_of(tables: Tables) -> Iterator[Placed]:
     """Yield the trick features: rivals of each own card, by the suit that it is led in; trumps; what the seats may hold."""
     is_decktet = DECKTET in tables.decks
-    for offset in (0, OF_LEAD) if is_decktet else (0,):
+    for offset in (0, LEAD_SECTIONS) if is_decktet else (0,):
         yield from cards_from(tables, section_start(RIVALS + offset), scale=1 / 4)
         yield from cards_from(tables, section_start(RIVAL_SEATS + offset), scale=1 / 2)
         yield from cards_from(tables, section_start(SAFE + offset))
@@ -102,22 +102,22 @@ def trick_features_of(tables: Tables) -> Iterator[Placed]:
 
 
 @jit
-def write_card_features(seen, out):
+def write_card_features(observation, out):
     """Write the card features.
 
     Args:
-        seen: the observation, uint8, shape (OBSERVATION_SIZE,).
+        observation: uint8, shape (OBSERVATION_SIZE,).
         out: uint8, shape (CARD_FEATURES_SIZE,), written. For each own card: 1 if it takes the trick so far; the number of cards
             that are out and beat it in its suit; the number that it beats; 1 if the former is 0; 1 if the latter is 0; then the
             last four for its other suit. All other bytes are 0.
     """
     out[:] = 0
-    kind, hand, unseen, trumps = cards_of(seen)
-    mark(out, TAKES, hand & taking_cards(seen, kind, trumps))
-    left = hand
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
+    kind, hand, unseen, trumps = read_cards(observation)
+    mark(out, TAKES, hand & winning_cards(observation, kind, trumps))
+    remaining = hand
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
         if has(trumps, card):
             count_in_suit(card, unseen & trumps, np.int64(0), out, BEATEN_BY)
         else:
@@ -126,15 +126,15 @@ def write_card_features(seen, out):
             while suits != 0:
                 count_in_suit(card, unseen & SUIT_CARDS[kind, lowest(suits)], trumps, out, section)
                 suits &= suits - 1
-                section += OF_SUIT
+                section += SUIT_SECTIONS
 
 
 @jit
-def write_trick_features(seen, out):
+def write_trick_features(observation, out):
     """Write the trick features.
 
     Args:
-        seen: the observation, uint8, shape (OBSERVATION_SIZE,).
+        observation: uint8, shape (OBSERVATION_SIZE,).
         out: uint8, shape (TRICK_FEATURES_SIZE,), written. If a card is to be played, for each own card that takes, or on lead
             for each own card: the number of rivals, the number of seats that may hold one, and 1 if there is none. Then the
             same three for a lead in its other suit. 1 for each own card that bears the trump. For each other seat: the number
@@ -142,105 +142,105 @@ def write_trick_features(seen, out):
             0.
     """
     out[:] = 0
-    kind, hand, unseen, trumps = cards_of(seen)
+    kind, hand, unseen, trumps = read_cards(observation)
     mark(out, IS_TRUMP - CARD_SECTIONS, hand & trumps)
-    led, rivals, is_lead = suit_at(seen, _LED), np.int64(0), True
+    led_suit, rivals, is_lead = suit_at(observation, _LED), np.int64(0), True
     for seat in range(MAX_SEATS):
-        is_lead &= seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] == 0
-    tried = np.int64(0)
-    if seen[_PHASE + _PLAYING] != 0:
-        tried = hand if is_lead else hand & taking_cards(seen, kind, trumps)
+        is_lead &= observation[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] == 0
+    candidates = np.int64(0)
+    if observation[_PHASE + _PLAYING] != 0:
+        candidates = hand if is_lead else hand & winning_cards(observation, kind, trumps)
     for seat in range(1, MAX_SEATS):
-        if seen[_SEATS + SEAT_BYTES * seat + _IS_THERE] == 0:
+        if observation[_SEATS + SEAT_BYTES * seat + _IS_THERE] == 0:
             continue
-        held = may_hold(seen, kind, unseen, seat)
-        place = (SECTIONS - CARD_SECTIONS) * CARD_BYTES + seat * OF_SEAT
-        out[place + SEAT_TRUMPS] = size(held & trumps)
-        out[place + SEAT_HAS_NONE] = trumps != 0 and (held & trumps) == 0
-        out[place + SEAT_IS_VOID] = led < 6 and seen[_VOIDS + SEAT_BYTES * seat + led] != 0
-        if seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] == 0:
-            rivals |= held
-            count_rivals(kind, tried, is_lead, led, held, trumps, RIVAL_SEATS - CARD_SECTIONS, out)
-    count_rivals(kind, tried, is_lead, led, rivals, trumps, RIVALS - CARD_SECTIONS, out)
+        possible = possible_cards(observation, kind, unseen, seat)
+        place = (SECTIONS - CARD_SECTIONS) * CARD_BYTES + seat * SEAT_FEATURES
+        out[place + SEAT_TRUMPS] = size(possible & trumps)
+        out[place + SEAT_HAS_NONE] = trumps != 0 and (possible & trumps) == 0
+        out[place + SEAT_IS_VOID] = led_suit < 6 and observation[_VOIDS + SEAT_BYTES * seat + led_suit] != 0
+        if observation[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] == 0:
+            rivals |= possible
+            count_rivals(kind, candidates, is_lead, led_suit, possible, trumps, RIVAL_SEATS - CARD_SECTIONS, out)
+    count_rivals(kind, candidates, is_lead, led_suit, rivals, trumps, RIVALS - CARD_SECTIONS, out)
 
 
 @jit
-def count_rivals(kind, tried, is_lead, led, held, trumps, section, out):
-    """Count the rivals in `held` of each card in `tried`.
+def count_rivals(kind, candidates, is_lead, led_suit, possible, trumps, section, out):
+    """Count the rivals in `possible` of each card in `candidates`.
 
     In the section `RIVALS`, write their number and whether there are none. In `RIVAL_SEATS`, add one seat if there are any.
     """
-    left = tried
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
-        suits = CARD_SUITS[kind, card] if is_lead else np.int64(1) << led
+    remaining = candidates
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
+        suits = CARD_SUITS[kind, card] if is_lead else np.int64(1) << led_suit
         place = section * CARD_BYTES + card
         while suits != 0:
             if has(trumps, card):
-                better = held & above(trumps, card)
+                better = possible & above(trumps, card)
             else:
-                better = held & (above(SUIT_CARDS[kind, lowest(suits)], card) | trumps)
+                better = possible & (above(SUIT_CARDS[kind, lowest(suits)], card) | trumps)
             suits &= suits - 1
             if section == RIVALS - CARD_SECTIONS:
                 out[place] = size(better)
                 out[place + (SAFE - RIVALS) * CARD_BYTES] = better == 0
             else:
                 out[place] += better != 0
-            place += OF_LEAD * CARD_BYTES
+            place += LEAD_SECTIONS * CARD_BYTES
 
 
 @jit_inline
-def may_hold(seen, kind, unseen, seat):
+def possible_cards(observation, kind, unseen, seat):
     """5. Return the cards that a seat may hold."""
-    held = unseen
+    cards = unseen
     for suit in range(6):
-        if seen[_VOIDS + SEAT_BYTES * seat + suit] != 0:
-            held &= ~SUIT_CARDS[kind, suit]
-    return held
+        if observation[_VOIDS + SEAT_BYTES * seat + suit] != 0:
+            cards &= ~SUIT_CARDS[kind, suit]
+    return cards
 
 
 @jit_inline
-def cards_of(seen):
+def read_cards(observation):
     """Return the kind of deck, the own hand, the cards that are out, and the trumps."""
-    is_decktet = has_decktet(seen)
+    is_decktet = has_decktet(observation)
     kind = DECKTET if is_decktet else FRENCH
-    hand = nonzero(seen, _HAND)
-    deck = _DECKTET_CARDS[seen[_RANKS], seen[_SUITS]] if is_decktet else french_cards(seen)
-    unseen = deck & ~hand & ~nonzero(seen, _PLAYED_IN)
-    if seen[_PHASE + _IS_OPEN] == 0:
-        unseen &= ~nonzero(seen, _EXPOSED)
-    return kind, hand, unseen, SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
+    hand = nonzero(observation, _HAND)
+    deck = _DECKTET_CARDS[observation[_RANKS], observation[_SUITS]] if is_decktet else french_cards(observation)
+    unseen = deck & ~hand & ~nonzero(observation, _PLAYED_IN)
+    if observation[_PHASE + _IS_OPEN] == 0:
+        unseen &= ~nonzero(observation, _EXPOSED)
+    return kind, hand, unseen, SUIT_CARDS[kind, suit_at(observation, _TRUMP)]
 
 
 @jit_inline
-def french_cards(seen):
+def french_cards(observation):
     """Return the French cards in use: the top ranks of the first suits."""
-    ranks = np.int64(seen[_RANKS]) - 1
+    ranks = np.int64(observation[_RANKS]) - 1
     cards = np.int64(0)
-    for suit in range(np.int64(seen[_SUITS]) - 1):
+    for suit in range(np.int64(observation[_SUITS]) - 1):
         cards |= ((np.int64(1) << ranks) - 1) << (13 * suit + 13 - ranks)
     return cards
 
 
 @jit_inline
-def suit_at(seen, start):
+def suit_at(observation, start):
     """Return the suit marked in a section; 6, a suit without cards, if none is."""
     for suit in range(6):
-        if seen[start + suit] != 0:
+        if observation[start + suit] != 0:
             return suit
     return 6
 
 
 @jit
-def taking_cards(seen, kind, trumps):
+def winning_cards(observation, kind, trumps):
     """4. Return the cards that beat the best of the trick so far; none on lead."""
     for seat in range(MAX_SEATS):
-        if seen[_SEATS + SEAT_BYTES * seat + _BEST] != 0 and seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] != 0:
-            best = np.int64(seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER]) - 1
+        if observation[_SEATS + SEAT_BYTES * seat + _BEST] != 0 and observation[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] != 0:
+            best = np.int64(observation[_ON_TABLE + SEAT_BYTES * seat + _NUMBER]) - 1
             if has(trumps, best):
                 return above(trumps, best)
-            return above(SUIT_CARDS[kind, suit_at(seen, _LED)], best) | trumps
+            return above(SUIT_CARDS[kind, suit_at(observation, _LED)], best) | trumps
     return np.int64(0)
 
 
@@ -265,16 +265,16 @@ def mark(out, section, cards):
 
 
 @jit
-def extend(seen, extended):
+def extend(observation, extended):
     """Write an observation, uint8, and the features after it that fit into `extended`, uint8, shape (`extended_size`,)."""
     for byte in range(OBSERVATION_SIZE):
-        extended[byte] = seen[byte]
-    write_extra(seen, extended[OBSERVATION_SIZE:])
+        extended[byte] = observation[byte]
+    write_extra(observation, extended[OBSERVATION_SIZE:])
 
 
 @jit
-def write_extra(seen, out):
+def write_extra(observation, out):
     """Write the features after an observation for which `out` has room."""
-    write_card_features(seen, out[:CARD_FEATURES_SIZE])
+    write_card_features(observation, out[:CARD_FEATURES_SIZE])
     if len(out) > CARD_FEATURES_SIZE:
-        write_trick_features(seen, out[CARD_FEATURES_SIZE:])
+        write_trick_features(observation, out[CARD_FEATURES_SIZE:])

@@ -24,7 +24,7 @@ from noms_env.observation.features import COPY, IDENTITY
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.policy.encoding import CARDS, Encoding
 from noms_env.policy.inference_kernels import infer_rows
-from noms_env.policy.matmul import PANEL, as_panels, padded, padded_columns
+from noms_env.policy.matmul import PANEL, as_panels, pad_columns, pad_width
 from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 
 
@@ -77,7 +77,7 @@ class Forward:
         head: float32, shape (padded outputs / PANEL, width, PANEL): the choices, then the scorer's context.
         biases: float32, shape (blocks, padded width): biases of the blocks.
         head_bias: float32, shape (padded outputs,).
-        counted: int64, shape (k,): starts of the scorer's sections in an extended observation.
+        section_starts: int64, shape (k,): starts of the scorer's sections in an extended observation.
         card: float32, shape (k, units): scaled weights of the scorer.
         own: float32, shape (cards to play, units): the scorer's embedding of each card, with its bias.
         out: float32, shape (units,): last layer of the scorer; no units without a scorer.
@@ -94,7 +94,7 @@ class Forward:
     head: np.ndarray = field(repr=False)
     biases: np.ndarray = field(repr=False)
     head_bias: np.ndarray = field(repr=False)
-    counted: np.ndarray = field(repr=False)
+    section_starts: np.ndarray = field(repr=False)
     card: np.ndarray = field(repr=False)
     own: np.ndarray = field(repr=False)
     out: np.ndarray = field(repr=False)
@@ -116,11 +116,11 @@ class Forward:
         return cls(
             encoding.rules,
             as_panels(first[:, np.concatenate([copied, hot])]),
-            padded_columns(of_rules @ first[:, known].T + first_bias),
-            np.stack(layers) if layers else np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32),
+            pad_columns(of_rules @ first[:, known].T + first_bias),
+            np.stack(layers) if layers else np.zeros((0, pad_width(width) // PANEL, width, PANEL), np.float32),
             as_panels(weight),
-            padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
-            padded_columns(head_bias[np.newaxis])[0],
+            pad_columns(np.stack(biases) if biases else np.zeros((0, width))),
+            pad_columns(head_bias[np.newaxis])[0],
             *scorer_parts(encoding, exact, head_bias[len(encoding.choices) :]),
             _map_copies(encoding.index[:, copied], encoding.extended_size or OBSERVATION_SIZE),
             *_map_one_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
@@ -155,7 +155,7 @@ def new_output(n: int, probabilities: bool) -> tuple[np.ndarray, np.ndarray, np.
 def scorer_parts(
     encoding: Encoding, exact: Mapping[str, np.ndarray], context_bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return `counted`, `card`, `own` and `out` of a `Forward`; they have no units without a scorer."""
+    """Return `section_starts`, `card`, `own` and `out` of a `Forward`; they have no units without a scorer."""
     columns = encoding.card_columns
     starts = encoding.index[IDENTITY, columns[0]].astype(np.int64) - encoding.choices[0]
     if "scorer.out" not in exact:

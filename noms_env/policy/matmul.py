@@ -17,32 +17,32 @@ from numba.extending import intrinsic
 
 from noms_env._jit import COMPILED, jit
 
-WIDE = bool(COMPILED and llvm.get_host_cpu_features().get("avx512f"))
-LANES = 16 if WIDE else 8
+HAS_AVX512 = bool(COMPILED and llvm.get_host_cpu_features().get("avx512f"))
+LANES = 16 if HAS_AVX512 else 8
 """float32 numbers in a vector register (in two or four registers if they are shorter)."""
 PANEL = 2 * LANES
 """Columns of a tile."""
 TILE = 6
 """Rows of a tile: with two vectors each, the sums fit the registers of every machine."""
-SIDE_BY_SIDE = 4
+UNROLL = 4
 """Terms of a sparse sum that are added at once."""
 
 
-def padded(columns: int) -> int:
+def pad_width(columns: int) -> int:
     """Return the number of columns, rounded up to whole tiles."""
     return -(-columns // PANEL) * PANEL
 
 
-def padded_columns(matrix: np.ndarray) -> np.ndarray:
+def pad_columns(matrix: np.ndarray) -> np.ndarray:
     """Return a matrix as float32, with columns of zeros appended to fill the last tile."""
-    out = np.zeros((len(matrix), padded(matrix.shape[1])), np.float32)
+    out = np.zeros((len(matrix), pad_width(matrix.shape[1])), np.float32)
     out[:, : matrix.shape[1]] = matrix
     return out
 
 
 def as_panels(weight: np.ndarray) -> np.ndarray:
     """Return a layer's weight, shape (outputs, inputs), as panels: float32, shape (padded outputs / PANEL, inputs, PANEL)."""
-    padded = padded_columns(weight.T)
+    padded = pad_columns(weight.T)
     return np.ascontiguousarray(padded.reshape(len(padded), -1, PANEL).transpose(1, 0, 2))
 
 
@@ -76,11 +76,11 @@ def _tile_code(rows: int) -> Callable[..., Any]:
         for source, place in zip(sources, range(0, 2 * rows, 2), strict=True):
             number = _broadcast(builder, builder.load(builder.gep(source, [term]), align=4))
             new_sums += [_multiply_add(builder, sums[place + half], number, weights[half]) for half in range(2)]
-        following = builder.add(term, SIZE(1))
-        builder.cbranch(builder.icmp_signed("<", following, terms), loop, after)
-        for phi, start, later in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [following, *new_sums], strict=True):
+        next_term = builder.add(term, SIZE(1))
+        builder.cbranch(builder.icmp_signed("<", next_term, terms), loop, after)
+        for phi, start, next_value in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [next_term, *new_sums], strict=True):
             phi.add_incoming(start, before)
-            phi.add_incoming(later, loop)
+            phi.add_incoming(next_value, loop)
 
         builder.position_at_end(after)
         offset = builder.mul(panel, SIZE(PANEL))
@@ -96,35 +96,35 @@ def _tile_code(rows: int) -> Callable[..., Any]:
 def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Generate the code that adds up some rows of a panel, each times a number.
 
-    One loop over `SIDE_BY_SIDE` terms at a time (at least one group), each with its own two vectors of sums, so that no sum
+    One loop over `UNROLL` terms at a time (at least one group), each with its own two vectors of sums, so that no sum
     waits for the one before. They are added up at the end.
     """
-    places, amounts, here, row = _sparse_operands(context, builder, signature, arguments)
+    places, amounts, panel_data, row = _sparse_operands(context, builder, signature, arguments)
     begin, end = arguments[2:4]
     before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(loop)
 
     builder.position_at_end(loop)
     term = builder.phi(SIZE)
-    sums = [builder.phi(VECTOR) for _ in range(2 * SIDE_BY_SIDE)]
+    sums = [builder.phi(VECTOR) for _ in range(2 * UNROLL)]
     new_sums = []
-    for side in range(SIDE_BY_SIDE):
-        at = builder.add(term, SIZE(side))
-        line = builder.zext(builder.load(builder.gep(places.data, [at]), align=2), SIZE)
-        number = _broadcast(builder, builder.load(builder.gep(amounts.data, [at]), align=4))
-        columns = _vectors(builder, _pointer(builder, here, line, SIZE(PANEL)))
+    for side in range(UNROLL):
+        index = builder.add(term, SIZE(side))
+        line = builder.zext(builder.load(builder.gep(places.data, [index]), align=2), SIZE)
+        number = _broadcast(builder, builder.load(builder.gep(amounts.data, [index]), align=4))
+        columns = _vectors(builder, _pointer(builder, panel_data, line, SIZE(PANEL)))
         weights = [builder.load(column, align=4) for column in columns]
         new_sums += [_multiply_add(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
-    following = builder.add(term, SIZE(SIDE_BY_SIDE))
-    builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
-    for phi, start, later in zip([term, *sums], [begin, *[ZEROS] * len(sums)], [following, *new_sums], strict=True):
+    next_term = builder.add(term, SIZE(UNROLL))
+    builder.cbranch(builder.icmp_signed("<", next_term, end), loop, after)
+    for phi, start, next_value in zip([term, *sums], [begin, *[ZEROS] * len(sums)], [next_term, *new_sums], strict=True):
         phi.add_incoming(start, before)
-        phi.add_incoming(later, loop)
+        phi.add_incoming(next_value, loop)
 
     builder.position_at_end(after)
     for half, out in enumerate(_vectors(builder, row)):
         total = new_sums[half]
-        for side in range(1, SIDE_BY_SIDE):
+        for side in range(1, UNROLL):
             total = builder.fadd(total, new_sums[2 * side + half])
         builder.store(total, out, align=4)
     return context.get_dummy_value()
@@ -132,9 +132,9 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
 def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Generate the code that adds a row's part, times a number each, to some rows of a panel (at least one)."""
-    places, amounts, here, row = _sparse_operands(context, builder, signature, arguments)
+    places, amounts, panel_data, row = _sparse_operands(context, builder, signature, arguments)
     begin, end = arguments[2:4]
-    added = [builder.load(part, align=4) for part in _vectors(builder, row)]
+    addends = [builder.load(part, align=4) for part in _vectors(builder, row)]
     before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(loop)
 
@@ -142,12 +142,12 @@ def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     term = builder.phi(SIZE)
     line = builder.zext(builder.load(builder.gep(places.data, [term]), align=2), SIZE)
     number = _broadcast(builder, builder.load(builder.gep(amounts.data, [term]), align=4))
-    for part, target in zip(added, _vectors(builder, _pointer(builder, here, line, SIZE(PANEL))), strict=True):
+    for part, target in zip(addends, _vectors(builder, _pointer(builder, panel_data, line, SIZE(PANEL))), strict=True):
         builder.store(_multiply_add(builder, builder.load(target, align=4), number, part), target, align=4)
-    following = builder.add(term, SIZE(1))
-    builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+    next_term = builder.add(term, SIZE(1))
+    builder.cbranch(builder.icmp_signed("<", next_term, end), loop, after)
     term.add_incoming(begin, before)
-    term.add_incoming(following, loop)
+    term.add_incoming(next_term, loop)
 
     builder.position_at_end(after)
     return context.get_dummy_value()
@@ -157,8 +157,8 @@ def _sparse_operands(context: Any, builder: Any, signature: Any, arguments: Any)
     """Return the columns and numbers of a sparse product, and pointers to the panel and to the row's part of `y`."""
     places, amounts, panels, y = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 4, 6))
     panel, row, width = arguments[5], arguments[7], SIZE(PANEL)
-    here = _pointer(builder, panels.data, panel, builder.mul(builder.extract_value(panels.shape, 1), width))
-    return places, amounts, here, _pointer(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, width))
+    start = _pointer(builder, panels.data, panel, builder.mul(builder.extract_value(panels.shape, 1), width))
+    return places, amounts, start, _pointer(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, width))
 
 
 SIZE, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
@@ -237,24 +237,24 @@ else:
 
 
 @jit
-def multiply(x, rows, panels, needed, y):
+def multiply(x, rows, panels, row_panels, y):
     """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`, except panels that no row of a tile needs.
 
     `x` and `y` are float32 with at least these rows and columns, `panels` float32, shape (outputs / PANEL, inputs, PANEL).
-    `needed`, int64, shape (at least rows,), is the set of panels that each row needs; -1 for all, of any number. Columns that
-    are not needed may stay as they are.
+    `row_panels`, int64, shape (at least rows,), is the set of panels that each row needs; -1 stands for all panels. The other
+    columns may stay unchanged.
     """
-    whole = rows // TILE * TILE
+    tiled_rows = rows // TILE * TILE
     for panel in range(len(panels)):
         place = min(panel, 63)
-        for row in range(0, whole, TILE):
-            together = np.int64(0)
+        for row in range(0, tiled_rows, TILE):
+            tile_panels = np.int64(0)
             for i in range(row, row + TILE):
-                together |= needed[i]
-            if together >> place & 1:
+                tile_panels |= row_panels[i]
+            if tile_panels >> place & 1:
                 multiply_tile(x, row, panels, panel, y)
-        for row in range(whole, rows):
-            if needed[row] >> place & 1:
+        for row in range(tiled_rows, rows):
+            if row_panels[row] >> place & 1:
                 multiply_row(x, row, panels, panel, y)
 
 
@@ -264,7 +264,7 @@ def multiply_sparse(places, amounts, starts, rows, panels, y):
 
     Args:
         places: uint16, shape (n,): row by row, the columns of the nonzero numbers of x. Each row is padded to a multiple of
-            `SIDE_BY_SIDE`, at least one multiple, with any columns.
+            `UNROLL`, at least one multiple, with any columns.
         amounts: float32, shape (n,): the numbers; 0 in the padding.
         starts: int64, shape (at least rows + 1,): start of each row in these, then the end of the last.
         rows: number of rows.

@@ -182,8 +182,8 @@ class PolicyPlayer:
             return _name_table(name, seats)
         options = seen[START["choices"] :]
         names = choice_names()
-        unlike = [[names[place] for place in np.flatnonzero(options != choice_bytes(rules))] for rules in same]
-        fewest = min(unlike, key=len)
+        differences = [[names[place] for place in np.flatnonzero(options != choice_bytes(rules))] for rules in same]
+        fewest = min(differences, key=len)
         if fewest:
             return f"{_name_table(name, seats)} with other options: {', '.join(fewest)}"
         sizes = ", ".join(str(size) for size in sorted(set().union(*map(hand_sizes, same))))
@@ -307,8 +307,8 @@ def policy_file_of(path_or_name: Path | str) -> Path:
         return path / POLICY_NAME
     is_name = isinstance(path_or_name, str) and path.name == path_or_name and not path.suffix
     if is_name and not is_there(path):
-        there_are = ", ".join(names_and_games()) or "none yet"
-        raise PolicyFileError(f"there is no policy {path_or_name!r}; the policies that come with the package: {there_are}")
+        names = ", ".join(names_and_games()) or "none yet"
+        raise PolicyFileError(f"there is no policy {path_or_name!r}; the policies that come with the package: {names}")
     return path
 
 

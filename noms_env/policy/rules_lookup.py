@@ -13,8 +13,8 @@ from noms_env.observation.layout import START
 from noms_env.variants import Rules
 from noms_env.variants.table_record import choice_bytes
 
-VARIANT, CHOICES, DEALT = START["variant"], START["choices"], START["numbers"]
-SEATS = DEALT + 6
+VARIANT, CHOICES, HAND_SIZE = START["variant"], START["choices"], START["numbers"]
+SEATS = HAND_SIZE + 6
 SIZES = NUM_CHOICES + 2
 RULES_BYTES = SIZES + MAX_TRICKS + 1
 
@@ -42,14 +42,14 @@ def shows(rules: Rules, observation: np.ndarray) -> np.ndarray:
 
 
 @jit_inline
-def number_of_rules(seen, rules):
+def number_of_rules(observation, rules):
     """Return the index in `rules` (`rules_rows`) of those that an observation shows, or `len(rules)` if there are none."""
-    size = np.int64(seen[DEALT])
+    size = np.int64(observation[HAND_SIZE])
     for number in range(len(rules)):
-        different = seen[SEATS] ^ rules[number, NUM_CHOICES]
+        difference = observation[SEATS] ^ rules[number, NUM_CHOICES]
         for place in range(NUM_CHOICES):
-            different |= seen[CHOICES + place] ^ rules[number, place]
+            difference |= observation[CHOICES + place] ^ rules[number, place]
         is_dealt = size <= MAX_TRICKS and rules[number, SIZES + size] != 0
-        if different == 0 and is_dealt and seen[VARIANT + np.int64(rules[number, NUM_CHOICES + 1])] != 0:
+        if difference == 0 and is_dealt and observation[VARIANT + np.int64(rules[number, NUM_CHOICES + 1])] != 0:
             return number
     return len(rules)

@@ -18,16 +18,16 @@ from noms_env.policy.extra_features import (
     CARD_FEATURES_SIZE,
     CARD_SECTIONS,
     IS_TRUMP,
-    OF_LEAD,
-    OF_SEAT,
-    OF_SUIT,
+    LEAD_SECTIONS,
     RIVAL_SEATS,
     RIVALS,
     SAFE,
+    SEAT_FEATURES,
     SEAT_HAS_NONE,
     SEAT_IS_VOID,
     SEAT_TRUMPS,
     SECTIONS,
+    SUIT_SECTIONS,
     TAKES,
     TOP,
     TRICK_FEATURES_SIZE,
@@ -82,7 +82,7 @@ def expected(t: Any, seat: int) -> dict[tuple[int, str], int]:
             higher = sum(beats(one, card, suit) for one in of_suit)
             lower = len(of_suit) - higher
             counts = {BEATEN_BY: higher, BEATS: lower, TOP: int(higher == 0), BOTTOM: int(lower == 0)}
-            found |= {(section + place * OF_SUIT, card): number for section, number in counts.items() if number}
+            found |= {(section + place * SUIT_SECTIONS, card): number for section, number in counts.items() if number}
     return found
 
 
@@ -131,7 +131,7 @@ def expected_of_trick(t: Any, seat: int) -> tuple[dict[tuple[int, str], int], di
         for lead, suit in enumerate([led] if table else [suit for suit in letters if suit in card[1:]]):
             rivals = [{one for one in held if is_higher(one, card, suit, trump, ranks)} for held in later]
             counts = {RIVALS: len(set().union(*rivals)), RIVAL_SEATS: sum(map(bool, rivals)), SAFE: int(not any(rivals))}
-            by_card |= {(section + lead * OF_LEAD, card): number for section, number in counts.items() if number}
+            by_card |= {(section + lead * LEAD_SECTIONS, card): number for section, number in counts.items() if number}
     return by_card, by_seat
 
 
@@ -147,7 +147,7 @@ def test_trick_features_are_those_of_the_words(name: str) -> None:
         cards, seats = np.split(features, [(SECTIONS - CARD_SECTIONS) * CARD_BYTES])
         places = np.argwhere(cards.reshape(-1, CARD_BYTES))
         by_card = {(int(CARD_SECTIONS + at), words[card]): int(cards[at * CARD_BYTES + card]) for at, card in places}
-        rows = seats.reshape(-1, OF_SEAT)
+        rows = seats.reshape(-1, SEAT_FEATURES)
         by_seat = {(int(at), int(place)): int(rows[place, at]) for place, at in np.argwhere(rows)}
         assert (by_card, by_seat) == expected_of_trick(row, seat)
         seen_sections |= {section for section, _ in by_card}

@@ -18,15 +18,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from noms_env._jit import COMPILED, jit_allocating, jit_sums, narrow, widen
-from noms_env.policy.inference_kernels import BLOCK, CHUNK, fill_up, find_active
+from noms_env.policy.inference_kernels import BLOCK, CHUNK, find_active, pad_terms
 from noms_env.policy.matmul import (
-    SIDE_BY_SIDE,
+    UNROLL,
     add_products_sparse,
     as_panels,
     from_panels,
     multiply_sparse,
-    padded,
-    padded_columns,
+    pad_columns,
+    pad_width,
 )
 
 EPSILON = 1e-5  # added to the variance, as torch's LayerNorm does
@@ -50,18 +50,18 @@ class _SparseProduct(torch.autograd.Function):
     def forward(ctx: Any, features: Tensor, weight: Tensor, panels: np.ndarray) -> Tensor:
         """Return `features @ weight.T`; `panels` is the weight in the layout of `as_panels`."""
         rows = features.contiguous().numpy()
-        room = np.count_nonzero(rows) + SIDE_BY_SIDE * len(rows)
+        room = np.count_nonzero(rows) + UNROLL * len(rows)
         sparse = np.empty(room, np.uint16), np.empty(room, np.float32), np.zeros(len(rows) + 1, np.int64)
         write_sparse(rows, np.arange(rows.shape[1]), *sparse)
         ctx.sparse, ctx.shape = sparse, weight.shape
-        product = np.empty((len(features), padded(len(weight))), np.float32)
+        product = np.empty((len(features), pad_width(len(weight))), np.float32)
         multiply_blocks(*sparse, panels, product)
         return torch.from_numpy(product)[:, : len(weight)]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         outputs, inputs = ctx.shape
-        of_product = padded_columns(gradients[0].numpy())
+        of_product = pad_columns(gradients[0].numpy())
         panels = as_panels(np.zeros((outputs, inputs), np.float32))
         places, amounts, starts = ctx.sparse
         add_products_of_blocks(places, amounts, starts, of_product, panels)
@@ -73,7 +73,7 @@ def write_sparse(rows, names, places, amounts, starts):
     """Write the nonzero numbers of some rows, in the format of `multiply_sparse`; `names` are the column numbers."""
     for i in range(len(rows)):
         end = find_active(rows[i], names, places, amounts, starts[i])
-        starts[i + 1] = fill_up(places, amounts, starts[i], end)
+        starts[i + 1] = pad_terms(places, amounts, starts[i], end)
 
 
 @jit_allocating

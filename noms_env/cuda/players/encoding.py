@@ -111,18 +111,18 @@ class PolicyRows:
     def __init__(self, forward: Forward | AttentionForward, encoding: Encoding, capacity: int, numbers: str) -> None:
         """Allocate memory for `capacity` rows, with inputs stored as `float32` or `bfloat16`."""
         units, cards = len(forward.out), len(forward.own)
-        outputs, sections = encoding.n_choices + units, max(len(forward.counted), 1)
+        outputs, sections = encoding.n_choices + units, max(len(forward.section_starts), 1)
         self.capacity = capacity
         self._encoding = GpuEncoding(encoding, capacity, numbers)
         self._observation, self._mask = zeros(capacity, OBSERVATION_SIZE // 8), zeros(capacity, PADDED_MASK_SIZE // 8)
         self.inputs = self._encoding.features
         self.logits = GpuArray(cuda.device_array((capacity, outputs), np.float32))
         if units == 0:  # no array is empty
-            counted, card, own, out = (np.zeros(shape, np.float32) for shape in (1, (1, 1), (cards, 1), 1))
-            counted = counted.astype(np.int64)
+            section_starts, card, own, out = (np.zeros(shape, np.float32) for shape in (1, (1, 1), (cards, 1), 1))
+            section_starts = section_starts.astype(np.int64)
         else:
-            counted, card, own, out = forward.counted - OBSERVATION_SIZE, forward.card, forward.own, forward.out
-        scorer = (*(to_gpu(part).native for part in (counted, card, own, out)), units)
+            section_starts, card, own, out = forward.section_starts - OBSERVATION_SIZE, forward.card, forward.own, forward.out
+        scorer = (*(to_gpu(part).native for part in (section_starts, card, own, out)), units)
         kinds: tuple[tuple[int, Any], ...] = ((encoding.n_choices, np.int16), (encoding.n_choices, np.float64))
         room = [cuda.device_array((capacity, length), kind) for length, kind in (*kinds, (max(units, 1), np.float32))]
         room.append(cuda.device_array((capacity, cards, sections), np.uint8))

@@ -95,7 +95,7 @@ def draw_actions(
     names,
     logits,
     bias,
-    counted,
+    section_starts,
     card,
     own,
     out,
@@ -103,26 +103,26 @@ def draw_actions(
     options,
     weights,
     hidden,
-    at_cards,
+    card_inputs,
     temperature,
     seeds,
     actions,
 ):
     """Draw the action of each row from the logits as on the CPU; `NOBODY` if no seat is to act.
 
-    `names` is `Encoding.actions`. `counted` to `units` are the scorer; `units` is 0 without one. `options` to `at_cards` are
-    working memory.
+    `names` is `Encoding.actions`. `section_starts` to `units` are the scorer; `units` is 0 without one. `options` to
+    `card_inputs` are working memory.
     """
     i = np.int64(cuda.grid(1))
     if i < count:
         row = rows[first + i] if some else first + i
         if row >= 0:
-            scorer, room = (counted, card, own, out[:units]), (options[i], weights[i], hidden[i], at_cards[i])
+            scorer, scratch = (section_starts, card, own, out[:units]), (options[i], weights[i], hidden[i], card_inputs[i])
             legal, names_here = mask[i], names[order[i]]
-            found, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, room)
+            n_options, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, scratch)
             actions[row] = NOBODY
             if best >= 0:
-                actions[row] = draw(weights[i], options[i, :found], names_here, best, temperature, seeds[row])
+                actions[row] = draw(weights[i], options[i, :n_options], names_here, best, temperature, seeds[row])
 
 
 @kernel
@@ -182,7 +182,7 @@ def write_chances(
     names,
     logits,
     bias,
-    counted,
+    section_starts,
     card,
     own,
     out,
@@ -190,7 +190,7 @@ def write_chances(
     options,
     weights,
     hidden,
-    at_cards,
+    card_inputs,
     temperature,
     chances,
 ):
@@ -199,10 +199,10 @@ def write_chances(
     if i < count:
         row = rows[first + i] if some else first + i
         if row >= 0:
-            scorer, room = (counted, card, own, out[:units]), (options[i], weights[i], hidden[i], at_cards[i])
+            scorer, scratch = (section_starts, card, own, out[:units]), (options[i], weights[i], hidden[i], card_inputs[i])
             legal, names_here = mask[i], names[order[i]]
-            found, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, room)
-            write_probabilities(weights[i], options[i, :found], names_here, best, temperature, chances[row])
+            n_options, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, scratch)
+            write_probabilities(weights[i], options[i, :n_options], names_here, best, temperature, chances[row])
 
 
 @kernel
@@ -217,7 +217,7 @@ def write_chances_of(
     names,
     logits,
     bias,
-    counted,
+    section_starts,
     card,
     own,
     out,
@@ -225,7 +225,7 @@ def write_chances_of(
     options,
     weights,
     hidden,
-    at_cards,
+    card_inputs,
     temperature,
     actions,
     chances,
@@ -235,10 +235,10 @@ def write_chances_of(
     if i < count:
         row = rows[first + i] if some else first + i
         if row >= 0:
-            scorer, room = (counted, card, own, out[:units]), (options[i], weights[i], hidden[i], at_cards[i])
+            scorer, scratch = (section_starts, card, own, out[:units]), (options[i], weights[i], hidden[i], card_inputs[i])
             legal, names_here = mask[i], names[order[i]]
-            found, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, room)
-            chances[row] = chance_of(weights[i], options[i, :found], names_here, best, temperature, actions[row])
+            n_options, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, scratch)
+            chances[row] = chance_of(weights[i], options[i, :n_options], names_here, best, temperature, actions[row])
 
 
 ALL = (
