@@ -19,9 +19,9 @@ from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
 from noms_env.engine.batch_kernels import count_legal
 from noms_env.engine.row_kernels import write_members
 
-MOST_CANDIDATES = 48
+MAX_CANDIDATES = 48
 """Maximum without a policy: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
-LEAST_NOMINATED = 0.005
+MIN_NOMINATION_CHANCE = 0.005
 """Minimum probability by a policy with which it adds a card to nominate to the candidates."""
 
 
@@ -46,10 +46,10 @@ def write_policy_candidates(tables, row, probabilities, actions, weights, member
         members[k] = actions[k]
         weights[k] = probabilities[actions[k]]
     if t.phase == PLAYING:
-        k, left = 0, t.legal_cards
-        while left != 0:
-            card = lowest(left)
-            left &= left - 1
+        k, remaining = 0, t.legal_cards
+        while remaining != 0:
+            card = lowest(remaining)
+            remaining &= remaining - 1
             if k + 1 < count and actions[k + 1] == card:
                 k += 1
             elif actions[k] != card:
@@ -92,7 +92,7 @@ def forced_action(t):
 
 
 @jit
-def place_among(actions, count, action):
+def candidate_index(actions, count, action):
     """Return the index of an action among the candidates; for a card that is not among them, that of the lower card like it."""
     place = -1
     for k in range(count):
@@ -108,19 +108,19 @@ def cards_to_play(t):
     if t.n_table > 0:
         present |= bit(t.best_card)
     cards = np.int64(0)
-    left = t.legal_cards
-    before = np.int64(-1)
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
-        if before < 0 or not is_like(t, present, before, card):
+    remaining = t.legal_cards
+    previous = np.int64(-1)
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
+        if previous < 0 or not are_equivalent(t, present, previous, card):
             cards |= bit(card)
-        before = card
+        previous = card
     return cards
 
 
 @jit
-def is_like(t, present, low, high):
+def are_equivalent(t, present, low, high):
     """1. Return whether two cards of a hand are equivalent; `present` are the cards not played, and the best on the table."""
     if CARD_SUITS[t.deck_kind, low] != CARD_SUITS[t.deck_kind, high] or t.nominated == low or t.nominated == high:
         return False
@@ -146,12 +146,12 @@ def cards_to_nominate(t):
 
 @jit
 def probable_nominations(t, probabilities):
-    """Return the legal cards that a policy nominates with a probability of `LEAST_NOMINATED` or more."""
+    """Return the legal cards that a policy nominates with a probability of `MIN_NOMINATION_CHANCE` or more."""
     cards = np.int64(0)
-    left = t.legal_cards if t.phase == NOMINATING else np.int64(0)
-    while left != 0:
-        card = lowest(left)
-        left &= left - 1
-        if probabilities[NOMINATE + card] >= LEAST_NOMINATED:
+    remaining = t.legal_cards if t.phase == NOMINATING else np.int64(0)
+    while remaining != 0:
+        card = lowest(remaining)
+        remaining &= remaining - 1
+        if probabilities[NOMINATE + card] >= MIN_NOMINATION_CHANCE:
             cards |= bit(card)
     return cards

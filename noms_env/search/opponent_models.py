@@ -39,7 +39,7 @@ from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
 from noms_env.search.replays import (
     ARRIVED,
-    GIVEN_UP,
+    FAILED,
     begin_replays,
     compare_with_worlds,
     is_like_its_world,
@@ -47,7 +47,7 @@ from noms_env.search.replays import (
     next_public_action,
     next_row,
     step_replays,
-    write_seen,
+    write_observations,
 )
 from noms_env.search.worlds import Worlds, copy_rows, deal_worlds, fraction_of, write_draws
 from noms_env.variants.table_record import new_tables
@@ -55,15 +55,15 @@ from noms_env.variants.table_record import new_tables
 UNIFORM, MIXTURE = "uniform", "mixture"
 POOL = 1
 """Worlds weighed for each one that is drawn. 2 take half as much time again, and gain nothing (docs/search.md)."""
-MOST_POOLS = 4
+MAX_POOLS = 4
 """Maximum number of pools, if few worlds have nearly all the weight."""
-LEAST_EFFECTIVE = 0.2
+MIN_EFFECTIVE_SHARE = 0.2
 """Effective number of worlds in a pool, per drawn world, below which the pool grows."""
 EXPONENT = 0.25
 """The one of 0.25, 0.5 and 1 with which a mixture predicts better than uniform worlds who holds which card, in every game and
 for every player measured: the policy, `thumb` and `pimc:100` (docs/search.md). A model is never quite right, so 1 is far too
 sure."""
-FURTHER = 0x9E3779B97F4A7C15 >> 1
+POOL_STRIDE = 0x9E3779B97F4A7C15 >> 1
 """Step between the seeds of a task's pools."""
 SLIPS = 0.02
 """Assumed probability that a policy takes any legal action instead."""
@@ -100,16 +100,16 @@ def allow_slips(chance, slips, legal):
 
 
 def chances_of(
-    model: Model, replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int
+    model: Model, replays: np.ndarray, rows: np.ndarray, observations: np.ndarray, masks: np.ndarray, action: int
 ) -> np.ndarray:
     """Return the probability of an action by a model, in some rows of replays, float64, shape (n,).
 
-    `rows` is int64, shape (n,). `seen` are the observations of the seats to act, uint8, shape (n, OBSERVATION_SIZE), and
-    `legal` their masks, int8, shape (n, NUM_ACTIONS).
+    `rows` is int64, shape (n,). `observations`, uint8, shape (n, OBSERVATION_SIZE), and `masks`, int8, shape (n, NUM_ACTIONS),
+    are those of the seats to act.
     """
     if model is not None:
-        chances = model.probabilities(seen, legal, temperature=1)[:, action].astype(np.float64)
-        return np.asarray((1 - SLIPS) * chances + SLIPS / legal.sum(axis=1))
+        chances = model.probabilities(observations, masks, temperature=1)[:, action].astype(np.float64)
+        return np.asarray((1 - SLIPS) * chances + SLIPS / masks.sum(axis=1))
     chances = np.empty(len(rows))
     write_thumb_chances(replays, rows, action, new_workspaces(FIRST), chances)
     return chances
@@ -129,22 +129,22 @@ def thumb_chance(t, action, m):
 
 
 @jit
-def play_again(t, r, action, models, logs, world, m):
+def advance_replay(t, r, action, models, logs, world, m):
     """Play a replay `r` of world `t` up to the next action of another seat whose probability a policy has to give.
 
     First take `action`, for which a policy has been asked, unless it is below 0. The probabilities by rules of thumb are added
     to `logs` (`log_likelihoods`) at index `world` at once. `models` holds the index of the model that is a policy, and of the
     rules of thumb, below 0 for none; `m` is a row of `heuristics.new_workspaces`. Returns the action to ask about, `ARRIVED`,
-    or `GIVEN_UP`.
+    or `FAILED`.
     """
     while True:
         if action >= 0:
             step(r, action)
         action = next_public_action(t, r)
         if action == ARRIVED:
-            return np.int64(ARRIVED if is_like_its_world(t, r) else GIVEN_UP)
+            return np.int64(ARRIVED if is_like_its_world(t, r) else FAILED)
         if not is_legal(r, action):
-            return np.int64(GIVEN_UP)
+            return np.int64(FAILED)
         if r.seat != t.seat and count_legal(r) > 1:
             if models[1] >= 0:
                 logs[models[1], r.seat, world] += math.log(thumb_chance(r, action, m))
@@ -153,7 +153,7 @@ def play_again(t, r, action, models, logs, world, m):
 
 
 @jit
-def note_chance(r, chance, model, logs, world):
+def add_log_chance(r, chance, model, logs, world):
     """Add a policy's probability of the action of the seat to act in a replay to the log-likelihoods."""
     logs[model, r.seat, world] += math.log(allow_slips(np.float64(chance), SLIPS, count_legal(r)))
 
@@ -185,25 +185,25 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
     Only the hands are hidden, so a seat with the same hand in several worlds has the same observations, and is asked once.
     """
     n = len(worlds)
-    replays, fine, rows, hands = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
+    replays, valid, rows, hands = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
     observation, mask = np.empty((n, OBSERVATION_SIZE // 8), np.int64), np.empty((n, PADDED_MASK_SIZE // 8), np.int64)
     begin_replays(worlds, replays)
-    while fine.any():
-        actor, action = next_row(worlds, replays, int(fine.argmax()))
+    while valid.any():
+        actor, action = next_row(worlds, replays, int(valid.argmax()))
         if action == ARRIVED:
             break
-        asked = list_others(replays, fine, seat, action, rows, hands)
-        if asked > 0:
-            _, firsts, places = np.unique(hands[:asked], return_index=True, return_inverse=True)
-            alike = rows[firsts]
-            write_seen(replays, alike, observation, mask)
-            seen, legal = observation.view(np.uint8)[: len(alike)], mask.view(np.int8)[: len(alike), :NUM_ACTIONS]
+        n_asked = list_others(replays, valid, seat, action, rows, hands)
+        if n_asked > 0:
+            _, firsts, places = np.unique(hands[:n_asked], return_index=True, return_inverse=True)
+            distinct = rows[firsts]
+            write_observations(replays, distinct, observation, mask)
+            observations, masks = observation.view(np.uint8)[: len(distinct)], mask.view(np.int8)[: len(distinct), :NUM_ACTIONS]
             for model, log in zip(models, logs, strict=True):
-                chances = chances_of(model, replays, alike, seen, np.ascontiguousarray(legal), action)
-                log[actor, rows[:asked]] += np.log(chances)[places]
-        step_replays(replays, action, fine)
-    compare_with_worlds(worlds, replays, fine)
-    logs[:, :, ~fine] = -np.inf
+                chances = chances_of(model, replays, distinct, observations, np.ascontiguousarray(masks), action)
+                log[actor, rows[:n_asked]] += np.log(chances)[places]
+        step_replays(replays, action, valid)
+    compare_with_worlds(worlds, replays, valid)
+    logs[:, :, ~valid] = -np.inf
 
 
 def recall_styles(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
@@ -224,19 +224,19 @@ def write_weights(logs, first, end, exponent, weights):
     `logs` comes from `log_likelihoods`, `weights` is float64. Each seat plays like one of the models; all are equally likely a
     priori, apart from earlier deals in `logs`.
     """
-    most = -np.inf
+    max_log = -np.inf
     for world in range(first, end):
         total = 0.0
         for seat in range(MAX_SEATS):
             total += log_of_seat(logs, seat, world)
         weights[world] = total
-        most = max(most, total)
-    whole = squares = 0.0
+        max_log = max(max_log, total)
+    total_weight = squares = 0.0
     for world in range(first, end):
-        weights[world] = math.exp(exponent * (weights[world] - most)) if most > -np.inf else 1.0
-        whole += weights[world]
+        weights[world] = math.exp(exponent * (weights[world] - max_log)) if max_log > -np.inf else 1.0
+        total_weight += weights[world]
     for world in range(first, end):
-        weights[world] /= whole
+        weights[world] /= total_weight
         squares += weights[world] * weights[world]
     return 1 / squares
 
@@ -265,25 +265,25 @@ def write_styles(logs, picks, seed, seat, styles):
 
 
 @jit
-def draw_style(logs, seat, world, drawn):
+def draw_style(logs, seat, world, fraction):
     """Return the index of a seat's model in a world, by a random number from 0 to 1."""
-    most, whole, below, style = -np.inf, 0.0, 0.0, 0
+    max_log, total, cumulative, style = -np.inf, 0.0, 0.0, 0
     for model in range(len(logs)):
-        most = max(most, logs[model, seat, world])
-    if most == -np.inf:
-        return np.int64(drawn * len(logs))
+        max_log = max(max_log, logs[model, seat, world])
+    if max_log == -np.inf:
+        return np.int64(fraction * len(logs))
     for model in range(len(logs)):
-        whole += math.exp(logs[model, seat, world] - most)
+        total += math.exp(logs[model, seat, world] - max_log)
     for model in range(len(logs) - 1):
-        below += math.exp(logs[model, seat, world] - most)
-        style += below / whole <= drawn
+        cumulative += math.exp(logs[model, seat, world] - max_log)
+        style += cumulative / total <= fraction
     return np.int64(style)
 
 
 @jit
 def seed_of_pool(seed, pool):
     """Return the seed of a pool of a task, by its number."""
-    return (int(seed) + (1 + int(pool)) * FURTHER) & MAX_SEED
+    return (int(seed) + (1 + int(pool)) * POOL_STRIDE) & MAX_SEED
 
 
 @jit
@@ -321,7 +321,7 @@ def draw_worlds(
     models: Sequence[Model],
     count: int,
     row_threads: RowThreads = ONE_THREAD,
-    shown: np.ndarray | float = 0.0,
+    memory: np.ndarray | float = 0.0,
 ) -> Worlds:
     """Draw `count` worlds of a row, in no order; without models they are uniform, and all seats play like the policy.
 
@@ -332,7 +332,7 @@ def draw_worlds(
         models: models of the others.
         count: number of worlds.
         row_threads: threads that share the work; the worlds do not depend on them.
-        shown: sum of `recall_styles` of earlier deals, shape (models, MAX_SEATS).
+        memory: sum of `recall_styles` of earlier deals, shape (models, MAX_SEATS).
     """
     sampling, draws, styles = new_sampling_workspace(), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64)
     worlds = Worlds(kernel_view(new_tables(count)), draws, styles)
@@ -340,15 +340,15 @@ def draw_worlds(
     if not models:
         deal_worlds(tables, row, seed, worlds.tables, np.arange(count), sampling)
         return worlds
-    seat, numbers, pools, parts = int(tables[row]["seat"]), np.arange(POOL * count), list[np.ndarray](), list[np.ndarray]()
-    earlier = np.asarray(shown)[..., np.newaxis]
-    while len(pools) < MOST_POOLS:
+    seat, numbers, pools, log_parts = int(tables[row]["seat"]), np.arange(POOL * count), list[np.ndarray](), list[np.ndarray]()
+    earlier = np.asarray(memory)[..., np.newaxis]
+    while len(pools) < MAX_POOLS:
         pools.append(kernel_view(new_tables(len(numbers))))
-        deal_worlds(tables, row, seed_of_pool(seed, len(parts)), pools[-1], numbers, sampling)
-        parts.append(log_likelihoods(pools[-1], seat, models, row_threads) + earlier)
-        logs = np.concatenate(parts, axis=2)
+        deal_worlds(tables, row, seed_of_pool(seed, len(log_parts)), pools[-1], numbers, sampling)
+        log_parts.append(log_likelihoods(pools[-1], seat, models, row_threads) + earlier)
+        logs = np.concatenate(log_parts, axis=2)
         weights = np.empty(logs.shape[2])
-        if write_weights(logs, 0, len(weights), EXPONENT, weights) >= LEAST_EFFECTIVE * count:
+        if write_weights(logs, 0, len(weights), EXPONENT, weights) >= MIN_EFFECTIVE_SHARE * count:
             break
     picks = np.empty(count, np.int64)
     pick_worlds(weights, int(draws[0]) / 2.0**61, picks)

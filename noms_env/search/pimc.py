@@ -6,8 +6,8 @@ value of a deal is its points to the seat less the mean of the others' points, n
 
 * Flat Monte Carlo plays each world out by rules of thumb (`rollouts.play_out`), the searcher's own seat too.
 * Perfect-information Monte Carlo (M. Ginsberg, "GIB", 2001) solves each world exactly once few enough cards are left. Until
-  then it plays out by the same rules, up to an ending that is solved at once (`FEWER`). It assumes that everybody will know all
-  cards, so it neither hides nor seeks information (strategy fusion: I. Frank and D. Basin, 1998).
+  then it plays out by the same rules, up to an ending that is solved exactly (`MARGIN`). It assumes that everybody will know
+  all cards, so it neither hides nor seeks information (strategy fusion: I. Frank and D. Basin, 1998).
 
 The search takes the action of `thumb:1`, unless others gain more than one standard error over it, in paired differences over
 worlds. Then it takes the one with the best mean, the first of equals. (A gain in a single world does not count, so with one
@@ -32,28 +32,28 @@ from noms_env.players.protocol import NOBODY, RowsPlayer
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.search.candidates import place_among, write_candidates
+from noms_env.search.candidates import candidate_index, write_candidates
 from noms_env.search.endgame.moves import new_frames
 from noms_env.search.endgame.position import new_positions
-from noms_env.search.endgame.solver import NEVER, action_value, is_solvable, kind_to_solve, prepare
+from noms_env.search.endgame.solver import NEVER, action_value, choose_kind, is_solvable, prepare
 from noms_env.search.rollouts import end_value, play_out
 from noms_env.search.worlds import deal_worlds
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import new_tables
 
-MOST_WORLDS = 10_000
-NOTHING, SHORT, LONG = range(3)
+MAX_WORLDS = 10_000
+NO_ENDINGS, SHORT, LONG = range(3)
 """Which endings are solved: none, those for a thread of a GPU, or those for a CPU.
 
 With the short ones at one seat of four, and the same random numbers, `pimc:100` gains in points per deal: noms +0.009 ± 0.040
 (500 deals), sniped whist -0.005 ± 0.006 (1,000), small ships +0.003 ± 0.091 (100), nonesuch +0.031 ± 0.067 (100).
 """
-FEWER = np.array([[NEVER, NEVER], [1, 2], [0, 2]])
-"""[endings, is_behind]: tricks fewer than `solver.MOST_LEFT_TO_SOLVE`; `is_behind` is 1 for endings solved after a rollout,
-once for each action and world."""
-FEWER_FOR_EVERY_SEAT = np.array([[0, 0], [1, 0], [0, 0]])
-"""[endings, is_behind]: the same if the choice between the two kinds is each seat for itself, the slower one. With two sides
-after all rollouts of small ships `pimc:100` loses 0.36 ± 0.27 points a deal (50 deals)."""
+MARGIN = np.array([[NEVER, NEVER], [1, 2], [0, 2]])
+"""[endings, after_rollout]: an ending is solved that many tricks later than `solver.MAX_TRICKS_TO_SOLVE` allows. After rollouts
+(1) the solver runs once for each action and world."""
+EVERY_SEAT_MARGIN = np.array([[0, 0], [1, 0], [0, 0]])
+"""[endings, after_rollout]: the margin of `solver.choose_kind`, for each seat for itself, the slower kind. With two sides after
+all rollouts of small ships `pimc:100` loses 0.36 ± 0.27 points a deal (50 deals)."""
 CALL_WORLDS = 4
 """Factor on the number of worlds for a single round of calls. It comes once a deal and decides most, and the bonus for an exact
 call makes for wide differences between worlds."""
@@ -90,7 +90,7 @@ class FlatMC(RowsPlayer):
         reward: its objective: points less the mean of the others'.
     """
 
-    endings: ClassVar[int] = NOTHING
+    endings: ClassVar[int] = NO_ENDINGS
     reward: ClassVar[str] = "relative"
 
     def __init__(self, worlds: int = 20, threads: int = 1) -> None:
@@ -103,7 +103,7 @@ class FlatMC(RowsPlayer):
         Raises:
             ValueError: one of them is not a whole number from 1 to 10000 (threads: 64).
         """
-        self.worlds = check_number("worlds", worlds, MOST_WORLDS)
+        self.worlds = check_number("worlds", worlds, MAX_WORLDS)
         self.threads = check_number("threads", threads, 64)
         self._spare = deque[Any]()  # working memory that no search is using; several threads may call the player at once
         self._row_threads = RowThreads(self.threads)
@@ -126,10 +126,10 @@ class PIMC(FlatMC):
     endings: ClassVar[int] = LONG
 
 
-def check_number(name: str, number: Any, most: int) -> int:
-    """Return a whole number from 1 to `most`; raises ValueError for any other value."""
-    if not is_integer(number) or not 1 <= number <= most:
-        raise ValueError(f"{name} must be a whole number from 1 to {most}, not {number!r}")
+def check_number(name: str, number: Any, maximum: int) -> int:
+    """Return a whole number from 1 to `maximum`; raises ValueError for any other value."""
+    if not is_integer(number) or not 1 <= number <= maximum:
+        raise ValueError(f"{name} must be a whole number from 1 to {maximum}, not {number!r}")
     return int(number)
 
 
@@ -142,7 +142,7 @@ def search_rows(tables, first, last, seeds, endings, work, actions):
         first: first row.
         last: end of the range.
         seeds: source of all randomness in each row, int64, shape (tables,).
-        endings: which worlds are solved, `NOTHING`, `SHORT` or `LONG`.
+        endings: which worlds are solved, `NO_ENDINGS`, `SHORT` or `LONG`.
         work: `new_work`.
         actions: int64, shape (tables,), written; `NOBODY` if nobody is to act.
     """
@@ -159,19 +159,19 @@ def search(tables, row, seed, endings, work):
     if count == 1:
         return work.candidates[0]
     favourite = thumb_action(tables[row], work.workspaces[0])
-    place = place_among(work.candidates, count, favourite)
+    place = candidate_index(work.candidates, count, favourite)
     worlds = len(work.numbers) if is_single_round(tables[row]) else len(work.numbers) // CALL_WORLDS
     deal_worlds(tables, row, seed, work.tables, work.numbers[:worlds], work.sampling)
     work.sums[:count] = 0
     work.squares[:count] = 0.0
     for world in range(worlds):
-        if is_solvable(work.tables[world], FEWER[endings, 0]):
+        if is_solvable(work.tables[world], MARGIN[endings, 0]):
             w = work.positions[0]
-            find_exact(work.tables[world], work.candidates, count, endings, w, work.frames, work.values)
+            write_exact_values(work.tables[world], work.candidates, count, endings, w, work.frames, work.values)
         else:
-            find_by_rollout(world, count, endings, work)
+            write_rollout_values(world, count, endings, work)
         add_up(work.values, work.sums, work.squares, count, place)
-    best = best_of(work.sums, work.squares, count, place)
+    best = choose_best(work.sums, work.squares, count, place)
     return favourite if best == place else work.candidates[best]
 
 
@@ -182,23 +182,23 @@ def is_single_round(t):
 
 
 @jit
-def find_exact(t, candidates, count, endings, w, frames, values):
+def write_exact_values(t, candidates, count, endings, w, frames, values):
     """Write the value of each candidate in a world with best play by all; overwrites the points of the world."""
-    kind = kind_to_solve(t, FEWER_FOR_EVERY_SEAT[endings, 0])
+    kind = choose_kind(t, EVERY_SEAT_MARGIN[endings, 0])
     prepare(w, t, kind)
     for k in range(count):
         values[k] = action_value(w, frames, t, kind, candidates[k], t.seat)
 
 
 @jit
-def find_by_rollout(world, count, endings, work):
+def write_rollout_values(world, count, endings, work):
     """Write the value of each candidate in a world that is played out."""
-    spare, seat, fewer = len(work.numbers), work.tables[world].seat, FEWER_FOR_EVERY_SEAT[endings, 1]
+    scratch, seat, margin = len(work.numbers), work.tables[world].seat, EVERY_SEAT_MARGIN[endings, 1]
     for k in range(count):
-        work.tables[spare] = work.tables[world]
-        t = work.tables[spare]
-        play_out(t, work.candidates[k], FEWER[endings, 1], work.workspaces[0])
-        work.values[k] = end_value(t, seat, fewer, work.positions[0], work.frames)
+        work.tables[scratch] = work.tables[world]
+        t = work.tables[scratch]
+        play_out(t, work.candidates[k], MARGIN[endings, 1], work.workspaces[0])
+        work.values[k] = end_value(t, seat, margin, work.positions[0], work.frames)
 
 
 @jit
@@ -211,7 +211,7 @@ def add_up(values, sums, squares, count, favourite):
 
 
 @jit
-def best_of(sums, squares, count, favourite):
+def choose_best(sums, squares, count, favourite):
     """Return the index of the candidate to take: the best of those clearly better than the favourite, or the favourite.
 
     A mean is more than its standard error (by n - 1) exactly if the squared sum is more than the sum of squares.

@@ -34,7 +34,7 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.search.candidates import policy_candidates
 from noms_env.search.endgame.position import units
 from noms_env.search.opponent_models import MIXTURE, Model, draw_worlds, load_models, recall_styles
-from noms_env.search.pimc import MOST_WORLDS, check_number
+from noms_env.search.pimc import MAX_WORLDS, check_number
 from noms_env.search.rollouts import play_tasks
 from noms_env.search.seq_halving import RootStats
 from noms_env.search.worlds import Worlds, are_sorted
@@ -86,10 +86,10 @@ class SearchPlayer:
             raise ValueError(f"time must be a number of milliseconds above 0, not {time!r}")
         if not 0 <= temperature < math.inf:
             raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
-        usual = USUAL_WORLDS if time is None else MOST_WORLDS
+        usual = USUAL_WORLDS if time is None else MAX_WORLDS
         self.policy, self.time, self.temperature = policy, time, float(temperature)
         self.opponents, self.models = opponents, load_models(opponents, policy)
-        self.worlds = check_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
+        self.worlds = check_number("worlds", usual if worlds is None else worlds, MAX_WORLDS)
         self._row_threads = RowThreads(check_number("threads", threads, 64))
         self._memory: np.ndarray | None = None
 
@@ -184,7 +184,7 @@ class SearchPlayer:
             limits = (self.temperature, self.worlds, self.time is not None)
             all_stats.append(RootStats(row, int(seeds[row]), candidates, seats, *limits))
         is_sorted = are_sorted(view)
-        queue = deque(stats for stats in all_stats if stats.left > 0 and not is_sorted[stats.row])
+        queue = deque(stats for stats in all_stats if stats.worlds_left > 0 and not is_sorted[stats.row])
         self._search_rows(view, queue, math.inf if self.time is None else started + self.time / 1000 * len(queue))
         return all_stats
 
@@ -200,7 +200,7 @@ class SearchPlayer:
             tasks = list[tuple[Worlds, np.ndarray]]()
             for stats, worlds in turns:
                 own = drawn.pop(stats.row)
-                tasks.append((own.part(0, worlds), stats.actions[stats.tried]))
+                tasks.append((own.part(0, worlds), stats.actions[stats.remaining]))
                 if len(own.draws) > worlds:
                     drawn[stats.row] = own.part(worlds, None)
             values = play_tasks(tasks, self.policies, deadline, self._row_threads)
@@ -210,7 +210,7 @@ class SearchPlayer:
             for task_values in values:
                 stats = queue.popleft()
                 stats.add(task_values)
-                if stats.left > 0:
+                if stats.worlds_left > 0:
                     queue.append(stats)
 
     def _next_turns(self, queue: deque[RootStats], drawn: dict[int, Worlds], room: float) -> list[tuple[RootStats, int]]:
@@ -220,8 +220,8 @@ class SearchPlayer:
         """
         turns = list[tuple[RootStats, int]]()
         for stats in queue:
-            tried = len(stats.tried)
-            worlds = min(stats.left, TOGETHER // tried, len(drawn[stats.row].draws) if stats.row in drawn else TOGETHER)
+            tried = len(stats.remaining)
+            worlds = min(stats.worlds_left, TOGETHER // tried, len(drawn[stats.row].draws) if stats.row in drawn else TOGETHER)
             if self.time is not None:
                 worlds = min(worlds, int(room) // tried)
             if worlds < 1 or worlds * tried > room:
@@ -235,7 +235,7 @@ class SearchPlayer:
 
         def draw(first: int, end: int, row_threads: RowThreads) -> None:
             for stats, worlds in turns[first:end]:
-                count = min(stats.to_come, TOGETHER) if self.time is None else worlds
+                count = min(stats.total_left, TOGETHER) if self.time is None else worlds
                 if clock.perf_counter() <= deadline:
                     seed = (stats.seed + stats.worlds) & MAX_SEED
                     drawn[stats.row] = self._draw_worlds(tables, stats.row, seed, count, row_threads)

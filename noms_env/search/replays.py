@@ -23,7 +23,7 @@ from noms_env.engine.step import step
 from noms_env.observation.writer import write_mask, write_observation
 from noms_env.search.endgame.position import count_deal_as_last
 
-ARRIVED, GIVEN_UP = -1, -2
+ARRIVED, FAILED = -1, -2
 """Results of a replay in place of a further action: it has reached its world, or was given up."""
 
 
@@ -32,11 +32,11 @@ def begin_replays(worlds, replays):
     """Write into each replay the beginning of its world's deal."""
     for i in range(len(worlds)):
         replays[i] = worlds[i]
-        deal_again(replays[i])
+        rewind_deal(replays[i])
 
 
 @jit
-def deal_again(t):
+def rewind_deal(t):
     """Reset a world to the beginning of its deal."""
     trump = t.trump
     hand_out(t)
@@ -48,10 +48,10 @@ def deal_again(t):
 @jit
 def next_public_action(t, r):
     """Return the action that brings a replay `r` closer to its world `t`, or `ARRIVED`."""
-    here = r.trick_number * r.n_seats + r.n_table
-    is_there = r.n_calls == t.n_calls and r.phase == t.phase and here == t.trick_number * t.n_seats + t.n_table
+    place = r.trick_number * r.n_seats + r.n_table
+    has_arrived = r.n_calls == t.n_calls and r.phase == t.phase and place == t.trick_number * t.n_seats + t.n_table
     is_to_indicate = r.phase == PLAYING and t.indicated == r.seat and r.indicated < 0
-    if is_there and not is_to_indicate and (r.phase != NOMINATING or r.refused == t.refused):
+    if has_arrived and not is_to_indicate and (r.phase != NOMINATING or r.refused == t.refused):
         return ARRIVED
     if r.phase == CALLING:
         return PASS + get_byte(t.calls, r.n_calls) - 1
@@ -63,38 +63,38 @@ def next_public_action(t, r):
             return NOMINATE + lowest(refused)
         return RANK + t.nominated_rank if t.nominated_rank >= 0 else NOMINATE + t.nominated
     if r.phase == PLAYING:
-        return INDICATE if is_to_indicate else int(t.order[here])
-    return SUIT + find_named_suit(t, r.trick_number, here)
+        return INDICATE if is_to_indicate else int(t.order[place])
+    return SUIT + find_named_suit(t, r.trick_number, place)
 
 
 @jit
-def find_named_suit(t, trick, behind):
-    """Return the suit that was named for a two-suited lead, the card before `behind` in `order`."""
+def find_named_suit(t, trick, place):
+    """Return the suit that was named for a two-suited lead, the card before `place` in `order`."""
     if trick == t.trick_number:
         return int(t.led_suit)
-    lead, best, most = int(t.order[behind - 1]), -1, -2
+    lead, best, most = int(t.order[place - 1]), -1, -2
     for suit in range(NO_TRUMP):
         if has(CARD_SUITS[t.deck_kind, lead], suit):
-            shown = count_voids(t, trick, lead, suit)
-            if shown > most:
-                best, most = suit, shown
+            n_voids = count_voids(t, trick, lead, suit)
+            if n_voids > most:
+                best, most = suit, n_voids
     return best
 
 
 @jit
 def count_voids(t, trick, lead, suit):
     """Return how many seats did not follow to a trick if that suit was led; -1 if its winner or the hands rule that out."""
-    led, best, shown = SUIT_CARDS[t.deck_kind, suit] & t.cards, lead, 0
+    led, best, n_voids = SUIT_CARDS[t.deck_kind, suit] & t.cards, lead, 0
     for place in range(trick * t.n_seats + 1, (trick + 1) * t.n_seats):
         card = int(t.order[place])
         if has(beaters(best, led, t.trump_cards), card):
             best = card
         for seat in range(t.n_seats):
             if has(t.played[seat], card) and not has(led, card):
-                shown += 1
+                n_voids += 1
                 if not has(t.voids[seat], suit) or plays_later(t, seat, led, place):
                     return -1
-    return shown if has(t.played[t.trick_winners[trick]], best) else -1
+    return n_voids if has(t.played[t.trick_winners[trick]], best) else -1
 
 
 @jit
@@ -114,12 +114,12 @@ def next_row(worlds, replays, row):
 
 
 @jit
-def list_others(replays, fine, me, action, rows, hands):
-    """List the replays in which another seat than `me` has a choice, with the hands. Return their number."""
+def list_others(replays, valid, own_seat, action, rows, hands):
+    """List the replays in which another seat than `own_seat` has a choice, with the hands. Return their number."""
     n = 0
     for i in range(len(replays)):
         r = replays[i]
-        if fine[i] and r.seat != me and is_legal(r, action) and count_legal(r) > 1:
+        if valid[i] and r.seat != own_seat and is_legal(r, action) and count_legal(r) > 1:
             rows[n] = i
             hands[n] = r.hands[r.seat]
             n += 1
@@ -127,7 +127,7 @@ def list_others(replays, fine, me, action, rows, hands):
 
 
 @jit
-def write_seen(replays, rows, observation, mask):
+def write_observations(replays, rows, observation, mask):
     """Write the observations and masks of the seats to act in some replays."""
     for i in range(len(rows)):
         r = replays[rows[i]]
@@ -136,26 +136,26 @@ def write_seen(replays, rows, observation, mask):
 
 
 @jit
-def step_replays(replays, action, fine):
-    """Take an action in each replay; a replay in which it is illegal is given up: `fine` becomes False."""
+def step_replays(replays, action, valid):
+    """Take an action in each replay; a replay in which it is illegal is given up: `valid` becomes False."""
     for i in range(len(replays)):
-        fine[i] = fine[i] and is_legal(replays[i], action)
-        if fine[i]:
+        valid[i] = valid[i] and is_legal(replays[i], action)
+        if valid[i]:
             step(replays[i], action)
 
 
 @jit
-def compare_with_worlds(worlds, replays, fine):
+def compare_with_worlds(worlds, replays, valid):
     """Give up the replays that do not end in the state of their worlds."""
     for i in range(len(worlds)):
-        fine[i] = fine[i] and is_like_its_world(worlds[i], replays[i])
+        valid[i] = valid[i] and is_like_its_world(worlds[i], replays[i])
 
 
 @jit
 def is_like_its_world(t, r):
     """Return whether a replay has reached the state of its world."""
-    same = t.seat == r.seat and t.phase == r.phase and t.n_table == r.n_table and t.trick_number == r.trick_number
-    same = same and t.trump == r.trump and t.multiplier == r.multiplier
+    equal = t.seat == r.seat and t.phase == r.phase and t.n_table == r.n_table and t.trick_number == r.trick_number
+    equal = equal and t.trump == r.trump and t.multiplier == r.multiplier
     for seat in range(t.n_seats):
-        same = same and t.hands[seat] == r.hands[seat] and t.tricks[seat] == r.tricks[seat] and t.voids[seat] == r.voids[seat]
-    return same
+        equal = equal and t.hands[seat] == r.hands[seat] and t.tricks[seat] == r.tricks[seat] and t.voids[seat] == r.voids[seat]
+    return equal

@@ -39,15 +39,15 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.search.candidates import forced_action
 from noms_env.search.endgame.moves import new_frames
 from noms_env.search.endgame.position import new_positions, value_to
-from noms_env.search.endgame.solver import NEVER, is_solvable, kind_to_solve, position_value
+from noms_env.search.endgame.solver import NEVER, choose_kind, is_solvable, position_value
 from noms_env.search.worlds import Worlds, copy_rows
 from noms_env.variants.families import PLAIN
 from noms_env.variants.families.exact_bid import AT_LEAST
 from noms_env.variants.families.plain import LEAST
 from noms_env.variants.table_record import new_tables
 
-FEWER_SOLVED = 3
-"""How many tricks fewer are solved after a policy's rollout than by `pimc` at the root; more would take longer."""
+ROLLOUT_MARGIN = 3
+"""Margin of `solver.is_solvable` after a policy's rollout; a smaller one would take longer."""
 ENDING_COUNTS, ENDING_WORDS, ENDING_FRAMES = 56, 1024, 17
 """Memory for these endings (`position.position_type`, `moves.FRAME`): six tricks of two seats, or five of three, need most."""
 STRIDE = 0x9E3779B97F4A7C
@@ -55,39 +55,39 @@ STRIDE = 0x9E3779B97F4A7C
 
 
 @jit_inline
-def is_ended(t, fewer):
+def is_over(t, margin):
     """Return whether a rollout is over: the deal is, or few enough cards are left to solve it (see `solver.is_solvable`)."""
-    return t.phase == SCORED or (fewer != NEVER and is_solvable(t, fewer))
+    return t.phase == SCORED or (margin != NEVER and is_solvable(t, margin))
 
 
 @jit_inline
-def end_value(t, seat, fewer, w, frames):
-    """Return the value of the end of a rollout (`is_ended`) to a seat, in `position.units`; overwrites the points of the table.
+def end_value(t, seat, margin, w, frames):
+    """Return the value of the end of a rollout (`is_over`) to a seat, in `position.units`; overwrites the points of the table.
 
-    `fewer` is the number of tricks fewer than usual that are solved for each seat, see `solver.kind_to_solve`; `w` is a row of
-    `position.new_positions`, and `frames` comes from `moves.new_frames`.
+    `margin` is the argument of `solver.choose_kind`; `w` is a row of `position.new_positions`, and `frames` comes from
+    `moves.new_frames`.
     """
-    return value_to(t, seat) if t.phase == SCORED else position_value(w, frames, t, kind_to_solve(t, fewer), seat)
+    return value_to(t, seat) if t.phase == SCORED else position_value(w, frames, t, choose_kind(t, margin), seat)
 
 
 @jit
-def play_out(t, action, fewer, m):
-    """Take an action, and play on by rules of thumb until the rollout `is_ended`; `m` is of `heuristics.new_workspaces`."""
+def play_out(t, action, margin, m):
+    """Take an action, and play on by rules of thumb until the rollout `is_over`; `m` is of `heuristics.new_workspaces`."""
     step(t, action)
-    while not is_ended(t, fewer):
+    while not is_over(t, margin):
         step(t, quick_action(t, m))
 
 
 @jit_inline
 def play_on(t, action, styles, by_thumb, m):
-    """Take an action, and the actions after it that need no policy. Return False once the rollout `is_ended`.
+    """Take an action, and the actions after it that need no policy. Return False once the rollout `is_over`.
 
     `styles` holds the index of each seat's player, `by_thumb` which players are rules of thumb; `m` is a row of
     `heuristics.new_workspaces`.
     """
     while True:
         step(t, action)
-        if is_ended(t, FEWER_SOLVED):
+        if is_over(t, ROLLOUT_MARGIN):
             return False
         action = forced_action(t)
         if action < 0:
@@ -117,10 +117,10 @@ def card_to_lead(t):
     """1, 2. Return a lead."""
     if wants_trick(t):
         unseen = t.cards & ~t.cards_played & ~t.hands[t.seat]
-        left = t.legal_cards
-        while left != 0:
-            card = highest(left)
-            left &= ~bit(card)
+        remaining = t.legal_cards
+        while remaining != 0:
+            card = highest(remaining)
+            remaining &= ~bit(card)
             if above(unseen & SUIT_CARDS[FRENCH, suit_of(card)], card) == 0:
                 return card
     return by_rank(t.legal_cards, -1)
@@ -173,10 +173,10 @@ def play_tasks(
     values = np.empty(len(actions), np.int64)
 
     def play(first: int, end: int, _part: int) -> None:
-        here = world_of[first:end]
-        rollouts = kernel_view(new_tables(len(here)))
-        copy_rows(tables, here, rollouts, np.arange(len(here)))
-        run_rollouts(rollouts, actions[first:end], draws[here], styles[here], policies, deadline, values[first:end])
+        world_ids = world_of[first:end]
+        rollouts = kernel_view(new_tables(len(world_ids)))
+        copy_rows(tables, world_ids, rollouts, np.arange(len(world_ids)))
+        run_rollouts(rollouts, actions[first:end], draws[world_ids], styles[world_ids], policies, deadline, values[first:end])
 
     row_threads.run(len(actions), play)
     if clock.perf_counter() > deadline:
@@ -203,52 +203,52 @@ def run_rollouts(
     n = len(actions)
     by_thumb, seats = np.array([policy is None for policy in policies]), rollouts.view(np.recarray).seat[:n].copy()
     work = (new_positions(), new_frames(), new_workspaces(FIRST))
-    active, seeds, asked = np.arange(n), np.empty(n, np.int64), np.empty(n, np.int64)
+    active, seeds, policy_numbers = np.arange(n), np.empty(n, np.int64), np.empty(n, np.int64)
     observation = np.empty((n, OBSERVATION_SIZE // 8), np.int64)
     mask = np.empty((n, PADDED_MASK_SIZE // 8), np.int64)
-    left, moment = n, 0
+    n_active, decision = n, 0
     while clock.perf_counter() <= deadline:
-        seen = (observation, mask, seeds, asked)
-        left = advance(rollouts, active, left, actions, seats, values, seen, draws, moment, styles, by_thumb, work)
-        if left == 0:
+        outputs = (observation, mask, seeds, policy_numbers)
+        n_active = advance(rollouts, active, n_active, actions, seats, values, outputs, draws, decision, styles, by_thumb, work)
+        if n_active == 0:
             return
-        legal = np.ascontiguousarray(mask[:left].view(np.int8)[:, :NUM_ACTIONS])
-        actions = np.empty(left, np.int64)
+        legal = np.ascontiguousarray(mask[:n_active].view(np.int8)[:, :NUM_ACTIONS])
+        actions = np.empty(n_active, np.int64)
         for number, policy in enumerate(policies):
-            rows = np.flatnonzero(asked[:left] == number)
-            if policy is not None and len(rows) == left:
-                actions = policy.drawn(observation[:left].view(np.uint8), legal, seeds[:left], 1.0)
+            rows = np.flatnonzero(policy_numbers[:n_active] == number)
+            if policy is not None and len(rows) == n_active:
+                actions = policy.drawn(observation[:n_active].view(np.uint8), legal, seeds[:n_active], 1.0)
             elif policy is not None and len(rows) > 0:
                 actions[rows] = policy.drawn(observation[rows].view(np.uint8), legal[rows], seeds[rows], 1.0)
-        moment += 1
+        decision += 1
 
 
 @jit
-def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, styles, by_thumb, work):
+def advance(rollouts, active, n, actions, seats, values, outputs, draws, decision, styles, by_thumb, work):
     """Take an action in the first n active tables, and play them on; write the values of those that end.
 
     The others stay active. For each of them, the observation, the mask, the seed of the decision and the index of the policy
-    are written into the first rows of `seen`. Returns their number.
+    are written into the first rows of `outputs`. Returns their number.
     """
-    observation, mask, seeds, asked = seen
+    observation, mask, seeds, policy_numbers = outputs
     positions, frames, workspaces = work
-    left = 0
+    n_active = 0
     for i in range(n):
-        at = active[i]
-        t = rollouts[at]
-        if play_on(t, actions[i], styles[at], by_thumb, workspaces[0]):
-            active[left] = at
-            seeds[left] = seed_of_draw(draws[at], moment)
-            asked[left] = styles[at, t.seat]
-            write_observation(t, t.seat, observation[left])
-            write_mask(t, t.seat, mask[left])
-            left += 1
+        row = active[i]
+        t = rollouts[row]
+        if play_on(t, actions[i], styles[row], by_thumb, workspaces[0]):
+            active[n_active] = row
+            seeds[n_active] = seed_of_draw(draws[row], decision)
+            policy_numbers[n_active] = styles[row, t.seat]
+            write_observation(t, t.seat, observation[n_active])
+            write_mask(t, t.seat, mask[n_active])
+            n_active += 1
         else:
-            values[at] = end_value(t, seats[at], 0, positions[0], frames)
-    return left
+            values[row] = end_value(t, seats[row], 0, positions[0], frames)
+    return n_active
 
 
 @jit
-def seed_of_draw(draw, moment):
+def seed_of_draw(draw, decision):
     """Return the seed of a decision of a rollout, by the random number of its world and the number of decisions before."""
-    return draw + moment * STRIDE
+    return draw + decision * STRIDE

@@ -30,7 +30,7 @@ from noms_env.core.chance import philox
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.position import units
 
-LEAST_WEIGHT = 1e-4
+MIN_WEIGHT = 1e-4
 """Minimum of a policy's probability in the update."""
 FIRST_WORLDS = 8
 """With a time limit: worlds in the first round. Each further round has as many as all rounds before."""
@@ -43,9 +43,9 @@ ROOT_STATS = np.dtype(
         ("count", _I8),  # number of candidates
         ("favourite", _I8),  # index of the policy's most probable candidate
         ("favourite_sum", _I8),  # sum of its values in all worlds
-        ("n_tried", _I8),
-        ("left", _I8),  # worlds to try before the next round
-        ("to_come", _I8),  # worlds left in all rounds together; with a time limit the maximum
+        ("n_remaining", _I8),
+        ("worlds_left", _I8),  # worlds to try before the next round
+        ("total_left", _I8),  # worlds left in all rounds together; with a time limit the maximum
         ("actions", np.int16, NUM_ACTIONS),  # these and the following: the first `count`, see `policy_candidates`
         ("members", np.int16, NUM_ACTIONS),
         ("weights", np.float64, NUM_ACTIONS),
@@ -53,7 +53,7 @@ ROOT_STATS = np.dtype(
         ("gains", _I8, NUM_ACTIONS),  # sums of the gains over the favourite
         ("squares", np.float64, NUM_ACTIONS),  # sums of the squares of these gains
         ("logits", np.float64, NUM_ACTIONS),  # of the updated policy, from `write_logits`
-        ("tried", np.int16, NUM_ACTIONS),  # the first `n_tried`: indices of the remaining candidates, ascending
+        ("remaining", np.int16, NUM_ACTIONS),  # the first `n_remaining`: indices of the remaining candidates, ascending
     ],
     align=True,
 )
@@ -62,34 +62,34 @@ _RECORD = np.dtype((np.record, ROOT_STATS))  # one dtype object: numba inspects 
 
 
 @jit
-def worlds_of_round(most, is_timed, candidates, tried, before):
-    """Return the worlds of a round with `tried` remaining candidates, after `before` worlds; see `RootStats`."""
+def worlds_of_round(budget, is_timed, candidates, n_remaining, worlds_before):
+    """Return the worlds of a round with `n_remaining` candidates, after `worlds_before` worlds; see `RootStats`."""
     if is_timed:
-        return min(max(before, FIRST_WORLDS), most - before)
+        return min(max(worlds_before, FIRST_WORLDS), budget - worlds_before)
     rounds = max(1, highest(candidates - 1) + 1)
-    return max(1, most * candidates // (rounds * tried))
+    return max(1, budget * candidates // (rounds * n_remaining))
 
 
 @jit
-def worlds_of_all_rounds(most, is_timed, candidates):
+def worlds_of_all_rounds(budget, is_timed, candidates):
     """Return the worlds of all rounds; with a time limit the maximum."""
     if is_timed:
-        return most
-    tried, worlds = candidates, worlds_of_round(most, False, candidates, candidates, 0)
-    while tried > 2:
-        tried = count_kept(tried)
-        worlds += worlds_of_round(most, False, candidates, tried, worlds)
+        return budget
+    n_remaining, worlds = candidates, worlds_of_round(budget, False, candidates, candidates, 0)
+    while n_remaining > 2:
+        n_remaining = count_survivors(n_remaining)
+        worlds += worlds_of_round(budget, False, candidates, n_remaining, worlds)
     return worlds
 
 
 @jit
-def count_kept(tried):
+def count_survivors(n_remaining):
     """Return the number of candidates that remain after a round."""
-    return (tried + 1) // 2
+    return (n_remaining + 1) // 2
 
 
 @jit
-def begin(stats, row, n_seats, most, is_timed):
+def reset_row(stats, row, n_seats, budget, is_timed):
     """Reset the statistics of a row whose candidates are set: `count`, `actions`, `members`, `weights`."""
     f = stats[row]
     f.units = units(n_seats)
@@ -99,12 +99,12 @@ def begin(stats, row, n_seats, most, is_timed):
         f.counts[k] = 0
         f.gains[k] = 0
         f.squares[k] = 0.0
-        f.tried[k] = k
+        f.remaining[k] = k
         if f.weights[k] > f.weights[f.favourite]:
             f.favourite = k
-    f.n_tried = f.count
-    f.left = worlds_of_round(most, is_timed, f.count, f.count, 0) if f.count > 1 else 0
-    f.to_come = worlds_of_all_rounds(most, is_timed, f.count)
+    f.n_remaining = f.count
+    f.worlds_left = worlds_of_round(budget, is_timed, f.count, f.count, 0) if f.count > 1 else 0
+    f.total_left = worlds_of_all_rounds(budget, is_timed, f.count)
 
 
 @jit
@@ -114,52 +114,52 @@ def add_values(stats, row, values, first, worlds):
     `values`, int64, holds from `first` on one number per world and, within it, per remaining candidate.
     """
     f = stats[row]
-    f.left -= worlds
-    f.to_come -= worlds
-    tried, own = f.n_tried, first
-    while f.tried[own - first] != f.favourite:
+    f.worlds_left -= worlds
+    f.total_left -= worlds
+    n_remaining, own = f.n_remaining, first
+    while f.remaining[own - first] != f.favourite:
         own += 1
     for world in range(worlds):
-        f.favourite_sum += values[own + world * tried]
-    for place in range(tried):
+        f.favourite_sum += values[own + world * n_remaining]
+    for place in range(n_remaining):
         total, squares = np.int64(0), 0.0
         for world in range(worlds):
-            gain = values[first + place + world * tried] - values[own + world * tried]
+            gain = values[first + place + world * n_remaining] - values[own + world * n_remaining]
             total += gain
             squares += float(gain) * float(gain)
-        k = f.tried[place]
+        k = f.remaining[place]
         f.counts[k] += worlds
         f.gains[k] += total
         f.squares[k] += squares
 
 
 @jit
-def begin_round(stats, row, most, is_timed, temperature):
+def begin_round(stats, row, budget, is_timed, temperature):
     """Begin the next round, if there is one."""
     f = stats[row]
-    before = f.n_tried
-    if before > 2:
+    n_before = f.n_remaining
+    if n_before > 2:
         write_logits(stats, row, temperature)
         f.logits[f.favourite] = np.inf
-        for place in range(before):
-            if count_better(f, f.tried[place]) >= count_kept(before):
-                f.tried[place] = ~f.tried[place]
-        f.n_tried = 0
-        for place in range(before):
-            if f.tried[place] >= 0:
-                f.tried[f.n_tried] = f.tried[place]
-                f.n_tried += 1
+        for place in range(n_before):
+            if count_better(f, f.remaining[place]) >= count_survivors(n_before):
+                f.remaining[place] = ~f.remaining[place]
+        f.n_remaining = 0
+        for place in range(n_before):
+            if f.remaining[place] >= 0:
+                f.remaining[f.n_remaining] = f.remaining[place]
+                f.n_remaining += 1
     elif not is_timed:
         return
-    f.left = worlds_of_round(most, is_timed, f.count, f.n_tried, f.counts[f.favourite])
+    f.worlds_left = worlds_of_round(budget, is_timed, f.count, f.n_remaining, f.counts[f.favourite])
 
 
 @jit
 def count_better(f, k):
-    """Return how many candidates in `tried` rank above k: by logits, then by index. Dropped ones are stored as complements."""
+    """Count the candidates in `remaining` that rank above k: by logits, then by index. Dropped ones are complements."""
     better = 0
-    for place in range(f.n_tried):
-        other = max(f.tried[place], ~f.tried[place])
+    for place in range(f.n_remaining):
+        other = max(f.remaining[place], ~f.remaining[place])
         better += f.logits[other] > f.logits[k] or (f.logits[other] == f.logits[k] and other < k)
     return better
 
@@ -200,12 +200,12 @@ def write_logits(stats, row, temperature):
     """Write the logits of the updated policy."""
     f = stats[row]
     worlds, best = f.counts[f.favourite], np.int64(-1)
-    for place in range(f.n_tried if worlds > 0 else 0):
-        other = np.int64(f.tried[place])
+    for place in range(f.n_remaining if worlds > 0 else 0):
+        other = np.int64(f.remaining[place])
         if other != f.favourite and (best < 0 or mean_gain(f, other) > mean_gain(f, best)):
             best = other
     for k in range(f.count):
-        f.logits[k] = math.log(max(f.weights[k], LEAST_WEIGHT))
+        f.logits[k] = math.log(max(f.weights[k], MIN_WEIGHT))
         if worlds > 0:
             error = max(error_without_gain(f, k), error_without_gain(f, best))
             f.logits[k] += mean_gain(f, k) / max(temperature * error, 1 / (f.units * worlds))
@@ -215,14 +215,14 @@ def write_logits(stats, row, temperature):
 def turn_into_weights(stats, row):
     """Turn the written logits into probabilities of the updated policy."""
     f = stats[row]
-    most, whole = -np.inf, 0.0
+    max_logit, total = -np.inf, 0.0
     for k in range(f.count):
-        most = max(most, f.logits[k])
+        max_logit = max(max_logit, f.logits[k])
     for k in range(f.count):
-        f.logits[k] = math.exp(f.logits[k] - most)
-        whole += f.logits[k]
+        f.logits[k] = math.exp(f.logits[k] - max_logit)
+        total += f.logits[k]
     for k in range(f.count):
-        f.logits[k] /= whole
+        f.logits[k] /= total
 
 
 @jit
@@ -239,11 +239,11 @@ def choose(stats, row, seed, heat):
     for k in range(f.count):
         total += math.exp((f.logits[k] - f.logits[best]) / heat)
     words = philox(0, 2, 0, 0, number & 0xFFFFFFFF, number >> 32)
-    drawn, below, chosen = ((words[0] << 21) | (words[1] >> 11)) / 2.0**53 * total, 0.0, 0
+    threshold, cumulative, choice = ((words[0] << 21) | (words[1] >> 11)) / 2.0**53 * total, 0.0, 0
     for k in range(f.count - 1):
-        below += math.exp((f.logits[k] - f.logits[best]) / heat)
-        chosen += below <= drawn
-    return np.int64(f.members[chosen])
+        cumulative += math.exp((f.logits[k] - f.logits[best]) / heat)
+        choice += cumulative <= threshold
+    return np.int64(f.members[choice])
 
 
 @jit
@@ -273,7 +273,7 @@ class RootStats:
         candidates: tuple[np.ndarray, np.ndarray, np.ndarray],
         seats: int,
         temperature: float,
-        most: int,
+        budget: int,
         is_timed: bool = False,
     ) -> None:
         """Set up the statistics of a row.
@@ -284,43 +284,43 @@ class RootStats:
             candidates: see `policy_candidates`.
             seats: number of seats at the table.
             temperature: temperature of the update, in standard errors.
-            most: worlds per candidate, on average; a candidate gets at most this times half the number of candidates.
-            is_timed: whether a time limit applies instead, with `most` as an upper bound.
+            budget: worlds per candidate, on average; a candidate gets at most this times half the number of candidates.
+            is_timed: whether a time limit applies instead, with `budget` as an upper bound.
         """
         self.row, self.seed = row, seed
         self.actions, self.weights, self.members = candidates
-        self._temperature, self._worlds, number = temperature, (most, is_timed), len(self.actions)
+        self._temperature, self._worlds, number = temperature, (budget, is_timed), len(self.actions)
         self._record = kernel_view(np.zeros(1, _RECORD).view(np.recarray))
         self._record["count"] = number
         for name, array in zip(("actions", "weights", "members"), candidates, strict=True):
             self._record[name][0, :number] = array
         self.counts = np.asarray(self._record["counts"][0, :number])
-        begin(self._record, 0, seats, *self._worlds)
+        reset_row(self._record, 0, seats, *self._worlds)
 
     @property
-    def tried(self) -> np.ndarray:
+    def remaining(self) -> np.ndarray:
         """Indices of the remaining candidates, int16, ascending."""
-        return np.asarray(self._record["tried"][0, : self._record["n_tried"][0]])
+        return np.asarray(self._record["remaining"][0, : self._record["n_remaining"][0]])
 
     @property
-    def left(self) -> int:
+    def worlds_left(self) -> int:
         """Worlds in which to try them before the next round."""
-        return int(self._record["left"][0])
+        return int(self._record["worlds_left"][0])
 
     @property
-    def to_come(self) -> int:
+    def total_left(self) -> int:
         """Worlds left in all rounds together; with a time limit an upper bound."""
-        return int(self._record["to_come"][0])
+        return int(self._record["total_left"][0])
 
     @property
     def worlds(self) -> int:
-        """Number of worlds in which the favourite was tried, and every candidate still in `tried`."""
+        """Number of worlds in which the favourite was tried, and every candidate still in `remaining`."""
         return int(self.counts[self._record["favourite"][0]])
 
     def add(self, values: np.ndarray) -> None:
-        """Add the values of the candidates in `tried` in some worlds, int64, shape (worlds, tried), in `position.units`."""
+        """Add values of the candidates in `remaining`, int64, shape (worlds, remaining), in `position.units`."""
         add_values(self._record, 0, np.ascontiguousarray(values).reshape(-1), 0, len(values))
-        if self.left == 0:
+        if self.worlds_left == 0:
             begin_round(self._record, 0, *self._worlds, self._temperature)
 
     @property

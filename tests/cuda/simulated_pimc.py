@@ -10,7 +10,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY
 from noms_env.search.candidates import write_candidates
 from noms_env.search.endgame.solver import is_solvable
-from noms_env.search.pimc import FEWER, SHORT, new_work, search
+from noms_env.search.pimc import MARGIN, SHORT, new_work, search
 from tests.cuda.agreement import Both, Plan
 
 SHORT_DEALS = [
@@ -53,7 +53,7 @@ def compare(plan: Plan, skipped: int, steps: int) -> dict[str, int]:
             if row in places:
                 n = write_candidates(t, np.int64(0), work.candidates)
                 assert memory.sums.copy_to_host()[places[row], :n].tolist() == work.sums[:n].tolist()
-                seen["solved" if is_solvable(t, FEWER[SHORT, 0]) else "played out"] += 1
+                seen["solved" if is_solvable(t, MARGIN[SHORT, 0]) else "played out"] += 1
         for _ in range(2):
             both.step(observe=False)
             both.go_on()

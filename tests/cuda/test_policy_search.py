@@ -21,9 +21,9 @@ from noms_env.cuda.players.search_kernels import (
     WORLDS,
 )
 from noms_env.search.endgame.position import ORDER
-from noms_env.search.endgame.solver import MOST_LEFT_TO_SOLVE, MOST_LEFT_TO_SOLVE_DECKTET
+from noms_env.search.endgame.solver import MAX_TRICKS_TO_SOLVE, MAX_TRICKS_TO_SOLVE_DECKTET
 from noms_env.search.policy_search import TOGETHER
-from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS, FEWER_SOLVED
+from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS, ROLLOUT_MARGIN
 from noms_env.search.seq_halving import RootStats
 
 
@@ -38,11 +38,15 @@ def test_the_rounds_are_those_of_the_processor(worlds: int) -> None:
         found = RootStats(0, 1, (names, np.ones(candidates), names), 4, 0.5, worlds)
         for turn in turns:
             mine = turn[:, turn[PLACE] == 10 * candidates]
-            assert mine.shape[1] == (found.left > 0)
-            if found.left > 0:
-                assert mine[[WORLD, WORLDS, TRIED], 0].tolist() == [first_world + found.worlds, found.left, len(found.tried)]
-                found.add(np.zeros((found.left, len(found.tried)), np.int64))
-        assert (found.left, found.worlds) == (0, schedule.all_worlds[candidates])
+            assert mine.shape[1] == (found.worlds_left > 0)
+            if found.worlds_left > 0:
+                assert mine[[WORLD, WORLDS, TRIED], 0].tolist() == [
+                    first_world + found.worlds,
+                    found.worlds_left,
+                    len(found.remaining),
+                ]
+                found.add(np.zeros((found.worlds_left, len(found.remaining)), np.int64))
+        assert (found.worlds_left, found.worlds) == (0, schedule.all_worlds[candidates])
     for turn in turns:
         assert (np.diff(turn[TURN_END], prepend=0) == turn[WORLDS] * turn[TRIED]).all()
 
@@ -88,7 +92,7 @@ def test_steps_are_little_larger_than_what_is_active() -> None:
 
 def test_the_endings_behind_rollouts_have_room() -> None:
     for seats in range(2, 8):
-        most = max(*MOST_LEFT_TO_SOLVE[:, seats], MOST_LEFT_TO_SOLVE_DECKTET[seats] if seats <= 4 else 0) - FEWER_SOLVED
+        most = max(*MAX_TRICKS_TO_SOLVE[:, seats], MAX_TRICKS_TO_SOLVE_DECKTET[seats] if seats <= 4 else 0) - ROLLOUT_MARGIN
         if most > 0:
             assert ORDER[most + 1, seats] <= ENDING_COUNTS
             assert 1 << max(7 * most * seats // 10, 6) <= ENDING_WORDS

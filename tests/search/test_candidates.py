@@ -12,7 +12,7 @@ from noms_env.players import make_player
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.search.candidates import MOST_CANDIDATES, only_candidate, place_among, policy_candidates, write_candidates
+from noms_env.search.candidates import MAX_CANDIDATES, candidate_index, only_candidate, policy_candidates, write_candidates
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.agreement import random_table
@@ -108,7 +108,7 @@ def test_what_thumb_would_do_is_tried_or_a_card_that_is_like_it(variant: str) ->
         for table in positions.decisions(variant, seats, options, seed, make_player("thumb:1")):
             t = kernel_view(table._rows)[0]
             favourite, tried = thumb_action(t, workspaces[0]), np.array(candidates(table))
-            action = tried[place_among(tried, len(tried), favourite)]
+            action = tried[candidate_index(tried, len(tried), favourite)]
             if action != favourite:
                 alike += 1
                 between = set(range(action + 1, favourite)) & set(cards_in(int(t.cards & ~t.cards_played)))
@@ -123,7 +123,7 @@ def test_a_single_candidate_is_known_without_the_others(variant: str) -> None:
         seats, options = random_table(variant, rng)
         for table, _ in moments(variant, seats, options, seed):
             tried = candidates(table)
-            assert 1 <= len(tried) <= MOST_CANDIDATES
+            assert 1 <= len(tried) <= MAX_CANDIDATES
             assert only_candidate(table.row) == (tried[0] if len(tried) == 1 else -1)
             single += len(tried) == 1
     assert single > 20

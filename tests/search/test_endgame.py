@@ -11,8 +11,8 @@ from noms_env.core.cards import cards_in
 from noms_env.core.partners import is_on_side
 from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.search.endgame.moves import forget, legal_cards, new_frames, open_root
-from noms_env.search.endgame.position import MEMORY_BITS, new_positions, set_up, units
+from noms_env.search.endgame.moves import clear_cache, legal_cards, new_frames, open_root
+from noms_env.search.endgame.position import CACHE_BITS, new_positions, set_up, units
 from noms_env.search.endgame.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.dispatch import common_sides
@@ -255,17 +255,17 @@ def test_a_small_memory_changes_nothing() -> None:
         rows = kernel_view(tables)
         entered = {}
         found = {}
-        for bits in (6, MEMORY_BITS):
+        for bits in (6, CACHE_BITS):
             prepare(position[0], rows[0], EVERY_SEAT)
-            forget(position[0], bits)
+            clear_cache(position[0], bits)
             found[bits] = [
                 action_value(position[0], frames, rows[0], EVERY_SEAT, action, seat)
                 for action in table.legal_actions()
                 for seat in range(4)
             ]
-            entered[bits] = int(position[0]["entered"])
-        assert found[6] == found[MEMORY_BITS]
-        assert entered[6] > entered[MEMORY_BITS], "the small memory was too small to hold everything"
+            entered[bits] = int(position[0]["n_cached"])
+        assert found[6] == found[CACHE_BITS]
+        assert entered[6] > entered[CACHE_BITS], "the small memory was too small to hold everything"
 
 
 def test_the_trick_that_is_needed_is_taken_while_it_can_be() -> None:

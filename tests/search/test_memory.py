@@ -92,10 +92,10 @@ def test_memory_decides_like_whom_the_others_are_taken_to_play() -> None:
     for model in (0, 1):
         shown = memory.copy()
         shown[model] = 50
-        styles = draw_worlds(view, 0, 3, player.models, 40, shown=shown).styles
+        styles = draw_worlds(view, 0, 3, player.models, 40, memory=shown).styles
         assert (np.delete(styles, int(table.row.seat), axis=1)[:, :3] == 1 + model).all()
     without = draw_worlds(view, 0, 3, player.models, 40)
-    same = draw_worlds(view, 0, 3, player.models, 40, shown=memory)
+    same = draw_worlds(view, 0, 3, player.models, 40, memory=memory)
     assert all((one == other).all() for one, other in zip(without, same, strict=True))
 
 

@@ -14,7 +14,7 @@ from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import make_player
 from noms_env.search import opponent_models
 from noms_env.search.opponent_models import EXPONENT, draw_worlds, log_likelihoods, pick_worlds, write_styles, write_weights
-from noms_env.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_seen
+from noms_env.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_observations
 from noms_env.search.rollouts import run_rollouts
 from noms_env.search.worlds import deal_worlds
 from noms_env.table import Table
@@ -90,7 +90,7 @@ def seen_in(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Observation and mask of the seat to act in each world."""
     rows, sizes = len(worlds), (OBSERVATION_SIZE // 8, PADDED_MASK_SIZE // 8)
     observation, mask = (np.zeros((rows, size), np.int64) for size in sizes)
-    write_seen(worlds, np.arange(rows), observation, mask)
+    write_observations(worlds, np.arange(rows), observation, mask)
     return observation, mask
 
 
@@ -253,5 +253,5 @@ def test_likely_worlds_come_more_often_and_few_of_them_make_the_pool_larger(monk
     assert asked == [40 * opponent_models.POOL]
     monkeypatch.setattr(opponent_models, "log_likelihoods", everything)
     worlds = draw_worlds(view, 0, 3, [model], 40)
-    assert asked[1:] == [40 * opponent_models.POOL] * opponent_models.MOST_POOLS
+    assert asked[1:] == [40 * opponent_models.POOL] * opponent_models.MAX_POOLS
     assert len(set(worlds.draws.tolist())) == 40

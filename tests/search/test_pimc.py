@@ -10,7 +10,7 @@ from noms_env.core.actions import SCORED
 from noms_env.players import NOBODY, make_player
 from noms_env.search.endgame.position import units
 from noms_env.search.endgame.solver import solve
-from noms_env.search.pimc import PIMC, FlatMC, add_up, best_of, new_work
+from noms_env.search.pimc import PIMC, FlatMC, add_up, choose_best, new_work
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.begun import begun
@@ -137,7 +137,7 @@ def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
         means = np.where(clear, gains.mean(axis=0), 0.0)
         means[favourite] = 0.0
         expected = int(means.argmax()) if means.max() > 0 else favourite
-        assert best_of(work.sums, work.squares, count, favourite) == expected
+        assert choose_best(work.sums, work.squares, count, favourite) == expected
         kept += expected == favourite
         other_than_best += expected != gains.mean(axis=0).argmax()
     assert 30 < kept < 270
@@ -153,7 +153,7 @@ def test_a_gain_in_one_world_is_none() -> None:
         for gain in gains:
             work.values[:2] = gain, 0
             add_up(work.values, work.sums, work.squares, 2, 1)
-        answers.append(best_of(work.sums, work.squares, 2, 1))
+        answers.append(choose_best(work.sums, work.squares, 2, 1))
     assert answers == [1, 0]
 
 

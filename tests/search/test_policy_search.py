@@ -16,10 +16,10 @@ from noms_env.envs.table_groups import TableGroup
 from noms_env.players import NOBODY, draw_seeds, load_player, load_players
 from noms_env.search.candidates import policy_candidates
 from noms_env.search.endgame.position import units
-from noms_env.search.endgame.solver import KINDS, is_solvable, kind_to_solve, solve
+from noms_env.search.endgame.solver import KINDS, choose_kind, is_solvable, solve
 from noms_env.search.opponent_models import draw_worlds
 from noms_env.search.policy_search import TOGETHER, SearchPlayer
-from noms_env.search.rollouts import FEWER_SOLVED, play_tasks, seed_of_draw
+from noms_env.search.rollouts import ROLLOUT_MARGIN, play_tasks, seed_of_draw
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec, file_sha256
@@ -176,7 +176,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
             twin.set_row(drawn.tables.view(np.recarray)[world])
             twin.step(int(action))
             decision, draw = 0, int(drawn.draws[world])
-            while not is_solvable(twin.row, FEWER_SOLVED):
+            while not is_solvable(twin.row, ROLLOUT_MARGIN):
                 observation, mask = twin.view(int(twin.row.seat))
                 groups = policy_candidates(kernel_view(twin._rows), 0, policy.probabilities(observation, mask))[0]
                 chosen = int(groups[0])
@@ -184,7 +184,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
                     chosen = int(policy.drawn(observation[None], mask[None], np.array([seed_of_draw(draw, decision)]), 1.0)[0])
                     decision += 1
                 twin.step(chosen)
-            ends = solve(twin, KINDS[kind_to_solve(twin.row, 0)]).values()
+            ends = solve(twin, KINDS[choose_kind(twin.row, 0)]).values()
             end = max(ends, key=lambda end: end[int(twin.row.seat)])
             assert value / units(4) == pytest.approx(end[seat] / twin.row.multiplier)
             numbers.append(decision)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from noms_env.search.endgame.position import units
-from noms_env.search.seq_halving import LEAST_WEIGHT, RootStats
+from noms_env.search.seq_halving import MIN_WEIGHT, RootStats
 
 THREE = [0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]]
 
@@ -49,7 +49,7 @@ def test_few_worlds_leave_the_policy_as_it_is_and_many_overrule_it() -> None:
     sure = stats_of([0.9, 0.1], [[0, 3]], 1.0)
     assert sure.logits() == pytest.approx(np.log([0.9, 0.1]) + np.array([0, 1]))
     assert stats_of([0.7, 0.3], []).choose(0.0) == 10
-    assert stats_of([1.0, 0.0], [[0, 0]], 1.0).logits() == pytest.approx([0, np.log(LEAST_WEIGHT)])
+    assert stats_of([1.0, 0.0], [[0, 0]], 1.0).logits() == pytest.approx([0, np.log(MIN_WEIGHT)])
     assert stats_of([0.9, 0.1], [[0, 1], [0, 0]], 0.0).choose(0.0) == 11
 
 
@@ -58,10 +58,10 @@ def test_half_of_the_actions_remain_after_each_round() -> None:
     weights, worth = np.array([0.3, *[0.1] * 7]), np.array([0, 9, 1, 8, 2, 7, 3, 6])
     stats = RootStats(0, 1, (np.arange(8), weights, np.arange(8)), 4, 0.5, 24)
     seen, rounds, rng = 0, list[tuple[list[int], int]](), np.random.default_rng(0)
-    while stats.left > 0:
-        rounds.append((stats.tried.tolist(), stats.left))
-        seen += stats.left * len(stats.tried)
-        stats.add((worth[stats.tried] + rng.integers(-20, 20, (stats.left, 1))) * units(4))
+    while stats.worlds_left > 0:
+        rounds.append((stats.remaining.tolist(), stats.worlds_left))
+        seen += stats.worlds_left * len(stats.remaining)
+        stats.add((worth[stats.remaining] + rng.integers(-20, 20, (stats.worlds_left, 1))) * units(4))
     assert rounds == [([*range(8)], 8), ([0, 1, 3, 5], 16), ([0, 1], 32)]
     assert (seen, stats.worlds) == (24 * 8, 56)
     assert stats.counts.tolist() == [56, 56, 8, 24, 8, 24, 8, 8]
@@ -72,17 +72,17 @@ def test_half_of_the_actions_remain_after_each_round() -> None:
 @pytest.mark.parametrize("candidates", [2, 3, 5, 9, 60])
 def test_the_rounds_have_the_worlds_that_were_asked_for(candidates: int) -> None:
     stats, rollouts = equal(candidates, 100), 0
-    worlds = stats.to_come
-    while stats.left > 0:
-        rollouts += stats.left * len(stats.tried)
-        stats.add(np.zeros((stats.left, len(stats.tried)), np.int64))
+    worlds = stats.total_left
+    while stats.worlds_left > 0:
+        rollouts += stats.worlds_left * len(stats.remaining)
+        stats.add(np.zeros((stats.worlds_left, len(stats.remaining)), np.int64))
     assert 0.9 * 100 * candidates <= rollouts <= 100 * candidates
-    assert (stats.to_come, stats.worlds, len(stats.tried)) == (0, worlds, 2)
+    assert (stats.total_left, stats.worlds, len(stats.remaining)) == (0, worlds, 2)
 
 
 def test_in_a_limited_time_each_round_has_as_many_worlds_as_there_were_before() -> None:
     stats, rounds = equal(3, 50, is_timed=True), list[tuple[int, int]]()
-    while stats.left > 0:
-        rounds.append((len(stats.tried), stats.left))
-        stats.add(np.zeros((stats.left, len(stats.tried)), np.int64))
+    while stats.worlds_left > 0:
+        rounds.append((len(stats.remaining), stats.worlds_left))
+        stats.add(np.zeros((stats.worlds_left, len(stats.remaining)), np.int64))
     assert rounds == [(3, 8), (2, 8), (2, 16), (2, 18)]

@@ -15,7 +15,7 @@ from noms_env.cuda.players.worlds import GpuWorlds, Piece
 from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
-from noms_env.search.candidates import MOST_CANDIDATES
+from noms_env.search.candidates import MAX_CANDIDATES
 from noms_env.search.pimc import FlatMC
 from noms_env.variants.table_record import TABLE
 
@@ -25,14 +25,14 @@ class Memory:
 
     Attributes:
         worlds: the worlds of a piece of the batch's rows.
-        candidates: int64, shape (rows, MOST_CANDIDATES): the actions to try in each row of the piece.
+        candidates: int64, shape (rows, MAX_CANDIDATES): the actions to try in each row of the piece.
         n_candidates: int64, shape (rows,).
         favourites: int64, shape (rows,): `thumb`'s choice.
         places: int64, shape (rows,): index of the favourite among the candidates.
         most: int64, shape (1, 1): the largest number of candidates.
-        values: int64, shape (worlds, MOST_CANDIDATES): value of each candidate in each world, in `position.units`.
-        sums: int64, shape (rows, MOST_CANDIDATES): sums of the values over all worlds of a row.
-        squares: float64, shape (rows, MOST_CANDIDATES): sums of squared differences to the favourite.
+        values: int64, shape (worlds, MAX_CANDIDATES): value of each candidate in each world, in `position.units`.
+        sums: int64, shape (rows, MAX_CANDIDATES): sums of the values over all worlds of a row.
+        squares: float64, shape (rows, MAX_CANDIDATES): sums of squared differences to the favourite.
         workspaces: of `thumb`, one per thread.
         spare: one table per thread for rollouts, structured.
         spare_words: the same memory, int64, shape (threads, WORDS).
@@ -40,15 +40,15 @@ class Memory:
 
     def __init__(self, batch_rows: int, n_worlds: int) -> None:
         """Allocate memory for a batch of `batch_rows` rows with `n_worlds` worlds each."""
-        self.worlds = GpuWorlds(batch_rows, n_worlds, more_bytes=8 * MOST_CANDIDATES)
+        self.worlds = GpuWorlds(batch_rows, n_worlds, more_bytes=8 * MAX_CANDIDATES)
         rows, worlds = self.worlds.rows, self.worlds.capacity
-        self.candidates = cuda.device_array((rows, MOST_CANDIDATES), np.int64)
+        self.candidates = cuda.device_array((rows, MAX_CANDIDATES), np.int64)
         self.n_candidates, self.favourites, self.places = (cuda.device_array(rows, np.int64) for _ in range(3))
         self.most = cuda.device_array((1, 1), np.int64)
-        self.values = cuda.device_array((worlds, MOST_CANDIDATES), np.int64)
-        self.sums = cuda.device_array((rows, MOST_CANDIDATES), np.int64)
-        self.squares = cuda.device_array((rows, MOST_CANDIDATES), np.float64)
-        threads = min(MOST_THREADS, worlds * MOST_CANDIDATES)
+        self.values = cuda.device_array((worlds, MAX_CANDIDATES), np.int64)
+        self.sums = cuda.device_array((rows, MAX_CANDIDATES), np.int64)
+        self.squares = cuda.device_array((rows, MAX_CANDIDATES), np.float64)
+        threads = min(MOST_THREADS, worlds * MAX_CANDIDATES)
         self.workspaces = working_memory(new_workspaces(FIRST), threads)
         self.spare = cuda.device_array(threads, TABLE)
         self.spare_words = self.spare.view(np.int64).reshape(threads, WORDS)

@@ -1,6 +1,6 @@
 """The kernels of `flat_mc`. `world_kernels` defines pieces and working memory; j is the index of a row in its piece.
 
-Arrays of candidates and values have one row per j or per world, with `MOST_CANDIDATES` columns.
+Arrays of candidates and values have one row per j or per world, with `MAX_CANDIDATES` columns.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from numba import cuda
 
 from noms_env.cuda.kernels import kernel
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.search.candidates import place_among, write_candidates
+from noms_env.search.candidates import candidate_index, write_candidates
 from noms_env.search.endgame.position import value_to
-from noms_env.search.pimc import FEWER, NOTHING, add_up, best_of
+from noms_env.search.pimc import MARGIN, NO_ENDINGS, add_up, choose_best
 from noms_env.search.rollouts import play_out
 
 
@@ -27,7 +27,7 @@ def find_candidates(
             t = tables[numbers[kind, first + j]]
             n_candidates[j] = write_candidates(t, np.int64(0), candidates[j])
             favourites[j] = thumb_action(t, workspaces[thread])
-            places[j] = place_among(candidates[j], n_candidates[j], favourites[j])
+            places[j] = candidate_index(candidates[j], n_candidates[j], favourites[j])
             cuda.atomic.max(most, (0, 0), n_candidates[j])
 
 
@@ -61,7 +61,7 @@ def play_worlds_out(
             if k < n_candidates[j]:
                 for word in range(words.shape[1]):
                     spare_words[thread, word] = words[world, word]
-                play_out(spare[thread], candidates[j, k], FEWER[NOTHING, 1], workspaces[thread])
+                play_out(spare[thread], candidates[j, k], MARGIN[NO_ENDINGS, 1], workspaces[thread])
                 values[world, k] = value_to(spare[thread], tables[world].seat)
 
 
@@ -90,7 +90,7 @@ def choose_candidates(
             squares[j, k] = 0.0
         for world in range(j * n_worlds, (j + 1) * n_worlds):
             add_up(values[world], sums[j], squares[j], n_candidates[j], places[j])
-        best = best_of(sums[j], squares[j], n_candidates[j], places[j])
+        best = choose_best(sums[j], squares[j], n_candidates[j], places[j])
         actions[numbers[kind, first + j]] = favourites[j] if best == places[j] else candidates[j, best]
 
 

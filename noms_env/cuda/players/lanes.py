@@ -24,7 +24,7 @@ from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.search.endgame.moves import FRAME
 from noms_env.search.endgame.position import position_type
-from noms_env.search.opponent_models import MOST_POOLS
+from noms_env.search.opponent_models import MAX_POOLS
 from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS
 from noms_env.variants.table_record import TABLE
 
@@ -175,7 +175,7 @@ class Pools:
     """
 
     def __init__(self, worlds: int, models: int) -> None:
-        slots = worlds * (MOST_POOLS if models else 1)
+        slots = worlds * (MAX_POOLS if models else 1)
         self.worlds = worlds
         self.pool = cuda.device_array(slots, TABLE)
         self.words = words_of(self.pool)

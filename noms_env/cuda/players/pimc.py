@@ -15,8 +15,8 @@ from noms_env.cuda.players.worlds import Piece
 from noms_env.cuda.rows import BLOCK, GpuRows
 from noms_env.search.endgame.moves import FRAME
 from noms_env.search.endgame.position import ORDER, position_type
-from noms_env.search.endgame.solver import MOST_LEFT_TO_SOLVE
-from noms_env.search.pimc import FEWER, FEWER_FOR_EVERY_SEAT, SHORT
+from noms_env.search.endgame.solver import MAX_TRICKS_TO_SOLVE
+from noms_env.search.pimc import EVERY_SEAT_MARGIN, MARGIN, SHORT
 
 SOLVERS = 3 * BLOCK if SIMULATED else 1 << 16
 """Maximum of threads that solve endings."""
@@ -25,12 +25,14 @@ WORDS_TO_REMEMBER = 1 << 8
 words: 200 to 950 per world, as means of the seven games. After a rollout it visits at most 1.14 times as many: 50 to 130, and
 1,360 in small ships."""
 _SEATS = range(2, MAX_SEATS + 1)
-_ALONE, _SIDES = MOST_LEFT_TO_SOLVE
-_BEHIND = np.minimum(_SIDES - FEWER[SHORT, 1], _ALONE - FEWER_FOR_EVERY_SEAT[SHORT, 1])
-MOST_COUNTS = max(int(ORDER[left + 1, seats]) for seats in _SEATS for left in (_ALONE[seats] - FEWER[SHORT, 0], _BEHIND[seats]))
+_ALONE, _SIDES = MAX_TRICKS_TO_SOLVE
+_BEHIND = np.minimum(_SIDES - MARGIN[SHORT, 1], _ALONE - EVERY_SEAT_MARGIN[SHORT, 1])
+MOST_COUNTS = max(
+    int(ORDER[left + 1, seats]) for seats in _SEATS for left in (_ALONE[seats] - MARGIN[SHORT, 0], _BEHIND[seats])
+)
 """Maximum of counts (`position`) for endings in which every seat maximizes its own points."""
 POSITION = np.dtype((np.record, position_type(MOST_COUNTS, WORDS_TO_REMEMBER)))
-STACK = 1 + max(int((MOST_LEFT_TO_SOLVE[:, seats].max() - FEWER[SHORT, 0]) * seats) for seats in _SEATS)
+STACK = 1 + max(int((MAX_TRICKS_TO_SOLVE[:, seats].max() - MARGIN[SHORT, 0]) * seats) for seats in _SEATS)
 """Maximum search depth: one position per card in the hands; the Decktet has fewer cards."""
 
 

@@ -10,7 +10,7 @@ from numba import cuda
 
 from noms_env.cuda.kernels import kernel
 from noms_env.search.endgame.solver import is_solvable
-from noms_env.search.pimc import FEWER, FEWER_FOR_EVERY_SEAT, SHORT, find_exact
+from noms_env.search.pimc import EVERY_SEAT_MARGIN, MARGIN, SHORT, write_exact_values
 from noms_env.search.rollouts import end_value, play_out
 
 
@@ -21,8 +21,8 @@ def solve_worlds(tables, counts, kind, first, at_once, n_worlds, candidates, n_c
     if thread < len(positions):
         for world in range(thread, min(at_once, counts[kind, 0] - first) * n_worlds, len(positions)):
             j, t = world // n_worlds, tables[world]
-            if is_solvable(t, FEWER[SHORT, 0]):
-                find_exact(t, candidates[j], n_candidates[j], SHORT, positions[thread], frames[thread], values[world])
+            if is_solvable(t, MARGIN[SHORT, 0]):
+                write_exact_values(t, candidates[j], n_candidates[j], SHORT, positions[thread], frames[thread], values[world])
 
 
 @kernel
@@ -51,12 +51,12 @@ def play_to_endings(
         for i in range(thread, worlds * most[0, 0], len(positions)):
             k, world = i // worlds, i % worlds
             j = world // n_worlds
-            if k < n_candidates[j] and not is_solvable(tables[world], FEWER[SHORT, 0]):
+            if k < n_candidates[j] and not is_solvable(tables[world], MARGIN[SHORT, 0]):
                 t, seat = spare[thread], tables[world].seat
                 for word in range(words.shape[1]):
                     spare_words[thread, word] = words[world, word]
-                play_out(t, candidates[j, k], FEWER[SHORT, 1], workspaces[thread])
-                values[world, k] = end_value(t, seat, FEWER_FOR_EVERY_SEAT[SHORT, 1], positions[thread], frames[thread])
+                play_out(t, candidates[j, k], MARGIN[SHORT, 1], workspaces[thread])
+                values[world, k] = end_value(t, seat, EVERY_SEAT_MARGIN[SHORT, 1], positions[thread], frames[thread])
 
 
 ALL = (solve_worlds, play_to_endings)

@@ -36,9 +36,9 @@ from noms_env.cuda.players.player import GpuPlayer
 from noms_env.cuda.players.policy import GpuPolicy
 from noms_env.cuda.rows import Batch, GpuRows, launch
 from noms_env.players.registry import load_player
-from noms_env.search.opponent_models import MIXTURE, MOST_POOLS, UNIFORM
+from noms_env.search.opponent_models import MAX_POOLS, MIXTURE, UNIFORM
 from noms_env.search.policy_search import TOGETHER, USUAL_TEMPERATURE, USUAL_WORLDS, SearchPlayer, search_player
-from noms_env.search.seq_halving import ROOT_STATS, count_kept, worlds_of_round
+from noms_env.search.seq_halving import ROOT_STATS, count_survivors, worlds_of_round
 from noms_env.variants import Rules
 from noms_env.variants.table_record import TABLE
 
@@ -94,7 +94,7 @@ class Schedule:
                 self.worlds[candidates, number] = worlds_of_round(most, False, candidates, tried, 0)
                 if tried == 2:
                     break
-                tried = count_kept(tried)
+                tried = count_survivors(tried)
         self.all_worlds = self.worlds.sum(axis=1)
         self._before = self.worlds.cumsum(axis=1) - self.worlds
         self._lanes = (self.tried * self.worlds).max(axis=1)
@@ -167,7 +167,7 @@ class GpuSearch(GpuPlayer):
         self.policy, self.worlds, self.opponents, self.temperature = policy, same.worlds, opponents, same.temperature
         by_thumb = [model is None for model in same.models]
         self._models = tuple(by_thumb.index(kind) if kind in by_thumb else -1 for kind in (False, True))
-        self._pool_count = MOST_POOLS if by_thumb else 1
+        self._pool_count = MAX_POOLS if by_thumb else 1
         self._by_thumb = streams.to_device(np.array([False, *by_thumb]))
         self._schedule = Schedule(self.worlds)
         self._stats, self._sizes = cuda.device_array(ROWS, ROOT_STATS), streams.to_device(np.zeros(ROWS, np.int64))

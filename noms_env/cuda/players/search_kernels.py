@@ -23,25 +23,25 @@ from noms_env.search.candidates import write_policy_candidates
 from noms_env.search.endgame.position import count_deal_as_last
 from noms_env.search.opponent_models import (
     EXPONENT,
-    LEAST_EFFECTIVE,
+    MIN_EFFECTIVE_SHARE,
     accumulate,
+    add_log_chance,
+    advance_replay,
     clear_logs,
     draw_style,
-    note_chance,
     pick_world,
-    play_again,
     seed_of_pool,
     write_weights,
 )
-from noms_env.search.replays import GIVEN_UP, deal_again
+from noms_env.search.replays import FAILED, rewind_deal
 from noms_env.search.rollouts import end_value, play_on, seed_of_draw
 from noms_env.search.seq_halving import (
     add_values,
-    begin,
     begin_round,
     choose,
     error_of,
     mean_value,
+    reset_row,
     turn_into_weights,
     write_logits,
 )
@@ -113,8 +113,8 @@ def list_candidates(tables, rows, first, count, chances, most, stats, sizes):
     if i < count:
         row, f = rows[first + i], stats[i]
         f.count = write_policy_candidates(tables, row, chances[row], f.actions, f.weights, f.members)
-        begin(stats, i, tables[row].n_seats, most, False)
-        sizes[i] = 0 if f.left == 0 or is_sorted(tables[row]) else f.count
+        reset_row(stats, i, tables[row].n_seats, most, False)
+        sizes[i] = 0 if f.worlds_left == 0 or is_sorted(tables[row]) else f.count
 
 
 @kernel
@@ -156,7 +156,7 @@ def open_replays(total, lanes, sources, logs, active, actions, count, moment):
     """Rewind the worlds in the lanes to the beginning of their deals, and activate all lanes."""
     lane = np.int64(cuda.grid(1))
     if lane < total:
-        deal_again(lanes[lane])
+        rewind_deal(lanes[lane])
         clear_logs(logs, sources[lane], 0.0)
         active[lane] = lane
         actions[lane] = NOBODY
@@ -179,9 +179,9 @@ def advance_replays(
                 lane = active[i]
                 world, r = sources[lane], lanes[lane]
                 if actions[lane] >= 0:
-                    note_chance(r, chances[lane], by_policy, logs, world)
-                actions[lane] = play_again(pool[world], r, actions[lane], (by_policy, by_thumb), logs, world, m)
-                if actions[lane] == GIVEN_UP:
+                    add_log_chance(r, chances[lane], by_policy, logs, world)
+                actions[lane] = advance_replay(pool[world], r, actions[lane], (by_policy, by_thumb), logs, world, m)
+                if actions[lane] == FAILED:
                     clear_logs(logs, world, -np.inf)
                 places[i] = 1 if actions[lane] >= 0 else 0
 
@@ -213,7 +213,7 @@ def weigh_pools(tasks, logs, weights, is_enough):
     if j < tasks.shape[1]:
         first = tasks[FIRST_SLOT, j]
         effective = write_weights(logs, first, first + tasks[POOLS, j] * tasks[COUNT, j], EXPONENT, weights)
-        is_enough[j] = 1 if effective >= LEAST_EFFECTIVE * tasks[COUNT, j] else 0
+        is_enough[j] = 1 if effective >= MIN_EFFECTIVE_SHARE * tasks[COUNT, j] else 0
 
 
 @kernel
@@ -276,7 +276,7 @@ def open_rollouts(turns, total, stats, picks, sources, slots, active, actions, c
         sources[lane] = turns[WORLD, j] + i // tried
         slots[lane] = picks[sources[lane]]
         active[lane] = lane
-        actions[lane] = f.actions[f.tried[i % tried]]
+        actions[lane] = f.actions[f.remaining[i % tried]]
         if lane == 0:
             count[0] = total
             moment[0] = 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from noms_env._jit import jit, lowest
 from noms_env.search.endgame import moves
-from noms_env.search.endgame.position import AFTER, MOST_CARDS
+from noms_env.search.endgame.position import MAX_CARDS, NEXT_COUNT
 
 ANY = np.int64(-1)
 """All cards, as the choice of the seat to act."""
@@ -25,7 +25,7 @@ END_BITS = 9
 
 
 @jit
-def end_of(w, frames, choice):
+def find_end(w, frames, choice):
     """Return the end of the play from the root; the seat to act chooses among the cards `choice`, or `ANY`."""
     moves.open_root(w, frames[0])
     frames[0].count = 0
@@ -34,23 +34,23 @@ def end_of(w, frames, choice):
     depth = 0
     while True:
         f = frames[depth]
-        if has_next(w, f):
+        if turn_to_next(w, f):
             end = open_next(w, f, frames[depth + 1])
             if end < 0:
                 depth += 1
             else:
-                choose(w, f, end)
+                keep_better(w, f, end)
             continue
         if f.key != 0:
-            moves.remember(w, f.key, f.result, END_BITS)
+            moves.store_result(w, f.key, f.result, END_BITS)
         if depth == 0:
             return f.result
         depth -= 1
-        choose(w, frames[depth], f.result)
+        keep_better(w, frames[depth], f.result)
 
 
 @jit
-def has_next(w, f):
+def turn_to_next(w, f):
     """Turn to the next card, or to the next suit of a two-suited lead; False if none can be better."""
     if f.result >= 0 and w.values[f.result, f.seat] == w.values[f.count, f.seat]:
         return False
@@ -63,7 +63,7 @@ def has_next(w, f):
 
 
 @jit
-def choose(w, f, end):
+def keep_better(w, f, end):
     """Keep the better of two ends, the earlier one on a tie."""
     if f.result < 0 or w.values[end, f.seat] > w.values[f.result, f.seat]:
         f.result = end
@@ -76,14 +76,14 @@ def open_next(w, f, child):
     child.count = f.count
     child.result = -1
     if child.n_table == w.n_seats:
-        child.count = AFTER[w.n_seats, f.count, child.best_seat]
+        child.count = NEXT_COUNT[w.n_seats, f.count, child.best_seat]
         moves.take(child)
         if child.remaining == 0:
             return np.int64(child.count)
         if moves.is_last_trick(w, child):
-            return np.int64(AFTER[w.n_seats, child.count, moves.last_winner(w, child)])
-        child.key = child.remaining | (child.count << MOST_CARDS) | (child.seat << (MOST_CARDS + END_BITS))
-        end = moves.recall(w, child.key, END_BITS)
+            return np.int64(NEXT_COUNT[w.n_seats, child.count, moves.last_winner(w, child)])
+        child.key = child.remaining | (child.count << MAX_CARDS) | (child.seat << (MAX_CARDS + END_BITS))
+        end = moves.look_up(w, child.key, END_BITS)
         if end >= 0:
             return end
     child.cards = moves.legal_cards(w, child)

@@ -8,7 +8,7 @@ from noms_env._jit import jit, lowest
 from noms_env.core.cards import bit
 from noms_env.core.tricks import beats, follow
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.search.endgame.position import MOST_CARDS
+from noms_env.search.endgame.position import MAX_CARDS
 
 CHUNK_BITS = 6
 """The cache is emptied in whole chunks of 2**6 words, which is also its minimum size."""
@@ -25,7 +25,7 @@ FRAME = np.dtype(
         ("best_seat", _I8),
         ("count", _I8),  # of the tricks so far (each seat for itself)
         ("goal", _I8),  # numbers of further tricks (two sides)
-        ("left", _I8),  # tricks to come, the one under way included (two sides)
+        ("tricks_left", _I8),  # tricks to come, the one under way included (two sides)
         ("key", _I8),  # key of the result in the cache, 0 for none
         ("present", _I8),  # the cards left, and the best one on the table
         ("cards", _I8),  # still to try
@@ -44,39 +44,39 @@ NO_CARD = -1
 
 
 def new_frames() -> np.ndarray:
-    """Return the stack of a search, shape (MOST_CARDS + 1,), in the form of `new_positions`."""
-    return kernel_view(np.zeros(MOST_CARDS + 1, _RECORD).view(np.recarray))
+    """Return the stack of a search, shape (MAX_CARDS + 1,), in the form of `new_positions`."""
+    return kernel_view(np.zeros(MAX_CARDS + 1, _RECORD).view(np.recarray))
 
 
 @jit
-def forget(w, bits):
+def clear_cache(w, bits):
     """Empty the cache, and set its size to 2**bits words, at least 2**CHUNK_BITS and at most all."""
-    w.memory_size = min(bit(max(bits, CHUNK_BITS)), len(w.memory))
-    w.entered = 0
-    w.memory[: w.memory_size] = 0
+    w.cache_size = min(bit(max(bits, CHUNK_BITS)), len(w.cache))
+    w.n_cached = 0
+    w.cache[: w.cache_size] = 0
 
 
 @jit
-def place_of(w, key):
+def cache_index(w, key):
     """Return the place of a key in the cache; the products stay within 62 bits."""
     low = (key & 0x3FFFFFFF) * 0x9E3779B1
     high = (key >> 30) * 0x5851F42D
-    mixed = low ^ (low >> 32) ^ (high >> 7) ^ (high >> 33)
-    return mixed & (w.memory_size - 1)
+    hashed = low ^ (low >> 32) ^ (high >> 7) ^ (high >> 33)
+    return hashed & (w.cache_size - 1)
 
 
 @jit
-def recall(w, key, bits):
+def look_up(w, key, bits):
     """Return the cached result of a key, of `bits` bits; -1 if there is none."""
-    word = w.memory[place_of(w, key)]
+    word = w.cache[cache_index(w, key)]
     return word & (bit(bits) - 1) if word >> bits == key else np.int64(-1)
 
 
 @jit
-def remember(w, key, result, bits):
+def store_result(w, key, result, bits):
     """Cache the result of a key, over any other result at its place."""
-    w.memory[place_of(w, key)] = (key << bits) | result
-    w.entered += 1
+    w.cache[cache_index(w, key)] = (key << bits) | result
+    w.n_cached += 1
 
 
 @jit

@@ -5,8 +5,8 @@
 2. The holder of a card does not change during the play, so a state is the set of the cards left and the trick under way;
    nothing needs to be undone.
 3. The value of the deal depends only on how many more tricks each seat takes. These *ends* are numbered, together with the
-   counts before them: `count` numbers all ways to share tricks among the seats, a smaller total first (`TAKEN`, `AFTER`). The
-   rules themselves compute the value of every end beforehand (`dispatch.settle`), so that the search knows no scoring.
+   counts before them: `count` numbers all ways to share tricks among the seats, a smaller total first (`COUNT_TRICKS`,
+   `NEXT_COUNT`). The rules compute the value of every end beforehand (`dispatch.settle`), so the search knows no scoring.
 4. The value to a seat is its points less the mean of the others' points, times `units(seats)`: a whole number in every game, so
    that equal values compare equal.
 
@@ -28,13 +28,13 @@ from noms_env.core.state import MAX_SEATS, all_hands
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants import dispatch
 
-MOST_CARDS = 42
+MAX_CARDS = 42
 """Maximum number of cards in play."""
-MOST_LEFT = 16
+MAX_TRICKS_LEFT = 16
 """Maximum number of tricks to come."""
-MOST_COUNTS = 512
+MAX_COUNTS = 512
 """Maximum number of counts."""
-MEMORY_BITS = 18
+CACHE_BITS = 18
 
 _I8 = np.int64
 
@@ -54,37 +54,37 @@ _FIELDS: list[tuple[Any, ...]] = [
     ("led", _I8),  # cards that follow suit
     ("best", _I8),  # card, -1 for none
     ("best_seat", _I8),
-    ("left", _I8),  # tricks to come, the one under way included
+    ("tricks_left", _I8),  # tricks to come, the one under way included
     ("tricks", _I8, MAX_SEATS),  # of each seat so far
     # --- two sides
     ("side", _I8),  # bit set: the declarer and the partner
-    ("side_values", _I8, MOST_LEFT + 1),  # per number of further tricks of the side: value to each member
+    ("side_values", _I8, MAX_TRICKS_LEFT + 1),  # per number of further tricks of the side: value to each member
     ("n_levels", _I8),
-    ("levels", _I8, MOST_LEFT + 1),  # the different values, ascending
+    ("levels", _I8, MAX_TRICKS_LEFT + 1),  # the different values, ascending
     # --- the cache
-    ("memory_size", _I8),
-    ("entered", _I8),  # statistics: states cached
+    ("cache_size", _I8),
+    ("n_cached", _I8),  # statistics: states cached
 ]
 
 
-def position_type(counts: int = MOST_COUNTS, words: int = 1 << MEMORY_BITS) -> np.dtype:
+def position_type(counts: int = MAX_COUNTS, words: int = 1 << CACHE_BITS) -> np.dtype:
     """Return the record of the working memory of a search.
 
     Args:
         counts: maximum number of counts.
-        words: size of the cache, a power of 2, at least 64 (`moves.forget`). With fewer the search takes longer, and returns
-            the same.
+        words: size of the cache, a power of 2, at least 64 (`moves.clear_cache`). A smaller cache slows the search, with the
+            same results.
     """
     sized = [
         ("values", _I8, (counts, MAX_SEATS)),  # of an end, to each seat; of another count, the maximum that it may reach
-        ("memory", _I8, words),
+        ("cache", _I8, words),
     ]
     return np.dtype([*_FIELDS, *sized], align=True)
 
 
 _RECORD = np.dtype((np.record, position_type()))  # one dtype object: numba inspects all fields of any other, 4 µs
 
-ORDER = np.array([[comb(p + j - 1, j) if j else 0 for j in range(MAX_SEATS + 1)] for p in range(MOST_LEFT + 2)], np.int64)
+ORDER = np.array([[comb(p + j - 1, j) if j else 0 for j in range(MAX_SEATS + 1)] for p in range(MAX_TRICKS_LEFT + 2)], np.int64)
 """[p, j]: number of ways to share fewer than p tricks among j seats; see `number_counts`."""
 
 
@@ -95,25 +95,25 @@ def number_counts(n_seats: int) -> tuple[np.ndarray, np.ndarray]:
     system for multisets.
 
     Returns:
-        The tricks of each seat, and the number with one more trick for a seat; int16, shape (MOST_COUNTS, MAX_SEATS). All
+        The tricks of each seat, and the number with one more trick for a seat; int16, shape (MAX_COUNTS, MAX_SEATS). All
         totals are included for which there is room.
     """
-    taken, after = np.zeros((2, MOST_COUNTS, MAX_SEATS), np.int16)
-    left = max(left for left in range(MOST_LEFT + 1) if ORDER[left + 1, n_seats] <= MOST_COUNTS)
+    tricks, next_count = np.zeros((2, MAX_COUNTS, MAX_SEATS), np.int16)
+    max_left = max(max_left for max_left in range(MAX_TRICKS_LEFT + 1) if ORDER[max_left + 1, n_seats] <= MAX_COUNTS)
     places = np.arange(1, n_seats + 1)
-    for count in range(ORDER[left, n_seats]):
+    for count in range(ORDER[max_left, n_seats]):
         for seat in range(n_seats):
-            more = taken[count] + (np.arange(MAX_SEATS) == seat)
-            number = ORDER[more.cumsum()[:n_seats], places].sum()
-            after[count, seat] = number
-            taken[number] = more
-    return taken, after
+            more_tricks = tricks[count] + (np.arange(MAX_SEATS) == seat)
+            number = ORDER[more_tricks.cumsum()[:n_seats], places].sum()
+            next_count[count, seat] = number
+            tricks[number] = more_tricks
+    return tricks, next_count
 
 
 _COUNTS = [number_counts(max(n_seats, 1)) for n_seats in range(MAX_SEATS + 1)]
-TAKEN = np.array([taken for taken, _ in _COUNTS])
+COUNT_TRICKS = np.array([taken for taken, _ in _COUNTS])
 """[seats, count, seat]: tricks of the seat."""
-AFTER = np.array([after for _, after in _COUNTS])
+NEXT_COUNT = np.array([after for _, after in _COUNTS])
 """[seats, count, seat]: the count with one more trick for the seat."""
 
 
@@ -144,15 +144,15 @@ def value_to(t, seat):
 @jit
 def fits(t):
     """Return whether the rest of the deal fits into a position."""
-    left = t.deal_size - t.trick_number
-    return left * t.n_seats <= MOST_CARDS and left <= MOST_LEFT and ORDER[left + 1, t.n_seats] <= MOST_COUNTS
+    n_tricks = t.deal_size - t.trick_number
+    return n_tricks * t.n_seats <= MAX_CARDS and n_tricks <= MAX_TRICKS_LEFT and ORDER[n_tricks + 1, t.n_seats] <= MAX_COUNTS
 
 
 @jit
 def set_up(w, t):
     """Copy the cards and the trick under way of a table (phase `play` or `suit`, trump known, `fits`)."""
     w.n_seats = t.n_seats
-    w.left = t.deal_size - t.trick_number
+    w.tricks_left = t.deal_size - t.trick_number
     number_cards(w, t)
     for seat in range(w.n_seats):
         w.tricks[seat] = t.tricks[seat]
@@ -203,25 +203,25 @@ def number_cards(w, t):
 @jit
 def find_values(w, t):
     """Compute the value of each end to each seat, and the maximum of each count; overwrites the points of the table `t`."""
-    first_end = ORDER[w.left, w.n_seats]
-    for count in range(ORDER[w.left + 1, w.n_seats] - 1, -1, -1):
+    first_end = ORDER[w.tricks_left, w.n_seats]
+    for count in range(ORDER[w.tricks_left + 1, w.n_seats] - 1, -1, -1):
         if count >= first_end:
             for seat in range(w.n_seats):
-                t.tricks[seat] = w.tricks[seat] + TAKEN[w.n_seats, count, seat]
+                t.tricks[seat] = w.tricks[seat] + COUNT_TRICKS[w.n_seats, count, seat]
             settle(t)
             for seat in range(w.n_seats):
                 w.values[count, seat] = value_to(t, seat)
         else:
             for seat in range(w.n_seats):
-                most = w.values[AFTER[w.n_seats, count, 0], seat]
+                maximum = w.values[NEXT_COUNT[w.n_seats, count, 0], seat]
                 for winner in range(1, w.n_seats):
-                    most = max(most, w.values[AFTER[w.n_seats, count, winner], seat])
-                w.values[count, seat] = most
-    put_tricks_back(w, t)
+                    maximum = max(maximum, w.values[NEXT_COUNT[w.n_seats, count, winner], seat])
+                w.values[count, seat] = maximum
+    restore_tricks(w, t)
 
 
 @jit
-def put_tricks_back(w, t):
+def restore_tricks(w, t):
     """Restore the tricks of a table."""
     for seat in range(w.n_seats):
         t.tricks[seat] = w.tricks[seat]

@@ -24,9 +24,9 @@ from noms_env.core.partners import is_on_side
 from noms_env.core.tricks import beaters
 from noms_env.search.endgame import moves
 from noms_env.search.endgame.max_n import ANY
-from noms_env.search.endgame.position import MOST_CARDS, put_tricks_back, settle, value_to
+from noms_env.search.endgame.position import MAX_CARDS, restore_tricks, settle, value_to
 
-GOAL_SHIFT = MOST_CARDS + 3
+GOAL_SHIFT = MAX_CARDS + 3
 
 
 @jit
@@ -40,12 +40,12 @@ def find_side_values(w, t):
         else:
             opponent = seat
     w.n_levels = 0
-    for taken in range(w.left + 1):
-        t.tricks[t.declarer] = w.tricks[t.declarer] + taken
-        t.tricks[opponent] = w.tricks[opponent] + w.left - taken
+    for tricks in range(w.tricks_left + 1):
+        t.tricks[t.declarer] = w.tricks[t.declarer] + tricks
+        t.tricks[opponent] = w.tricks[opponent] + w.tricks_left - tricks
         settle(t)
         value = value_to(t, t.declarer)
-        w.side_values[taken] = value
+        w.side_values[tricks] = value
         place = 0
         while place < w.n_levels and w.levels[place] < value:
             place += 1
@@ -54,20 +54,20 @@ def find_side_values(w, t):
                 w.levels[k] = w.levels[k - 1]
             w.levels[place] = value
             w.n_levels += 1
-    put_tricks_back(w, t)
+    restore_tricks(w, t)
 
 
 @jit
 def side_value(w, frames, choice):
-    """Return the value of the play from the root to each member of the side, by bisection; `choice` as in `max_n.end_of`."""
+    """Return the value of the play from the root to each member of the side, by bisection; `choice` as in `max_n.find_end`."""
     low, high = 0, w.n_levels - 1
     while low < high:
         middle = (low + high + 1) // 2
         goal = np.int64(0)
-        for taken in range(w.left + 1):
-            if w.side_values[taken] >= w.levels[middle]:
-                goal |= bit(taken)
-        if reaches(w, frames, goal, choice):
+        for tricks in range(w.tricks_left + 1):
+            if w.side_values[tricks] >= w.levels[middle]:
+                goal |= bit(tricks)
+        if reaches_goal(w, frames, goal, choice):
             low = middle
         else:
             high = middle - 1
@@ -75,19 +75,19 @@ def side_value(w, frames, choice):
 
 
 @jit
-def reaches(w, frames, goal, choice):
-    """Return whether the side reaches a goal, a set of numbers of further tricks; `choice` as in `max_n.end_of`."""
+def reaches_goal(w, frames, goal, choice):
+    """Return whether the side reaches a goal, a set of numbers of further tricks; `choice` as in `max_n.find_end`."""
     moves.open_root(w, frames[0])
     frames[0].goal = goal
-    frames[0].left = w.left
-    known = known_answer(frames[0])
-    if known >= 0:
-        return known == 1
+    frames[0].tricks_left = w.tricks_left
+    trivial = trivial_answer(frames[0])
+    if trivial >= 0:
+        return trivial == 1
     order_cards(w, frames[0], choice)
     depth = 0
     while True:
         f = frames[depth]
-        if has_next(w, f):
+        if turn_to_next(w, f):
             answer = open_next(w, f, frames[depth + 1])
             if answer < 0:
                 depth += 1
@@ -95,7 +95,7 @@ def reaches(w, frames, goal, choice):
                 f.result = answer
             continue
         if f.key != 0:
-            moves.remember(w, f.key, f.result, 1)
+            moves.store_result(w, f.key, f.result, 1)
         if depth == 0:
             return f.result == 1
         depth -= 1
@@ -103,11 +103,11 @@ def reaches(w, frames, goal, choice):
 
 
 @jit
-def known_answer(f):
+def trivial_answer(f):
     """Return 1 if every number of further tricks is good for the side, 0 if none is, else -1."""
     if f.goal == 0:
         return 0
-    return 1 if f.goal == bit(f.left + 1) - 1 else -1
+    return 1 if f.goal == bit(f.tricks_left + 1) - 1 else -1
 
 
 @jit
@@ -115,7 +115,7 @@ def order_cards(w, f, choice):
     """4. Set the cards to try first and later; the result starts as a failure of the seat to act."""
     cards = moves.legal_cards(w, f) & choice
     on_side = has(w.side, f.seat)
-    wants = (has(f.goal, f.left) or not has(f.goal, 0)) == on_side  # to take all tricks is good, or to take none is bad
+    wants = (has(f.goal, f.tricks_left) or not has(f.goal, 0)) == on_side  # to take all tricks is good, or to take none is bad
     f.result = 0 if on_side else 1
     if f.n_table == 0:
         f.cards, f.later = cards, np.int64(0)
@@ -134,7 +134,7 @@ def order_cards(w, f, choice):
 
 
 @jit
-def has_next(w, f):
+def turn_to_next(w, f):
     """Turn to the next card, or to the next suit of a two-suited lead; False if the seat to act needs no other, or has none."""
     if f.result == (1 if has(w.side, f.seat) else 0):
         return False
@@ -156,21 +156,21 @@ def open_next(w, f, child):
     """Play the card that is tried. Return the answer if it is known at once; else set up the next state and return -1."""
     moves.lay(w, f, child)
     child.goal = f.goal
-    child.left = f.left
+    child.tricks_left = f.tricks_left
     if child.n_table == w.n_seats:
         moves.take(child)
-        child.left = f.left - 1
+        child.tricks_left = f.tricks_left - 1
         if has(w.side, child.seat):
             child.goal = f.goal >> 1
         else:
-            child.goal = f.goal & (bit(child.left + 1) - 1)
-        answer = known_answer(child)
+            child.goal = f.goal & (bit(child.tricks_left + 1) - 1)
+        answer = trivial_answer(child)
         if answer >= 0:
             return np.int64(answer)
         if moves.is_last_trick(w, child):
             return (child.goal >> 1 if has(w.side, moves.last_winner(w, child)) else child.goal) & 1
-        child.key = child.remaining | (child.seat << MOST_CARDS) | (child.goal << GOAL_SHIFT)
-        answer = moves.recall(w, child.key, 1)
+        child.key = child.remaining | (child.seat << MAX_CARDS) | (child.goal << GOAL_SHIFT)
+        answer = moves.look_up(w, child.key, 1)
         if answer >= 0:
             return answer
     order_cards(w, child, ANY)

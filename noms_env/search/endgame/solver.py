@@ -20,7 +20,7 @@ from noms_env.engine.row_kernels import kernel_view, legal_row
 from noms_env.engine.step import step
 from noms_env.search.endgame import max_n, sides
 from noms_env.search.endgame.max_n import ANY
-from noms_env.search.endgame.moves import forget, new_frames
+from noms_env.search.endgame.moves import clear_cache, new_frames
 from noms_env.search.endgame.position import count_deal_as_last, find_values, fits, new_positions, set_up, units
 from noms_env.table import Table
 from noms_env.variants import dispatch
@@ -28,12 +28,12 @@ from noms_env.variants.table_record import new_tables
 
 EVERY_SEAT, TWO_SIDES = range(2)
 KINDS = ("every_seat", "two_sides")
-MOST_LEFT_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 4]])
+MAX_TRICKS_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 4]])
 """[kind, seats]: maximum tricks to come, the one under way included, at which a search solves worlds of the French deck."""
-MOST_LEFT_TO_SOLVE_DECKTET = np.array([0, 0, 0, 4, 4])
+MAX_TRICKS_TO_SOLVE_DECKTET = np.array([0, 0, 0, 4, 4])
 """[seats]: the same for the Decktet, whose leads have more choices."""
 NEVER = 99
-"""A number of tricks fewer with which no ending is solved."""
+"""A margin with which no ending is solved."""
 
 
 def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
@@ -104,7 +104,7 @@ def prepare(w, t, kind):
         sides.find_side_values(w, t)
     else:
         find_values(w, t)
-    forget(w, 7 * w.left * w.n_seats // 10)
+    clear_cache(w, 7 * w.tricks_left * w.n_seats // 10)
 
 
 @jit
@@ -123,7 +123,7 @@ def action_value(w, frames, t, kind, action, seat):
 def choice_value(w, frames, kind, choice, seat):
     """Return the value of the play from the root to a seat; the seat to act takes one of the cards `choice` (or `ANY`)."""
     if kind == EVERY_SEAT:
-        return w.values[max_n.end_of(w, frames, choice), seat]
+        return w.values[max_n.find_end(w, frames, choice), seat]
     value = sides.side_value(w, frames, choice)
     if has(w.side, seat):
         return value
@@ -151,36 +151,36 @@ def position_value(w, frames, t, kind, seat):
                 cards &= cards - 1
         return choice_value(w, frames, kind, choice, seat)
     words = t.legal_words
-    own = np.int64(0)
-    best = np.int64(-1)
+    own_value = np.int64(0)
+    best_led = np.int64(-1)
     while words != 0:
         name_suit(w, INDICATE + lowest(words) - SUIT)
         words &= words - 1
         value = choice_value(w, frames, kind, ANY, t.seat)
-        if best < 0 or value > own:
-            own = value
-            best = w.led
-    w.led = best
+        if best_led < 0 or value > own_value:
+            own_value = value
+            best_led = w.led
+    w.led = best_led
     return choice_value(w, frames, kind, ANY, seat)
 
 
 @jit
-def is_solvable(t, fewer):
-    """Return whether cards are being played, and so few are left that a search solves them; `fewer` tricks than usual."""
-    if fewer == NEVER or (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
+def is_solvable(t, margin):
+    """Return whether cards are being played, with few enough tricks to come: the maximum of a search less `margin`."""
+    if margin == NEVER or (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
         return False
     if t.deck_kind == FRENCH:
-        most = MOST_LEFT_TO_SOLVE[TWO_SIDES if dispatch.common_sides(t) > 0 else EVERY_SEAT, t.n_seats]
+        max_tricks = MAX_TRICKS_TO_SOLVE[TWO_SIDES if dispatch.common_sides(t) > 0 else EVERY_SEAT, t.n_seats]
     else:
-        most = MOST_LEFT_TO_SOLVE_DECKTET[t.n_seats]
-    return t.deal_size - t.trick_number <= most - fewer
+        max_tricks = MAX_TRICKS_TO_SOLVE_DECKTET[t.n_seats]
+    return t.deal_size - t.trick_number <= max_tricks - margin
 
 
 @jit
-def kind_to_solve(t, fewer):
-    """Return how a search solves a world: each seat for itself if few tricks are left, unless two sides are exact."""
-    sides_in_common = dispatch.common_sides(t)
-    if sides_in_common == 0:
+def choose_kind(t, margin):
+    """Return the kind of a world's solution: each seat for itself if few tricks are to come, unless two sides are exact."""
+    sharing = dispatch.common_sides(t)
+    if sharing == 0:
         return EVERY_SEAT
-    most = MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats] - fewer
-    return TWO_SIDES if sides_in_common == 2 or t.deal_size - t.trick_number > most else EVERY_SEAT
+    max_tricks = MAX_TRICKS_TO_SOLVE[EVERY_SEAT, t.n_seats] - margin
+    return TWO_SIDES if sharing == 2 or t.deal_size - t.trick_number > max_tricks else EVERY_SEAT
