@@ -64,12 +64,12 @@ def known_role(t, seat):
     """Return the role of a seat, as far as the seat knows it."""
     if t.declarer < 0:
         return NO_ROLE
-    named = t.nominated >= 0
+    is_nominated = t.nominated >= 0
     if seat == t.declarer:
-        own = t.hands[seat] | t.played[seat]
-        return DECLARER_ALONE if t.alone != 0 or (named and has(own, t.nominated)) else DECLARER
+        dealt_hand = t.hands[seat] | t.played[seat]
+        return DECLARER_ALONE if t.alone != 0 or (is_nominated and has(dealt_hand, t.nominated)) else DECLARER
     if t.alone != 0:
         return OPPONENT
-    if not named:
+    if not is_nominated:
         return NO_ROLE
     return PARTNER if seat == t.partner else OPPONENT

@@ -97,11 +97,11 @@ class Passes:
         tree = self.tree
 
         def work(low: int, high: int, sums: np.ndarray) -> None:
-            reach_down(
+            write_reach(
                 tree.starts, low, high, tree.chance, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat,
                 self._own, self._others, self.own_reach,
             )  # fmt: skip
-            gains_up(
+            write_gains(
                 tree.starts, low, high, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
                 self.rewards, self._value, sums,
             )  # fmt: skip
@@ -123,7 +123,7 @@ class Passes:
         own = tree.owner == seat
 
         def work(low: int, high: int, sums: np.ndarray) -> None:
-            responses_up(
+            write_responses(
                 tree.starts, low, high, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
                 self.rewards, choice, self._value, sums,
             )  # fmt: skip
@@ -153,7 +153,7 @@ class Passes:
 
 
 @jit
-def reach_down(starts, low, high, chance, seat, first, infoset, offset, strategy, me, own, others, own_reach):
+def write_reach(starts, low, high, chance, seat, first, infoset, offset, strategy, player, own, others, own_reach):
     """Write the reach probabilities of nodes: by the seat's own actions (`own`), and by all others and chance (`others`)."""
     for row in range(low, high):
         own[starts[row]], others[starts[row]] = 1.0, chance[row]
@@ -163,39 +163,39 @@ def reach_down(starts, low, high, chance, seat, first, infoset, offset, strategy
             i = infoset[x]
             for a in range(offset[i + 1] - offset[i]):
                 child, share = first[x] + a, strategy[offset[i] + a]
-                if seat[x] == me:
+                if seat[x] == player:
                     own[child], others[child] = own[x] * share, others[x]
                 else:
                     own[child], others[child] = own[x], others[x] * share
-            if seat[x] == me:
+            if seat[x] == player:
                 own_reach[i] = own[x]
 
 
 @jit
-def gains_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, value, sums):
+def write_gains(starts, low, high, seat, first, infoset, offset, strategy, player, others, rewards, value, sums):
     """Write a seat's values of nodes, and add its counterfactual gains to `sums`."""
     for x in range(starts[high] - 1, starts[low] - 1, -1):
         if seat[x] < 0:
-            value[x] = rewards[first[x], me]
+            value[x] = rewards[first[x], player]
             continue
         i, total = infoset[x], 0.0
         for a in range(offset[i + 1] - offset[i]):
             total += strategy[offset[i] + a] * value[first[x] + a]
         value[x] = total
-        if seat[x] == me and others[x] > 0:
+        if seat[x] == player and others[x] > 0:
             for a in range(offset[i + 1] - offset[i]):
                 sums[offset[i] + a] += others[x] * (value[first[x] + a] - total)
 
 
 @jit
-def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, choice, value, sums):
+def write_responses(starts, low, high, seat, first, infoset, offset, strategy, player, others, rewards, choice, value, sums):
     """Write values of a seat that plays the actions in `choice`; where there is none (-1), add its slot values to `sums`."""
     for x in range(starts[high] - 1, starts[low] - 1, -1):
         if seat[x] < 0:
-            value[x] = rewards[first[x], me]
+            value[x] = rewards[first[x], player]
             continue
         i, total = infoset[x], 0.0
-        if seat[x] != me:
+        if seat[x] != player:
             for a in range(offset[i + 1] - offset[i]):
                 total += strategy[offset[i] + a] * value[first[x] + a]
         elif choice[i] >= 0:
@@ -218,10 +218,10 @@ def choose_best(offset, infosets, slot_values, choice):
 
 
 @jit
-def update(offset, owner, me, gains, own_reach, weight, regrets, totals, strategy):
+def update(offset, owner, player, gains, own_reach, weight, regrets, totals, strategy):
     """Update a seat's regrets and average, and write its next strategy."""
     for i in range(len(owner)):
-        if owner[i] != me:
+        if owner[i] != player:
             continue
         total = 0.0
         for k in range(offset[i], offset[i + 1]):

@@ -95,16 +95,16 @@ def write_points(t, is_lot, points):
         points[seat] = t.points[seat]
     if not is_lot or size(np.int64(t.sniped)) != 1:
         return
-    most, total, tied = 0, 0.0, 0
+    max_tricks, total, tied = 0, 0.0, 0
     for seat in range(t.n_seats):
         if (t.sniped >> seat) & 1:
-            most = t.tricks[seat]
+            max_tricks = t.tricks[seat]
     for seat in range(t.n_seats):
-        if t.tricks[seat] == most:
+        if t.tricks[seat] == max_tricks:
             total += t.points[seat]
             tied += 1
     for seat in range(t.n_seats):
-        if t.tricks[seat] == most:
+        if t.tricks[seat] == max_tricks:
             points[seat] = total / tied
 
 

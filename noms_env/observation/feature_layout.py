@@ -167,10 +167,10 @@ class FeatureLayout:
 
     def _runs(self, one_hot: bool) -> Iterator[tuple[int, int]]:
         """Yield first and last feature of each run: adjacent bytes of the observation, or successive values of one byte."""
-        where = np.flatnonzero((self.value != COPY) == one_hot)
-        follows = (np.diff(self.column[where]) == (not one_hot)) & (np.diff(self.value[where]) == one_hot)
+        columns = np.flatnonzero((self.value != COPY) == one_hot)
+        follows = (np.diff(self.column[columns]) == (not one_hot)) & (np.diff(self.value[columns]) == one_hot)
         cuts = np.flatnonzero(~follows)
-        yield from zip(where[[0, *(cuts + 1)]].tolist(), where[[*cuts, -1]].tolist(), strict=True)
+        yield from zip(columns[[0, *(cuts + 1)]].tolist(), columns[[*cuts, -1]].tolist(), strict=True)
 
     def _moves(self) -> Iterator[tuple[int, int]]:
         """Yield source and target of each copy: a byte of the observation, or `OBSERVATION_SIZE` + a word with a column.

@@ -88,12 +88,12 @@ def high_cards(t):
 def longest_suit(t):
     """3. Return the word of the longest suit among those that may be named."""
     words = t.legal_words
-    choice, most = lowest(words), -1
+    choice, max_length = lowest(words), -1
     while words != 0:
         suit = lowest(words) - 1
         length = size(t.hands[t.seat] & SUIT_CARDS[t.deck_kind, suit]) if suit < NO_TRUMP else -1
-        if length > most:
-            choice, most = lowest(words), length
+        if length > max_length:
+            choice, max_length = lowest(words), length
         words &= words - 1
     return choice
 

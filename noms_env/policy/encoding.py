@@ -209,8 +209,8 @@ def make_encoding(
     """
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
-    own, drawn = tuple(rule_sets), tuple(drawn)
-    rule_sets = own + drawn
+    base_rules, drawn = tuple(rule_sets), tuple(drawn)
+    rule_sets = base_rules + drawn
     options = inputs.differing_options(rule_sets) if options is None else tuple(options)
     tables, parts = inputs.Tables(rule_sets), list(inputs.features_of(rule_sets, options))
     parts += card_features_of(tables) if card_features else ()
@@ -229,7 +229,7 @@ def make_encoding(
     for name, array in sorted(arrays.items()):
         digest.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
     return Encoding(
-        own,
+        base_rules,
         drawn,
         **arrays,
         holders=tables.seats - 1 + inputs.has_stock(rule_sets),
@@ -238,12 +238,12 @@ def make_encoding(
         options=options,
         card_features=card_features,
         trick_features=trick_features,
-        rules=rules_rows(() if drawn else own),
+        rules=rules_rows(() if drawn else base_rules),
         digest=digest.hexdigest(),
     )
 
 
 def _by_order(parts: Sequence[inputs.Placed]) -> tuple[np.ndarray, np.ndarray]:
     """Return columns and values of features, for each order of the suits."""
-    moved = np.array([[feature.moved(order, start) for feature, start in parts] for order in inputs.ORDERS], np.int16)
-    return np.ascontiguousarray(moved[:, :, 0]), np.ascontiguousarray(moved[:, :, 1])
+    pairs = np.array([[feature.moved(order, start) for feature, start in parts] for order in inputs.ORDERS], np.int16)
+    return np.ascontiguousarray(pairs[:, :, 0]), np.ascontiguousarray(pairs[:, :, 1])

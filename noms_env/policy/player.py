@@ -131,9 +131,9 @@ class PolicyPlayer:
             ValueError: arrays of another shape or dtype, a temperature below 0, or an observation of a table with rules that
                 the policy was not trained for.
         """
-        seen, legal = _check_rows(observation, mask)
+        rows, masks = _check_rows(observation, mask)
         heat = self.temperature if temperature is None else _check_temperature(temperature)
-        actions = self._infer(seen, legal, draw_seeds(seeds, len(seen)), heat, probabilities=False)
+        actions = self._infer(rows, masks, draw_seeds(seeds, len(rows)), heat, probabilities=False)
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:
@@ -145,49 +145,49 @@ class PolicyPlayer:
             float32, shape (n, NUM_ACTIONS), or (NUM_ACTIONS,) for one row: 0 for actions that are not legal; zeros if nothing
             is legal.
         """
-        seen, legal = _check_rows(observation, mask)
+        rows, masks = _check_rows(observation, mask)
         heat = self.temperature if temperature is None else _check_temperature(temperature)
-        out = self._infer(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True)
+        out = self._infer(rows, masks, np.zeros(len(rows), np.int64), heat, probabilities=True)
         return out[0] if np.ndim(mask) == 1 else out
 
     def drawn(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float) -> np.ndarray:
         """Return the actions of `act` for rows from compiled code: contiguous arrays, and int64 seeds, 0 to 2**63 - 1."""
         return self._infer(observation, mask, seeds, temperature, probabilities=False)
 
-    def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
+    def _infer(self, rows: np.ndarray, masks: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
         """Run the network; refuse rows that it was not trained for."""
-        verdict, out = self.forward.infer(seen, legal, seeds, heat, probabilities)
+        verdict, out = self.forward.infer(rows, masks, seeds, heat, probabilities)
         if (verdict != FINE).any():
             row = int(np.flatnonzero(verdict != FINE)[0])
-            where = f"row {row} of {len(seen)}: " if len(seen) > 1 else ""
-            raise ValueError(where + self._explain_refusal(int(verdict[row]), seen[row], legal[row]))
+            prefix = f"row {row} of {len(rows)}: " if len(rows) > 1 else ""
+            raise ValueError(prefix + self._explain_refusal(int(verdict[row]), rows[row], masks[row]))
         return out
 
-    def _explain_refusal(self, verdict: int, seen: np.ndarray, legal: np.ndarray) -> str:
+    def _explain_refusal(self, verdict: int, observation: np.ndarray, mask: np.ndarray) -> str:
         if verdict == OTHER_RULES:
             trained = ", ".join(sorted({_name_table(rules.variant.name, rules.seats) for rules in self.rule_sets}))
-            return f"this policy was trained for {trained}; the observation is of {self._describe_difference(seen)}"
-        strange = set(np.flatnonzero(legal).tolist()) - set(self.encoding.choices.tolist())
+            return f"this policy was trained for {trained}; the observation is of {self._describe_difference(observation)}"
+        strange = set(np.flatnonzero(mask).tolist()) - set(self.encoding.choices.tolist())
         return f"the mask allows action {min(strange)}, which is never legal at the tables that this policy was trained for"
 
-    def _describe_difference(self, seen: np.ndarray) -> str:
+    def _describe_difference(self, observation: np.ndarray) -> str:
         """Describe the observation's rules by their difference from the policy's."""
-        marks = np.flatnonzero(seen[START["variant"] :][: len(VARIANTS)])
-        seats = int(seen[START["numbers"] + 6])
+        marks = np.flatnonzero(observation[START["variant"] :][: len(VARIANTS)])
+        seats = int(observation[START["numbers"] + 6])
         if len(marks) != 1:
             return "no game: no variant is marked in it"
         name = VARIANTS[marks[0]]
-        same = [rules for rules in self.rule_sets if rules.variant.name == name and rules.seats == seats]
-        if not same:
+        rule_sets = [rules for rules in self.rule_sets if rules.variant.name == name and rules.seats == seats]
+        if not rule_sets:
             return _name_table(name, seats)
-        options = seen[START["choices"] :]
+        options = observation[START["choices"] :]
         names = choice_names()
-        differences = [[names[place] for place in np.flatnonzero(options != choice_bytes(rules))] for rules in same]
+        differences = [[names[place] for place in np.flatnonzero(options != choice_bytes(rules))] for rules in rule_sets]
         fewest = min(differences, key=len)
         if fewest:
             return f"{_name_table(name, seats)} with other options: {', '.join(fewest)}"
-        sizes = ", ".join(str(size) for size in sorted(set().union(*map(hand_sizes, same))))
-        return f"{_name_table(name, seats)} with hands of {int(seen[START['numbers']])} cards instead of {sizes}"
+        sizes = ", ".join(str(size) for size in sorted(set().union(*map(hand_sizes, rule_sets))))
+        return f"{_name_table(name, seats)} with hands of {int(observation[START['numbers']])} cards instead of {sizes}"
 
 
 def _describe_games(rule_sets: Sequence[Rules]) -> list[str]:
@@ -280,8 +280,8 @@ def policy_name_for(rules: Rules) -> str | None:
 
 def _find_policies(variant: str) -> dict[str, PolicyInfo]:
     """Return the policies that come with the package for a game, the first choice of `policy_of_game` first."""
-    known = {name: info for name, info in _read_shipped().items() if info and variant in _variants(info)}
-    return dict(sorted(known.items(), key=lambda item: (item[0] != variant, bool(item[1].drawn), -item[1].decisions, item[0])))
+    infos = {name: info for name, info in _read_shipped().items() if info and variant in _variants(info)}
+    return dict(sorted(infos.items(), key=lambda item: (item[0] != variant, bool(item[1].drawn), -item[1].decisions, item[0])))
 
 
 def policies_for_any_options() -> list[str]:

@@ -132,9 +132,9 @@ def cards_to_nominate(t):
     """2. Return a few of the legal cards."""
     cards = np.int64(0)
     for suit in range(NO_TRUMP):
-        own = t.legal_cards & SUIT_CARDS[t.deck_kind, suit] & t.hands[t.seat]
-        if own != 0:
-            cards |= bit(lowest(own))
+        own_cards = t.legal_cards & SUIT_CARDS[t.deck_kind, suit] & t.hands[t.seat]
+        if own_cards != 0:
+            cards |= bit(lowest(own_cards))
         others = t.legal_cards & SUIT_CARDS[t.deck_kind, suit] & ~t.hands[t.seat]
         if others != 0:
             cards |= bit(lowest(others)) | bit(highest(others))

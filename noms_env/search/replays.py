@@ -72,12 +72,12 @@ def find_named_suit(t, trick, place):
     """Return the suit that was named for a two-suited lead, the card before `place` in `order`."""
     if trick == t.trick_number:
         return int(t.led_suit)
-    lead, best, most = int(t.order[place - 1]), -1, -2
+    lead, best, max_voids = int(t.order[place - 1]), -1, -2
     for suit in range(NO_TRUMP):
         if has(CARD_SUITS[t.deck_kind, lead], suit):
             n_voids = count_voids(t, trick, lead, suit)
-            if n_voids > most:
-                best, most = suit, n_voids
+            if n_voids > max_voids:
+                best, max_voids = suit, n_voids
     return best
 
 

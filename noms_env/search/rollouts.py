@@ -181,7 +181,7 @@ def play_tasks(
     row_threads.run(len(actions), play)
     if clock.perf_counter() > deadline:
         return None
-    parts = np.split(values, np.cumsum([worlds * tried for worlds, tried in shapes])[:-1])
+    parts = np.split(values, np.cumsum([worlds * n_actions for worlds, n_actions in shapes])[:-1])
     return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 

@@ -116,15 +116,15 @@ def add_values(stats, row, values, first, worlds):
     f = stats[row]
     f.worlds_left -= worlds
     f.total_left -= worlds
-    n_remaining, own = f.n_remaining, first
-    while f.remaining[own - first] != f.favourite:
-        own += 1
+    n_remaining, base = f.n_remaining, first
+    while f.remaining[base - first] != f.favourite:
+        base += 1
     for world in range(worlds):
-        f.favourite_sum += values[own + world * n_remaining]
+        f.favourite_sum += values[base + world * n_remaining]
     for place in range(n_remaining):
         total, squares = np.int64(0), 0.0
         for world in range(worlds):
-            gain = values[first + place + world * n_remaining] - values[own + world * n_remaining]
+            gain = values[first + place + world * n_remaining] - values[base + world * n_remaining]
             total += gain
             squares += float(gain) * float(gain)
         k = f.remaining[place]
@@ -157,11 +157,11 @@ def begin_round(stats, row, budget, is_timed, temperature):
 @jit
 def count_better(f, k):
     """Count the candidates in `remaining` that rank above k: by logits, then by index. Dropped ones are complements."""
-    better = 0
+    n_better = 0
     for place in range(f.n_remaining):
         other = max(f.remaining[place], ~f.remaining[place])
-        better += f.logits[other] > f.logits[k] or (f.logits[other] == f.logits[k] and other < k)
-    return better
+        n_better += f.logits[other] > f.logits[k] or (f.logits[other] == f.logits[k] and other < k)
+    return n_better
 
 
 @jit

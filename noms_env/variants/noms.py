@@ -110,10 +110,10 @@ def _complete_mis_value(values: Values) -> None:
 
 def _complete_deal_mode(values: Values, seats: int) -> None:
     """Fill in `deal_mode` (rules 4.3): packets need the whole deck and four seats; a shortened game is dealt singly."""
-    whole = deck_size(values) == 52 and seats == 4 and values["hand_size"] == 13
+    is_whole = deck_size(values) == 52 and seats == 4 and values["hand_size"] == 13
     if values["deal_mode"] is None:
-        values["deal_mode"] = "packets" if whole else "single_shuffled"
-    if values["deal_mode"] != "single_shuffled" and not whole:
+        values["deal_mode"] = "packets" if is_whole else "single_shuffled"
+    if values["deal_mode"] != "single_shuffled" and not is_whole:
         raise RulesError(
             f"deal_mode must be 'single_shuffled' unless 52 cards are dealt to 4 seats, not {values['deal_mode']!r}"
         )

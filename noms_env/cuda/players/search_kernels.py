@@ -107,13 +107,13 @@ def list_marked(size, places, numbers, listed):
 
 
 @kernel
-def list_candidates(tables, rows, first, count, chances, most, stats, sizes):
+def list_candidates(tables, rows, first, count, chances, budget, stats, sizes):
     """Write the candidates of some rows and their number; 0 if the policy acts without a search."""
     i = np.int64(cuda.grid(1))
     if i < count:
         row, f = rows[first + i], stats[i]
         f.count = write_policy_candidates(tables, row, chances[row], f.actions, f.weights, f.members)
-        reset_row(stats, i, tables[row].n_seats, most, False)
+        reset_row(stats, i, tables[row].n_seats, budget, False)
         sizes[i] = 0 if f.worlds_left == 0 or is_sorted(tables[row]) else f.count
 
 
@@ -191,12 +191,12 @@ def take_active(size, places, listed, active, count, moment, sources, seeds, dra
     """Make the listed lanes the active ones, and write their seeds for the policy's next decision."""
     i = np.int64(cuda.grid(1))
     if i < size:
-        left = places[size - 1]
-        active[i] = listed[i] if i < left else -1
-        if is_drawn and i < left:
+        n_active = places[size - 1]
+        active[i] = listed[i] if i < n_active else -1
+        if is_drawn and i < n_active:
             seeds[listed[i]] = seed_of_draw(draws[sources[listed[i]]], moment[0])
         if i == 0:
-            count[0] = left
+            count[0] = n_active
 
 
 @kernel
@@ -271,12 +271,12 @@ def open_rollouts(turns, total, stats, picks, sources, slots, active, actions, c
     lane = np.int64(cuda.grid(1))
     if lane < total:
         j = column_of(turns[TURN_END], lane)
-        tried, f = turns[TRIED, j], stats[turns[PLACE, j]]
-        i = lane - (turns[TURN_END, j] - tried * turns[WORLDS, j])
-        sources[lane] = turns[WORLD, j] + i // tried
+        n_remaining, f = turns[TRIED, j], stats[turns[PLACE, j]]
+        i = lane - (turns[TURN_END, j] - n_remaining * turns[WORLDS, j])
+        sources[lane] = turns[WORLD, j] + i // n_remaining
         slots[lane] = picks[sources[lane]]
         active[lane] = lane
-        actions[lane] = f.actions[f.remaining[i % tried]]
+        actions[lane] = f.actions[f.remaining[i % n_remaining]]
         if lane == 0:
             count[0] = total
             moment[0] = 0
@@ -307,13 +307,13 @@ def value_lanes(total, lanes, sources, picks, pool, positions, frames, values):
 
 
 @kernel
-def add_round(turns, stats, values, most, temperature):
+def add_round(turns, stats, values, budget, temperature):
     """Add the values of a round to the statistics of each row, and begin its next round."""
     j = np.int64(cuda.grid(1))
     if j < turns.shape[1]:
         worlds = turns[WORLDS, j]
         add_values(stats, turns[PLACE, j], values, turns[TURN_END, j] - worlds * turns[TRIED, j], worlds)
-        begin_round(stats, turns[PLACE, j], most, False, temperature)
+        begin_round(stats, turns[PLACE, j], budget, False, temperature)
 
 
 @kernel

@@ -143,11 +143,11 @@ def try_card(w, f, card):
     Two cards are equivalent if they bear the same suits, and no card in the hands, nor the best on the table, has a number
     between them.
     """
-    before = f.card
+    previous = f.card
     f.card = card
     f.cards &= ~bit(card)
-    if before >= 0 and w.suits_of[before] == w.suits_of[card]:
-        between = (bit(max(before, card)) - 1) & ~((bit(min(before, card)) << 1) - 1)
+    if previous >= 0 and w.suits_of[previous] == w.suits_of[card]:
+        between = (bit(max(previous, card)) - 1) & ~((bit(min(previous, card)) << 1) - 1)
         if (f.present & between) == 0:
             return False
     f.suits = w.suits_of[card] if f.n_table == 0 else 0
