@@ -121,7 +121,7 @@ def join_classes(p):
 
 @jit
 def order_groups(p):
-    """List the groups that have room, the smallest first, since the last two cost nothing."""
+    """List the groups with room, the smallest first: the layouts of the last two are counted without a search."""
     p.n_open = 0
     for group in range(p.n_groups):
         if p.group_room[group] == 0:

@@ -3,8 +3,8 @@
 1. A call (exact-bid games): one for each ace and king, and for each other trump above the ten.
 2. An auction: pass; if it must bid, the lowest bid. A bid of none, some or most: Some.
 3. Trump: the longest suit. The nomination: the highest trump that it does not hold, else the highest card.
-4. It wants a trick below its call, and always if extra tricks do no harm. It always wants tricks in the auction games and for
-   Some and Most; never as the declarer of Misere, with None, or if the fewest tricks win.
+4. It wants a trick until it has made its call, and always if extra tricks do no harm, in the auction games, and with Some and
+   Most. It never wants one as the declarer of Misere, with None, or if the fewest tricks win.
 5. Wanted: lead the highest card; follow with the lowest card that beats all on the table, else with the lowest.
 6. Not wanted: lead the lowest card; follow with the highest card that loses, else with the lowest.
 

@@ -32,11 +32,11 @@ from noms_env.observation.suit_order import has_decktet
 from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
-"""Sections of a byte for each card, see `write_card_features`. From `SECOND` on, the four before it for the other suit."""
+"""Sections of a byte for each card, see `write_card_features`. From `SECOND` on, four are repeated for the other suit."""
 SUIT_SECTIONS = SECOND - BEATEN_BY
 CARD_SECTIONS = SECOND + SUIT_SECTIONS
 RIVALS, RIVAL_SEATS, SAFE, SECOND_LEAD = range(CARD_SECTIONS, CARD_SECTIONS + 4)
-"""Further sections, see `write_trick_features`. From `SECOND_LEAD` on, the three before it for the other suit of a lead."""
+"""Further sections, see `write_trick_features`. From `SECOND_LEAD` on, three are repeated for the other suit."""
 LEAD_SECTIONS = SECOND_LEAD - RIVALS
 IS_TRUMP = SECOND_LEAD + LEAD_SECTIONS
 SECTIONS = IS_TRUMP + 1

@@ -93,7 +93,7 @@ def forced_action(t):
 
 @jit
 def candidate_index(actions, count, action):
-    """Return the index of an action among the candidates; for a card that is not among them, that of the lower card like it."""
+    """Return the index of an action among the candidates, or of the lower equivalent card, which stands for it."""
     place = -1
     for k in range(count):
         if actions[k] <= action and (place < 0 or actions[k] > actions[place]):

@@ -54,19 +54,18 @@ from noms_env.variants.table_record import new_tables
 
 UNIFORM, MIXTURE = "uniform", "mixture"
 POOL = 1
-"""Worlds weighed for each one that is drawn. 2 take half as much time again, and gain nothing (docs/search.md)."""
+"""Worlds in a pool per drawn world. 2 take 50 % more time, and gain nothing (docs/search.md)."""
 MAX_POOLS = 4
 """Maximum number of pools, if few worlds have nearly all the weight."""
 MIN_EFFECTIVE_SHARE = 0.2
 """Effective number of worlds in a pool, per drawn world, below which the pool grows."""
 EXPONENT = 0.25
-"""The one of 0.25, 0.5 and 1 with which a mixture predicts better than uniform worlds who holds which card, in every game and
-for every player measured: the policy, `thumb` and `pimc:100` (docs/search.md). A model is never quite right, so 1 is far too
-sure."""
+"""Chosen among 0.25, 0.5 and 1: only with 0.25 does a mixture predict the hidden cards better than uniform worlds in every
+game, for every player measured: the policy, `thumb` and `pimc:100` (docs/search.md). No model is exact: 1 is overconfident."""
 POOL_STRIDE = 0x9E3779B97F4A7C15 >> 1
 """Step between the seeds of a task's pools."""
 SLIPS = 0.02
-"""Assumed probability that a policy takes any legal action instead."""
+"""Assumed probability that a policy takes a random legal action instead."""
 THUMB_SLIPS = 0.3
 """The same for rules of thumb, which name one action."""
 
@@ -95,7 +94,7 @@ def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
 
 @jit
 def allow_slips(chance, slips, legal):
-    """Return a probability mixed with the uniform one over `legal` actions, of weight `slips`."""
+    """Return a probability mixed with the uniform distribution over `legal` actions, whose weight is `slips`."""
     return (1 - slips) * chance + slips / legal
 
 
@@ -182,7 +181,7 @@ def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_
 def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], logs: np.ndarray) -> None:
     """Add `log_likelihoods` to `logs`.
 
-    Only the hands are hidden, so a seat with the same hand in several worlds has the same observations, and is asked once.
+    Only the hands are hidden, so a seat with the same hand in several worlds has the same observation. Models see it once.
     """
     n = len(worlds)
     replays, valid, rows, hands = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)

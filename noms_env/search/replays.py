@@ -24,7 +24,7 @@ from noms_env.observation.writer import write_mask, write_observation
 from noms_env.search.endgame.position import count_deal_as_last
 
 ARRIVED, FAILED = -1, -2
-"""Results of a replay in place of a further action: it has reached its world, or was given up."""
+"""Results of a replay instead of an action: it has reached the state of its world, or it failed."""
 
 
 @jit
@@ -137,7 +137,7 @@ def write_observations(replays, rows, observation, mask):
 
 @jit
 def step_replays(replays, action, valid):
-    """Take an action in each replay; a replay in which it is illegal is given up: `valid` becomes False."""
+    """Take an action in each replay; a replay in which it is illegal fails: `valid` becomes False."""
     for i in range(len(replays)):
         valid[i] = valid[i] and is_legal(replays[i], action)
         if valid[i]:
@@ -146,7 +146,7 @@ def step_replays(replays, action, valid):
 
 @jit
 def compare_with_worlds(worlds, replays, valid):
-    """Give up the replays that do not end in the state of their worlds."""
+    """Mark the replays as failed that do not end in the state of their worlds."""
     for i in range(len(worlds)):
         valid[i] = valid[i] and is_like_its_world(worlds[i], replays[i])
 

@@ -72,7 +72,7 @@ def end_value(t, seat, margin, w, frames):
 
 @jit
 def play_out(t, action, margin, m):
-    """Take an action, and play on by rules of thumb until the rollout `is_over`; `m` is of `heuristics.new_workspaces`."""
+    """Take an action, and play by rules of thumb until the rollout `is_over`; `m` is a row of `heuristics.new_workspaces`."""
     step(t, action)
     while not is_over(t, margin):
         step(t, quick_action(t, m))

@@ -243,7 +243,7 @@ def cards_to_choose(t, seat, m):
 
 @jit
 def weigh_misere(t, seat, m):
-    """14, 15. Set the same in Misere."""
+    """14, 15. Set the payoffs and the eagerness of the seats in Misere."""
     on_side = is_on_side(t, seat)
     stake = 1.0 if t.tricks[t.declarer] > 0 else MISERE_LOSS
     for other in range(t.n_seats):

@@ -1,13 +1,13 @@
 """The last tricks, from version 2 of the rules on: with two or three cards in hand the player looks ahead.
 
-1. The winner of this trick leads to the next. So the cards kept have one value if this trick is taken and another if it is not;
-   a card is worth both, each times its chance (`ending_value`). A family sets the value of each number of tricks in `worth`, by
-   the points that the rules pay. Then `payoff` holds only the value of the others' tricks.
+1. The winner of this trick leads to the next. So the rest of the hand has one value if the seat takes this trick, and another
+   if not. The value of a card is the mean of both, weighted by their chances (`ending_value`). A family sets the value of each
+   number of tricks in `worth`, by the points that the rules pay. Then `payoff` holds only the value of the others' tricks.
 2. A card that is led takes its trick unless another seat beats it. The chances are those of `heuristics`, rule 2, with the
    number of cards that the seat will hold then. A seat with a single card has no choice.
 3. A card that is not led must also be a trump, or be of the suit led. The chance of that is the share of lower cards of its
    suit among the unseen cards that do not beat it (`next_chance`).
-4. Of two cards kept, the better order of play counts (`hand_worth`).
+4. Two cards are valued in the better order of play (`hand_worth`).
 
 The player does not look ahead if the fewest tricks win, nor in Misere: it gains nothing there.
 """
@@ -55,7 +55,7 @@ def ending_value(t, card, m):
 
 @jit
 def hand_worth(t, hand, leads, tricks, m):
-    """4. Return the value of one or two cards kept after `tricks` further tricks, if the seat leads or does not."""
+    """4. Return the value of a hand of one or two cards after `tricks` further tricks, if the seat `leads` or does not."""
     best = -np.inf
     remaining = hand
     while remaining != 0:

@@ -144,7 +144,7 @@ def card_value(t, card, missing, m):
 
 @jit
 def made_chance(t, missing, hand, m):
-    """Return the chance that the cards kept take the missing tricks, from `odds`; or more, if that makes the call too."""
+    """Return the chance, from `odds`, that a hand takes the missing tricks, or with `bonus="at_least"` at least these."""
     if missing > size(hand):
         return 0.0
     if t.bonus != AT_LEAST:

@@ -1,13 +1,12 @@
 """Every seat for itself: max^n, in which each seat maximises its own value (C. Luckhardt and K. Irani, 1986).
 
-The value of a state is an end (`position`). Among the ends that its cards lead to, the seat to act chooses the one of most
-value to it; of equal ones that of the lowest card, and of the lowest suit of a two-suited card. With more than two interests
-the tie-break matters.
+The value of a state is an end (`position`). The seat to act chooses the end with the highest value to it. Ties go to the lowest
+card, then to the lowest suit of a two-suited card; with more than two interests the tie-break matters.
 
 1. States between two tricks are cached: the cards left, the leader, and the count of tricks so far.
 2. Of equivalent cards only the lowest is tried (`try_card`).
-3. A seat that has found the maximum that its count may still reach looks no further. In games in which all points are made by
-   calls this saves most.
+3. A seat stops once it has found the maximum that its count can still reach. This saves most in games in which only calls
+   score.
 """
 
 from __future__ import annotations

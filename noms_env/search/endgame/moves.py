@@ -74,7 +74,7 @@ def look_up(w, key, bits):
 
 @jit
 def store_result(w, key, result, bits):
-    """Cache the result of a key, over any other result at its place."""
+    """Cache the result of a key, replacing any other result at its place."""
     w.cache[cache_index(w, key)] = (key << bits) | result
     w.n_cached += 1
 
