@@ -23,7 +23,7 @@ def count_ways(p, d, ways):
     """Write the number of layouts for each layer and state; that of layer 0 is `p.n_layouts`.
 
     In layer g the open group g gets its share. A state is the number of undealt cards of each class. `p` is a plan
-    (`workspace.PLAN`), `d` a layout (`workspace.LAYOUT`) as scratch. `ways`, float64, shape (MOST_WAYS,), is written for the
+    (`workspace.PLAN`), `d` a layout (`workspace.LAYOUT`) as scratch. `ways`, float64, shape (MAX_WAYS,), is written for the
     layers from 1 on that need a search (`count_ways_to_end`).
     """
     if p.n_open <= 2:

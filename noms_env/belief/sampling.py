@@ -31,7 +31,7 @@ def plan(t, seat, p, d, ways):
     """Compute the properties that all layouts of a table share, for the knowledge of `seat`.
 
     `t` is a copy of the table, whose field `partner` is scratch; `p` has the fields of `workspace.PLAN`, and is written; `d`
-    has those of `workspace.LAYOUT`, and is scratch; `ways`, float64, shape (MOST_WAYS,), is written and belongs to the plan.
+    has those of `workspace.LAYOUT`, and is scratch; `ways`, float64, shape (MAX_WAYS,), is written and belongs to the plan.
     """
     survey(t, seat, p)
     form_groups(p)
