@@ -115,17 +115,17 @@ def count_ways_to_end(p, d, ways, layer):
             state += d.next_remaining[k] * p.stride[k]
         return ways[(layer - 1) * p.n_states + state]
     first, second = p.open[layer], p.open[layer + 1]
-    shared = 0
+    common = 0
     room = p.group_room[first]
     for k in range(p.n_classes):
         in_first, in_second = has(p.class_groups[k], first), has(p.class_groups[k], second)
         if in_first and in_second:
-            shared += d.next_remaining[k]
+            common += d.next_remaining[k]
         elif in_first:
             room -= d.next_remaining[k]
         elif not in_second and d.next_remaining[k] > 0:
             return 0.0
-    return CHOOSE[shared, room] if 0 <= room <= shared else 0.0
+    return CHOOSE[common, room] if 0 <= room <= common else 0.0
 
 
 @jit
@@ -159,20 +159,20 @@ def draw_layout(p, d, ways):
 @jit
 def deal_last_groups(p, d, first, second):
     """Deal the remaining cards to two groups: each gets the cards that fit only it; cards that fit both are dealt at random."""
-    shared = np.int64(0)
+    common = np.int64(0)
     room = p.group_room[first]
     for k in range(p.n_classes):
         in_first, in_second = has(p.class_groups[k], first), has(p.class_groups[k], second)
         if in_first and in_second:
-            shared |= d.remaining_cards[k]
+            common |= d.remaining_cards[k]
         elif in_first:
             d.pool[first] |= d.remaining_cards[k]
             room -= size(d.remaining_cards[k])
         else:
             d.pool[second] |= d.remaining_cards[k]
-    cards = draw_subset(d, shared, room)
+    cards = draw_subset(d, common, room)
     d.pool[first] |= cards
-    d.pool[second] |= shared & ~cards
+    d.pool[second] |= common & ~cards
 
 
 @jit

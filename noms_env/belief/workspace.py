@@ -54,16 +54,16 @@ LAYOUT = np.dtype(
         ("remaining", _I8, MAX_CLASSES),  # their number
         ("share", _I8, MAX_CLASSES),  # how many of them the next group gets
         ("max_share", _I8, MAX_CLASSES),  # how many it can get
-        ("next_remaining", _I8, MAX_CLASSES),  # how many remain
+        ("next_remaining", _I8, MAX_CLASSES),  # how many remain after that
         ("dealt", _I8, PLACES),  # cards of each place
-        ("cards", _I8, 64),  # of cards
+        ("cards", _I8, 64),  # list from which `draw_subset` draws
         # --- the stream of chance
         ("seed", _I8),
         ("stream", _I8),
         ("block", _I8),
         ("spare_bits", _I8),  # a fraction not used yet, or -1
         ("fraction", _I8),
-        ("range_product", _I8),
+        ("range_product", _I8),  # product of the ranges of all draws from `fraction`
     ],
     align=True,
 )

@@ -14,7 +14,7 @@ from noms_env.core.state import left_of, put_byte
 
 
 @jit
-def number_calls(low, high):
+def calls_between(low, high):
     """Return the set of calls of the numbers from low to high (empty if low is above high)."""
     if low > high:
         return np.int64(0)
@@ -47,10 +47,10 @@ def forbidden_number(t):
 @jit
 def exact_calls(t):
     """Return the legal calls of an exact-bid game (rules 0.2): 0 to the hand size, except a number the hook forbids."""
-    calls = number_calls(0, t.deal_size)
+    calls = calls_between(0, t.deal_size)
     forbidden = forbidden_number(t)
     if forbidden >= 0:
-        calls &= ~number_calls(forbidden, forbidden)
+        calls &= ~calls_between(forbidden, forbidden)
     return calls
 
 
@@ -74,7 +74,7 @@ def height(t, call):
 def higher_bids(t):
     """Return the bids above the high bid (rules 0.3); all bids if there is no bid yet."""
     high = height(t, int(t.high_call)) if t.high_call >= 0 else -1
-    bids = number_calls(max(int(t.min_bid), high // 2 + 1), t.deal_size)
+    bids = calls_between(max(int(t.min_bid), high // 2 + 1), t.deal_size)
     if t.misere_height > high:
         bids |= bit(CALL_MIS)
     if t.open_misere != 0 and high < 2 * t.deal_size + 3:

@@ -36,7 +36,7 @@ from functools import partial
 
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_PASS, CALLING, NAMING_TRUMP, NOMINATING
-from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, number_calls, record_auction_call
+from noms_env.core.bids import auction_is_over, calls_between, higher_bids, is_forced_dealer, record_auction_call
 from noms_env.core.cards import NO_TRUMP, SUIT_CARDS, bit, has, suit_of
 from noms_env.core.partners import is_on_side, nominate, side_tricks
 from noms_env.core.state import STOCK, eldest
@@ -181,7 +181,7 @@ def legal_calls(t):
     if not is_forced_dealer(t):
         return higher_bids(t) | bit(CALL_PASS)
     if t.forced_bid_numeric_only != 0:
-        return number_calls(int(t.min_bid), int(t.deal_size))
+        return calls_between(int(t.min_bid), int(t.deal_size))
     return higher_bids(t)
 
 

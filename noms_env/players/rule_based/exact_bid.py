@@ -27,7 +27,7 @@ import numpy as np
 
 from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_ZERO, PASS
-from noms_env.core.bids import exact_calls, number_calls
+from noms_env.core.bids import calls_between, exact_calls
 from noms_env.core.cards import bit, has
 from noms_env.players.rule_based.endings import best_ending_card, is_ending
 from noms_env.players.rule_based.heuristics import (
@@ -57,7 +57,7 @@ def call(t, m):
     calls = exact_calls(t)
     if t.bonus == AT_LEAST:
         return PASS + lowest(calls)
-    enough = calls & number_calls(sure_tricks(t, t.hands[t.seat], m), size_of_hand)
+    enough = calls & calls_between(sure_tricks(t, t.hands[t.seat], m), size_of_hand)
     if enough != 0:
         calls = enough
     spread_odds(t, t.hands[t.seat], NO_CARD, size_of_hand, CONTRACT, m)

@@ -56,11 +56,7 @@ WORKSPACE = np.dtype(
         ("bonus_cards", np.int64),  # cards with a bonus
         ("bonus", np.float64),  # value added for each of them
         ("win_chance", np.float64),  # own chance to take the trick, from the last `trick_value`
-        (
-            "chances",
-            np.float64,
-            (CHANGES, CARD_BYTES),
-        ),  # of later tricks (`later_chance`, `endings.next_chance`)
+        ("chances", np.float64, (CHANGES, CARD_BYTES)),  # of later tricks (`later_chance`, `endings.next_chance`)
         ("cached", np.int64, CHANGES),  # the cards with a cached chance
         ("peers", np.int64, CARD_BYTES),  # of each card after `write_card_terms`: the suit in which it ranks best
         ("kinds", np.int64, CARD_BYTES),  # its kind (`weights`)
