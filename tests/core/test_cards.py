@@ -1,4 +1,4 @@
-"""Sets of cards, against plain sets of numbers."""
+"""Sets of cards as bits."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from noms_env.core.cards import above, below, bit, cards_in, has, set_of
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("suit", range(4))
-def test_members_above_and_below_a_card_of_their_suit(suit: int) -> None:
+def test_sets_of_cards_have_members_and_those_above_and_below_a_card(suit: int) -> None:
     cards = [13 * suit + rank for rank in (0, 1, 2, 5, 11, 12)]
     members = set_of(cards)
     assert cards_in(members) == cards

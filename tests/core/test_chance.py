@@ -1,7 +1,7 @@
-"""The random stream: the published test vectors, uniform deals, and deals that depend on their number only."""
+"""The random stream: published test vectors, uniform deals, and deals that depend on their numbers only."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,22 +22,16 @@ FRENCH_DECKS = {
     1: "QH TD 4D TS 9D KC 6D AS TH QD 7H 6C AC KH 7S 5D 4C 8H 2D KD JD 7C 5C 8C TC JC "
     "4H KS 9S 4S 6H 2H 6S 7D AD 5S 3S 9H 8S 2C 3H 3C JH JS AH 9C 2S QC 5H 3D QS 8D",
 }
-CUT_DECKS = {  # noms: the same decks, cut
-    0: "2S 2H 7C 4D QD 5H KS 6C 5S 5D QC 3H JD TC KD 9S KH QS AD 3D AH KC 2C 4C 6S AS "
-    "7S 3S 4H TS 7D 3C 5C JS JC AC TH JH 8S 9H 4S 8H 9D 8C 2D 8D QH 6D 7H 9C TD 6H",
-    1: "JC 4H KS 9S 4S 6H 2H 6S 7D AD 5S 3S 9H 8S 2C 3H 3C JH JS AH 9C 2S QC 5H 3D QS "
-    "8D QH TD 4D TS 9D KC 6D AS TH QD 7H 6C AC KH 7S 5D 4C 8H 2D KD JD 7C 5C 8C TC",
-}
+CUTS = {0: 8, 1: 25}
+"""Per seed, the place at which noms cuts the French deck."""
 DECKTETS = {
     0: "3MW 6SY 8YK AL 7SK 7WY 5SW 6LK 9WY 2WL AY CK AS 2MK EX 4WL CS AM 8MS CY 7ML 9MS AK 5YK CM 6MW "
     "4YK 3SK 5ML 3LY 8WL CL 4MS AW 9LK 2SY CW",
     1: "8WL CL 3LY 9WY 5ML 2SY 4YK 3MW AM 6SY 7WY 9MS 4MS 7SK CW 6MW 5SW 4WL AL CS 7ML 5YK CY 2MK AY 6LK "
     "AW 9LK 2WL EX CM 3SK 8MS 8YK CK AS AK",
 }
-DECKS = {**dict.fromkeys(VARIANTS, FRENCH_DECKS), "noms": CUT_DECKS, "nonesuch": DECKTETS}
 DEALERS = {0: 1, 1: 3}
 
-# The corner of all counters: largest seed and table, match 9, deal 11.
 FAR_DECK = (
     "7H JS 4S 3C 5H 7C 3S KD TC QD 7S AD AS TD 9C 4D KH TH 8S 2D QS 8H AH 6S 4C 3H "
     "8C 9D KS TS 7D 5S JH QC 2H 6D QH 2C 5C 6C 4H 9H 6H KC 2S JD JC 3D 9S 8D AC 5D"
@@ -45,21 +39,23 @@ FAR_DECK = (
 
 
 def row_of(variant: str, seats: int | None = None, **options: Any) -> np.record:
-    """The record of a table, for draws in bulk."""
+    """Make the record of a table, for many draws."""
     row: np.record = new_tables(1)[0]
     write_rules(row, make_rules(game(variant), seats, options))
     return row
 
 
 def deviation(counts: np.ndarray) -> float:
-    """How far counts that should be equal are from it: chi-square, in standard deviations from its mean."""
+    """Return chi-square of counts that should be equal, in standard deviations from its mean."""
     expected = counts.sum() / counts.size
     freedom = counts.size - 1
     return float((((counts - expected) ** 2).sum() / expected - freedom) / np.sqrt(2 * freedom))
 
 
-def counted(values: Iterable[int], size: int) -> np.ndarray:
-    return np.bincount(list(values), minlength=size)
+def assert_uniform(values: Iterable[int], cells: range) -> None:
+    counts = np.bincount(list(values), minlength=cells.stop)
+    assert set(np.flatnonzero(counts)) == set(cells)
+    assert abs(deviation(counts[cells.start :])) < 4
 
 
 @pytest.mark.uncompiled
@@ -71,13 +67,13 @@ def counted(values: Iterable[int], size: int) -> np.ndarray:
         ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
     ],
 )
-def test_known_answers_of_random123(counter: str, key: str, expected: str) -> None:
+def test_philox_has_the_known_answers_of_random123(counter: str, key: str, expected: str) -> None:
     words = [int(word, 16) for word in (counter + " " + key).split()]
     assert [int(word) for word in chance.philox(*words)] == [int(word, 16) for word in expected.split()]
 
 
 @pytest.mark.uncompiled
-def test_the_counter_is_made_of_index_purpose_deal_match_and_table() -> None:
+def test_the_counter_consists_of_index_purpose_deal_match_and_table() -> None:
     row = row_of("big_ships")
     row.seed, row.table, row.match, row.deal = 0x0123456789ABCDEF, 0xFEDCBA98, 5, 7
     expected = chance.philox(3 | (2 << 24), 7, 5, 0xFEDCBA98, 0x89ABCDEF, 0x01234567)
@@ -89,33 +85,31 @@ def test_the_counter_is_made_of_index_purpose_deal_match_and_table() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_first_deals_never_change(variant: str, seed: int) -> None:
     table = begun(Table(variant, 4, seed=seed))
-    assert deck_words(table) == DECKS[variant][seed].split()
+    deck = (DECKTETS if variant == "nonesuch" else FRENCH_DECKS)[seed].split()
+    cut = CUTS[seed] if variant == "noms" else 0
+    assert deck_words(table) == deck[cut:] + deck[:cut]
     assert table.row.dealer == DEALERS[seed]
 
 
 @pytest.mark.uncompiled
-def test_a_deal_far_away_never_changes() -> None:
+def test_the_deal_of_the_largest_seed_and_table_never_changes() -> None:
     table = begun(Table("big_ships", seed=chance.MAX_SEED, table=chance.MAX_TABLE), match=9, deal=11, dealer=0)
     assert deck_words(table) == FAR_DECK.split()
 
 
 @pytest.mark.uncompiled
-def test_a_shortened_deck_is_shuffled_alone() -> None:
+def test_a_short_deck_has_its_own_cards_only() -> None:
     table = begun(Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4))
     assert sorted(deck_words(table)) == ["AC", "AD", "AH", "KC", "KD", "KH"]
 
 
-AXES = ("seed", "table", "match", "deal")
-
-
-@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("counter", ["seed", "table", "match", "deal"])
 @pytest.mark.parametrize(("variant", "cards"), [("big_ships", 52), ("nonesuch", 37)])
-def test_every_card_comes_to_every_place(variant: str, cards: int, axis: str) -> None:
-    """Running through seeds, tables, matches or deals with the rest fixed: all are equally good."""
+def test_every_card_is_equally_frequent_at_every_place(variant: str, cards: int, counter: str) -> None:
     row, places, deals = row_of(variant), np.arange(cards), 3_000
     counts = np.zeros((cards, cards), np.int64)
     for number in range(deals):
-        row[axis] = number
+        row[counter] = number
         shuffle_deck(row)
         np.add.at(counts, (places, row.deck[:cards]), 1)
     assert (counts.sum(axis=0) == deals).all()
@@ -125,7 +119,7 @@ def test_every_card_comes_to_every_place(variant: str, cards: int, axis: str) ->
 
 @pytest.mark.parametrize("first", [0, 7, 50])
 def test_neighbouring_places_are_independent(first: int) -> None:
-    """Two places are drawn from one random word, and four words from one block: no pair of cards is favoured."""
+    """Two places are drawn from one random word, and four words from one block: no pair of cards may be favoured."""
     row = row_of("big_ships")
     counts = np.zeros((52, 52), np.int64)
     for number in range(20_000):
@@ -136,45 +130,40 @@ def test_neighbouring_places_are_independent(first: int) -> None:
     assert abs(deviation(counts[~np.eye(52, dtype=bool)])) < 4
 
 
-def draws(variant: str, seats: int, count: int, take: Callable[[np.record], int], **options: Any) -> list[int]:
-    """What is drawn in the first deal of many tables."""
-    row, found = row_of(variant, seats, **options), []
+def draws(variant: str, seats: int, count: int, read: Callable[[np.record], int], **options: Any) -> Iterator[int]:
+    """Read a draw from the first deal of many tables."""
+    row = row_of(variant, seats, **options)
     for number in range(count):
         row.table = number
         begin_match(row)
         shuffle_deck(row)
-        found.append(take(row))
-    return found
+        yield read(row)
 
 
 @pytest.mark.parametrize("seats", [3, 7])
 def test_the_first_dealer_is_uniform(seats: int) -> None:
-    dealers = draws("big_ships", seats, 4_000, lambda row: int(row.dealer))
-    assert set(dealers) == set(range(seats))
-    assert abs(deviation(counted(dealers, seats))) < 4
+    assert_uniform(draws("big_ships", seats, 4_000, lambda row: int(row.dealer)), range(seats))
 
 
-def test_the_first_dealer_tells_nothing_about_the_cards() -> None:
+def test_the_first_dealer_reveals_nothing_about_the_cards() -> None:
     """Each purpose draws from blocks of its own."""
     pairs = draws("big_ships", 4, 52 * 400, lambda row: 52 * int(row.dealer) + int(row.deck[0]))
-    assert abs(deviation(counted(pairs, 208))) < 4
+    assert_uniform(pairs, range(208))
 
 
 def cut_of(row: np.record) -> int:
-    """Where the shuffled deck of noms was cut: the place of its last card before the cut."""
+    """Return the place at which the shuffled deck of noms was cut."""
     uncut = row_of("big_ships")
     uncut.table, uncut.seed = row.table, row.seed
     shuffle_deck(uncut)
-    where = list(uncut.deck).index(row.deck[0])
-    assert list(row.deck) == [*uncut.deck[where:], *uncut.deck[:where]]
-    return where
+    place = list(uncut.deck).index(row.deck[0])
+    assert list(row.deck) == [*uncut.deck[place:], *uncut.deck[:place]]
+    return place
 
 
 @pytest.mark.parametrize("least", [1, 5, 25])
 def test_4_3_the_cut_is_uniform_and_leaves_as_much_as_it_takes(least: int) -> None:
-    cuts = draws("noms", 4, 2_000, cut_of, cut_min=least)
-    assert set(cuts) == set(range(least, 53 - least))
-    assert abs(deviation(counted(cuts, 53)[least : 53 - least])) < 4
+    assert_uniform(draws("noms", 4, 2_000, cut_of, cut_min=least), range(least, 53 - least))
 
 
 @pytest.mark.parametrize(
@@ -189,31 +178,27 @@ def test_4_3_cuts_that_are_fixed(options: dict[str, Any], cut: int) -> None:
     assert set(draws("noms", 4, 20, cut_of, **options)) == {cut}
 
 
-def test_seeds_tables_matches_and_deals_have_decks_of_their_own() -> None:
+def test_every_seed_table_match_and_deal_has_its_own_deck() -> None:
     row = row_of("big_ships")
-    seen = set()
-    for numbers in np.ndindex(3, 3, 3, 3):
+    decks = set()
+    for numbers in [*np.ndindex(3, 3, 3, 3), (2**32, 0, 0, 0)]:  # the upper half of the seed counts too
         row.seed, row.table, row.match, row.deal = numbers
         shuffle_deck(row)
-        seen.add(row.deck.tobytes())
-    row.seed = 2**32  # the upper half of the seed counts too
-    row.table = row.match = row.deal = 0
-    shuffle_deck(row)
-    seen.add(row.deck.tobytes())
-    assert len(seen) == 82
+        decks.add(row.deck.tobytes())
+    assert len(decks) == 82
 
 
-def decks_of_a_match(variant: str, play_seed: int, matches: int = 2, **options: Any) -> list[list[str]]:
-    """Decks and dealers, deal by deal, of two matches that are played at random."""
+def decks_of_two_matches(variant: str, play_seed: int, **options: Any) -> list[list[str]]:
+    """Return dealers and decks, deal by deal, of two matches of random play."""
     table, rng = Table(variant, seed=3, options=options), random.Random(play_seed)
-    found = []
-    for _ in range(matches):
+    decks = []
+    for _ in range(2):
         table.start()
         for _ in range(4):
-            found.append([str(table.row.dealer), *deck_words(table)])
+            decks.append([str(table.row.dealer), *deck_words(table)])
             play_out(table, rng)
             table.next_deal()
-    return found
+    return decks
 
 
 @pytest.mark.uncompiled
@@ -231,20 +216,20 @@ def decks_of_a_match(variant: str, play_seed: int, matches: int = 2, **options: 
     ],
 )
 def test_deals_do_not_depend_on_what_was_played(variant: str, options: dict[str, Any]) -> None:
-    found = decks_of_a_match(variant, 1, **options)
-    assert found == decks_of_a_match(variant, 2, **options)
-    assert len({tuple(deck) for deck in found}) == 8
+    decks = decks_of_two_matches(variant, 1, **options)
+    assert decks == decks_of_two_matches(variant, 2, **options)
+    assert len({tuple(deck) for deck in decks}) == 8
 
 
 def test_4_3_packets_of_noms_do_depend_on_what_was_played() -> None:
-    one, two = (decks_of_a_match("noms", play_seed, target=None) for play_seed in (1, 2))
-    assert [one[0], one[4]] == [two[0], two[4]]  # the first deal of a match is shuffled
-    assert all(a != b for a, b in zip(one[1:4], two[1:4], strict=True))
+    decks, others = (decks_of_two_matches("noms", play_seed, target=None) for play_seed in (1, 2))
+    assert [decks[0], decks[4]] == [others[0], others[4]]  # the first deal of a match is shuffled
+    assert all(deck != other for deck, other in zip(decks[1:4], others[1:4], strict=True))
 
 
 @pytest.mark.uncompiled
 def test_a_table_does_not_depend_on_its_neighbours() -> None:
-    """Rows of one array, started in any order and beside other variants, are dealt like tables of their own."""
+    """Rows of one array, started in any order and beside other variants, are dealt like separate tables."""
     variants = ["noms", "nonesuch", "big_ships", "sniped_whist", "up_down"]
     rows = new_tables(5)
     for number, variant in enumerate(variants):
@@ -260,8 +245,7 @@ def test_a_table_does_not_depend_on_its_neighbours() -> None:
 
 
 @pytest.mark.uncompiled
-def test_matches_follow_one_another() -> None:
-    """`start()` goes on to the next match; a match asked for by number is the same one."""
+def test_start_deals_the_next_match_or_the_match_of_a_number() -> None:
     table, other = Table("up_down", seed=5), Table("up_down", seed=5)
     for match in range(3):
         table.start()
@@ -271,14 +255,13 @@ def test_matches_follow_one_another() -> None:
 
 
 @pytest.mark.uncompiled
-def test_random_trump_is_drawn_from_the_deal_alone() -> None:
-    """Two tables that play differently draw the same trumps, and both draw several."""
+def test_random_trump_does_not_depend_on_what_was_played() -> None:
     trumps: list[list[str | None]] = [[], []]
-    for number, found in enumerate(trumps):
-        table, rng = Table("up_down", 4, {"trump_mode": "random", "ranks": 5}, seed=1), random.Random(number)
-        table.start()
+    for play_seed, drawn in enumerate(trumps):
+        table = begun(Table("up_down", 4, {"trump_mode": "random", "ranks": 5}, seed=1))
+        rng = random.Random(play_seed)
         while not table.is_over:
-            found.append(table.trump_word())
+            drawn.append(table.trump_word())
             play_out(table, rng)
             table.next_deal()
     assert trumps[0] == trumps[1]
@@ -287,7 +270,7 @@ def test_random_trump_is_drawn_from_the_deal_alone() -> None:
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("seed", [-1, 2**63, True, 1.0, "7", None])
-def test_seeds_refused(seed: Any) -> None:
+def test_a_seed_must_be_an_integer_from_0_to_2_63(seed: Any) -> None:
     for call in (chance.check_seed, lambda seed: Table("noms", seed=seed)):
         with pytest.raises(ValueError, match=r"seed must be .* to 2\*\*63 - 1"):
             call(seed)
@@ -295,5 +278,5 @@ def test_seeds_refused(seed: Any) -> None:
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("seed", [0, 2**63 - 1, np.uint8(200)])
-def test_seeds_accepted(seed: Any) -> None:
+def test_check_seed_returns_an_int(seed: Any) -> None:
     assert (chance.check_seed(seed), type(chance.check_seed(seed))) == (int(seed), int)

@@ -1,4 +1,4 @@
-"""Names as they are shown to others."""
+"""Names as others see them."""
 
 import pytest
 
@@ -17,5 +17,5 @@ from noms_env.core.messages import clean_name
         ("Zoë ♣ 张伟 \U0001f469\u200d\U0001f680", "Zoë ♣ 张伟 \U0001f469\u200d\U0001f680"),
     ],
 )
-def test_a_name_keeps_what_can_be_read(name: str, clean: str) -> None:
+def test_clean_name_keeps_printable_characters(name: str, clean: str) -> None:
     assert clean_name(name) == clean
