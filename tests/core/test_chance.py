@@ -188,17 +188,17 @@ def test_every_seed_table_match_and_deal_has_its_own_deck() -> None:
     assert len(decks) == 82
 
 
-def decks_of_two_matches(variant: str, play_seed: int, **options: Any) -> list[list[str]]:
-    """Return dealers and decks, deal by deal, of two matches of random play."""
+def deals_of_two_matches(variant: str, play_seed: int, **options: Any) -> list[list[str | None]]:
+    """Return dealer, trump and deck, deal by deal, of two matches of random play."""
     table, rng = Table(variant, seed=3, options=options), random.Random(play_seed)
-    decks = []
+    deals = []
     for _ in range(2):
         table.start()
         for _ in range(4):
-            decks.append([str(table.row.dealer), *deck_words(table)])
+            deals.append([str(table.row.dealer), table.trump_word(), *deck_words(table)])
             play_out(table, rng)
             table.next_deal()
-    return decks
+    return deals
 
 
 @pytest.mark.uncompiled
@@ -212,36 +212,20 @@ def decks_of_two_matches(variant: str, play_seed: int, **options: Any) -> list[l
         ("noms", {"deal_mode": "single_shuffled", "target": None}),
         ("nonesuch", {"target": None}),
         ("down_up", {}),
-        ("up_down", {}),
+        ("up_down", {"trump_mode": "random", "ranks": 5}),
     ],
 )
 def test_deals_do_not_depend_on_what_was_played(variant: str, options: dict[str, Any]) -> None:
-    decks = decks_of_two_matches(variant, 1, **options)
-    assert decks == decks_of_two_matches(variant, 2, **options)
-    assert len({tuple(deck) for deck in decks}) == 8
+    deals = deals_of_two_matches(variant, 1, **options)
+    assert deals == deals_of_two_matches(variant, 2, **options)
+    assert len({tuple(deal) for deal in deals}) == 8
+    assert len({trump for _, trump, *_ in deals}) > 1 or options.get("trump_mode") != "random"
 
 
 def test_4_3_packets_of_noms_do_depend_on_what_was_played() -> None:
-    decks, others = (decks_of_two_matches("noms", play_seed, target=None) for play_seed in (1, 2))
-    assert [decks[0], decks[4]] == [others[0], others[4]]  # the first deal of a match is shuffled
-    assert all(deck != other for deck, other in zip(decks[1:4], others[1:4], strict=True))
-
-
-@pytest.mark.uncompiled
-def test_a_table_does_not_depend_on_its_neighbours() -> None:
-    """Rows of one array, started in any order and beside other variants, are dealt like separate tables."""
-    variants = ["noms", "nonesuch", "big_ships", "sniped_whist", "up_down"]
-    rows = new_tables(5)
-    for number, variant in enumerate(variants):
-        write_rules(rows[number], make_rules(game(variant)))
-        rows[number].seed, rows[number].table = 11, number
-    for number in (3, 0, 4, 2, 1):
-        begin_match(rows[number])
-        shuffle_deck(rows[number])
-    for number, variant in enumerate(variants):
-        table = begun(Table(variant, seed=11, table=number))
-        assert list(rows[number].deck) == list(table.row.deck)
-        assert rows[number].dealer == table.row.dealer
+    deals, others = (deals_of_two_matches("noms", play_seed, target=None) for play_seed in (1, 2))
+    assert [deals[0], deals[4]] == [others[0], others[4]]  # the first deal of a match is shuffled
+    assert all(deal != other for deal, other in zip(deals[1:4], others[1:4], strict=True))
 
 
 @pytest.mark.uncompiled
@@ -252,20 +236,6 @@ def test_start_deals_the_next_match_or_the_match_of_a_number() -> None:
         other.start(match=match)
         assert table.row.match == match
         assert table.get_state() == other.get_state()
-
-
-@pytest.mark.uncompiled
-def test_random_trump_does_not_depend_on_what_was_played() -> None:
-    trumps: list[list[str | None]] = [[], []]
-    for play_seed, drawn in enumerate(trumps):
-        table = begun(Table("up_down", 4, {"trump_mode": "random", "ranks": 5}, seed=1))
-        rng = random.Random(play_seed)
-        while not table.is_over:
-            drawn.append(table.trump_word())
-            play_out(table, rng)
-            table.next_deal()
-    assert trumps[0] == trumps[1]
-    assert len(set(trumps[0])) > 1
 
 
 @pytest.mark.uncompiled

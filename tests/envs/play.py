@@ -1,4 +1,4 @@
-"""What the tests of the environments share: tables of many rule_sets, and reproducible random play that reaches every rule."""
+"""Tables with many rules, and reproducible random play that reaches every rule."""
 
 import random
 from collections.abc import Iterator
@@ -8,7 +8,6 @@ import numpy as np
 
 import noms_env
 from noms_env.core.actions import INDICATE, PASS
-from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.modules import EnvironmentModule
 from noms_env.variants import GAMES
@@ -75,7 +74,7 @@ KINDS = {
         "up_down", 4, {"trump_mode": "turnup", "turnup_full_deal": "dealer_last", "schedule": "up", "ranks": 5}
     ),
 }
-"""Tables that between them use every option that changes what is seen."""
+"""Tables that use every option that changes an observation."""
 
 WAYS: dict[str, dict[str, Any]] = {
     "a deal": {},
@@ -83,10 +82,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "mixed players": {"opponents": ("greedy", "random", "thumb"), "seat": "random", "skip_forced": True},
     "a match": {"episode": "match", "reward": "outcome", "seat": 2},
 }
-"""Arguments of the environments of one seat."""
+"""Arguments of `SeatEnv` and `SeatVectorEnv`."""
 
 TEMPERS = ("any", "timid", "mis", "low", "mis_a_vis", "out")
-"""How the calls of a deal are chosen; random calls alone would make every contract the highest one."""
+"""Styles of calling, one per deal; with random calls alone every contract would be the highest one."""
 
 
 def module_of(variant: str) -> EnvironmentModule:
@@ -96,22 +95,22 @@ def module_of(variant: str) -> EnvironmentModule:
 
 
 def make(kind: Kind, **arguments: Any) -> TrickTakingEnv:
-    """The raw environment of a table."""
+    """Make the raw environment of a table."""
     return module_of(kind.variant).raw_env(seats=kind.seats, **{**kind.options, **arguments})
 
 
 def choose(env: TrickTakingEnv, rng: random.Random) -> int:
-    """A random legal action; calls and indications so that every contract and every signal comes up."""
+    """Choose a random legal action; every contract and every signal comes up."""
     legal = env.legal_actions()
     if env.phase == "call":
         row = env.table.row
-        return _call(env, legal, TEMPERS[int(row.deal + row.seed) % len(TEMPERS)], rng)
+        return _choose_call(env, legal, TEMPERS[int(row.deal + row.seed) % len(TEMPERS)], rng)
     if INDICATE in legal and rng.random() < 0.3:
         return INDICATE
     return rng.choice(legal)
 
 
-def _call(env: TrickTakingEnv, legal: list[int], temper: str, rng: random.Random) -> int:
+def _choose_call(env: TrickTakingEnv, legal: list[int], temper: str, rng: random.Random) -> int:
     words = [env.action_to_str(action) for action in legal]
     if temper in words and rng.random() < 0.5:
         return legal[words.index(temper)]
@@ -122,13 +121,13 @@ def _call(env: TrickTakingEnv, legal: list[int], temper: str, rng: random.Random
 
 
 def choose_in_rows(masks: np.ndarray, step: int) -> np.ndarray:
-    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
-    wanted = (step * 7919 + 13) % np.maximum(masks.sum(axis=1, dtype=np.int64), 1)
-    return np.asarray(np.argmax(np.cumsum(masks, axis=1, dtype=np.int64) > wanted[:, None], axis=1))
+    """Choose a legal action in each row, by the row's mask and the number of the step alone."""
+    place = (step * 7919 + 13) % np.maximum(masks.sum(axis=1, dtype=np.int64), 1)
+    return np.asarray(np.argmax(np.cumsum(masks, axis=1, dtype=np.int64) > place[:, None], axis=1))
 
 
 def walk(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[int]:
-    """Play at random; yields the number of each decision before it is taken, to the end of the episode at most."""
+    """Play at random, at most to the end of the episode; yield the number of each decision before it."""
     for decision in range(decisions):
         if env.phase is None:
             return
@@ -136,39 +135,31 @@ def walk(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[in
         env.step(choose(env, rng))
 
 
+def walk_on(env: TrickTakingEnv, rng: random.Random, decisions: int) -> None:
+    for _ in walk(env, rng, decisions):
+        pass
+
+
 def play_out(env: Any, rng: random.Random) -> dict[str, float]:
-    """Play an episode to its end through `last` and `step` as a learner does; each agent's rewards, added up."""
-    raw = env.unwrapped
+    """Play an episode to its end through `last` and `step`; return the sum of each agent's rewards."""
     returns = dict.fromkeys(env.possible_agents, 0.0)
     for agent in env.agent_iter(max_iter=200_000):
         _, reward, termination, truncation, _ = env.last(observe=False)
         returns[agent] += reward
-        env.step(None if termination or truncation else choose(raw, rng))
+        env.step(None if termination or truncation else choose(env.unwrapped, rng))
     return returns
 
 
-def deck_in_words(env: TrickTakingEnv) -> list[str]:
-    """The deck on the table in dealing order."""
-    table = env.table
-    return [CARD_WORDS[table.deck_kind][card] for card in table.row.deck[: len(table.rules.deck)]]
+def snapshot(env: TrickTakingEnv) -> tuple[Any, ...]:
+    """Return everything that an environment shows now, in a form that compares."""
+    views: Any = [env.observe(agent) for agent in env.possible_agents]
+    arrays = [(view["observation"].tobytes(), view["action_mask"].tobytes()) for view in views]
+    public = (env.agents, env.agent_selection, env.rewards, env._cumulative_rewards, env.terminations, env.truncations)
+    return (arrays, env.state().tobytes(), *(repr(part) for part in public), as_lists(env.infos), env.table.get_state())
 
 
-def seen(env: TrickTakingEnv, agent: str) -> tuple[bytes, bytes]:
-    """Observation and mask of an agent as bytes."""
-    observation = env.observe(agent)
-    assert isinstance(observation, dict)
-    return observation["observation"].tobytes(), observation["action_mask"].tobytes()
-
-
-def everything(env: TrickTakingEnv) -> tuple[Any, ...]:
-    """All that an environment tells anybody at this moment, in a form that compares."""
-    views = [seen(env, agent) for agent in env.possible_agents]
-    told = (env.agents, env.agent_selection, env.rewards, env._cumulative_rewards, env.terminations, env.truncations)
-    return (views, env.state().tobytes(), *(repr(part) for part in told), readable(env.infos), env.table.get_state())
-
-
-def readable(info: Any) -> Any:
-    """Infos with arrays turned into lists, so that they compare."""
+def as_lists(info: Any) -> Any:
+    """Turn the arrays in infos into lists, which compare."""
     if isinstance(info, dict):
-        return {key: readable(value) for key, value in info.items()}
+        return {key: as_lists(value) for key, value in info.items()}
     return info.tolist() if isinstance(info, np.ndarray) else info

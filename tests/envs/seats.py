@@ -1,17 +1,16 @@
-"""One seat as an environment, and players for the others, as the tests need them."""
+"""One seat as an environment, and players for the other seats."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 
 from noms_env import SeatEnv
-from tests.envs.play import Kind
+from tests.envs.play import Kind, choose_in_rows
 
 
 def choose(mask: np.ndarray, step: int) -> int:
-    """A legal action that depends on nothing but the mask and the number of the step."""
-    legal = np.flatnonzero(mask)
-    return int(legal[(step * 7919 + 13) % len(legal)])
+    """Choose a legal action by the mask and the number of the step alone."""
+    return int(choose_in_rows(mask[None], step)[0])
 
 
 def seat_env(kind: Kind, **arguments: Any) -> SeatEnv:
@@ -19,17 +18,17 @@ def seat_env(kind: Kind, **arguments: Any) -> SeatEnv:
 
 
 def play_episode(env: SeatEnv, **reset: Any) -> list[Any]:
-    """An episode to its end: everything that the learner was given, from `reset` on."""
-    given: list[Any] = [env.reset(**reset)]
+    """Play an episode to its end; return what `reset` and each `step` returned."""
+    results: list[Any] = [env.reset(**reset)]
     for step in range(20_000):
-        given.append(env.step(choose(env.action_masks(), step)))
-        if given[-1][2] or given[-1][3]:
-            return given
+        results.append(env.step(choose(env.action_masks(), step)))
+        if results[-1][2] or results[-1][3]:
+            return results
     raise AssertionError("the episode does not end")
 
 
-class Picker:
-    """A player that draws as most people would write it, and notes where it sat."""
+class NumpyPlayer:
+    """Draws a random legal action with numpy, and lists the seats where it sat."""
 
     wants_tables: ClassVar[bool] = True
 
@@ -39,8 +38,8 @@ class Picker:
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
         assert tables is not None
         self.seats += tables.seat.tolist()
-        answers = self.answers(np.atleast_2d(mask), np.atleast_1d(seeds), tables)
-        return answers[0] if mask.ndim == 1 else np.array(answers)
+        actions = self.choose_actions(np.atleast_2d(mask), np.atleast_1d(seeds), tables)
+        return actions[0] if mask.ndim == 1 else np.array(actions)
 
-    def answers(self, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[int]:
+    def choose_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[int]:
         return [int(np.random.default_rng(seed).choice(np.flatnonzero(legal))) for legal, seed in zip(mask, seeds, strict=True)]

@@ -1,4 +1,4 @@
-"""Many tables at once play exactly as one table does, whatever the number of rows, threads or kinds."""
+"""Each of many tables plays exactly as a single table, for any number of rows, threads and kinds."""
 
 import copy
 import pickle
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 
 import noms_env
-from noms_env import TableGroup
+from noms_env import TableGroup, make_batch
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
@@ -19,33 +20,31 @@ from tests.envs.play import EVERY_TABLE, choose_in_rows
 
 
 def play(batch: noms_env.BatchEnv, steps: int) -> np.ndarray:
-    """Play so many steps; what every row showed in every step, as bytes, shape (steps, rows, bytes)."""
-    shown = []
+    """Play; return what every row saw at every step, as bytes, shape (steps, rows, bytes)."""
+    views = []
     for step in range(steps):
         batch.observe()
-        shown.append(np.concatenate([batch.observation, batch.mask.view(np.uint8)], axis=1))
+        views.append(np.concatenate([batch.observation, batch.mask.view(np.uint8)], axis=1))
         batch.step(choose_in_rows(batch.mask, step))
-    return np.stack(shown)
+    return np.stack(views)
 
 
 @pytest.mark.parametrize(("variant", "seats", "options"), EVERY_TABLE)
 def test_a_row_plays_as_a_single_table(variant: str, seats: int, options: dict[str, Any]) -> None:
-    batch = begun(noms_env.make_batch(variant, tables=3, seats=seats, seed=5, hidden_state=True, **options))
-    tables = [Table(variant, seats, options, seed=5, table=row) for row in range(3)]
-    for table in tables:
-        table.start()
+    batch = begun(make_batch(variant, tables=3, seats=seats, seed=5, hidden_state=True, **options))
+    tables = [begun(Table(variant, seats, options, seed=5, table=row)) for row in range(3)]
     for step in range(150):
         batch.observe()
         actions = choose_in_rows(batch.mask, step)
         before = batch.over.copy()
         assert batch.hidden_state is not None
         for row, table in enumerate(tables):
-            assert (batch.seat[row], batch.over[row]) == (table.row.seat, table.is_over)
-            observation, mask = table.view(int(table.row.seat))
+            seat = int(table.row.seat)
+            assert (batch.seat[row], batch.over[row]) == (seat, table.is_over)
+            observation, mask = table.view(seat)
             assert np.array_equal(batch.observation[row], observation)
             assert np.array_equal(batch.mask[row], mask)
-            whole = table.state(int(table.row.seat))
-            assert np.array_equal(np.concatenate([batch.observation[row], batch.hidden_state[row]]), whole)
+            assert np.array_equal(np.concatenate([batch.observation[row], batch.hidden_state[row]]), table.state(seat))
         batch.step(actions)
         for row, table in enumerate(tables):
             points = np.zeros(seats)
@@ -59,60 +58,46 @@ def test_a_row_plays_as_a_single_table(variant: str, seats: int, options: dict[s
 
 
 @pytest.mark.parametrize("variant", some(["noms", "down_up"], 2))
-def test_rows_do_not_depend_on_their_number_nor_on_threads(variant: str) -> None:
-    few = noms_env.make_batch(variant, tables=3, seed=1)
-    many = noms_env.make_batch(variant, tables=4100, seed=1, threads=2)
-    few.reset()
-    many.reset()
+def test_rows_do_not_depend_on_their_number_or_on_threads(variant: str) -> None:
+    few = begun(make_batch(variant, tables=3, seed=1))
+    many, one_thread = (begun(make_batch(variant, tables=4100, seed=1, threads=threads)) for threads in (2, 1))
     assert np.array_equal(play(few, 120), play(many, 120)[:, :3])
     assert few.tables.tobytes() == many.tables[:3].tobytes()
-    one_thread = begun(noms_env.make_batch(variant, tables=4100, seed=1, threads=1))
     play(one_thread, 120)
     assert one_thread.tables.tobytes() == many.tables.tobytes()
 
 
-def seen(batch: noms_env.BatchEnv) -> list[np.ndarray]:
+def outputs_of(batch: noms_env.BatchEnv) -> list[np.ndarray]:
     assert batch.hidden_state is not None
-    shown = (batch.observation, batch.mask, batch.hidden_state, batch.seat, batch.over, batch.scored, batch.points)
-    return [array.copy() for array in shown]
+    return [batch.observation, batch.mask, batch.hidden_state, batch.seat, batch.over, batch.scored, batch.points]
+
+
+THREE_GROUPS = [TableGroup("small_ships"), TableGroup("down_up", 6), TableGroup("nonesuch", 3)]
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_step_with_observe_is_step_and_observe(variant: str, skip_forced: bool) -> None:
-    arguments: dict[str, Any] = {"tables": 5, "seed": 3, "episode": "deal", "skip_forced": skip_forced, "hidden_state": True}
-    one, two = (noms_env.make_batch(variant, **arguments) for _ in range(2))
-    for batch in (one, two):
-        batch.reset()
+@pytest.mark.parametrize(("groups", "tables"), [*((variant, 5) for variant in VARIANTS), (THREE_GROUPS, 2100)], ids=str)
+def test_step_with_observe_equals_step_and_observe(groups: Any, tables: int, skip_forced: bool) -> None:
+    arguments: dict[str, Any] = {"seed": 3, "episode": "deal", "skip_forced": skip_forced, "hidden_state": True}
+    joint, apart = (begun(make_batch(groups, tables, threads=threads, **arguments)) for threads in (2, 1))
+    for batch in (joint, apart):
         batch.observe()
     for step in range(80):
-        actions = choose_in_rows(one.mask, step)
-        one.step(actions, observe=True)
-        two.step(actions)
-        two.observe()
-        assert all(np.array_equal(first, second) for first, second in zip(seen(one), seen(two), strict=True))
-    assert one.over.any()
-    assert one.tables.tobytes() == two.tables.tobytes()
+        actions = choose_in_rows(joint.mask, step)
+        joint.step(actions, observe=True)
+        apart.step(actions)
+        apart.observe()
+        assert data_equivalence(outputs_of(joint), outputs_of(apart), exact=True)
+    assert joint.over.any()
+    assert joint.tables.tobytes() == apart.tables.tobytes()
 
 
-def test_step_with_observe_does_not_depend_on_threads() -> None:
-    groups = [TableGroup("small_ships"), TableGroup("down_up", 6), TableGroup("nonesuch", 3)]
-    one, two = (noms_env.make_batch(groups, tables=2100, seed=1, hidden_state=True, threads=threads) for threads in (1, 2))
-    for batch in (one, two):
-        batch.reset()
-        batch.observe()
-    for step in range(60):
-        for batch in (one, two):
-            batch.step(choose_in_rows(batch.mask, step), observe=True)
-        assert all(np.array_equal(first, second) for first, second in zip(seen(one), seen(two), strict=True))
-
-
-def test_some_rows_may_be_observed() -> None:
-    batch = begun(noms_env.make_batch("down_up", tables=4, seed=1, hidden_state=True))
+def test_observe_writes_the_selected_rows() -> None:
+    batch = begun(make_batch("down_up", tables=4, seed=1, hidden_state=True))
     batch.observe([1, 3])
-    some = seen(batch)[:3]
+    partly = [array.copy() for array in outputs_of(batch)[:3]]
     batch.observe()
-    for few, whole in zip(some, seen(batch)[:3], strict=True):
+    for few, whole in zip(partly, outputs_of(batch)[:3], strict=True):
         assert np.array_equal(few[[1, 3]], whole[[1, 3]])
         assert whole[[0, 2]].any()
         assert not few[[0, 2]].any()
@@ -122,72 +107,59 @@ def test_some_rows_may_be_observed() -> None:
 
 def test_a_mixed_batch_plays_each_group_by_its_rules() -> None:
     groups = [TableGroup("noms", None, {"min_bid": 7}), TableGroup("nonesuch", 3, share=2.0), TableGroup("down_up", 5)]
-    mixed = noms_env.make_batch(groups, tables=8, seed=2)
+    mixed = begun(make_batch(groups, tables=8, seed=2))
     assert [group.rows for group in mixed.groups] == [slice(0, 2), slice(2, 6), slice(6, 8)]
-    mixed.reset()
-    shown = play(mixed, 100)
+    views = play(mixed, 100)
     for (variant, seats, options, _), group in zip(groups, mixed.groups, strict=True):
-        alone = begun(noms_env.make_batch(variant, tables=8, seats=seats, seed=2, **(options or {})))
-        assert np.array_equal(play(alone, 100)[:, group.rows], shown[:, group.rows])
+        alone = begun(make_batch(variant, tables=8, seats=seats, seed=2, **(options or {})))
+        assert np.array_equal(play(alone, 100)[:, group.rows], views[:, group.rows])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
-    skipping = noms_env.make_batch(variant, tables=1, seed=4, skip_forced=True, episode="deal")
-    slow = noms_env.make_batch(variant, tables=1, seed=4, episode="deal")
-    skipping.reset()
-    slow.reset()
-    decisions = 0
-    while not skipping.over[0]:
-        skipping.observe()
-        slow.observe()
-        while slow.mask[0].sum() == 1 and decisions > 0 and slow.tables.tobytes() != skipping.tables.tobytes():
-            slow.step(slow.mask.argmax(axis=1))
-            slow.observe()
-        assert np.array_equal(skipping.observation, slow.observation)
-        assert np.array_equal(skipping.mask, slow.mask)
-        assert decisions == 0 or skipping.mask[0].sum() > 1 or skipping.over[0]
-        actions = choose_in_rows(skipping.mask, decisions)
-        skipping.step(actions)
-        slow.step(actions)
-        decisions += 1
-    while not slow.over[0]:
-        slow.observe()
-        assert slow.mask[0].sum() == 1
-        slow.step(slow.mask.argmax(axis=1))
-    assert np.array_equal(skipping.points, slow.points)
-    assert skipping.tables.tobytes() == slow.tables.tobytes()
+    def play(batch: noms_env.BatchEnv) -> list[tuple[int, bytes, bytes]]:
+        views = []
+        while not batch.over[0]:
+            batch.observe()
+            legal = int(batch.mask.sum())
+            views.append((legal, batch.observation.tobytes(), batch.mask.tobytes()))
+            batch.step(choose_in_rows(batch.mask, legal))
+        return views
+
+    skipping, plain = (begun(make_batch(variant, tables=1, seed=4, skip_forced=skip, episode="deal")) for skip in (True, False))
+    views, all_views = play(skipping), play(plain)
+    assert views == [view for decision, view in enumerate(all_views) if decision == 0 or view[0] > 1]
+    assert np.array_equal(skipping.points, plain.points)
+    assert skipping.tables.tobytes() == plain.tables.tobytes()
 
 
-def test_save_restore_and_clone() -> None:
-    batch = begun(noms_env.make_batch("small_ships", tables=6, seed=9))
+def test_restored_and_cloned_rows_play_alike() -> None:
+    batch = begun(make_batch("small_ships", tables=6, seed=9))
     play(batch, 20)
-    saved = batch.save([1, 4])
-    after = play(batch, 30)
-    batch.restore([1, 4], saved)
-    assert batch.tables[[1, 4]].tobytes() == saved.tobytes()
+    records = batch.save([1, 4])
+    play(batch, 30)
+    batch.restore([1, 4], records)
+    assert batch.tables[[1, 4]].tobytes() == records.tobytes()
     batch.clone(1, [0, 2, 3])
     for row in (0, 2, 3):
         assert batch.tables[row].tobytes() == batch.tables[1].tobytes()
-    batch.restore(None, saved[:1])
-    again = play(batch, 30)
-    for row in range(6):
-        assert np.array_equal(again[:, row], again[:, 1])
-    assert after.shape == again.shape
+    batch.restore(None, records[:1])
+    views = play(batch, 30)
+    assert (views == views[:, :1]).all()
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, pickle.dumps])
-def test_another_batch_goes_on_where_one_is_that_cannot_be_copied(copied: Callable[[noms_env.BatchEnv], object]) -> None:
-    batch, other = (noms_env.make_batch("noms", tables=6, seed=seed) for seed in (4, 5))
+@pytest.mark.parametrize("make_copy", [copy.deepcopy, copy.copy, pickle.dumps])
+def test_a_batch_cannot_be_copied_but_its_tables_can(make_copy: Callable[[noms_env.BatchEnv], object]) -> None:
+    batch, other = (make_batch("noms", tables=6, seed=seed) for seed in (4, 5))
     play(begun(batch), 20)
     with pytest.raises(TypeError, match=r"make another, and copy the tables with other\.restore\(None, batch\.save\(\)\)"):
-        copied(batch)
+        make_copy(batch)
     other.restore(None, batch.save())
     assert np.array_equal(play(other, 30), play(batch, 30))
 
 
-def test_the_same_deal_in_many_rows() -> None:
-    batch = begun(noms_env.make_batch("big_ships", tables=4, seed=0), table=7, match=3, dealer=np.array([0, 1, 2, 3]))
+def test_reset_takes_numbers_of_tables_matches_seeds_and_dealers() -> None:
+    batch = begun(make_batch("big_ships", tables=4, seed=0), table=7, match=3, dealer=np.array([0, 1, 2, 3]))
     hands = batch.tables.hands[:, :4]
     for row in range(4):
         assert np.array_equal(np.roll(hands[row], -row), hands[0])
@@ -201,9 +173,8 @@ def test_the_same_deal_in_many_rows() -> None:
     assert last.tables.match.tolist() == [0]
 
 
-def test_a_deal_that_was_put_back_waits_or_goes_on() -> None:
-    """A deal that is scored in the records that are put back; and a batch whose deals were scored."""
-    batch = begun(noms_env.make_batch("down_up", tables=4, seed=2, seats=3, pause_after_deal=True))
+def test_a_restored_deal_that_is_scored_waits_or_is_followed() -> None:
+    batch = begun(make_batch("down_up", tables=4, seed=2, seats=3, pause_after_deal=True))
     root = batch.save()
     first = play(batch, 40)
     assert batch.scored.all()
@@ -220,7 +191,7 @@ def test_a_deal_that_was_put_back_waits_or_goes_on() -> None:
     assert np.array_equal(batch.points, [points[2], np.zeros(3), points[2], points[3]])
     batch.next_deal()
     assert (batch.tables.deal == 1).all()
-    other = noms_env.make_batch("down_up", tables=4, seed=2, seats=3)
+    other = make_batch("down_up", tables=4, seed=2, seats=3)
     other.restore(None, ends)
     assert not other.scored.any()
     assert (other.tables.deal == 1).all(), "without a pause the next hand is dealt"
@@ -229,8 +200,8 @@ def test_a_deal_that_was_put_back_waits_or_goes_on() -> None:
     other.step(other.mask.argmax(axis=1))
 
 
-def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
-    batch = begun(noms_env.make_batch("down_up", tables=4, seed=0))
+def test_an_illegal_action_in_one_row_stops_the_whole_step() -> None:
+    batch = begun(make_batch("down_up", tables=4, seed=0))
     batch.observe()
     actions = choose_in_rows(batch.mask, 0)
     actions[3] = 0
@@ -240,46 +211,43 @@ def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
     assert batch.tables.tobytes() == before
 
 
-def test_rows_that_have_not_begun_ignore_their_actions() -> None:
-    batch = noms_env.make_batch("down_up", tables=2)
-    batch.reset([0])
+def test_rows_before_their_first_reset_ignore_actions() -> None:
+    batch = begun(make_batch("down_up", tables=2), [0])
     batch.observe()
     batch.step(np.array([batch.mask[0].argmax(), 149]))
     assert batch.over.tolist() == [False, True]
     assert batch.why_illegal(1, 149) == "nothing has been dealt yet: start a match first"
-    for ask in (batch.table(1).determinize, lambda rng: batch.table(1).sample_hidden(0, rng)):
+    for sample in (batch.table(1).determinize, lambda rng: batch.table(1).sample_hidden(0, rng)):
         with pytest.raises(ValueError, match=r"has not begun|nothing has been dealt yet"):
-            ask(np.random.default_rng(0))
+            sample(np.random.default_rng(0))
 
 
-def mixed() -> noms_env.BatchEnv:
-    batch = noms_env.make_batch([TableGroup("noms", options=None), TableGroup("big_ships", 6)], tables=4)
-    batch.reset()
-    return batch
+TWO_GROUPS = [TableGroup("noms"), TableGroup("big_ships", 6)]
 
 
 def last_match() -> noms_env.BatchEnv:
-    batch = noms_env.make_batch("noms", tables=1)
-    batch.reset(match=2**32 - 1)
-    return batch
+    return begun(make_batch("noms", tables=1), match=2**32 - 1)
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: noms_env.make_batch([TableGroup("noms", share=0.0)], tables=2), "share above 0"),
-        (lambda: noms_env.make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
-        (lambda: noms_env.make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),
-        (lambda: mixed().clone(0, [1, 3]), "row 3 has other rules than row 0: 2 tables of big_ships"),
+        (lambda: make_batch([TableGroup("noms", share=0.0)], tables=2), "share above 0"),
+        (lambda: make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
+        (lambda: make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),
+        (
+            lambda: begun(make_batch(TWO_GROUPS, tables=4)).clone(0, [1, 3]),
+            "row 3 has other rules than row 0: 2 tables of big_",
+        ),
         (lambda: last_match().reset([0]), "there is no match after number 4294967295"),
     ],
 )
-def test_refusals(call: Any, sentence: str) -> None:
+def test_what_a_batch_cannot_do_is_refused(call: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         call()
 
 
-def test_none_of_a_table_is_padding() -> None:
+def test_a_record_has_no_padding() -> None:
     fields = TABLE.fields
     assert fields is not None
     assert TABLE.itemsize == sum(dtype.itemsize for dtype, *_ in fields.values()) <= 1088
@@ -287,20 +255,19 @@ def test_none_of_a_table_is_padding() -> None:
 
 def test_random_actions_take_each_legal_action_equally_often() -> None:
     rows = np.arange(512)
-    batch = noms_env.make_batch("small_ships", tables=len(rows), seed=3, episode="deal", indication=True)
+    batch = begun(make_batch("small_ships", tables=len(rows), seed=3, episode="deal", indication=True))
     streams, actions = np.random.default_rng(0).integers(1, 2**32, len(rows)), np.zeros(len(rows), np.int64)
-    batch.reset()
-    found: list[np.ndarray] = []
+    decisions: list[np.ndarray] = []
     while not batch.over.all():
         batch.observe()
         batch.random_actions(streams, actions)
-        going = rows[~batch.over]
-        assert batch.mask[going, actions[going]].all()
-        place = batch.mask.cumsum(axis=1)[going, actions[going]]
-        cards_and_words = batch.mask[going, :52].any(axis=1) & batch.mask[going, 52:].any(axis=1)
-        found.append(np.stack([place, batch.mask[going].sum(axis=1), cards_and_words]).astype(float))
+        active = rows[~batch.over]
+        assert batch.mask[active, actions[active]].all()
+        place = batch.mask.cumsum(axis=1)[active, actions[active]]
+        cards_and_words = batch.mask[active, :52].any(axis=1) & batch.mask[active, 52:].any(axis=1)
+        decisions.append(np.stack([place, batch.mask[active].sum(axis=1), cards_and_words]).astype(float))
         batch.step(actions)
-    place, legal, mixed = np.concatenate(found, axis=1)
+    place, legal, mixed = np.concatenate(decisions, axis=1)
     for chosen in (legal > 0, mixed > 0):
         expected, variance = (legal + 1) / 2, (legal**2 - 1) / 12
         assert chosen.sum() > 100
@@ -308,8 +275,7 @@ def test_random_actions_take_each_legal_action_equally_often() -> None:
 
 
 def test_random_actions_are_drawn_by_xorshift32() -> None:
-    batch = noms_env.make_batch("down_up", tables=2, seed=1)
-    batch.reset()
+    batch = begun(make_batch("down_up", tables=2, seed=1))
     streams, actions = np.array([1, 2463534242]), np.zeros(2, np.int64)
     batch.random_actions(streams, actions)
     assert streams.tolist() == [270369, 723471715]  # Marsaglia, "Xorshift RNGs" (2003), shifts 13, 17, 5

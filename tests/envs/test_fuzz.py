@@ -1,4 +1,4 @@
-"""Odd values in the public calls: each is refused with one sentence and changes nothing, or is taken and play goes on."""
+"""Odd values in public calls: each is refused with one sentence and changes nothing, or is accepted and play continues."""
 
 import copy
 import random
@@ -13,19 +13,20 @@ from hypothesis import strategies as st
 from noms_env import SeatEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.variants import GAMES, VARIANTS
+from tests.agreement import deck_words
 from tests.begun import begun
 from tests.envs.play import KINDS, make, walk
+from tests.envs.seats import seat_env
 from tests.fuzz import ODD, fuzzed, is_refused, near
 
 Draw = Callable[[Any], Any]
 
 
 def position(draw: Draw, deck: list[str]) -> dict[str, Any]:
-    """A position to start with, of which most parts are good."""
+    """A start position with mostly good parts."""
     card = draw(near(*deck))
-    decks = [deck, deck[::-1], [card, *deck[1:]], deck[1:], np.array(deck)]
     parts = {
-        "deck": near(*decks),
+        "deck": near(deck, deck[::-1], [card, *deck[1:]], deck[1:], np.array(deck)),
         "dealer": near(0, 1, 6),
         "totals": near([0, 0, 0, 0], [0.5] * 4, np.zeros(4), [[1], 2, 3, 4]),
         "deal": near(0, 1, 3),
@@ -46,16 +47,15 @@ def test_calls_of_a_table(data: st.DataObject) -> None:
     draw: Draw = data.draw
     table = draw(st.sampled_from(tables_in_play(draw(st.sampled_from(sorted(KINDS)))))).copy()
     state = table.get_state()
-    one, other = draw(near(0, 1)), draw(near(np.random.default_rng(0)))
-    deck = [table.word(card) for card in table.row.deck[: len(table.rules.deck)]]
+    value, other = draw(near(0, 1)), draw(near(np.random.default_rng(0)))
     calls: dict[str, Callable[[], object]] = {
-        "start": lambda: table.start(draw(near(1)), **position(draw, deck)),
+        "start": lambda: table.start(draw(near(1)), **position(draw, deck_words(table))),
         "step": lambda: table.step(draw(near(*range(150)))),
-        "act": lambda: table.act(one),
-        "word": lambda: table.word(one),
-        "number": lambda: table.number(one, other),
+        "act": lambda: table.act(value),
+        "word": lambda: table.word(value),
+        "number": lambda: table.number(value, other),
         "set_state": lambda: table.set_state(draw(near(state, state[:-1], bytearray(state)))),
-        "sample_hidden": lambda: table.sample_hidden(one, other),
+        "sample_hidden": lambda: table.sample_hidden(value, other),
         "determinize": lambda: table.determinize(other),
     }
     call = draw(st.sampled_from(sorted(calls)))
@@ -69,21 +69,19 @@ def test_calls_of_an_environment(data: st.DataObject) -> None:
     draw: Draw = data.draw
     kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
     alone = draw(st.booleans())
-    env: Any = SeatEnv(kind.variant, seats=kind.seats, episode="match", **kind.options) if alone else make(kind)
-    env.reset(seed=1)
-    state = env.table.get_state()
-    words = [env.table.word(card) for card in env.table.row.deck[: len(env.table.rules.deck)]]
+    env: Any = begun(seat_env(kind, episode="match") if alone else make(kind), seed=1)
+    state, deck = env.table.get_state(), deck_words(env.table)
+    seat = {"seat": near(0)} if alone else {}
     calls: dict[str, Callable[[], object]] = {
         "step": lambda: env.step(draw(near(*range(150)))),
         "seed": lambda: env.reset(seed=draw(ODD)),
         "options": lambda: env.reset(seed=draw(near(1)), options=draw(ODD)),
         "position": lambda: env.reset(
-            seed=draw(near(1)), options=position(draw, words) | ({"seat": draw(near(0))} if alone else {})
+            seed=draw(near(1)), options=position(draw, deck) | {key: draw(value) for key, value in seat.items()}
         ),
     }
     if not alone:
-        whole = env.get_state()
-        spoilt = copy.deepcopy(whole)
+        spoilt = copy.deepcopy(env.get_state())
         for _ in range(draw(st.integers(0, 2))):
             spoil(draw, spoilt)
         calls |= {
@@ -107,7 +105,7 @@ def test_calls_of_an_environment(data: st.DataObject) -> None:
 
 
 def spoil(draw: Draw, state: dict[str, Any]) -> None:
-    """Change, remove or exchange something in a state or in one of its parts."""
+    """Change, remove or exchange an entry of a state or of one of its parts."""
     key = draw(st.sampled_from(sorted(state, key=repr)))
     inner = state[key]
     if isinstance(inner, dict) and inner and draw(st.integers(0, 3)):
@@ -124,7 +122,7 @@ def spoil(draw: Draw, state: dict[str, Any]) -> None:
 
 
 def rows(*values: Any) -> st.SearchStrategy[Any]:
-    """What may say which rows, or give a number for each of three."""
+    """Selections of rows, or a number for each of three."""
     good = [0, 2, -1, [0, 2], [True, False, True], np.array([1]), np.zeros(3, bool), slice(0, 2), [], [3]]
     return near(*good, np.zeros((1, 3), int), *values)
 
@@ -132,22 +130,20 @@ def rows(*values: Any) -> st.SearchStrategy[Any]:
 @fuzzed(300, 10_000)
 def test_calls_of_a_batch(data: st.DataObject) -> None:
     draw: Draw = data.draw
-    name = draw(st.sampled_from(sorted(KINDS)))
-    kind = KINDS[name]
+    kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
     batch = begun(make_batch(kind.variant, 3, seats=kind.seats, hidden_state=draw(st.booleans()), **kind.options))
     batch.observe()
     legal = batch.mask.argmax(axis=1)
-    before, saved = batch.tables.tobytes(), batch.save()
+    before, records = batch.tables.tobytes(), batch.save()
+    generators = near(np.random.default_rng(0))
     calls: dict[str, Callable[[], object]] = {
         "step": lambda: batch.step(draw(near(legal, legal.tolist(), legal.astype(np.uint64), legal[:2], legal + 2**40))),
         "reset": lambda: batch.reset(draw(rows()), **{key: draw(rows(5, [1, 2, 3])) for key in NUMBERS if draw(st.booleans())}),
         "observe": lambda: batch.observe(draw(rows())),
         "save": lambda: batch.save(draw(rows())),
-        "restore": lambda: batch.restore(draw(rows()), draw(near(saved, saved[:1], saved[0], saved[:2]))),
+        "restore": lambda: batch.restore(draw(rows()), draw(near(records, records[:1], records[0], records[:2]))),
         "clone": lambda: batch.clone(draw(rows()), draw(rows())),
-        "sample_hidden": lambda: batch.sample_hidden(
-            draw(rows()), draw(near(0, 1)), draw(near(np.random.default_rng(0))), draw(rows())
-        ),
+        "sample_hidden": lambda: batch.sample_hidden(draw(rows()), draw(near(0, 1)), draw(generators), draw(rows())),
     }
     call = draw(st.sampled_from(sorted(calls)))
     if is_refused(calls[call], ValueError):
@@ -176,12 +172,12 @@ def test_calls_of_a_vector_environment(data: st.DataObject) -> None:
 
 NUMBERS = ("match", "seed", "table", "dealer")
 MODES = ("NextStep", "SameStep", "Disabled")
-ARGUMENTS: dict[str, Callable[..., Any]] = {
+MAKERS: dict[str, Callable[..., Any]] = {
     "table": Table,
     "aec": TrickTakingEnv,
     "seat": SeatEnv,
-    "vector": lambda *given, **named: SeatVectorEnv(2, *given, **named),
-    "batch": lambda *given, **named: make_batch(*given, **{"tables": 2, **named}),
+    "vector": lambda *arguments, **named: SeatVectorEnv(2, *arguments, **named),
+    "batch": lambda *arguments, **named: make_batch(*arguments, **{"tables": 2, **named}),
 }
 NAMED = {
     "table": ("seats", "options", "seed", "table", "episode", "deal_size"),
@@ -190,25 +186,22 @@ NAMED = {
     "vector": ("seats", "opponents", "seat", "episode", "reward", "mask_in", "autoreset_mode", "copy", "threads"),
     "batch": ("tables", "seed", "seats", "episode", "skip_forced", "pause_after_deal", "hidden_state", "threads"),
 }
-"""Per way to make something, the arguments that are not options of the game."""
+"""Arguments of each maker that are not options of the game."""
 
 
 @fuzzed(150, 9_000)
 def test_arguments(data: st.DataObject) -> None:
     draw: Draw = data.draw
-    what = draw(st.sampled_from(sorted(NAMED)))
+    maker = draw(st.sampled_from(sorted(NAMED)))
     variant = draw(st.sampled_from(VARIANTS))
-    named = {draw(st.sampled_from(NAMED[what])): draw(near("deal", "random", 4, 3)) for _ in range(draw(st.integers(0, 2)))}
+    named = {draw(st.sampled_from(NAMED[maker])): draw(near("deal", "random", 4, 3)) for _ in range(draw(st.integers(0, 2)))}
     if isinstance(named.get("tables"), int | np.integer) and named["tables"] > 10**6:
         return
     options = {option.name: draw(ODD) for option in GAMES[variant].options if draw(st.integers(0, 9)) == 0}
-    if what == "table":
-        named = {"options": options, **named}
-    else:
-        named |= options
-    first = draw(st.sampled_from([variant] * 6)) if draw(st.booleans()) else draw(near(variant))
-    if not is_refused(lambda: ARGUMENTS[what](first, **named), ValueError) and what == "aec":
-        ARGUMENTS[what](first, **named).reset(seed=1)
+    named = {"options": options, **named} if maker == "table" else named | options
+    first = variant if draw(st.booleans()) else draw(near(variant))
+    if not is_refused(lambda: MAKERS[maker](first, **named), ValueError) and maker == "aec":
+        MAKERS[maker](first, **named).reset(seed=1)
 
 
 NAMES = ["thumb", "noms@0", "pimc:2", "pimc:0", "noms@", ":", "@", "x" * 300, "\0", "\0.safetensors", "noms@" + 400 * "9"]

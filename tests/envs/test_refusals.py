@@ -1,4 +1,4 @@
-"""What is refused, wherever it is tried: one sentence says why, and everything stays as it was."""
+"""Each refusal says why in one sentence, and changes nothing."""
 
 from __future__ import annotations
 
@@ -7,139 +7,138 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 
-import noms_env
 from noms_env import make_batch
 from noms_env.core.actions import brief
+from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat import SeatEnv
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS
 from tests.begun import begun
-from tests.envs.play import everything, module_of
+from tests.envs.play import module_of, snapshot
 
 ODD: list[Any] = [2**63, 10**5000, True, 1.0, float("nan"), 1j, "\ud800", b"1", None, object()]
+ODD += [np.ma.masked, [np.ma.masked] * 3, [], [1], [10**5000], {1: 2}, np.zeros((40, 40)), np.full((2, 3), "x")]
+"""Neither an action, nor a seat, a seed, or a number of anything."""
 ODD += [np.ma.masked, [np.ma.masked] * 3, [], [1], [10**5000], {1: 2}, np.zeros((40, 40)), np.full((2, 3), "x")]
 """What is neither an action, nor a seat, a seed, or a number of anything."""
 
 
-def names(values: list[Any]) -> list[str]:
-    return [f"{type(value).__name__} {brief(value)[:20]!a}" for value in values]
+odd = pytest.mark.parametrize("value", ODD, ids=lambda value: f"{type(value).__name__} {brief(value)[:20]!a}")
 
 
-odd = pytest.mark.parametrize("value", ODD, ids=names(ODD))
-
-
-def refused(call: Callable[[], object], *errors: type[Exception]) -> None:
-    """The call raises ValueError (or one of some errors) with a sentence of one line."""
-    with pytest.raises(errors or ValueError) as caught:
+def assert_refused(call: Callable[[], object], *errors: type[Exception]) -> None:
+    """Check that the call raises ValueError (or one of `errors`) with a sentence of one line."""
+    with pytest.raises(errors or ValueError) as refusal:
         call()
-    message = str(caught.value)
+    message = str(refusal.value)
     assert "\n" not in message
     assert 10 < len(message) < 500
     message.encode()
 
 
-def started(**arguments: Any) -> Any:
-    """An environment in the middle of a deal, with the illegal action of a float noted nowhere."""
-    env = begun(module_of("up_down").raw_env(record=True, **arguments), seed=3)
+def env_in_play() -> TrickTakingEnv:
+    env = begun(module_of("up_down").raw_env(record=True), seed=3)
     for _ in range(6):
         env.step(env.legal_actions()[0])
     return env
 
 
 @odd
-def test_an_odd_action_is_refused_everywhere_and_noted_nowhere(value: Any) -> None:
-    env, twin, wrapped = started(), started(), begun(module_of("up_down").env(), seed=3)
+def test_an_odd_action_is_refused_everywhere_and_recorded_nowhere(value: Any) -> None:
+    env, twin, wrapped = env_in_play(), env_in_play(), begun(module_of("up_down").env(), seed=3)
     seat, seats = begun(SeatEnv("up_down"), seed=3), begun(SeatVectorEnv(2, "up_down"), seed=3)
-    batch = begun(noms_env.make_batch("up_down", 2))
+    batch = begun(make_batch("up_down", 2))
 
-    def now() -> list[Any]:
+    def snapshots() -> list[Any]:
         tables = seats._runner.batch.tables, batch.tables
-        return [everything(env), everything(wrapped.unwrapped), seat.table.get_state(), *(rows.tobytes() for rows in tables)]
+        return [snapshot(env), snapshot(wrapped.unwrapped), seat.table.get_state(), *(rows.tobytes() for rows in tables)]
 
-    before = now()
-    refused(lambda: env.step(value), IllegalActionError)
-    refused(lambda: wrapped.step(value), AssertionError)
-    refused(lambda: seat.step(value))
-    for many in (seats, batch):
-        refused(lambda many=many: many.step([value, value]))  # type: ignore[misc]
-    assert now() == before
+    before = snapshots()
+    assert_refused(partial(env.step, value), IllegalActionError)
+    assert_refused(partial(wrapped.step, value), AssertionError)
+    assert_refused(partial(seat.step, value))
+    calls: tuple[Any, ...] = (seats.step, batch.step)
+    for call in calls:
+        assert_refused(partial(call, [value, value]))
+    assert snapshots() == before
     wrapped.step(wrapped.unwrapped.legal_actions()[0])
     assert not wrapped.terminations["player_0"]
     while env.agents and not env.terminations[env.agent_selection]:
         assert env.legal_actions() == twin.legal_actions()
-        for one in (env, twin):
-            one.step(one.legal_actions()[0])
+        for each in (env, twin):
+            each.step(each.legal_actions()[0])
     assert env.records == twin.records
-
-
-POSITIONS = ("deck", "dealer", "totals", "deal", "multiplier")
 
 
 @odd
 def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> None:
     env, wrapped, seat = module_of("small_ships").raw_env(), module_of("small_ships").env(), SeatEnv("small_ships")
-    seats, batch = SeatVectorEnv(2, "small_ships"), noms_env.make_batch("small_ships", 2)
-    for one in (env, wrapped, seat, seats):
-        one.reset(seed=3)
-    batch.reset()
+    seats, batch = SeatVectorEnv(2, "small_ships"), begun(make_batch("small_ships", 2))
+    for each in (env, wrapped, seat, seats):
+        each.reset(seed=3)
     wrapped.step(0)  # illegal: the wrappers remember that the episode is over
-    shown = wrapped.get_state()["wrappers"][2]["_terminated"]
-    before = everything(env), everything(wrapped.unwrapped), seat.table.get_state(), batch.tables.tobytes()
-    generator = seat.np_random.bit_generator.state
-    for key in POSITIONS if value is not None else ():
-        for one in (env, wrapped, seat):
-            for seed in (None, 5):
-                refused(lambda one=one, seed=seed, key=key: one.reset(seed=seed, options={key: value}))  # type: ignore[misc]
+
+    def snapshots() -> list[Any]:
+        chance, terminated = seat.np_random.bit_generator.state, wrapped.get_state()["wrappers"][2]["_terminated"]
+        tables = seat.table.get_state(), seats._runner.batch.tables.tobytes(), batch.tables.tobytes()
+        return [snapshot(env), snapshot(wrapped.unwrapped), *tables, chance, terminated]
+
+    before = snapshots()
+    assert before[-1] is True
     if value is not None:
-        for one in (env, wrapped, seat, seats):
-            refused(lambda one=one: one.reset(seed=value))  # type: ignore[misc]
+        for each in (env, wrapped, seat):
+            for key, seed in product(("deck", "dealer", "totals", "deal", "multiplier"), (None, 5)):
+                assert_refused(partial(each.reset, seed=seed, options={key: value}))
+        for each in (env, wrapped, seat, seats):
+            assert_refused(partial(each.reset, seed=value))
         for key in ("seed", "match", "table", "dealer"):
-            refused(lambda key=key: batch.reset(**{key: value}))  # type: ignore[misc]
-        refused(lambda: seats.reset(options={"reset_mask": value}), ValueError, TypeError)
-        refused(lambda: seats.reset(options={"seat": value}))
-    refused(lambda: seat.reset(options={"seat": value}))
-    assert (everything(env), everything(wrapped.unwrapped), seat.table.get_state(), batch.tables.tobytes()) == before
-    assert seat.np_random.bit_generator.state == generator
-    assert wrapped.get_state()["wrappers"][2]["_terminated"] is shown is True
+            assert_refused(partial(batch.reset, **{key: value}))
+        assert_refused(partial(seats.reset, options={"reset_mask": value}), ValueError, TypeError)
+        assert_refused(partial(seats.reset, options={"seat": value}))
+    assert_refused(partial(seat.reset, options={"seat": value}))
+    assert snapshots() == before
 
 
 @pytest.mark.parametrize(
-    ("makers", "options", "says"),
+    ("makers", "options", "sentence"),
     [
         ("seats", {"seats": 1}, "reset has no option 'seats'; did you mean seat? The options are reset_mask, seat"),
         ("seats", {"dealer": 1}, "dealer sets up a position: use SeatEnv"),
         ("seat", {"reset_mask": np.ones(1, np.bool_)}, "reset has no option 'reset_mask'; the options are seat, deck"),
         ("table", {"deler": 1}, "reset has no option 'deler'; did you mean dealer? The options are deck"),
         ("table seat seats", {7: 1}, "reset has no option 7; the options are"),
+        ("table seat seats", [1], "options must be a dictionary or None, not [1]"),
     ],
 )
-def test_an_option_of_a_reset_that_means_nothing_is_refused(makers: str, options: dict[Any, Any], says: str) -> None:
+def test_an_unknown_option_of_reset_is_refused(makers: str, options: Any, sentence: str) -> None:
     for maker in makers.split():
-        env: Any = MAKERS[maker]()
-        env.reset(seed=1)
-        table = env._runner.batch if maker == "seats" else env.table
-        before = table.save() if maker == "seats" else table.get_state()
-        refused(lambda env=env: env.reset(seed=2, options=options))  # type: ignore[misc]
-        with pytest.raises(ValueError, match=re.escape(says)):
+        env: Any = begun(MAKERS[maker](), seed=1)
+        save = env._runner.batch.save if maker == "seats" else env.table.get_state
+        before = save()
+        assert_refused(partial(env.reset, seed=2, options=options))
+        with pytest.raises(ValueError, match=re.escape(sentence)):
             env.reset(seed=2, options=options)
-        assert np.array_equal(table.save() if maker == "seats" else table.get_state(), before)
+        assert np.array_equal(save(), before)
 
 
-MAKERS: dict[str, Callable[..., object]] = {
-    "table": lambda **given: module_of("small_ships").raw_env(**given),
-    "seat": lambda **given: SeatEnv("small_ships", **given),
-    "seats": lambda **given: SeatVectorEnv(2, "small_ships", **given),
+MAKERS: dict[str, Callable[..., Any]] = {
+    "table": module_of("small_ships").raw_env,
+    "seat": partial(SeatEnv, "small_ships"),
+    "seats": partial(SeatVectorEnv, 2, "small_ships"),
 }
 
 
 @pytest.mark.parametrize(
-    ("makers", "arguments", "says"),
+    ("makers", "arguments", "sentence"),
     [
         ("table seat seats", {"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
         ("table seat seats", {"reward": "score"}, "reward must be 'points' or 'relative' or 'outcome', not 'score'"),
@@ -154,26 +153,37 @@ MAKERS: dict[str, Callable[..., object]] = {
         ("seats", {"threads": 0}, "threads must be an integer from 1 to 1024"),
     ],
 )
-def test_arguments_that_are_not_allowed(makers: str, arguments: dict[str, Any], says: str) -> None:
+def test_an_argument_that_is_not_allowed_is_refused(makers: str, arguments: dict[str, Any], sentence: str) -> None:
     for maker in makers.split():
-        with pytest.raises(ValueError, match=re.escape(says)) as refusal:
+        assert_refused(partial(MAKERS[maker], **arguments))
+        with pytest.raises(ValueError, match=re.escape(sentence)):
             MAKERS[maker](**arguments)
-        assert "\n" not in str(refusal.value)
 
 
-def test_a_batch_deals_before_it_plays() -> None:
-    batch = noms_env.make_batch("up_down", 2)
-    with pytest.raises(RuntimeError, match="nothing has been dealt yet: call reset first"):
-        batch.step(np.zeros(2, np.int64))
-    saved = begun(noms_env.make_batch("up_down", 2)).save()
-    batch.restore(None, saved)
+def test_nothing_can_be_done_before_the_first_reset() -> None:
+    env: Any = MAKERS["table"]()
+    seat, seats = (MAKERS[maker](render_mode="ansi") for maker in ("seat", "seats"))
+    batch = make_batch("up_down", 2)
+    assert (env.phase, env.legal_actions()) == (None, [])
+    calls: dict[Callable[[], object], type[Exception]] = {
+        **dict.fromkeys((partial(env.step, 74), env.last, env.get_state), ValueError),
+        **dict.fromkeys((partial(seat.step, 74), seat.render), ResetNeeded),
+        **dict.fromkeys((partial(seats.step, np.zeros(2, int)), seats.render), ResetNeeded),
+        partial(seats.reset, options={"reset_mask": np.array([True, False])}): ResetNeeded,
+        partial(batch.step, np.zeros(2, np.int64)): RuntimeError,
+    }
+    for call, error in calls.items():
+        with pytest.raises(error, match=r"call reset first|the first reset must select all rows"):
+            call()
+    assert seats.reset(seed=0, options={"reset_mask": np.ones(2, bool)})[1]["_seat"].all()
+    batch.restore(None, begun(make_batch("up_down", 2)).save())
     batch.observe()
     batch.step(batch.mask.argmax(axis=1))
 
 
 @pytest.mark.parametrize("rows", [[], np.zeros(0), [False, False]], ids=repr)
-def test_no_rows_are_no_rows(rows: Any) -> None:
-    batch = begun(noms_env.make_batch("up_down", 2))
+def test_an_empty_selection_of_rows_changes_nothing(rows: Any) -> None:
+    batch = begun(make_batch("up_down", 2))
     before = batch.tables.tobytes()
     batch.reset(rows, seed=9)
     batch.observe(rows)
@@ -194,13 +204,12 @@ def test_no_rows_are_no_rows(rows: Any) -> None:
         (np.broadcast_to(np.int64(1), 4), np.zeros(4, np.int64)),
     ],
 )
-def test_random_actions_want_arrays_that_fit(streams: Any, actions: Any) -> None:
-    batch = begun(noms_env.make_batch("up_down", 4))
-    refused(lambda: batch.random_actions(streams, actions))
+def test_random_actions_refuse_arrays_that_do_not_fit(streams: Any, actions: Any) -> None:
+    assert_refused(partial(begun(make_batch("up_down", 4)).random_actions, streams, actions))
 
 
 def play_on(table: Table, rng: random.Random, decisions: int) -> None:
-    """Random play from a table, in which every seat looks at each position."""
+    """Play at random; every seat looks at each position."""
     for _ in range(decisions):
         if table.is_scored:
             if table.is_over:
@@ -238,20 +247,19 @@ SETS = "cards hands played stock cards_played legal_cards legal_words trick_of c
 
 
 @pytest.mark.parametrize("name", f"{INDEXED} {SETS} n_seats sizes deal deal_size contract partner revealed totals over".split())
-def test_records_that_play_cannot_lead_to_are_not_restored(name: str) -> None:
-    batch = begun(noms_env.make_batch("up_down", 3))
+def test_an_impossible_record_is_not_restored(name: str) -> None:
+    batch = begun(make_batch("up_down", 3))
     for _ in range(6):
         batch.observe()
         batch.step(batch.mask.argmax(axis=1))
-    saved, before = batch.save([1]), batch.tables.tobytes()
-    saved[name] = np.nan if name == "totals" else 99
-    refused(lambda: batch.restore([2], saved))
-    table = batch.table(1)
-    refused(lambda: table.set_state(saved.tobytes()))
+    record, before = batch.save([1]), batch.tables.tobytes()
+    record[name] = np.nan if name == "totals" else 99
+    assert_refused(partial(batch.restore, [2], record))
+    assert_refused(partial(batch.table(1).set_state, record.tobytes()))
     assert batch.tables.tobytes() == before
 
 
-def test_a_table_before_the_first_deal_and_at_every_decision_has_a_state_that_can_be_restored() -> None:
+def test_the_state_can_be_restored_before_the_first_deal_and_at_every_decision() -> None:
     for variant in VARIANTS:
         table = Table(variant)
         table.set_state(table.get_state())
@@ -263,13 +271,13 @@ def test_a_table_before_the_first_deal_and_at_every_decision_has_a_state_that_ca
             else:
                 table.step(table.legal_actions()[-1])
         table.set_state(table.get_state())
-    batch = noms_env.make_batch("noms", 4)
+    batch = make_batch("noms", 4)
     batch.restore(None, batch.save())
 
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: noms_env.make_batch("up_down", 4096), lambda: SeatVectorEnv(4096, "up_down")],
+    [partial(make_batch, "up_down", 4096), partial(SeatVectorEnv, 4096, "up_down")],
     ids=["batch", "seats"],
 )
 def test_a_second_thread_is_refused(make: Callable[[], Any]) -> None:
@@ -296,17 +304,17 @@ def test_a_second_thread_is_refused(make: Callable[[], Any]) -> None:
     tables.reset()
 
 
-def test_what_is_masked_is_no_number() -> None:
-    """Behind a mask there is a number all the same, which numpy would take."""
-    batch, envs = begun(make_batch("noms", 3)), begun(SeatVectorEnv(3, "noms"), seed=1)
+def test_masked_values_are_refused() -> None:
+    """Numpy would take the number behind a mask."""
+    batch: Any = begun(make_batch("noms", 3))
+    envs: Any = begun(SeatVectorEnv(3, "noms"), seed=1)
     batch.observe()
     legal = batch.mask.argmax(axis=1)
     masked = np.ma.array(legal, mask=[False, True, False])
     for values in (masked, list(masked), masked[1], np.ma.array([True, False, True], mask=[True, False, False])):
-        refused(lambda values=values: batch.step(values))  # type: ignore[misc]
-        refused(lambda values=values: batch.reset(seed=values))  # type: ignore[misc]
-        refused(lambda values=values: batch.observe(values))  # type: ignore[misc]
-        refused(lambda values=values: envs.step(values))  # type: ignore[misc]
-        refused(lambda values=values: envs.reset(seed=values))  # type: ignore[misc]
-        refused(lambda values=values: envs.reset(options={"seat": values}))  # type: ignore[misc]
+        for call in (batch.step, batch.observe, envs.step):
+            assert_refused(partial(call, values))
+        assert_refused(partial(batch.reset, seed=values))
+        assert_refused(partial(envs.reset, seed=values))
+        assert_refused(partial(envs.reset, options={"seat": values}))
     batch.step(np.ma.array(legal))

@@ -1,4 +1,4 @@
-"""Rewards, ends and public results: what `last` gives adds up to the score, and nothing is told before a deal is over."""
+"""Rewards, ends and public results: rewards add up to the score, and nothing is public before a deal is scored."""
 
 import math
 import random
@@ -13,29 +13,27 @@ import noms_env
 from noms_env.core.actions import CALL_WORDS, PASS
 from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.validation import REWARDS
 from tests.begun import begun
-from tests.envs.play import KINDS, Kind, choose, make, play_out
+from tests.envs.play import KINDS, Kind, choose, make, play_out, walk_on
 from tests.variants.table_help import members
 
 
-def deals_of(env: TrickTakingEnv, rng: random.Random, most: int = 400) -> Iterator[dict[str, Any]]:
-    """Play on to the ends of deals; what the table said of each as it was scored, with the rewards of that step.
+def play_deals(env: TrickTakingEnv, rng: random.Random, most: int = 400) -> Iterator[dict[str, Any]]:
+    """Play to the ends of deals; yield the scored table of each, with the rewards of that step.
 
-    Asserts at every step that rewards come only as a deal is scored.
+    Asserts at every step that rewards come only when a deal is scored.
     """
-    table = env.table
     for _ in range(most):
-        truth: dict[str, Any] = {}
-        while not truth:
+        while True:
             action = choose(env, rng)
-            twin = table.copy()
-            twin.step(action)
+            table = env.table.copy()
+            table.step(action)
             env.step(action)
-            if twin.is_scored:
-                truth = {"table": twin, "rewards": dict(env.rewards)}
-            else:
-                assert not any(env.rewards.values()), "a reward before the deal is over tells the sides"
-        yield truth
+            if table.is_scored:
+                break
+            assert not any(env.rewards.values()), "a reward before the deal is over tells the sides"
+        yield {"table": table, "rewards": dict(env.rewards)}
         if env.phase is None:
             return
 
@@ -48,9 +46,9 @@ def expected_rewards(reward: str, points: list[float], winners: list[int]) -> li
     return points
 
 
-@pytest.mark.parametrize("reward", ["points", "relative", "outcome"])
+@pytest.mark.parametrize("reward", REWARDS)
 @pytest.mark.parametrize("name", KINDS)
-def test_what_last_gives_adds_up_to_the_score(name: str, reward: str) -> None:
+def test_the_rewards_from_last_add_up_to_the_score(name: str, reward: str) -> None:
     env = begun(make(KINDS[name], reward=reward), seed=11)
     returns = play_out(env, random.Random(1))
     row, seats = env.table.row, env.table.seats
@@ -59,9 +57,9 @@ def test_what_last_gives_adds_up_to_the_score(name: str, reward: str) -> None:
     assert any(returns.values()) or reward != "outcome"
 
 
-def test_the_mover_reads_a_reward_once() -> None:
+def test_each_agent_reads_a_reward_once() -> None:
     env = begun(make(KINDS["up down"]), seed=0)
-    deal = next(deals_of(env, random.Random(0)))
+    deal = next(play_deals(env, random.Random(0)))
     first = env.agent_selection
     assert env.last()[1] == env.last()[1] == deal["rewards"][first]
     env.step(env.legal_actions()[0])
@@ -70,19 +68,15 @@ def test_the_mover_reads_a_reward_once() -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_infos_tell_the_result_of_the_last_deal(name: str) -> None:
-    env = begun(make(KINDS[name]), seed=7)
+def test_infos_have_the_result_of_each_deal_and_the_end_of_the_match(name: str) -> None:
+    env = begun(make(KINDS[name]), seed=5)
     assert all(info == {} for info in env.infos.values())
-    for deal in deals_of(env, random.Random(name), most=8):
+    for deal in play_deals(env, random.Random(name)):
         table = deal["table"]
         row, seats, words = table.row, table.seats, CARD_WORDS[table.deck_kind]
-        found = {agent: info["last_deal"] for agent, info in env.infos.items()}
-        assert len(found) == seats
-        result = found["player_0"]
-        assert all(other == result for other in found.values())
         assert list(deal["rewards"].values()) == [float(points) for points in row.points[:seats]]
         stock = {"stock": table.card_words(row.stock)} if KINDS[name].options.get("reveal_stock_at_end") else {}
-        assert result == {
+        expected = {
             "deal": row.deal,
             "dealer": row.dealer,
             "hand_size": row.deal_size,
@@ -99,36 +93,27 @@ def test_infos_tell_the_result_of_the_last_deal(name: str) -> None:
             "totals": list(row.totals[:seats]),
             **stock,
         }
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_the_end_of_a_match_is_told_to_all(name: str) -> None:
-    env = begun(make(KINDS[name]), seed=5)
-    for _ in deals_of(env, random.Random(name)):
-        ended = env.phase is None
-        assert any((*env.terminations.values(), *env.truncations.values())) == ended
-        assert all(("winners" in info) == ended for info in env.infos.values())
+        assert [info["last_deal"] for info in env.infos.values()] == [expected] * seats
+        is_over = env.phase is None
+        assert any((*env.terminations.values(), *env.truncations.values())) == is_over
+        assert all(("winners" in info) == is_over for info in env.infos.values())
     row, seats = env.table.row, env.table.seats
-    assert env.phase is None
-    assert env.legal_actions() == []
-    assert all(env.truncations.values()) == bool(row.truncated)
-    assert all(env.terminations.values()) == (not row.truncated)
-    assert any(env.truncations.values()) != any(env.terminations.values())
+    assert (env.phase, env.legal_actions()) == (None, [])
+    assert set(env.truncations.values()) == {bool(row.truncated)}
+    assert set(env.terminations.values()) == {not row.truncated}
     for agent, info in env.infos.items():
-        flags = {key: info[key] for key in ("winners", "sniped") if key in info}
-        assert ("sniped" in flags) == (KINDS[name].variant == "sniped_whist")
-        for key, seats_of_it in flags.items():
-            assert (seats_of_it.shape, seats_of_it.dtype) == ((seats,), bool), "one shape, however many seats it is"
-            assert np.flatnonzero(seats_of_it).tolist() == members(row[key])
-        observation = env.observe(agent)
-        assert isinstance(observation, dict)
+        assert ("sniped" in info) == (KINDS[name].variant == "sniped_whist")
+        for key in {"winners", "sniped"} & info.keys():
+            assert (info[key].shape, info[key].dtype) == ((seats,), bool), "one shape for any number of winners"
+            assert np.flatnonzero(info[key]).tolist() == members(row[key])
+        observation: Any = env.observe(agent)
         assert not observation["action_mask"].any()
     best = max(row.totals[:seats])
     if KINDS[name] != KINDS["sniped whist"]:
         assert members(row.winners) == [seat for seat in range(seats) if row.totals[seat] > best - 1e-9]
 
 
-@pytest.mark.parametrize("reward", ["points", "relative", "outcome"])
+@pytest.mark.parametrize("reward", REWARDS)
 @pytest.mark.parametrize("name", KINDS)
 def test_a_single_deal_is_one_scored_deal(name: str, reward: str) -> None:
     kind = KINDS[name]
@@ -146,14 +131,11 @@ def test_a_single_deal_is_one_scored_deal(name: str, reward: str) -> None:
         assert list(returns.values()) == pytest.approx(expected_rewards(reward, points, members(row.winners)))
         assert not row.passed_out
         assert not row.truncated
-        if kind.variant == "sniped_whist":
-            tricks = list(row.tricks[:seats])
-            assert members(row.winners) == [seat for seat in range(seats) if tricks[seat] == min(tricks)]
-        else:
-            assert members(row.winners) == [seat for seat in range(seats) if points[seat] == max(points)]
+        scores = [-int(tricks) for tricks in row.tricks[:seats]] if kind.variant == "sniped_whist" else points
+        assert members(row.winners) == [seat for seat in range(seats) if scores[seat] == max(scores)]
 
 
-def test_noms_goes_on_through_passed_out_deals_to_the_first_that_is_played() -> None:
+def test_a_single_deal_of_noms_lasts_until_a_deal_is_played() -> None:
     env = begun(make(Kind("noms", 4, {"max_deals": 10}), episode="deal"), seed=3)
     for deal in range(3):
         for _ in range(4):
@@ -177,7 +159,7 @@ def test_totals_before_a_single_deal_do_not_decide_its_outcome() -> None:
 
 
 def assert_uniform(counts: Counter[int], cells: int) -> None:
-    """Pearson's test: true draws fail it about once in 5,000 times; these are always the same."""
+    """Pearson's test: true draws fail it about once in 5,000 times; these draws are always the same."""
     assert set(counts) == set(range(cells))
     expected = counts.total() / cells
     distance = sum((count - expected) ** 2 / expected for count in counts.values())
@@ -185,21 +167,16 @@ def assert_uniform(counts: Counter[int], cells: int) -> None:
 
 
 @pytest.mark.parametrize(("variant", "deals"), [("big_ships", 25), ("down_up", 19), ("up_down", 25)])
-def test_the_place_of_a_single_deal_is_drawn_uniformly(variant: str, deals: int) -> None:
+def test_a_single_deal_is_drawn_uniformly_from_the_schedule(variant: str, deals: int) -> None:
     env = make(Kind(variant, 4, {}), episode="deal")
-    schedule = env.table.rules.schedule
-    assert len(schedule) == deals
+    schedule, rotation = env.table.rules.schedule, env.table.rules.options["trump_rotation"]
     counts: Counter[int] = Counter()
-    trumps = set()
     for match in range(100 * deals):
         env.reset(seed=1 if match == 0 else None)
-        row = env.table.row
-        counts[int(row.deal)] += 1
-        trumps.add((int(row.deal), env.table.trump_word()))
-        assert row.deal_size == schedule[row.deal]
+        deal = int(env.table.row.deal)
+        counts[deal] += 1
+        assert (env.table.row.deal_size, env.table.trump_word()) == (schedule[deal], rotation[deal % 5])
     assert_uniform(counts, deals)
-    rotation = env.table.rules.options["trump_rotation"]
-    assert trumps == {(deal, rotation[deal % 5]) for deal in range(deals)}
 
 
 def test_hand_size_picks_uniformly_among_the_deals_of_that_size() -> None:
@@ -208,28 +185,25 @@ def test_hand_size_picks_uniformly_among_the_deals_of_that_size() -> None:
     for match in range(1000):
         env.reset(seed=1 if match == 0 else None)
         assert env.table.row.deal_size == 7
-        counts[int(env.table.row.deal)] += 1
-    assert set(counts) == {3, 15}
-    assert_uniform(Counter({0: counts[3], 1: counts[15]}), 2)
+        counts[{3: 0, 15: 1}[int(env.table.row.deal)]] += 1
+    assert_uniform(counts, 2)
     alone = begun(make(Kind("down_up", 4, {}), episode="deal", hand_size=1), seed=1)
     assert alone.table.row.deal == 9
 
 
 @pytest.mark.parametrize("variant", noms_env.VARIANTS)
-def test_reset_goes_on_to_the_next_match_of_the_seed(variant: str) -> None:
-    one, other = (make(Kind(variant, 4, {})) for _ in range(2))
+def test_reset_deals_the_next_match_of_the_seed(variant: str) -> None:
+    env, twin = (make(Kind(variant, 4, {})) for _ in range(2))
     states = []
     for match in range(4):
-        one.reset(seed=9 if match == 0 else None)
-        states.append(one.state().tobytes())
+        env.reset(seed=9 if match == 0 else None)
+        states.append(env.state().tobytes())
     assert len(set(states)) == 4
     for match in range(4):
-        other.reset(seed=9 if match == 0 else None)
-        play = random.Random(match)
-        assert other.state().tobytes() == states[match], "the deals do not depend on what was played"
-        for _ in range(10):
-            other.step(choose(other, play))
-    one.reset(seed=9)
-    assert one.state().tobytes() == states[0]
-    one.reset(seed=10)
-    assert one.state().tobytes() != states[0]
+        twin.reset(seed=9 if match == 0 else None)
+        assert twin.state().tobytes() == states[match], "the deals do not depend on what was played"
+        walk_on(twin, random.Random(match), 10)
+    env.reset(seed=9)
+    assert env.state().tobytes() == states[0]
+    env.reset(seed=10)
+    assert env.state().tobytes() != states[0]

@@ -1,11 +1,11 @@
-"""What an observation should say, worked out in plain Python from the referee's account of the deal.
+"""The expected observation, computed in plain Python from the referee's account of the deal.
 
-One function a section, written from the meanings in `noms_env.observation.layout` and from the rulebook; nothing here looks at
-the record of the table.
+`Sight` has a method for each section of `noms_env.observation.layout`, written from its meaning and from the rulebook. Nothing
+here reads the record of the table.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,56 +22,49 @@ NOBODY = -1
 
 
 class Sight:
-    """What one seat sees of a deal that the referee follows."""
+    """A deal that the referee follows, as one seat sees it."""
 
     def __init__(self, match: referee.Match, deal: referee.Deal, seat: int) -> None:
         self.match, self.deal, self.seat = match, deal, seat
-        self.seats = deal.seats
+        self.n_seats = deal.seats
         self.kind = DECKTET if deal.variant == "nonesuch" else FRENCH
-        self.numbers = CARD_NUMBERS[self.kind]
-
-    # ------------------------------------------------------------------------------------------------ small helpers
+        self.card_numbers = CARD_NUMBERS[self.kind]
 
     def relative(self, seat: int) -> int:
-        return (seat - self.seat) % self.seats
+        return (seat - self.seat) % self.n_seats
 
     def card_bytes(self, word: str) -> list[int]:
-        """Six bytes of suits, 1 + place of the rank, 1 + number."""
+        """Return six bytes of suits, 1 + place of the rank, 1 + number."""
         suits = [int(letter in word[1:] and word != "EX") for letter in SUIT_LETTERS[self.kind].ljust(6)]
         rank = 0 if word == "EX" else 1 + RANK_LETTERS[self.kind].index(word[0])
-        return [*suits, rank, 1 + self.numbers[word]]
+        return [*suits, rank, 1 + self.card_numbers[word]]
 
     def cards(self, words: Iterable[str]) -> np.ndarray:
         out = np.zeros(56, np.int64)
-        out[[self.numbers[word] for word in words]] = 1
+        out[[self.card_numbers[word] for word in words]] = 1
         return out
 
-    def rows(self) -> np.ndarray:
-        return np.zeros((7, 8), np.int64)
-
     def plays(self) -> list[tuple[int, str]]:
-        """Seat and card of every play, in order."""
-        return [(s["seat"], s["action"]) for s in self.deal.steps if s["phase"] == "play" and s["action"] != "indicate"]
+        """Return seat and card of every play, in order."""
+        steps = self.deal.steps
+        return [(step["seat"], step["action"]) for step in steps if step["phase"] == "play" and step["action"] != "indicate"]
 
     def led_suits(self) -> list[str]:
-        """The suit to follow in every trick whose leader has named it."""
+        """Return the suit to follow in every trick whose leader has named it."""
         named = iter([step["action"] for step in self.deal.steps if step["phase"] == "suit"])
-        leads = [card for _, card in self.plays()[:: self.seats]]
+        leads = [card for _, card in self.plays()[:: self.n_seats]]
         return [suit for suit in (card[1] if len(card) == 2 else next(named, "") for card in leads) if suit]
 
-    def is_playing(self) -> bool:
-        return self.deal.phase in ("play", "suit")
-
     def leader(self) -> int:
-        if not self.is_playing():
+        if self.deal.phase not in ("play", "suit"):
             return NOBODY
         return self.deal.table[0][0] if self.deal.table else self.deal.seat
 
     def latest_calls(self) -> dict[int, str]:
-        return {(self.deal.eldest + turn) % self.seats: word for turn, word in enumerate(self.deal.calls)}
+        return {(self.deal.eldest + turn) % self.n_seats: word for turn, word in enumerate(self.deal.calls)}
 
-    def is_alone_to_all(self) -> bool:
-        """A contract without a nomination, or the announcement told that nobody was dealt the nominated card."""
+    def is_publicly_alone(self) -> bool:
+        """Return whether the contract has no nomination, or all know that nobody was dealt the nominated card."""
         deal = self.deal
         if deal.nominated is not None:
             return bool(deal.options["open_partner"]) and deal.holder(deal.nominated) is None
@@ -80,35 +73,35 @@ class Sight:
         return deal.variant == "noms" or not deal.options["misere_nominates"]
 
     def known_holder(self) -> int:
-        """The seat of which all know that it was dealt the nominated card."""
+        """Return the seat that, as all know, was dealt the nominated card."""
         deal = self.deal
         if deal.nominated is not None and deal.options["open_partner"]:
             holder = deal.holder(deal.nominated)
             return NOBODY if holder is None else holder
-        shown = [seat for seat, card in self.plays() if card == deal.nominated]
-        return shown[0] if shown else NOBODY if deal.indicated is None else deal.indicated
+        players = [seat for seat, card in self.plays() if card == deal.nominated]
+        return players[0] if players else NOBODY if deal.indicated is None else deal.indicated
 
-    def excuse_shown_by(self) -> int:
-        """Rules 5.2: after the bids the holder shows it."""
+    def excuse_holder(self) -> int:
+        """Return the holder of the Excuse, who shows it after the bids (rules 5.2)."""
         if self.deal.variant != "nonesuch" or self.deal.phase == "call":
             return NOBODY
         holder = self.deal.holder("EX")
         return NOBODY if holder is None else holder
 
     def known_side(self) -> list[int]:
-        """The declarer's side as far as the seat knows it."""
+        """Return the declarer's side as far as the seat knows it."""
         deal = self.deal
         assert deal.declarer is not None
         known = {deal.declarer, *([self.seat] if self.seat == deal.partner else [])}
         return sorted(known | ({self.known_holder()} - {NOBODY}))
 
     def bid_bytes(self, word: str | None) -> list[int]:
-        """1 + number, mis, mis_a_vis."""
+        """Return 1 + number, mis, mis_a_vis."""
         if word is None:
             return [0, 0, 0]
         return [0 if word in CALL_PLACES else 1 + int(word), int(word == "mis"), int(word == "mis_a_vis")]
 
-    # ---------------------------------------------------------------------------------------------------- sections
+    # The sections.
 
     def hand(self) -> np.ndarray:
         return self.cards(self.deal.hands[self.seat])
@@ -116,13 +109,13 @@ class Sight:
     def played(self) -> np.ndarray:
         out = np.zeros((7, 56), np.int64)
         for seat, card in self.plays():
-            out[self.relative(seat), self.numbers[card]] = 1
+            out[self.relative(seat), self.card_numbers[card]] = 1
         return out
 
     def trick_of(self) -> np.ndarray:
         out = np.zeros(56, np.int64)
         for place, (_, card) in enumerate(self.plays()):
-            out[self.numbers[card]] = 1 + place // self.seats
+            out[self.card_numbers[card]] = 1 + place // self.n_seats
         return out
 
     def exposed(self) -> np.ndarray:
@@ -137,19 +130,19 @@ class Sight:
             return out
         before = Sight(self.match, previous, self.seat)
         for place, (seat, card) in enumerate(before.plays()):
-            out[self.numbers[card]] = 1 + 4 * (place // self.seats) + self.relative(seat)
+            out[self.card_numbers[card]] = 1 + 4 * (place // self.n_seats) + self.relative(seat)
         for card in previous.hands[self.seat]:
-            out[self.numbers[card]] = 101
+            out[self.card_numbers[card]] = 101
         return out
 
     def on_table(self) -> np.ndarray:
-        out = self.rows()
+        out = np.zeros((7, 8), np.int64)
         for seat, card in self.deal.table:
             out[self.relative(seat)] = self.card_bytes(card)
         return out
 
     def call_of(self) -> np.ndarray:
-        out = self.rows()
+        out = np.zeros((7, 8), np.int64)
         for seat, word in self.latest_calls().items():
             row = out[self.relative(seat)]
             row[0] = 1
@@ -160,26 +153,26 @@ class Sight:
         return out
 
     def tricks(self) -> np.ndarray:
-        out = self.rows()
+        out = np.zeros((7, 8), np.int64)
         led = self.led_suits()
         for place, (seat, card) in enumerate(self.plays()):
-            trick = place // self.seats
+            trick = place // self.n_seats
             if trick < len(led) and led[trick] not in card[1:]:
                 out[self.relative(seat), SUIT_LETTERS[self.kind].index(led[trick])] = 1
-        for seat in range(self.seats):
+        for seat in range(self.n_seats):
             out[self.relative(seat), 6] = self.deal.tricks[seat]
-            out[self.relative(seat), 7] = self.tricks_wanted(seat)
+            out[self.relative(seat), 7] = self.tricks_needed(seat)
         return out
 
-    def tricks_wanted(self, seat: int) -> int:
-        """64 + tricks still wanted by the call or the contract."""
+    def tricks_needed(self, seat: int) -> int:
+        """Return 64 + tricks that the call or the contract still needs."""
         deal = self.deal
         taken = deal.tricks[seat]
         if deal.declarer is not None:
             if seat not in self.known_side():
                 return 0
-            wanted = 0 if deal.contract in CALL_PLACES else int(deal.contract or 0)
-            return 64 + wanted - sum(deal.tricks[other] for other in self.known_side())
+            needed = 0 if deal.contract in CALL_PLACES else int(deal.contract or 0)
+            return 64 + needed - sum(deal.tricks[other] for other in self.known_side())
         call = self.latest_calls().get(seat)
         if deal.variant in EXACT_BID and call is not None:
             return 64 + int(call) - taken
@@ -187,8 +180,8 @@ class Sight:
             return 64 + (math.ceil(deal.hand_size / 2) if call == "most" else 0) - taken
         return 0
 
-    def seats_section(self) -> np.ndarray:
-        out = self.rows()
+    def seats(self) -> np.ndarray:
+        out = np.zeros((7, 8), np.int64)
         deal, match = self.deal, self.match
         standing = match.carried_tricks if deal.options.get("accumulate") else match.totals
         winning = NOBODY
@@ -196,7 +189,7 @@ class Sight:
             winning = deal.table[0][0]
         elif deal.table:
             winning = referee.trick_winner(deal.variant, deal.table, deal.led or "", deal.trump or "NT")
-        for seat in range(self.seats):
+        for seat in range(self.n_seats):
             total = float(standing[seat])
             fine = total + 64
             if deal.variant == "nonesuch":
@@ -210,7 +203,7 @@ class Sight:
                 seat == deal.dealer,
                 seat == self.leader(),
                 seat == deal.declarer,
-                seat in (self.known_holder(), self.excuse_shown_by()),
+                seat in (self.known_holder(), self.excuse_holder()),
                 seat == winning,
             ]
         return out
@@ -258,11 +251,11 @@ class Sight:
             named = deal.nominated is not None
             if self.seat == deal.declarer:
                 holds = named and deal.nominated in deal.initial_hands[self.seat]
-                own = "alone" if self.is_alone_to_all() or holds else "declarer"
-            elif self.is_alone_to_all() or named:
+                own = "alone" if self.is_publicly_alone() or holds else "declarer"
+            elif self.is_publicly_alone() or named:
                 own = "partner" if self.seat == deal.partner else "opponent"
         known = self.known_holder()
-        alone = deal.declarer is not None and (self.is_alone_to_all() or known == deal.declarer)
+        alone = deal.declarer is not None and (self.is_publicly_alone() or known == deal.declarer)
         return [*(int(own == name) for name in names), int(alone), int(known != NOBODY), 0]
 
     def contract(self) -> list[int]:
@@ -277,9 +270,9 @@ class Sight:
         doubled = deal.multiplier if deal.multiplier <= 64 else min(57 + deal.multiplier.bit_length(), 255)
         return [*self.bid_bytes(deal.contract), doubled, *self.bid_bytes(bids[-1] if bids else None), passes]
 
-    def numbers_section(self) -> list[int]:
+    def numbers(self) -> list[int]:
         deal = self.deal
-        length = len(referee.schedule(deal.variant, self.seats, deal.options)) if deal.variant in EXACT_BID else 0
+        length = len(referee.schedule(deal.variant, self.n_seats, deal.options)) if deal.variant in EXACT_BID else 0
         length = deal.options.get("n_hands", length)
         return [
             deal.hand_size,
@@ -288,46 +281,46 @@ class Sight:
             len(deal.table),
             min(1 + deal.deal, 255),
             min(length - deal.deal, 255) if length else 0,
-            self.seats,
-            (self.seat - deal.eldest) % self.seats,
+            self.n_seats,
+            (self.seat - deal.eldest) % self.n_seats,
             *self.call_numbers(),
             len(deal.stock) if deal.variant != "nonesuch" else 0,
             self.unseen(),
-            0 if self.excuse_shown_by() == NOBODY else 1 + self.relative(self.excuse_shown_by()),
+            0 if self.excuse_holder() == NOBODY else 1 + self.relative(self.excuse_holder()),
             int(self.match.single_deal),
             0,
         ]
 
     def call_numbers(self) -> list[int]:
-        """1 + forbidden number, sum of the calls, 64 + what the sum lacks of the tricks or exceeds them by."""
+        """Return 1 + forbidden number, sum of the calls, 64 + its difference from the tricks."""
         deal = self.deal
         if deal.variant not in EXACT_BID:
             return [0, 0, 0]
         total = sum(int(word) for word in deal.calls)
         forbidden = deal.hand_size - total
-        last_turn = len(deal.calls) == self.seats - 1
+        last_turn = len(deal.calls) == self.n_seats - 1
         hooked = last_turn and deal.options["hook"] and deal.hand_size >= deal.options["hook_min_cards"] and forbidden >= 0
         return [1 + forbidden if hooked else 0, total, 64 + total - deal.hand_size]
 
     def unseen(self) -> int:
-        """Cards of the deck that this seat has not seen in this deal."""
+        """Return the number of cards that this seat has not known in this deal."""
         deal = self.deal
-        seen = {card for _, card in self.plays()} | set(deal.hands[self.seat])
-        seen |= {word for word, number in self.numbers.items() if self.exposed()[number]}
-        seen |= {deal.turn_up} if deal.turn_up is not None else set()
-        seen |= {"EX"} if self.excuse_shown_by() != NOBODY else set()
-        return len(set(deal.deck) - seen)
+        known = {card for _, card in self.plays()} | set(deal.hands[self.seat])
+        known |= {word for word, number in self.card_numbers.items() if self.exposed()[number]}
+        known |= {deal.turn_up} if deal.turn_up is not None else set()
+        known |= {"EX"} if self.excuse_holder() != NOBODY else set()
+        return len(set(deal.deck) - known)
 
     def variant(self) -> list[int]:
         names = ["sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down"]
         return [*(int(name == self.deal.variant) for name in names), *([0] * 9)]
 
     def choices(self) -> list[int]:
-        values = make_rules(game(self.deal.variant), self.seats, self.deal.options).options
+        values = make_rules(game(self.deal.variant), self.n_seats, self.deal.options).options
         return [self.choice(name, values) for name in choice_names()]
 
     def choice(self, name: str, values: dict[str, Any]) -> int:
-        """One option as a byte."""
+        """Return an option as a byte."""
         if name.startswith("trump_rotation"):
             rotation = values.get("trump_rotation", [])
             place = int(name[len("trump_rotation[") : -1])
@@ -344,36 +337,11 @@ class Sight:
         return min(1 + int(value), 254)
 
 
-SECTIONS: dict[str, Callable[[Sight], Any]] = {
-    "hand": Sight.hand,
-    "played": Sight.played,
-    "trick_of": Sight.trick_of,
-    "exposed": Sight.exposed,
-    "previous_deal": Sight.previous_deal,
-    "on_table": Sight.on_table,
-    "call_of": Sight.call_of,
-    "tricks": Sight.tricks,
-    "seats": Sight.seats_section,
-    "calls": Sight.calls,
-    "nominated": Sight.nominated,
-    "turn_up": Sight.turn_up,
-    "phase": Sight.phase,
-    "trump": Sight.trump,
-    "led_suit": Sight.led_suit,
-    "role": Sight.role,
-    "contract": Sight.contract,
-    "numbers": Sight.numbers_section,
-    "variant": Sight.variant,
-    "choices": Sight.choices,
-}
-"""Per section of an observation, what it should say."""
-
-
 def state_sections(sight: Sight) -> dict[str, Any]:
-    """The hidden sections of the state, seats relative to the looking seat."""
+    """Return the hidden sections of the state, seats relative to the looking seat."""
     deal = sight.deal
     hands = np.zeros((7, 56), np.int64)
-    for seat in range(sight.seats):
+    for seat in range(sight.n_seats):
         hands[sight.relative(seat)] = sight.cards(deal.hands[seat])
     holder = deal.holder("EX") if deal.variant == "nonesuch" else None
     return {

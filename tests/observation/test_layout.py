@@ -1,9 +1,8 @@
-"""Every byte of an observation says what its documentation says, held against the referee's account of the same deal."""
+"""Every byte of an observation means what its documentation says, checked against the referee's account of the deal."""
 
 import random
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,21 +14,22 @@ from noms_env.observation.layout import HIDDEN, OBSERVATION, Section
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import choice_names
 from tests import referee
+from tests.agreement import deck_words
 from tests.begun import begun
-from tests.envs.play import KINDS, Kind, choose, deck_in_words, make
-from tests.observation.expected import SECTIONS, Sight, state_sections
+from tests.envs.play import KINDS, Kind, choose, make
+from tests.observation.expected import Sight, state_sections
 
 
 def follow(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[tuple[referee.Match, referee.Deal]]:
-    """Play at random with the referee beside; yields his account before each decision."""
-    table = env.table
+    """Play at random beside the referee; yield the referee's match and deal before each decision."""
+    rules, row = env.table.rules, env.table.row
     match = referee.Match(
-        table.rules.variant.name,
-        table.seats,
-        referee.complete_options(table.rules.variant.name, table.seats, table.rules.options),
-        dealer=int(table.row.dealer),
-        deal=int(table.row.deal),
-        single_deal=bool(table.row.episode),
+        rules.variant.name,
+        rules.seats,
+        referee.complete_options(rules.variant.name, rules.seats, rules.options),
+        dealer=int(row.dealer),
+        deal=int(row.deal),
+        single_deal=bool(row.episode),
     )
     deal = start(env, match)
     for _ in range(decisions):
@@ -40,7 +40,7 @@ def follow(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[
         deal.act(word)
         if deal.over:
             if deal.seats_to_cut():
-                # By lot: the points tell who it was.
+                # By lot: the points tell which seat it was.
                 points = next(iter(env.infos.values()))["last_deal"]["points"]
                 deal.sniped = next(seat for seat in deal.seats_to_cut() if points[seat] < 0)
             match.finish(deal)
@@ -50,19 +50,24 @@ def follow(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[
 
 
 def start(env: TrickTakingEnv, match: referee.Match) -> referee.Deal:
-    """The deal on the table, as the referee starts it."""
+    """Start the referee's deal with the deck on the table."""
     trump = int(env.table.row.trump)
     drawn = SUIT_LETTERS[0][trump] if match.options.get("trump_mode") == "random" and 0 <= trump < NO_TRUMP else None
-    return match.start(deck_in_words(env), random_trump=drawn)
+    return match.start(deck_words(env.table), random_trump=drawn)
 
 
 def read(vector: np.ndarray, section: Section) -> np.ndarray:
     return vector[section.slice].reshape(section.shape)
 
 
+def read_seat_0(env: TrickTakingEnv, name: str) -> np.ndarray:
+    """Read a section of the observation of seat 0."""
+    return read(env.table.view(0)[0], next(section for section in OBSERVATION if section.name == name))
+
+
 @pytest.mark.parametrize("episode", ["match", "deal"])
 @pytest.mark.parametrize("name", KINDS)
-def test_every_section_says_what_its_meaning_says(name: str, episode: str) -> None:
+def test_every_section_has_its_documented_meaning(name: str, episode: str) -> None:
     kind = KINDS[name]
     if episode == "deal" and kind.options.get("accumulate"):
         return
@@ -77,25 +82,25 @@ def test_every_section_says_what_its_meaning_says(name: str, episode: str) -> No
             vector, _ = env.table.view(seat)
             sight = Sight(match, deal, seat)
             for section in OBSERVATION:
-                expected = np.array(SECTIONS[section.name](sight), np.int64).reshape(section.shape)
+                expected = np.array(getattr(sight, section.name)(), np.int64).reshape(section.shape)
                 assert np.array_equal(read(vector, section), expected), (section.name, seed, place, seat, section.meaning)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_state_is_what_seat_0_sees_and_what_is_hidden(name: str) -> None:
     env = begun(make(KINDS[name]), seed=3)
-    layout = env.state_layout()
-    assert [section.name for section in layout] == [section.name for section in (*OBSERVATION, *HIDDEN)]
+    layout = {section.name: section for section in env.state_layout()}
+    assert [*layout] == [section.name for section in (*OBSERVATION, *HIDDEN)]
     for place, (match, deal) in enumerate(follow(env, random.Random(name), 80)):
         if place % 5 == 0:
             state = env.state()
             assert np.array_equal(state[: noms_env.OBSERVATION_SIZE], env.table.view(0)[0])
-            for section_name, expected in state_sections(Sight(match, deal, 0)).items():
-                section = next(section for section in layout if section.name == section_name)
-                assert np.array_equal(read(state, section), np.array(expected).reshape(section.shape)), (section_name, place)
+            for section, expected in state_sections(Sight(match, deal, 0)).items():
+                shape = layout[section].shape
+                assert np.array_equal(read(state, layout[section]), np.array(expected).reshape(shape)), (section, place)
 
 
-def test_the_play_reaches_every_byte_that_means_something() -> None:
+def test_the_play_reaches_every_byte_with_a_meaning() -> None:
     """The tests above would not notice a byte that their play leaves at 0."""
     reached = np.zeros(noms_env.OBSERVATION_SIZE, bool)
     for name, kind in KINDS.items():
@@ -117,31 +122,32 @@ def test_the_play_reaches_every_byte_that_means_something() -> None:
     assert unused == {"", "trump_rotation"}, "no rotation is longer than that of the rulebook here"
     assert idle["nominated"] == [[4], [5]], "the French deck has four suits"
     assert not any(idle[name] for name in ("phase", "trump", "contract", "turn_up"))
-    present = [[seat, byte] for seat in range(6) for byte in range(8)]
-    assert not [byte for name in ("on_table", "tricks", "seats") for byte in idle[name] if byte in present and byte[0] < 3]
+    assert not any(seat < 3 for name in ("on_table", "tricks", "seats") for seat, _ in idle[name])
 
 
-@pytest.mark.parametrize("sections", [OBSERVATION, HIDDEN], ids=["observation", "hidden"])
-def test_sections_lie_one_behind_the_other_in_words_of_eight_bytes(sections: tuple[Section, ...]) -> None:
+@pytest.mark.parametrize(
+    ("sections", "size"),
+    [(OBSERVATION, noms_env.OBSERVATION_SIZE), (HIDDEN, noms_env.STATE_SIZE - noms_env.OBSERVATION_SIZE)],
+    ids=["observation", "hidden"],
+)
+def test_sections_follow_one_another_in_words_of_eight_bytes(sections: tuple[Section, ...], size: int) -> None:
     end = 0
     for section in sections:
         assert section.slice == slice(end, end + int(np.prod(section.shape)))
         assert section.start % 8 == 0
         assert section.meaning
         end = section.slice.stop
-    assert end % 8 == 0
+    assert (end, end % 8) == (size, 0)
     assert len({section.name for section in sections}) == len(sections)
-    assert end == {OBSERVATION: noms_env.OBSERVATION_SIZE, HIDDEN: noms_env.STATE_SIZE - noms_env.OBSERVATION_SIZE}[sections]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_turning_the_table_round_turns_the_views(name: str) -> None:
     """Seat s sees at one table what seat s + 1 sees at a table where everybody has moved on by one chair."""
-    env, turned = make(KINDS[name]), make(KINDS[name])
-    env.reset(seed=4)
+    env, turned = begun(make(KINDS[name]), seed=4), make(KINDS[name])
     seats, row = env.table.seats, env.table.row
     totals = [0 if KINDS[name].options.get("accumulate") else 4 * seat for seat in range(seats)]
-    start = {"deck": deck_in_words(env), "dealer": int(row.dealer), "totals": totals}
+    start = {"deck": deck_words(env.table), "dealer": int(row.dealer), "totals": totals}
     env.reset(seed=4, options=start)
     turned.reset(seed=4, options={**start, "dealer": (row.dealer + 1) % seats, "totals": totals[-1:] + totals[:-1]})
     rng = random.Random(name)
@@ -149,36 +155,31 @@ def test_turning_the_table_round_turns_the_views(name: str) -> None:
     differ: Counter[int] = Counter()
     while env.phase is not None and row.deal == deal:
         for seat in range(seats):
-            one, other = env.table.view(seat), turned.table.view((seat + 1) % seats)
-            assert np.array_equal(one[0], other[0])
-            assert np.array_equal(one[1], other[1])
-            differ[seat] += not np.array_equal(one[0], turned.table.view(seat)[0])
+            view, expected = turned.table.view((seat + 1) % seats), env.table.view(seat)
+            assert np.array_equal(view[0], expected[0])
+            assert np.array_equal(view[1], expected[1])
+            differ[seat] += not np.array_equal(turned.table.view(seat)[0], expected[0])
         action = choose(env, rng)
         env.step(action)
         turned.step(action)
     assert all(differ[seat] for seat in range(seats))
 
 
-def test_totals_are_cut_off_at_the_ends_of_a_byte() -> None:
-    env = begun(make(Kind("up_down", 4, {})), seed=0, options={"totals": [-1000, -64, 191, 1000], "dealer": 0})
-    section = next(section for section in OBSERVATION if section.name == "seats")
-    assert read(env.table.view(0)[0], section)[:4, :2].tolist() == [[0, 0], [0, 48], [255, 112], [255, 255]]
+@pytest.mark.parametrize(
+    ("kind", "totals", "expected"),
+    [
+        (Kind("up_down", 4, {}), [-1000, -64, 191, 1000], [[0, 0], [0, 48], [255, 112], [255, 255]]),
+        (Kind("sniped_whist", 4, {"n_hands": 2}), [1 / 3, 0.5, -0.5, -2 / 3], [[132], [134], [122], [120]]),
+        (Kind("nonesuch", 3, {"half": "exact"}), [0.5, -0.5, 4], [[65], [63], [72]]),
+    ],
+    ids=["clipped to a byte", "twelfths of a point", "halves of a point"],
+)
+def test_totals_are_scaled_to_bytes(kind: Kind, totals: list[float], expected: list[list[int]]) -> None:
+    env = begun(make(kind), seed=0, options={"totals": totals, "dealer": 0})
+    assert read_seat_0(env, "seats")[: kind.seats, : len(expected[0])].tolist() == expected
 
 
-def test_fractions_of_a_point_are_told_apart() -> None:
-    env = make(Kind("sniped_whist", 4, {"n_hands": 2}))
-    env.reset(seed=0, options={"totals": [1 / 3, 0.5, -0.5, -2 / 3], "dealer": 0})
-    section = next(section for section in OBSERVATION if section.name == "seats")
-    assert read(env.table.view(0)[0], section)[:4, 0].tolist() == [132, 134, 122, 120]
-    env = begun(make(Kind("nonesuch", 3, {"half": "exact"})), seed=0, options={"totals": [0.5, -0.5, 4], "dealer": 0})
-    assert read(env.table.view(0)[0], section)[:3, 0].tolist() == [65, 63, 72]
-
-
-def test_no_number_in_an_option_reads_as_none() -> None:
-    options: list[dict[str, Any]] = [{"target": None}, {"target": 252}, {"target": 253}, {"target": 5000}]
-    section = next(section for section in OBSERVATION if section.name == "choices")
-    found = []
-    for given in options:
-        env = begun(make(Kind("nonesuch", 4, given)), seed=0)
-        found.append(int(read(env.table.view(0)[0], section).max()))
-    assert found == [255, 253, 254, 254]
+def test_no_number_of_an_option_has_the_byte_of_none() -> None:
+    targets = (None, 252, 253, 5000)
+    envs = [begun(make(Kind("nonesuch", 4, {"target": target})), seed=0) for target in targets]
+    assert [int(read_seat_0(env, "choices").max()) for env in envs] == [255, 253, 254, 254]

@@ -1,19 +1,17 @@
-"""No leaks (rules 0.1): what a seat is told depends on nothing that the rules hide from it.
+"""No leaks (rules 0.1): what a seat sees depends on nothing that the rules hide from it.
 
-Two tests, of which neither alone would do:
+Two tests complement each other:
 
-* At every step, the cards that a seat cannot see are mixed in a copy of the table. What the seat is shown must not change
-  by a byte. This finds a view that looks where it must not.
-* A deal is dealt again with hidden cards exchanged, and the same actions are taken. Where the rules allow all of them, the
-  seat must have seen the same from the first to the last of them. This also finds a mark that the engine left at the
-  wrong moment.
+* At every step, the cards that a seat cannot see are mixed in a copy of the table. What the seat sees must not change by a
+  byte. This finds a view that looks where it must not.
+* A deal is dealt again with hidden cards exchanged, and the same actions are taken. If the rules allow them all, the seat must
+  see the same from the first to the last. This also finds a mark that the engine sets at the wrong moment.
 
-By nature, two options tell something about the stock: under stock_nomination "illegal" and "redraw" the stock is left
-alone, and with `early_stop` a deal that goes on tells that it is not decided, so that some deals cannot be played again.
+Two options reveal something about the stock by their nature: under stock_nomination "illegal" and "redraw" the tests leave the
+stock alone, and with `early_stop` a deal that continues is not decided, so that some deals cannot be played again.
 """
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -27,35 +25,36 @@ from noms_env.engine.legal import find_legal
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.table import Table
 from noms_env.variants import nonesuch
+from tests.agreement import deck_words
 from tests.begun import begun
 from tests.cases import some
-from tests.envs.play import KINDS, Kind, choose, deck_in_words, make, readable, walk
+from tests.envs.play import KINDS, Kind, as_lists, choose, make, walk
 
 DECISIONS = 110
 
 
 def is_fixed_stock(table: Table) -> bool:
-    """True where an option tells by its nature what lies in the stock."""
+    """Return whether an option reveals something about the stock."""
     return table.rules.options.get("stock_nomination") in ("illegal", "redraw")
 
 
 def public_unplayed(table: Table) -> int:
-    """The unplayed cards whose place all know."""
+    """Return the unplayed cards whose place everybody knows."""
     row = table.row
-    known = 0
+    public = 0
     if row.turn_up >= 0:
-        known |= 1 << int(row.turn_up)
+        public |= 1 << int(row.turn_up)
     if row.exposed >= 0:
-        known |= int(row.hands[row.exposed])
+        public |= int(row.hands[row.exposed])
     if row.indicated >= 0 or (row.open_partner and row.nominated >= 0):
-        known |= 1 << int(row.nominated)
+        public |= 1 << int(row.nominated)
     if row.variant == nonesuch.NUMBER and table.phase == "trump":
-        known |= 1 << EXCUSE
-    return known
+        public |= 1 << EXCUSE
+    return public
 
 
 def mix_hidden(table: Table, seat: int, rng: random.Random) -> Table:
-    """A copy of the table in which what the seat cannot see is otherwise: cards, their consequences, the chance to come."""
+    """Copy the table, and change what the seat cannot see: cards, their consequences, the chance to come."""
     twin = table.copy()
     row = twin.row
     fixed = public_unplayed(table)
@@ -70,7 +69,7 @@ def mix_hidden(table: Table, seat: int, rng: random.Random) -> Table:
     row.hands = hands
     if not is_fixed_stock(table):
         row.stock = stock & fixed | set_of(mixed)
-    mix_consequences(twin)
+    update_consequences(twin)
     mix_chance(twin, rng)
     if row.observe_previous_hand:
         mix_passed_hands(row, seat, rng)
@@ -78,8 +77,8 @@ def mix_hidden(table: Table, seat: int, rng: random.Random) -> Table:
     return twin
 
 
-def mix_consequences(twin: Table) -> None:
-    """Who holds the nominated card and the Excuse, after the cards have moved."""
+def update_consequences(twin: Table) -> None:
+    """Set the holders of the nominated card and of the Excuse, after the cards have moved."""
     row = twin.row
     if row.nominated >= 0:
         holder = holder_of(twin, int(row.nominated))
@@ -89,13 +88,13 @@ def mix_consequences(twin: Table) -> None:
 
 
 def holder_of(table: Table, card: int) -> int:
-    """The seat that holds a card or has played it, -1 if none."""
+    """Return the seat that holds a card or has played it, -1 if none."""
     row = table.row
     return next((seat for seat in range(table.seats) if int(row.hands[seat] | row.played[seat]) >> card & 1), -1)
 
 
 def mix_chance(twin: Table, rng: random.Random) -> None:
-    """Another order of the deck, another seed, another number of match and table."""
+    """Change the order of the deck, the seed, and the numbers of match and table."""
     row = twin.row
     deck = row.deck[: len(twin.rules.deck)]
     deck[:] = np.roll(deck[::-1], rng.randrange(len(deck)))
@@ -103,29 +102,29 @@ def mix_chance(twin: Table, rng: random.Random) -> None:
 
 
 def mix_passed_hands(row: Any, seat: int, rng: random.Random) -> None:
-    """With `observe_previous_hand`: the other hands of a deal that was passed out."""
-    seen = [get_byte(row.previous, card) for card in range(52)]
-    others = [card for card in range(52) if seen[card] >= HELD and seen[card] != HELD + seat]
-    holders = rng.sample([seen[card] for card in others], len(others))
+    """Mix the other hands of the previous deal, if it was passed out (`observe_previous_hand`)."""
+    places = [get_byte(row.previous, card) for card in range(52)]
+    others = [card for card in range(52) if places[card] >= HELD and places[card] != HELD + seat]
+    holders = rng.sample([places[card] for card in others], len(others))
     for card, holder in zip(others, holders, strict=True):
-        seen[card] = holder
+        places[card] = holder
     row.previous[:] = 0
     for card in range(52):
-        put_byte(row.previous, card, seen[card])
+        put_byte(row.previous, card, places[card])
 
 
-def shown(table: Table, seat: int) -> tuple[bytes, bytes]:
+def view_bytes(table: Table, seat: int) -> tuple[bytes, bytes]:
     observation, mask = table.view(seat)
     return observation.tobytes(), mask.tobytes()
 
 
 def find_leaks(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[str]:
-    """Play at random; a line for each seat and moment at which the seat is shown what it may not see."""
+    """Play at random; yield a line for each seat and moment at which the seat sees what it may not see."""
     for decision in walk(env, rng, decisions):
         table = env.table
         for seat in range(table.seats):
             twin = mix_hidden(table, seat, rng)
-            before, after = shown(table, seat), shown(twin, seat)
+            before, after = view_bytes(table, seat), view_bytes(twin, seat)
             if before != after:
                 yield f"decision {decision}, seat {seat}: {'observation' if before[0] != after[0] else 'mask'}"
             if seat != table.row.seat and any(after[1]):
@@ -136,42 +135,11 @@ def find_leaks(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Itera
 
 @pytest.mark.parametrize("seeds", some([range(1), range(1, 9)], 2), ids=str)
 @pytest.mark.parametrize("name", KINDS)
-def test_what_a_seat_is_shown_does_not_depend_on_what_it_cannot_see(name: str, seeds: range) -> None:
+def test_hidden_cards_do_not_change_what_a_seat_sees(name: str, seeds: range) -> None:
     env = make(KINDS[name])
     for seed in seeds:
         env.reset(seed=seed)
         assert list(find_leaks(env, random.Random(name), DECISIONS)) == []
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_the_cards_that_are_mixed_are_those_that_a_seat_cannot_see(name: str) -> None:
-    env = begun(make(KINDS[name]), seed=2)
-    rng = random.Random(name)
-    moved = Counter[bool]()
-    for _ in walk(env, rng, 120):
-        row = env.table.row
-        for seat in range(env.table.seats):
-            twin = mix_hidden(env.table, seat, rng)
-            assert twin.row.hands[seat] == row.hands[seat]
-            assert [int(hand).bit_count() for hand in twin.row.hands] == [int(hand).bit_count() for hand in row.hands]
-            assert sum(int(hand) for hand in twin.row.hands) + int(twin.row.stock) == sum(map(int, row.hands)) + int(row.stock)
-            moved[bool(np.any(twin.row.hands != row.hands) or twin.row.stock != row.stock)] += 1
-            if np.any(twin.row.hands != row.hands):
-                assert not np.array_equal(twin.state(seat), env.table.state(seat)), "the state tells what is hidden"
-    assert moved[True] > moved[False]
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_a_spectator_sees_no_hand(name: str) -> None:
-    env = begun(make(KINDS[name]), seed=3)
-    rng = random.Random(name)
-    for decision in walk(env, rng, 80):
-        if decision % 8 == 0:
-            twin = env.table
-            for seat in range(env.table.seats):
-                twin = mix_hidden(twin, seat, rng)
-            # The cards of the seat to act decide what is legal, which a spectator does not see either.
-            assert show.text(env.table, None) == show.text(twin, None)
 
 
 LEAKS: dict[str, tuple[str, Callable[[Any, int], int]]] = {
@@ -189,7 +157,7 @@ LEAKS: dict[str, tuple[str, Callable[[Any, int], int]]] = {
     "a passed hand": ("noms, previous deal shown", lambda row, seat: int(row.previous.sum()) % 251),
     "how many cards are legal": ("nonesuch, three", lambda row, seat: int(row.legal_cards).bit_count() if row.n_table else 0),
 }
-"""What a careless view might show, in a byte that is else 0, and a table at which it tells something."""
+"""What a careless view might show in a byte that is otherwise 0, and a table at which it reveals something."""
 
 
 def has_nominated(cards: int, row: Any) -> int:
@@ -199,10 +167,10 @@ def has_nominated(cards: int, row: Any) -> int:
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_leak_into_the_observation_is_found(leak: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, secret = LEAKS[leak]
-    honest = Table.view
+    honest_method = Table.view
 
     def view(table: Table, seat: int) -> tuple[np.ndarray, np.ndarray]:
-        observation, mask = honest(table, seat)
+        observation, mask = honest_method(table, seat)
         assert observation[-1] == 0
         observation[-1] = secret(table.row, seat)
         return observation, mask
@@ -213,37 +181,33 @@ def test_a_leak_into_the_observation_is_found(leak: str, monkeypatch: pytest.Mon
 
 
 def test_a_leak_into_the_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Table.view
+    honest_method = Table.view
 
     def view(table: Table, seat: int) -> tuple[np.ndarray, np.ndarray]:
-        return honest(table, seat)[0], honest(table, int(table.row.seat))[1]
+        return honest_method(table, seat)[0], honest_method(table, int(table.row.seat))[1]
 
     monkeypatch.setattr(Table, "view", view)
     env = begun(make(KINDS["nonesuch"]), seed=1)
-    found = list(find_leaks(env, random.Random(1), DECISIONS))
-    assert any(line.endswith(": mask") for line in found)
-    assert any(line.endswith("a mask out of turn") for line in found)
-
-
-AT_THE_END = 0
-"""Stands for the action where none follows."""
+    leaks = list(find_leaks(env, random.Random(1), DECISIONS))
+    assert any(line.endswith(": mask") for line in leaks)
+    assert any(line.endswith("a mask out of turn") for line in leaks)
 
 
 class Moment(NamedTuple):
-    """A moment of a deal: what was told to all and what each seat was shown, what was hidden from it, and what followed."""
+    """A moment of a deal: what is public, what each seat sees, what is hidden from it, and the action that follows."""
 
-    told: Any
+    public: Any
     views: list[tuple[bytes, bytes]]
     texts: list[str]
     hidden: list[int]
     action: int
 
 
-def moment(env: TrickTakingEnv, action: int) -> Moment:
+def record_moment(env: TrickTakingEnv, action: int) -> Moment:
     seats = range(env.table.seats)
     return Moment(
-        (env.agent_selection, dict(env.rewards), dict(env.terminations), dict(env.truncations), readable(env.infos)),
-        [shown(env.table, seat) for seat in seats],
+        (env.agent_selection, dict(env.rewards), dict(env.terminations), dict(env.truncations), as_lists(env.infos)),
+        [view_bytes(env.table, seat) for seat in seats],
         [show.text(env.table, seat) for seat in seats] if action % 11 == 0 else [],
         [hidden_from(env.table, seat) for seat in seats],
         action,
@@ -251,7 +215,7 @@ def moment(env: TrickTakingEnv, action: int) -> Moment:
 
 
 def hidden_from(table: Table, seat: int) -> int:
-    """The cards whose place a seat does not know."""
+    """Return the cards whose place a seat does not know."""
     row = table.row
     others = sum(int(row.hands[other]) for other in range(table.seats) if other != seat)
     hidden = others | (0 if is_fixed_stock(table) else int(row.stock))
@@ -263,31 +227,31 @@ def hidden_from(table: Table, seat: int) -> int:
 
 
 def play_one_deal(env: TrickTakingEnv, rng: random.Random) -> list[Moment]:
-    """Moment by moment to the end of the deal; if the episode ends with it, the last one is that after the last action."""
+    """Play a deal to its end; return its moments, with one after the last action if the episode ends with it."""
     moments = []
     deal = env.table.row.deal
     while env.phase is not None and env.table.row.deal == deal:
         action = choose(env, rng)
-        moments.append(moment(env, action))
+        moments.append(record_moment(env, action))
         env.step(action)
-    return moments if env.phase is not None else [*moments, moment(env, AT_THE_END)]
+    return moments if env.phase is not None else [*moments, record_moment(env, 0)]
 
 
-def exchanged(deck: list[str], words: list[str], rng: random.Random) -> list[str]:
-    """The deck with two of these cards exchanged."""
-    one, other = rng.sample(words, 2)
-    swap = {one: other, other: one}
+def exchange(deck: list[str], words: list[str], rng: random.Random) -> list[str]:
+    """Exchange two of these cards in a deck."""
+    card, other = rng.sample(words, 2)
+    swap = {card: other, other: card}
     return [swap.get(word, word) for word in deck]
 
 
 def compare_again(env: TrickTakingEnv, moments: list[Moment], upto: int, seat: int) -> tuple[bool, list[str]]:
-    """Take the same actions; whether the rules allow all of them, and where the seat saw something else."""
+    """Take the same actions; return whether the rules allow them all, and where the seat sees something else."""
     differences = []
     for place, before in enumerate(moments[: upto + 1]):
-        if env.agent_selection != before.told[0] or (place < upto and before.action not in env.legal_actions()):
+        if env.agent_selection != before.public[0] or (place < upto and before.action not in env.legal_actions()):
             return False, []
-        now = moment(env, before.action)
-        if now.told != before.told:
+        now = record_moment(env, before.action)
+        if now.public != before.public:
             differences.append(f"decision {place}: rewards, ends or infos")
         if now.views[seat] != before.views[seat]:
             differences.append(f"decision {place}: observation or mask")
@@ -299,70 +263,42 @@ def compare_again(env: TrickTakingEnv, moments: list[Moment], upto: int, seat: i
 
 
 def single_deals(kind: Kind) -> Kind:
-    """The same table for single deals, in which tricks cannot add up."""
+    """Return the same table for single deals, in which tricks cannot add up."""
     return kind._replace(options={**kind.options, "accumulate": False}) if "accumulate" in kind.options else kind
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_deal_with_hidden_cards_exchanged_looks_the_same(name: str) -> None:
     rng = random.Random(name)
-    env, again = (make(single_deals(KINDS[name]), episode="deal") for _ in range(2))
-    worlds = 0
+    env, twin = (make(single_deals(KINDS[name]), episode="deal") for _ in range(2))
+    n_worlds = 0
     for seed in range(8):
         env.reset(seed=seed)
         start = {"dealer": int(env.table.row.dealer), "deal": int(env.table.row.deal)}
-        deck = deck_in_words(env)
+        deck = deck_words(env.table)
         moments = play_one_deal(env, rng)
         for _ in range(6):
             seat, upto = rng.randrange(env.table.seats), rng.randrange(len(moments))
             hidden = env.table.card_words(moments[upto].hidden[seat])
             if len(hidden) < 2:
                 continue
-            again.reset(seed=seed, options={**start, "deck": exchanged(deck, hidden, rng)})
-            possible, differences = compare_again(again, moments, upto, seat)
+            twin.reset(seed=seed, options={**start, "deck": exchange(deck, hidden, rng)})
+            is_possible, differences = compare_again(twin, moments, upto, seat)
             assert differences == [], (seed, seat, upto)
-            worlds += possible
-    assert worlds >= 10
+            n_worlds += is_possible
+    assert n_worlds >= 10
 
 
-def test_a_mark_left_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The partner marked as known to all at the nomination: the copy of the table keeps the mark, the deal dealt again not."""
-    honest = TrickTakingEnv.step
+def test_a_mark_that_is_set_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The partner becomes public at the nomination; a copy of the table has the same mark, a deal dealt again another."""
+    honest_method = TrickTakingEnv.step
 
     def step(env: TrickTakingEnv, action: int | None) -> None:
         nominates = env.phase == "nominate"
-        honest(env, action)
+        honest_method(env, action)
         if nominates:
             env.table.row.revealed = env.table.row.partner
 
     monkeypatch.setattr(TrickTakingEnv, "step", step)
     with pytest.raises(AssertionError, match="observation or mask"):
         test_a_deal_with_hidden_cards_exchanged_looks_the_same("small ships")
-
-
-@pytest.mark.parametrize("name", [name for name in KINDS if "early" not in name])
-def test_every_card_is_a_step_forced_or_not(name: str) -> None:
-    """Rules 0.1, point 2: a forced card that played itself would tell that it was forced."""
-    env = begun(make(KINDS[name]), seed=6)
-    rng = random.Random(name)
-    for _ in range(6):
-        row = env.table.row
-        deal, size, forced = int(row.deal), int(row.deal_size), 0
-        steps: Counter[str] = Counter()
-        two_suited = 0
-        while env.phase is not None and row.deal == deal:
-            forced += len(env.legal_actions()) == 1
-            action = choose(env, rng)
-            phase = env.phase
-            led = phase == "play" and row.n_table == 0
-            two_suited += led and len(env.action_to_str(action)) == 3
-            steps["indicate" if env.action_to_str(action) == "indicate" else phase] += 1
-            env.step(action)
-        if env.phase is None:
-            break
-        out = "play" not in steps
-        assert out == (steps == {"call": 4}) or KINDS[name].variant != "noms"
-        assert steps["play"] == (0 if out else size * env.table.seats)
-        assert steps["suit"] == two_suited
-        assert steps["indicate"] <= 1
-        assert forced >= (0 if out else env.table.seats), "at least the last card of each seat is forced"
