@@ -1,4 +1,4 @@
-"""CFR+ and the measures: against brute force, against what must hold, and on any number of threads."""
+"""CFR+ and its measures: against brute force, against known properties, and with any number of threads."""
 
 from itertools import product
 from typing import Any
@@ -17,7 +17,7 @@ from noms_env.players import make_player
 
 @pytest.fixture(scope="module")
 def tiny() -> Tree:
-    """One card each for three seats: seven information sets a seat at most."""
+    """One card each for three seats: at most seven information sets per seat."""
     return build_tree(DealSetup("down_up", 3, {"ranks": 4, "suits": 1}, hand_size=1))
 
 
@@ -30,73 +30,71 @@ def random_strategy(tree: Tree, seed: int) -> np.ndarray:
     return normalise(tree, np.random.default_rng(seed).exponential(size=len(tree.action)))
 
 
-def pure(tree: Tree, seats: tuple[int, ...]) -> list[np.ndarray]:
-    """All ways in which some seats can choose one action in each of their information sets, as slots."""
+def pure_strategies(tree: Tree, seats: tuple[int, ...]) -> list[np.ndarray]:
+    """Return every choice of one action in each information set of some seats, as slots."""
     sets = [i for i in range(len(tree.owner)) if tree.owner[i] in seats]
     return [np.array(slots) for slots in product(*(range(tree.offset[i], tree.offset[i + 1]) for i in sets))]
 
 
 def with_choices(tree: Tree, strategy: np.ndarray, seats: tuple[int, ...], slots: np.ndarray) -> np.ndarray:
     owner = np.repeat(tree.owner, np.diff(tree.offset))
-    played = np.where(np.isin(owner, seats), 0.0, strategy)
-    played[slots] = 1
-    return played
+    changed = np.where(np.isin(owner, seats), 0.0, strategy)
+    changed[slots] = 1
+    return changed
 
 
 @pytest.mark.parametrize("reward", ["points", "relative"])
-def test_a_best_response_is_the_best_of_all_ways_to_play(tiny: Tree, reward: str) -> None:
+def test_a_best_response_is_the_best_pure_strategy(tiny: Tree, reward: str) -> None:
     passes, strategy = Passes(tiny, rewards_of(tiny, reward)), random_strategy(tiny, 1)
-    found = exploitability(passes, strategy)
+    measures = exploitability(passes, strategy)
     for seat in range(tiny.seats):
-        ways = pure(tiny, (seat,))
-        assert 8 <= len(ways) <= 256
-        best = max(passes.values(with_choices(tiny, strategy, (seat,), slots))[seat] for slots in ways)
-        assert found.best_responses[seat] == pytest.approx(best)
+        strategies = pure_strategies(tiny, (seat,))
+        assert 8 <= len(strategies) <= 256
+        best = max(passes.values(with_choices(tiny, strategy, (seat,), slots))[seat] for slots in strategies)
+        assert measures.best_responses[seat] == pytest.approx(best)
         value, chosen = passes.best_response(strategy, seat)
-        played = with_choices(tiny, strategy, (seat,), np.flatnonzero(chosen))
-        assert passes.values(played)[seat] == pytest.approx(value)
-    assert (found.gains > 0).all()
-    assert found.nash_conv == pytest.approx(found.gains.sum())
+        response = with_choices(tiny, strategy, (seat,), np.flatnonzero(chosen))
+        assert passes.values(response)[seat] == pytest.approx(value)
+    assert (measures.gains > 0).all()
+    assert measures.nash_conv == pytest.approx(measures.gains.sum())
     if reward == "relative":
-        assert found.values.sum() == pytest.approx(0)
+        assert measures.values.sum() == pytest.approx(0)
 
 
-def test_a_pair_gains_at_most_what_the_best_of_all_ways_to_play_would(tiny: Tree) -> None:
+def test_a_pair_gains_no_more_than_with_its_best_pure_strategies(tiny: Tree) -> None:
     passes = Passes(tiny, tiny.points)
     strategy = random_strategy(tiny, 2)
     separate = exploitability(passes, strategy)
-    found = pair_gain(passes, strategy, (0, 2), separate)
+    pair = pair_gain(passes, strategy, (0, 2), separate)
     before = separate.values[[0, 2]].sum()
-    ways = pure(tiny, (0, 2))
-    assert len(ways) == 256
-    best = max(passes.values(with_choices(tiny, strategy, (0, 2), slots))[[0, 2]].sum() for slots in ways)
-    assert 0.9 * (best - before) <= found.together <= best - before + 1e-9
-    assert found.together > 0.1
-    assert found.apart == pytest.approx(separate.gains[[0, 2]].sum())
+    strategies = pure_strategies(tiny, (0, 2))
+    assert len(strategies) == 256
+    best = max(passes.values(with_choices(tiny, strategy, (0, 2), slots))[[0, 2]].sum() for slots in strategies)
+    assert 0.9 * (best - before) <= pair.together <= best - before + 1e-9
+    assert pair.together > 0.1
+    assert pair.apart == pytest.approx(separate.gains[[0, 2]].sum())
 
 
-def test_two_seats_whose_points_sum_to_0_come_to_an_equilibrium(small: Tree) -> None:
-    """Also where the reach of the others is 0: an average that leaves those sets out stays away from it."""
+def test_two_seats_with_zero_sum_rewards_converge_to_an_equilibrium(small: Tree) -> None:
+    """Also where the reach of the others is 0: an average that leaves those sets out does not converge."""
     solver = Solver(small, "relative")
-    found = []
-    for _ in range(256):
-        solver.iterate()
-        if solver.iterations in (16, 64, 256):
-            found.append(exploitability(solver.passes, solver.average()))
     uniform = exploitability(solver.passes, small.uniform())
-    for one, bound in zip(found, (0.02, 0.002, 0.0002), strict=True):
-        assert 0 < one.nash_conv < bound * uniform.nash_conv
-    assert found[-1].values.sum() == pytest.approx(0)
+    for iterations, bound in ((16, 0.02), (64, 0.002), (256, 0.0002)):
+        while solver.iterations < iterations:
+            solver.iterate()
+        measures = exploitability(solver.passes, solver.average())
+        assert 0 < measures.nash_conv < bound * uniform.nash_conv
+    assert measures.values.sum() == pytest.approx(0)
 
 
 @pytest.mark.parametrize(("name", "nash_conv"), [("down-up-1", 6.001), ("down-up-2", 12.275)])
-def test_uniform_random_play_has_the_nash_conv_of_another_solver(name: str, nash_conv: float) -> None:
-    """The figures are those of a program in C++ with rules of its own."""
+def test_uniform_play_has_the_nash_conv_of_another_solver(name: str, nash_conv: float) -> None:
+    """The figures come from a program in C++ with its own rules."""
     tree = build_tree(micro_game(name).setup())
     assert exploitability(Passes(tree, tree.points), tree.uniform()).nash_conv == pytest.approx(nash_conv, abs=0.0005)
 
 
-def test_three_seats_come_near(tiny: Tree) -> None:
+def test_three_seats_approach_an_equilibrium(tiny: Tree) -> None:
     solver = Solver(tiny)
     for _ in range(100):
         solver.iterate()
@@ -113,19 +111,18 @@ def test_threads_change_nothing(small: Tree) -> None:
     assert len({exploitability(solver.passes, solver.average()).nash_conv for solver in solvers}) == 1
 
 
-def test_the_strategy_of_a_player(small: Tree) -> None:
-    """Rules of thumb name one action, whatever the hidden cards are; a player that draws comes near its probabilities."""
+def test_strategy_of_asks_a_player(small: Tree) -> None:
+    """`thumb` chooses one action, whatever the hidden cards are; a player that draws comes near its probabilities."""
     thumb = make_player("thumb")
-    once = strategy_of(thumb, small, samples=1)
-    assert set(once.tolist()) == {0.0, 1.0}
-    assert (strategy_of(thumb, small, samples=3, seed=5) == once).all()
-    drawn = strategy_of(make_player("random"), small, samples=200)
-    assert np.abs(drawn - small.uniform()).max() < 0.2
-    passes = Passes(small, small.points)
-    assert exploitability(passes, once).nash_conv > 0.1
+    strategy = strategy_of(thumb, small, samples=1)
+    assert set(strategy.tolist()) == {0.0, 1.0}
+    assert (strategy_of(thumb, small, samples=3, seed=5) == strategy).all()
+    uniform = strategy_of(make_player("random"), small, samples=200)
+    assert np.abs(uniform - small.uniform()).max() < 0.2
+    assert exploitability(Passes(small, small.points), strategy).nash_conv > 0.1
 
 
-def test_a_player_that_answers_illegally_is_refused(small: Tree) -> None:
+def test_a_player_with_illegal_answers_is_refused(small: Tree) -> None:
     class Wrong:
         wants_tables = False
 
@@ -136,6 +133,6 @@ def test_a_player_that_answers_illegally_is_refused(small: Tree) -> None:
         strategy_of(Wrong(), small)
 
 
-def test_rewards_that_are_refused(small: Tree) -> None:
+def test_an_unknown_reward_is_refused(small: Tree) -> None:
     with pytest.raises(ValueError, match="reward must be points or relative, not 'tricks'"):
         Solver(small, "tricks")
