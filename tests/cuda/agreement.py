@@ -1,11 +1,11 @@
-"""The same play by the processor and by a GPU (or numba's simulator of one), compared byte by byte."""
+"""The same play on the processor and on a GPU (or in numba's simulator of one), compared byte by byte."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,19 +13,19 @@ from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.variants import VARIANTS
 from tests.agreement import random_table
 
-SMALL = ("seat", "over", "scored", "points")
-SEEN = ("observation", "mask", "hidden_state")
+STATUS = ("seat", "over", "scored", "points")
+OUTPUTS = (*STATUS, "observation", "mask", "hidden_state")
 
 
 class Plan(NamedTuple):
-    """What is played: the groups of tables, and the other arguments of a batch."""
+    """Groups of tables, and the other arguments of a batch."""
 
     groups: list[TableGroup]
     arguments: dict[str, Any]
 
 
 def draw_plan(rng: random.Random, variants: Sequence[str] = tuple(VARIANTS)) -> Plan:
-    """A group of each game with options drawn at random, and arguments of the batch, too."""
+    """Draw the options of one group per game, and the arguments of the batch."""
     arguments = {
         "episode": rng.choice(["match", "deal"]),
         "observation": rng.choice(["bytes", "features"]),
@@ -47,11 +47,10 @@ class Both:
     """Two batches of one plan that do the same: one on the processor, one on the GPU.
 
     Attributes:
-        decisions: how many were taken at each side by tables whose deal went on.
+        decisions: number of decisions on each side in deals that were not over.
     """
 
     def __init__(self, plan: Plan, tables: int, threads: int | None = 1) -> None:
-        """Set up both, and deal."""
         self.plan = plan
         self.cpu: BatchEnv = make_batch(plan.groups, tables, threads=threads, **plan.arguments)
         self.gpu: BatchEnv = make_batch(plan.groups, tables, device="cuda", **plan.arguments)
@@ -64,17 +63,17 @@ class Both:
             batch.observe()
 
     def step(self, observe: bool = True) -> None:
-        """One random decision at each table, drawn by each side."""
+        """Take one random decision at each table; each side draws its own."""
         self.cpu.random_actions(self.states, self.actions)
         self.gpu.random_actions(self.gpu_states, self.gpu_actions)
-        same("actions", self.actions, self.gpu_actions, self.plan)
-        goes_on = ~self.cpu.over & ~(self.cpu.scored & self.cpu.pause_after_deal)
-        self.decisions += int(goes_on.sum())
+        assert_same("actions", self.actions, self.gpu_actions.to_numpy(), self.plan)
+        active = ~self.cpu.over & ~(self.cpu.scored & self.cpu.pause_after_deal)
+        self.decisions += int(active.sum())
         self.cpu.step(self.actions, observe=observe)
         self.gpu.step(self.gpu_actions, observe=observe)
 
-    def go_on(self) -> None:
-        """The next deals of paused tables, and the next matches of those that are over."""
+    def advance(self) -> None:
+        """Deal the next hand at paused tables, and start the next match at those that are over."""
         if self.cpu.pause_after_deal:
             self.cpu.next_deal()
             self.gpu.next_deal()
@@ -83,48 +82,52 @@ class Both:
             self.cpu.reset(over)
             self.gpu.reset(self.gpu.over)
 
-    def compare(self, names: Sequence[str] = (*SMALL, *SEEN)) -> None:
-        """Hold the arrays of both sides against each other.
-
-        Raises:
-            AssertionError: they differ.
-        """
+    def compare(self, names: Sequence[str] = OUTPUTS) -> None:
+        """Compare the arrays of both sides; an AssertionError says where they differ."""
         for name in names:
             expected, array = getattr(self.cpu, name), getattr(self.gpu, name)
             if expected is not None:
-                same(name, expected, array, self.plan)
+                assert_same(name, expected, array.to_numpy(), self.plan)
 
     def compare_tables(self) -> None:
-        """Hold the records of all tables against each other."""
-        expected, got = (
+        """Compare the records of all tables."""
+        expected, array = (
             batch.save().view(np.ndarray).view(np.uint8).reshape(len(self.cpu), -1) for batch in (self.cpu, self.gpu)
         )
-        assert_same("tables", expected, got, self.plan)
+        assert_same("tables", expected, array, self.plan)
+
+
+class Graph:
+    """Stands in for a captured CUDA graph: a replay repeats the launches."""
+
+    log: ClassVar[list[str]] = []
+
+    def __init__(self, work: Callable[[], None], _pool: object = None) -> None:
+        """Launch once, as `captured` does."""
+        self.work = work
+        work()
+        self.log.append("capture")
+
+    def replay(self) -> None:
+        self.work()
+        self.log.append("replay")
 
 
 def to_gpu(array: np.ndarray) -> Any:
-    """A copy on the GPU."""
     from noms_env.cuda.arrays import to_gpu  # here, since the module needs a GPU or the simulator
 
     return to_gpu(array)
 
 
-def same(name: str, expected: np.ndarray, array: Any, plan: Plan) -> None:
-    """See that an array on the GPU has the bytes of another."""
-    assert_same(name, expected, array.to_numpy(), plan)
-
-
-def assert_same(name: str, expected: np.ndarray, got: np.ndarray, plan: Plan) -> None:
-    """See that two arrays are the same, type and shape included."""
-    assert (expected.dtype, expected.shape) == (got.dtype, got.shape), name
-    if not np.array_equal(expected, got):
-        row, *place = (int(number) for number in np.argwhere(expected != got)[0])
-        which = (row, *place)
-        raise AssertionError(f"{name}{list(which)}: {expected[which]} on the processor, {got[which]} on the GPU; {plan}")
+def assert_same(name: str, expected: np.ndarray, array: np.ndarray, plan: Plan) -> None:
+    assert (expected.dtype, expected.shape) == (array.dtype, array.shape), name
+    if not np.array_equal(expected, array):
+        place = tuple(int(number) for number in np.argwhere(expected != array)[0])
+        raise AssertionError(f"{name}{list(place)}: {expected[place]} on the processor, {array[place]} on the GPU; {plan}")
 
 
 def play_both(plan: Plan, tables: int, steps: int, seconds: float = np.inf, threads: int | None = 1, every: int = 1) -> int:
-    """Play at random, and compare what is small at every step, and all there is at every so many; the number of decisions.
+    """Play at random; compare the status at every step, everything at every `every`-th; return the number of decisions.
 
     Raises:
         AssertionError: something differs.
@@ -133,12 +136,12 @@ def play_both(plan: Plan, tables: int, steps: int, seconds: float = np.inf, thre
     both.compare()
     both.compare_tables()
     for step in range(steps):
-        all_of_it = step % every == 0 or step == steps - 1
-        both.step(observe=all_of_it)
-        both.compare((*SMALL, *SEEN) if all_of_it else SMALL)
-        both.go_on()
-        both.compare(SMALL)
-        if all_of_it:
+        is_full = step % every == 0 or step == steps - 1
+        both.step(observe=is_full)
+        both.compare(OUTPUTS if is_full else STATUS)
+        both.advance()
+        both.compare(STATUS)
+        if is_full:
             both.compare_tables()
         if perf_counter() - start > seconds:
             break

@@ -1,9 +1,9 @@
-"""The kernels of `noms_env.cuda` as PTX and as machine code of GPUs, on a machine without a GPU: `make ptx`.
+"""`make ptx`: compile the kernels of `noms_env.cuda` to PTX and to machine code on a machine without a GPU.
 
-numba-cuda compiles each kernel for the types with which a batch launches it, and the `ptxas` of NVIDIA's wheels the PTX for
-architectures. The registers of a thread, the bytes that it spills and those of constants are printed, and bounded: with more of
-them, or where a kernel does not compile, the status is 1. Then kernels are compiled in copies of the package with the game, or
-the option, that the tutorials add. With names of kernels only those are compiled, of the package in this folder.
+numba-cuda compiles each kernel for the argument types with which a batch launches it, and the `ptxas` of NVIDIA's wheels
+compiles the PTX for each architecture. The program prints registers per thread, spilled bytes and bytes of constants. If a
+limit is exceeded, or a kernel fails to compile, the exit status is 1. It then compiles kernels in copies of the package with
+the game and the option of the tutorials. With names of kernels, it compiles only these, of the package in this folder.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from benchmarks.cuda import kernels as benchmark_kernels
 from benchmarks.cuda import layout
 from benchmarks.cuda.speed import Gpu
 from noms_env import BatchEnv, load_player, make_batch
+from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.state import MAX_SEATS
 from noms_env.cuda import kernels, streams
@@ -46,72 +47,59 @@ from noms_env.cuda.players.encoding import GpuEncoding, LearnerRows, PolicyRows
 from noms_env.cuda.players.seats import SeatedPlayers
 from noms_env.cuda.rows import launch
 from noms_env.envs.validation import ObservationKind
+from noms_env.players.registry import FIRST
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.player import load_policy
-from tests.cuda.ptx_search import launch_search
+from noms_env.search.endgame.moves import FRAME
+from noms_env.search.endgame.position import position_type
+from noms_env.search.rollouts import ENDING_COUNTS, ENDING_FRAMES, ENDING_WORDS
+from noms_env.search.seq_halving import ROOT_STATS
+from noms_env.variants.table_record import TABLE
 from tests.tutorials import ROOT, changed_copy
 
 ARCHITECTURES = ("sm_80", "sm_90")
 CAPABILITY = (8, 0)
-"""What the PTX is for: the lowest of them."""
+"""Target of the PTX: the lowest architecture."""
 MOST_REGISTERS = {
     **{"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144},
     **{"find_candidates": 144, "play_worlds_out": 160, "play_to_endings": 192, "solve_worlds": 104},
     **{"draw_actions": 96, "write_chances": 104, "write_chances_of": 104},
     **{"advance_replays": 168, "advance_rollouts": 152, "value_lanes": 96},
 }
-OF_OTHERS = 72
+OTHER_REGISTERS = 72
 MOST_CONSTANTS = 8192
-"""Bytes; an architecture allows 65,536. Kernels' arguments are among them; tables of constants lie in global memory."""
+"""Bytes, arguments of kernels included; an architecture allows 65,536. Tables of constants are in global memory."""
 MODULES = (
-    kernels,
-    player_kernels,
-    world_kernels,
-    flat_mc_kernels,
-    pimc_kernels,
-    encoding_kernels,
-    search_kernels,
-    benchmark_kernels,
+    *(kernels, player_kernels, world_kernels, flat_mc_kernels),
+    *(pimc_kernels, encoding_kernels, search_kernels, benchmark_kernels),
 )
-"""Each with `ALL` of its kernels."""
 ALL = tuple(kernel for module in MODULES for kernel in module.ALL)
 PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
 PROCESSES = 2
 SLOWEST = (
-    "advance_replays",
-    "advance_rollouts",
-    "play_to_endings",
-    "solve_worlds",
-    "play_worlds_out",
-    "find_candidates",
-    "ask_thumb",
-    "step_features",
-    "step",
-    "play_randomly",
-    "start_some",
-    "start_next_where",
-    "observe_features",
-    "observe",
+    *("advance_replays", "advance_rollouts", "play_to_endings", "solve_worlds", "play_worlds_out", "find_candidates"),
+    *("ask_thumb", "step_features", "step", "play_randomly", "start_some", "start_next_where", "observe_features", "observe"),
 )
 TUTORIALS = ("variant", "option")
-OF_TUTORIALS = ("step", "observe")
-"""The kernels that a game or an option changes, of those that a batch needs."""
+TUTORIAL_KERNELS = ("step", "observe")
+"""The kernels of a batch that a game or an option changes."""
 Signatures = set[tuple[Any, tuple[Any, ...]]]
 
 
 class Device(NamedTuple):
-    """What stands in for a GPU, so that the functions that kernels call compile where there is no driver."""
+    """Stands in for a GPU: the functions of kernels compile without a driver."""
 
     compute_capability: tuple[int, int] = CAPABILITY
 
 
 class Memory:
-    """What stands in for memory of a GPU."""
+    """Stands in for the memory of a GPU."""
 
     device_ctypes_pointer = ctypes.c_void_p(0)
 
 
 def device_array(shape: Any, dtype: Any) -> DeviceNDArray:
-    """An array of numba-cuda without memory."""
+    """Make an array of numba-cuda without memory."""
     host = np.empty(shape, dtype)
     array = DeviceNDArray(host.shape, host.strides, host.dtype, gpu_data=Memory())
     array.copy_to_device = lambda *_args, **_named: None
@@ -119,28 +107,26 @@ def device_array(shape: Any, dtype: Any) -> DeviceNDArray:
 
 
 def row_of(array: DeviceNDArray, _place: int) -> DeviceNDArray:
-    """A row of such an array."""
     return device_array(array.shape[1:], array.dtype)
 
 
 class Launches:
-    """Stands in for a kernel, and notes the types of the arguments with which it is launched."""
+    """Stands in for a kernel; adds the argument types of each launch to `signatures`."""
 
-    def __init__(self, kernel: Any, found: Signatures) -> None:
-        """Nothing yet."""
-        self.kernel, self.found = kernel, found
+    def __init__(self, kernel: Any, signatures: Signatures) -> None:
+        self.kernel, self.signatures = kernel, signatures
 
     def __getitem__(self, _config: object) -> Any:
-        return lambda *arguments: self.found.add((self.kernel, tuple(map(self.kernel.typeof_pyval, arguments))))
+        return lambda *arguments: self.signatures.add((self.kernel, tuple(map(self.kernel.typeof_pyval, arguments))))
 
 
-def launched() -> Signatures:
-    """Every kernel, and the types of its arguments, as a batch launches them; without a GPU, so that nothing happens."""
-    found: Signatures = set()
+def find_signatures() -> Signatures:
+    """Return every kernel with the argument types of its launches; nothing runs, since there is no GPU."""
+    signatures: Signatures = set()
     with ExitStack() as patches:
         for module in MODULES:
             for kernel in module.ALL:
-                patches.enter_context(patch.object(module, kernel.py_func.__name__, Launches(kernel, found)))
+                patches.enter_context(patch.object(module, kernel.py_func.__name__, Launches(kernel, signatures)))
         patches.enter_context(patch.object(cuda, "device_array", device_array))
         patches.enter_context(patch.object(DeviceNDArray, "__getitem__", row_of))
         patches.enter_context(patch.object(cuda, "is_available", lambda: True))
@@ -149,11 +135,11 @@ def launched() -> Signatures:
         for observation in ("bytes", "features"):
             launch_all(observation)
         launch_benchmarks()
-    return found
+    return signatures
 
 
 def launch_all(observation: ObservationKind) -> None:
-    """Launch everything that a batch can launch."""
+    """Launch every kernel of a batch and of its players."""
     batch = make_batch("noms", 3, device="cuda", observation=observation, hidden_state=True)
     numbers: Any = GpuArray(device_array(3, np.int64))
     batch.reset()
@@ -184,7 +170,7 @@ def launch_all(observation: ObservationKind) -> None:
 
 
 def launch_benchmarks() -> None:
-    """Launch what only `benchmarks.cuda` does."""
+    """Launch the kernels that only `benchmarks.cuda` uses."""
     Gpu("noms", 3).play(1)
     with patch.object(layout, "real_traces", lambda _variant, _count: (np.zeros((1, 1), np.int16), np.ones(1, np.int64))):
         layout.measure_layouts("noms", 32, 1, 0.0)
@@ -192,7 +178,7 @@ def launch_benchmarks() -> None:
 
 
 def launch_policy(batch: BatchEnv, numbers: Any) -> None:
-    """Launch all that a policy launches, but for its network, which is torch's."""
+    """Launch every kernel of a policy; its network is run by torch."""
     policy, rows = load_policy("noms"), batch.gpu
     for kind in ("bfloat16", "float32"):
         room = PolicyRows(policy.forward, policy.encoding, 3, kind)
@@ -207,47 +193,88 @@ def launch_policy(batch: BatchEnv, numbers: Any) -> None:
     learner = LearnerRows(policy.encoding, 3, hidden=True)
     learner.see(rows.native, numbers, 0, 3)
     learner.draw(rows.native, numbers, 0, 3, numbers, False, numbers)
-    seen = GpuEncoding(policy.encoding, 3)
-    seen.encode(rows.seen[0], 3)
-    seen.encode_mask(rows.seen[1], 3)
-    seen.encode_hidden(rows.seen[2], 3)
+    encoder = GpuEncoding(policy.encoding, 3)
+    encoder.encode(rows.seen[0], 3)
+    encoder.encode_mask(rows.seen[1], 3)
+    encoder.encode_hidden(rows.seen[2], 3)
+
+
+def launch_search(batch: BatchEnv) -> None:
+    """Launch every kernel of a search on a policy, with arrays of the same types, since the search itself needs torch."""
+    tables, over = batch.gpu.native, batch.gpu.over.native
+    numbers, flags = cuda.device_array(3, np.int64), cuda.device_array(2, np.bool_)
+    lanes, pool = (cuda.device_array(3, TABLE) for _ in range(2))
+    tasks, turns = (cuda.device_array((len(names), 3), np.int64) for names in (search_kernels.TASK, search_kernels.TURN))
+    stats, chances = cuda.device_array(3, ROOT_STATS), cuda.device_array((3, NUM_ACTIONS), np.float32)
+    lane_values, weights = cuda.device_array(3, np.float32), cuda.device_array(3, np.float64)
+    logs, styles = cuda.device_array((2, MAX_SEATS, 3), np.float64), cuda.device_array((3, MAX_SEATS), np.int8)
+    sampling = (cuda.device_array(3, PLAN), cuda.device_array(3, LAYOUT), cuda.device_array((3, MOST_WAYS), np.float64))
+    workspaces = cuda.device_array(3, new_workspaces(FIRST).dtype)
+    outputs = (chances, lane_values, chances, chances, cuda.device_array((3, NUM_ACTIONS), np.int32))
+    solving = (cuda.device_array(3, position_type(ENDING_COUNTS, ENDING_WORDS)), cuda.device_array((3, ENDING_FRAMES), FRAME))
+    launches: dict[Any, tuple[Any, ...]] = {
+        search_kernels.mark_choices: (tables, over, True, over, True, numbers, numbers, numbers),
+        search_kernels.list_marked: (3, numbers, numbers, numbers),
+        search_kernels.list_candidates: (tables, numbers, 0, 3, chances, 24, stats, numbers),
+        search_kernels.list_slots: (tasks, 3, numbers, numbers),
+        search_kernels.plan_pools: (pool, tasks, 0, 3, *sampling),
+        search_kernels.deal_pools: (pool, tasks, 0, 0, 3, numbers, 0, *sampling),
+        search_kernels.open_replays: (3, lanes, numbers, logs, numbers, numbers, numbers, numbers),
+        search_kernels.advance_replays: (
+            *(3, 3, numbers, numbers, lanes, numbers, pool, logs, 0, 1),
+            *(workspaces, numbers, lane_values, numbers),
+        ),
+        search_kernels.take_active: (3, numbers, numbers, numbers, numbers, numbers, numbers, numbers, numbers, True),
+        search_kernels.count_moment: (numbers,),
+        search_kernels.weigh_pools: (tasks, logs, weights, numbers),
+        search_kernels.add_weights: (tasks, weights),
+        search_kernels.draw_numbers: (tasks, 3, numbers, numbers, numbers, styles),
+        search_kernels.pick_worlds: (tasks, 3, numbers, weights, numbers),
+        search_kernels.draw_styles: (tasks, 3, numbers, pool, logs, numbers, styles),
+        search_kernels.open_rollouts: (turns, 3, stats, numbers, numbers, numbers, numbers, numbers, numbers, numbers),
+        search_kernels.advance_rollouts: (3, 3, numbers, numbers, lanes, numbers, styles, flags, workspaces, numbers, numbers),
+        search_kernels.value_lanes: (3, lanes, numbers, numbers, pool, *solving, numbers),
+        search_kernels.add_round: (turns, stats, numbers, 24, 0.25),
+        search_kernels.choose_actions: (numbers, 0, 3, stats, numbers, 0.25, 1.0, numbers),
+        search_kernels.clear_output: (tables, over, True, *outputs),
+        search_kernels.write_output: (numbers, 0, 3, stats, *outputs),
+    }
+    for kernel, arguments in launches.items():
+        launch(3, kernel, *arguments)
 
 
 def cost(launch: tuple[Any, Any]) -> tuple[int, str]:
-    """By which kernels are sorted: those that take long to compile first."""
+    """Sort key: the kernels that take longest to compile come first."""
     name = launch[0].py_func.__name__
     return (SLOWEST.index(name) if name in SLOWEST else len(SLOWEST)), name
 
 
-def machine_code(name: str, ptx: Path) -> list[str]:
-    """What is wrong with a kernel's machine code; prints what it takes."""
-    wrong = []
+def check_machine_code(name: str, ptx: Path) -> list[str]:
+    """Compile PTX to machine code, and print its size; return what is wrong."""
+    failures = []
     for architecture in ARCHITECTURES:
         command = [str(PTXAS), f"-arch={architecture}", "-v", "-O3", str(ptx), "-o", str(ptx.with_suffix(".cubin"))]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        said = done.stdout + done.stderr
-        if done.returncode != 0:
-            wrong.append(f"{name}: ptxas refuses it for {architecture}: {said.strip()}")
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        output = process.stdout + process.stderr
+        if process.returncode != 0:
+            failures.append(f"{name}: ptxas refuses it for {architecture}: {output.strip()}")
             continue
-        registers = max(map(int, re.findall(r"Used (\d+) registers", said)))
-        spilled = sum(map(int, re.findall(r"(\d+) bytes spill", said)))
-        constants = sum(map(int, re.findall(r"(\d+) bytes cmem", said)))
-        print(
-            f"{name:17} {architecture}  {registers:4} registers {spilled:5} bytes spilled {constants:6} of constants",
-            flush=True,
-        )
-        most = MOST_REGISTERS.get(name, OF_OTHERS)
+        registers = max(map(int, re.findall(r"Used (\d+) registers", output)))
+        spilled = sum(map(int, re.findall(r"(\d+) bytes spill", output)))
+        constants = sum(map(int, re.findall(r"(\d+) bytes cmem", output)))
+        sizes = f"{registers:4} registers {spilled:5} bytes spilled {constants:6} of constants"
+        print(f"{name:17} {architecture}  {sizes}", flush=True)
+        most = MOST_REGISTERS.get(name, OTHER_REGISTERS)
         if registers > most or spilled > 0 or constants > MOST_CONSTANTS:
-            wrong.append(
-                f"{name} for {architecture} may have {most} registers, spill nothing, {MOST_CONSTANTS} bytes of constants"
-            )
-    return wrong
+            limits = f"{most} registers, spill nothing, {MOST_CONSTANTS} bytes of constants"
+            failures.append(f"{name} for {architecture} may have {limits}")
+    return failures
 
 
-def compiled(place: int) -> list[str]:
-    """What is wrong with a kernel, by its place among those that are launched."""
+def compile_kernel(place: int) -> list[str]:
+    """Compile a kernel, by its place among the sorted launches; return what is wrong."""
     dispatcher.get_current_device = Device
-    kernel, signature = sorted(launched(), key=cost)[place]
+    kernel, signature = sorted(find_signatures(), key=cost)[place]
     name = kernel.py_func.__name__
     start = perf_counter()
     try:
@@ -258,42 +285,42 @@ def compiled(place: int) -> list[str]:
     with TemporaryDirectory() as folder:
         ptx = Path(folder) / f"{name}.ptx"
         ptx.write_text(text, encoding="utf-8")
-        wrong = machine_code(name, ptx)
+        failures = check_machine_code(name, ptx)
     print(f"{name:17} {len(text):,} bytes of PTX, {perf_counter() - start:.0f} s", flush=True)
-    return wrong
+    return failures
 
 
-def of_tutorial(name: str) -> list[str]:
-    """What is wrong with the kernels of a copy of the package that has the changes of a tutorial."""
+def compile_tutorial(name: str) -> list[str]:
+    """Compile kernels in a copy of the package with the changes of a tutorial; return what is wrong."""
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        wrong = [f"{file} is changed for a GPU" for file in changed_copy(root, name) if file.startswith("noms_env/cuda")]
+        failures = [f"{file} is changed for a GPU" for file in changed_copy(root, name) if file.startswith("noms_env/cuda")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([folder, str(ROOT)])}
-        command = [sys.executable, "-m", "tests.cuda.ptx", *OF_TUTORIALS]
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
-    print(f"with the {name} of the tutorial:\n{done.stdout}", end="", flush=True)
-    return wrong if done.returncode == 0 else [*wrong, f"with the {name} of the tutorial: {done.stderr.strip()}"]
+        command = [sys.executable, "-m", "tests.cuda.ptx", *TUTORIAL_KERNELS]
+        process = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    print(f"with the {name} of the tutorial:\n{process.stdout}", end="", flush=True)
+    return failures if process.returncode == 0 else [*failures, f"with the {name} of the tutorial: {process.stderr.strip()}"]
 
 
 def main(names: Sequence[str] = ()) -> int:
-    """Compile kernels; 1 if something is wrong."""
+    """Compile kernels; return 1 if something is wrong."""
     used = Path(noms_env.__file__).resolve().parents[1]
     if names and used != Path.cwd().resolve():
         print(f"the package in {used} is not that of this folder", file=sys.stderr)
         return 1
-    launches = sorted(launched(), key=cost)
-    there = {kernel.py_func.__name__ for kernel, _ in launches}
-    wrong = [f"{name} is launched nowhere" for name in sorted({kernel.py_func.__name__ for kernel in ALL} - there)]
+    launches = sorted(find_signatures(), key=cost)
+    launched = {kernel.py_func.__name__ for kernel, _ in launches}
+    failures = [f"{name} is launched nowhere" for name in sorted({kernel.py_func.__name__ for kernel in ALL} - launched)]
     places = [place for place, (kernel, _) in enumerate(launches) if not names or kernel.py_func.__name__ in names]
     with get_context("spawn").Pool(PROCESSES) as pool:
-        for found in pool.imap_unordered(compiled, places):
-            wrong += found
+        for failure in pool.imap_unordered(compile_kernel, places):
+            failures += failure
     if not names:
         with ThreadPoolExecutor(len(TUTORIALS)) as copies:
-            for found in copies.map(of_tutorial, TUTORIALS):
-                wrong += found
-    print(*wrong, sep="\n", file=sys.stderr)
-    return 1 if wrong else 0
+            for failure in copies.map(compile_tutorial, TUTORIALS):
+                failures += failure
+    print(*failures, sep="\n", file=sys.stderr)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What `python -m benchmarks.cuda` does where a part ends its process or hangs, and how it reads what others print."""
+"""`python -m benchmarks.cuda` if a part ends its process or hangs, and how it reads the output of other programs."""
 
 import json
 import re
@@ -10,66 +10,60 @@ from typing import Any
 import pytest
 
 from benchmarks.cuda import __main__ as program
-from benchmarks.cuda import peers, plot, report, speed, traces
+from benchmarks.cuda import peers, plot, report, speed
 from benchmarks.cuda.__main__ import PARTS, Results, Settings, steps_of
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
-from noms_env.players.registry import NEWEST
+from noms_env.players.registry import NEWEST, PLAYERS
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.variants.table_record import TABLE
 
 ROOT = Path(__file__).parents[2]
+
+
+GPU_PLAYERS = [word for word, player in PLAYERS.items() if player.gpu]
 CHILD = """
 import json, os, sys, time
 file, *steps = sys.argv[1:]
-found = json.load(open(file))
+results = json.load(open(file))
 for step in steps:
-    found["under way"] = {"part": step, "since": time.time()}
-    json.dump(found, open(file + ".new", "w")); os.replace(file + ".new", file)
+    results["under way"] = {"part": step, "since": time.time()}
+    json.dump(results, open(file + ".new", "w")); os.replace(file + ".new", file)
     if step == "ends":
         os._exit(7)
     if step == "hangs":
         time.sleep(60)
-    del found["under way"]
-    found[step] = {"failed": "no context"} if step == "breaks" else {"done": True}
-    json.dump(found, open(file + ".new", "w")); os.replace(file + ".new", file)
+    del results["under way"]
+    results[step] = {"failed": "no context"} if step == "breaks" else {"done": True}
+    json.dump(results, open(file + ".new", "w")); os.replace(file + ".new", file)
     if step == "breaks":
         os._exit(3)
 """
 """Stands in for the process of the steps."""
 
 
-def test_a_step_that_ends_its_process_or_hangs_takes_no_other_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    processes = []
+def test_a_step_that_ends_its_process_or_hangs_harms_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes, start = [], subprocess.Popen
 
     def popen(command: list[str]) -> Any:
         steps = command[command.index("--here") + 1 :]
         file = command[command.index("--json") + 1]
         processes.append(steps)
-        return start([sys.executable, "-c", CHILD, file, *steps])
+        return start([sys.executable, "-c", CHILD if steps[0] != "dead" else "raise SystemExit(9)", file, *steps])
 
-    start = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(program, "STUCK", 1.0)
     monkeypatch.setattr(speed, "device_names", lambda: {"gpu": "none"})
     results = Results(tmp_path / "cuda.json", Settings())
-    assert program.run_all(results, ["first", "ends", "breaks", "hangs", "last"], in_processes=True) == 1
-    assert [len(steps) for steps in processes] == [5, 3, 2, 1]
+    assert program.run_all(results, ["first", "ends", "breaks", "hangs", "dead", "last"], in_processes=True) == 1
+    assert [len(steps) for steps in processes] == [6, 4, 3, 2, 1]
     assert results.figures["first"] == results.figures["last"] == {"done": True}
     assert results.failed() == [
         "ends: the process ended with status 7",
         "breaks: no context",
         "hangs: was not done after 1 s, and was ended",
+        "dead: the process ended with status 9",
     ]
     assert json.loads(results.file.read_text()) == results.figures
-
-
-def test_a_process_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", lambda _command: start([sys.executable, "-c", "raise SystemExit(9)"]))
-    monkeypatch.setattr(speed, "device_names", lambda: {"gpu": "none"})
-    results = Results(tmp_path / "cuda.json", Settings())
-    assert program.run_all(results, ["first", "second"], in_processes=True) == 1
-    assert results.failed() == [f"{step}: the process ended with status 9" for step in ("first", "second")]
 
 
 def test_no_step_begins_when_the_time_is_up(tmp_path: Path) -> None:
@@ -78,22 +72,18 @@ def test_no_step_begins_when_the_time_is_up(tmp_path: Path) -> None:
     assert results.figures == {"speed": {"not run": "no time was left"}}
 
 
-def test_every_player_of_the_registry_with_a_form_for_a_gpu_is_a_step_and_a_policy() -> None:
-    from noms_env.players.registry import PLAYERS
-
+def test_every_player_with_a_form_for_a_gpu_and_a_policy_are_steps() -> None:
     steps = steps_of(["players"])
     names = [step.split("/")[1] for step in steps if not step.endswith("/games")]
-    assert [name.partition(":")[0] for name in names] == [*(word for word, entry in PLAYERS.items() if entry.gpu), "{game}"]
+    assert [name.partition(":")[0] for name in names] == [*GPU_PLAYERS, "{game}"]
     assert len(steps) == 2 * len(names)
 
 
-def test_the_page_says_which_players_answer_on_a_gpu_what_a_table_takes_and_which_parts_there_are() -> None:
-    from noms_env.players.registry import PLAYERS
-
+def test_the_page_names_the_players_the_parts_and_the_bytes_of_a_table() -> None:
     page = (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
     rows = re.findall(r"(?m)^\| (.*?) \|", page.partition("## Players\n")[2].partition("\n## ")[0])
-    named = re.findall(r"`(\w+)", " ".join(rows))
-    assert {word for word, entry in PLAYERS.items() if entry.gpu} <= set(named) <= {*PLAYERS, "noms", "runs"}
+    names = re.findall(r"`(\w+)", " ".join(rows))
+    assert set(GPU_PLAYERS) <= set(names) <= {*PLAYERS, "noms", "runs"}
     sizes = {"the table": TABLE.itemsize, "observation": OBSERVATION_SIZE, "mask": PADDED_MASK_SIZE}
     for name, size in {**sizes, "hidden state, if kept": HIDDEN_SIZE}.items():
         assert f"\n| {name} | {size:,} |\n" in page
@@ -103,10 +93,10 @@ def test_the_page_says_which_players_answer_on_a_gpu_what_a_table_takes_and_whic
     assert f"| a table, without observation and mask | {TABLE.itemsize:,} bytes |" in speed_page
 
 
-def test_figures_stand_beside_their_targets() -> None:
-    found = {"tables": 8, "rate": 6e7, "core": 1e6, "compared": 200, "mismatches": 1}
-    assert report.player_row("thumb", "noms", found).endswith("60.0         200       0.50% 50,000,000: yes")
-    assert report.player_row("pimc:100", "noms", {**found, "rate": 9e3}).endswith(" 10,000: NO")
+def test_figures_are_compared_with_their_targets() -> None:
+    comparison = {"tables": 8, "rate": 6e7, "core": 1e6, "compared": 200, "mismatches": 1}
+    assert report.player_row("thumb", "noms", comparison).endswith("60.0         200       0.50% 50,000,000: yes")
+    assert report.player_row("pimc:100", "noms", {**comparison, "rate": 9e3}).endswith(" 10,000: NO")
     assert report.reached("seconds", 61.0, 60.0, most=True) == "seconds: 61.0, target at most 60: NOT reached"
 
 
@@ -126,21 +116,20 @@ def test_counters_of_ncu_are_read() -> None:
 
 
 def test_traces_have_the_words_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    program_text = (
-        "import numpy as np\nfrom benchmarks.cuda.traces import *\nfound = traces_of('noms', 2)\n"
-        "print(found)\nassert (packed(found)[1] == [len(trace) for trace in found]).all()"
+    script = (
+        "import numpy as np\nfrom benchmarks.cuda.traces import *\ntraces = traces_of('noms', 2)\n"
+        "print(traces)\nassert (packed(traces)[1] == [len(trace) for trace in traces]).all()"
     )
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    done = subprocess.run([sys.executable, "-c", program_text], capture_output=True, text=True, check=True)
-    first = json.loads(done.stdout)[0]
-    assert len(set(first)) == len(first) < 2 * TABLE.itemsize // 8
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    trace = json.loads(process.stdout)[0]
+    assert len(set(trace)) == len(trace) < 2 * TABLE.itemsize // 8
     fields: Any = TABLE.fields
-    assert 2 * (fields["seat"][1] // 8) + 1 in first
-    assert 2 * (fields["legal_words"][1] // 8) + 1 in first
-    hands = fields["hands"][1] // 8
-    assert {2 * (hands + seat) for seat in range(7)} & set(first)
-    assert 2 * (fields["cards"][1] // 8) + 1 not in first, "the deck is the same"
-    assert traces.STEPS > 0
+    words = {name: fields[name][1] // 8 for name in ("seat", "legal_words", "hands", "cards")}
+    assert 2 * words["seat"] + 1 in trace
+    assert 2 * words["legal_words"] + 1 in trace
+    assert {2 * (words["hands"] + seat) for seat in range(7)} & set(trace)
+    assert 2 * words["cards"] + 1 not in trace, "the deck is the same"
 
 
 def test_peers_are_measured_at_their_best_number_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,25 +158,19 @@ FIGURES: dict[str, Any] = {
 }
 
 
-def test_the_picture_has_both_machines_and_the_share_of_the_bandwidth(tmp_path: Path) -> None:
+def test_the_plot_shows_both_machines_and_the_share_of_the_bandwidth(tmp_path: Path) -> None:
     file = tmp_path / "cuda.json"
     file.write_text(json.dumps(FIGURES))
     assert plot.main([str(file), str(tmp_path / "gpu.svg")]) == 0
     text = (tmp_path / "gpu.svg").read_text()
-    for words in (
-        "a made-up GPU",
-        "one core of the same machine",
-        "GPU, calls of BatchEnv",
-        "of the memory's bandwidth",
-        "65,536",
-    ):
-        assert f"<!-- {words} -->" in text or words in text
+    for words in ("a made-up GPU", "one core of the same", "GPU, calls of BatchEnv", "of the memory's bandwidth", "65,536"):
+        assert words in text
     assert "CUDA graph" not in text, "there are no figures of it"
     assert plot.main([str(file), str(tmp_path / "gpu.png")]) == 0
 
 
 @pytest.mark.parametrize("damage", ["not run", "text", "no tables", "negative", "list", "missing", "no folder", "format"])
-def test_what_cannot_be_drawn_costs_one_sentence(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_figures_are_refused_in_one_sentence(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, picture = tmp_path / "cuda.json", tmp_path / "gpu.svg"
     speed = FIGURES["speed"]
     texts: dict[str, Any] = {
@@ -199,9 +182,8 @@ def test_what_cannot_be_drawn_costs_one_sentence(damage: str, tmp_path: Path, ca
     }
     if damage != "missing":
         file.write_text(texts.get(damage, json.dumps(FIGURES)))
-    where = {"no folder": tmp_path / "nowhere" / "gpu.svg", "format": tmp_path / "gpu.noms"}.get(damage, picture)
-    assert plot.main([str(file), str(where)]) == 2
-    said = capsys.readouterr().err.strip()
-    assert said
-    assert "\n" not in said
+    target = {"no folder": tmp_path / "nowhere" / "gpu.svg", "format": tmp_path / "gpu.noms"}.get(damage, picture)
+    assert plot.main([str(file), str(target)]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
     assert not picture.exists()

@@ -1,4 +1,4 @@
-"""How a search on a GPU shares its work out, compared with the processor; `simulated_policy_search` has the search itself."""
+"""Schedule and memory of a search on a GPU, against the processor; `simulated_policy_search` tests the search itself."""
 
 import numpy as np
 import pytest
@@ -35,24 +35,24 @@ def test_the_rounds_are_those_of_the_processor(worlds: int) -> None:
     first_worlds = schedule.all_worlds[sizes].cumsum() - schedule.all_worlds[sizes]
     for candidates, first_world in zip(sizes.tolist(), first_worlds, strict=True):
         names = np.arange(candidates)
-        found = RootStats(0, 1, (names, np.ones(candidates), names), 4, 0.5, worlds)
+        stats = RootStats(0, 1, (names, np.ones(candidates), names), 4, 0.5, worlds)
         for turn in turns:
-            mine = turn[:, turn[PLACE] == 10 * candidates]
-            assert mine.shape[1] == (found.worlds_left > 0)
-            if found.worlds_left > 0:
-                assert mine[[WORLD, WORLDS, TRIED], 0].tolist() == [
-                    first_world + found.worlds,
-                    found.worlds_left,
-                    len(found.remaining),
+            own = turn[:, turn[PLACE] == 10 * candidates]
+            assert own.shape[1] == (stats.worlds_left > 0)
+            if stats.worlds_left > 0:
+                assert own[[WORLD, WORLDS, TRIED], 0].tolist() == [
+                    first_world + stats.worlds,
+                    stats.worlds_left,
+                    len(stats.remaining),
                 ]
-                found.add(np.zeros((found.worlds_left, len(found.remaining)), np.int64))
-        assert (found.worlds_left, found.worlds) == (0, schedule.all_worlds[candidates])
+                stats.add(np.zeros((stats.worlds_left, len(stats.remaining)), np.int64))
+        assert (stats.worlds_left, stats.worlds) == (0, schedule.all_worlds[candidates])
     for turn in turns:
         assert (np.diff(turn[TURN_END], prepend=0) == turn[WORLDS] * turn[TRIED]).all()
 
 
 @pytest.mark.parametrize(("worlds", "pools"), [(24, 1), (24, 4), (2000, 4)])
-def test_tasks_are_what_the_processor_draws_at_once(worlds: int, pools: int) -> None:
+def test_a_task_is_what_the_processor_draws_together(worlds: int, pools: int) -> None:
     schedule, sizes, rows = Schedule(worlds), np.array([2, 13, 5, 60]), np.array([7, 3, 9, 1])
     tasks = schedule.tasks(rows, sizes, pools)
     expected = [
@@ -84,13 +84,13 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(schedule.pieces(np.zeros(5, np.int64), 4)) == []
 
 
-def test_steps_are_little_larger_than_what_is_active() -> None:
+def test_a_step_is_little_larger_than_its_active_lanes() -> None:
     sizes = [step_size(lanes) for lanes in range(1, 5000)]
     assert all(lanes <= size <= max(1.5 * lanes, lanes + 1) for lanes, size in enumerate(sizes, start=1))
     assert len(set(sizes)) <= 26
 
 
-def test_the_endings_behind_rollouts_have_room() -> None:
+def test_the_endings_after_rollouts_fit_into_their_memory() -> None:
     for seats in range(2, 8):
         most = max(*MAX_TRICKS_TO_SOLVE[:, seats], MAX_TRICKS_TO_SOLVE_DECKTET[seats] if seats <= 4 else 0) - ROLLOUT_MARGIN
         if most > 0:
