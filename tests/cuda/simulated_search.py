@@ -137,28 +137,29 @@ def compare_pimc(plan: Plan, skipped: int, steps: int) -> dict[str, int]:
     The processor solves only the endings that a GPU solves. Compares actions, and sums of candidates over all worlds.
     """
     work, player = new_work(2), load_player("pimc:2", device="cuda")
-    both, selected = Both(plan, 8), np.arange(8) != 3
+    n = len(SEEDS)
+    both, selected = Both(plan, n), np.arange(n) != 3
     for _ in range(skipped):
         both.step(observe=False)
         both.advance()
     counts = {"solved": 0, "played out": 0}
     for step in range(steps):
-        tables, seeds = kernel_view(both.cpu.tables), SEEDS[:8] + step
-        actions = to_gpu(np.full(8, 77))
+        tables, seeds = kernel_view(both.cpu.tables), SEEDS + step
+        actions = to_gpu(np.full(n, 77))
         player.act(both.gpu, to_gpu(seeds), where=to_gpu(selected) if step % 2 else None, actions=actions)
-        memory, answers = player._memory[8], actions.to_numpy()
+        memory, answers = player._memory[n], actions.to_numpy()
         numbers, n_rows = (array.copy_to_host() for array in memory.worlds.pieces[0][:2])
         kind = int(n_rows[1, 0] > 0)  # the kind of the last piece with rows
         places = {int(row): j for j, row in enumerate(numbers[kind, : n_rows[kind, 0]])}
-        for row in range(8):
+        for row in range(n):
             if not selected[row] and step % 2:
                 assert answers[row] == 77
                 continue
             t = tables[row]
             assert answers[row] == (NOBODY if t.phase == SCORED else search(tables, row, seeds[row], SHORT, work))
             if row in places:
-                n = write_candidates(t, np.int64(0), work.candidates)
-                assert memory.sums.copy_to_host()[places[row], :n].tolist() == work.sums[:n].tolist()
+                count = write_candidates(t, np.int64(0), work.candidates)
+                assert memory.sums.copy_to_host()[places[row], :count].tolist() == work.sums[:count].tolist()
                 counts["solved" if is_solvable(t, FEWER[SHORT, 0]) else "played out"] += 1
         for _ in range(2):
             both.step(observe=False)
