@@ -11,9 +11,9 @@ import numpy as np
 
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.variants import GAMES, VARIANTS
+from tests.begun import begun
 from tests.envs.play import KINDS, Kind, make
 
-DECISIONS = 130
 PLAYS = {
     variant: [Kind(variant, GAMES[variant].default_seats, {}), *(kind for kind in KINDS.values() if kind.variant == variant)]
     for variant in VARIANTS
@@ -26,10 +26,9 @@ def choose_by_rule(env: TrickTakingEnv, decision: int) -> int:
     return legal[0 if env.phase == "call" and decision % 3 else (decision * decision + 7 * decision) % len(legal)]
 
 
-def fingerprint(kind: Kind, decisions: int = DECISIONS, seed: int = 20) -> dict[str, str]:
+def fingerprint(kind: Kind, decisions: int) -> dict[str, str]:
     """Hash observations, masks, states and rewards ("shown"), and the records ("table"), of one episode after another."""
-    env = make(kind)
-    env.reset(seed=seed)
+    env = begun(make(kind), seed=20)
     shown, table = hashlib.sha256(), hashlib.sha256()
     for decision in range(decisions):
         if env.phase is None:

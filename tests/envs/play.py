@@ -76,6 +76,14 @@ KINDS = {
 }
 """Tables that use every option that changes an observation."""
 
+EPISODES = [
+    (name, episode)
+    for name, kind in KINDS.items()
+    for episode in ("match", "deal")
+    if episode == "match" or not kind.options.get("accumulate")
+]
+"""The tables of `KINDS` with the episodes that they allow."""
+
 WAYS: dict[str, dict[str, Any]] = {
     "a deal": {},
     "by rule of thumb": {"opponents": "thumb", "reward": "relative", "seat": "rotate"},

@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ def test_the_tests_of_pettingzoo_pass(kind: Kind, maker: str, capsys: pytest.Cap
         api_test(build(kind, maker, mask_in=mask_in), num_cycles=40)
     seed_test(lambda: build(kind, maker), num_cycles=40)
     if maker == "env":
+        for mask_in in ("observation", "info"):
+            parallel_api_test(build(kind, "parallel_env", mask_in=mask_in), num_cycles=40)
+            parallel_seed_test(partial(build, kind, "parallel_env", mask_in=mask_in), num_cycles=20)
         # `state_test` ignores the mask, which only the wrapped environment survives.
         state_test(build(kind), turn_based_aec_to_parallel(build(kind)), num_cycles=20)
         capsys.readouterr()
@@ -49,13 +53,6 @@ def test_the_tests_of_pettingzoo_pass(kind: Kind, maker: str, capsys: pytest.Cap
 @pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
 def test_the_api_test_passes_to_the_end_of_an_episode(kind: Kind) -> None:
     api_test(build(kind, episode="deal"), num_cycles=200)
-
-
-@pytest.mark.parametrize("mask_in", ["observation", "info"])
-@pytest.mark.parametrize("kind", EVERY_TABLE[::4], ids=str)
-def test_the_parallel_form_passes_the_tests_of_pettingzoo(kind: Kind, mask_in: str) -> None:
-    parallel_api_test(build(kind, "parallel_env", mask_in=mask_in), num_cycles=40)
-    parallel_seed_test(lambda: build(kind, "parallel_env", mask_in=mask_in), num_cycles=20)
 
 
 def test_a_parallel_step_takes_only_the_action_of_the_agent_to_act() -> None:
