@@ -15,7 +15,7 @@ from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.validation import REWARDS
 from tests.begun import begun
-from tests.envs.play import KINDS, Kind, choose, make, play_out, walk_on
+from tests.envs.play import EPISODES, KINDS, Kind, choose, make, play_out, walk_on
 from tests.variants.table_help import members
 
 
@@ -47,14 +47,27 @@ def expected_rewards(reward: str, points: list[float], winners: list[int]) -> li
 
 
 @pytest.mark.parametrize("reward", REWARDS)
-@pytest.mark.parametrize("name", KINDS)
-def test_the_rewards_from_last_add_up_to_the_score(name: str, reward: str) -> None:
-    env = begun(make(KINDS[name], reward=reward), seed=11)
-    returns = play_out(env, random.Random(1))
-    row, seats = env.table.row, env.table.seats
-    totals = [float(total) for total in row.totals[:seats]]
-    assert list(returns.values()) == pytest.approx(expected_rewards(reward, totals, members(row.winners)))
-    assert any(returns.values()) or reward != "outcome"
+@pytest.mark.parametrize(("name", "episode"), EPISODES)
+def test_the_rewards_from_last_add_up_to_the_score(name: str, episode: str, reward: str) -> None:
+    env = make(KINDS[name], episode=episode, reward=reward)
+    for match in range(6 if episode == "deal" else 1):
+        env.reset(seed=8 if match == 0 else None)
+        assert list(env.table.row.totals) == [0] * 7
+        returns = play_out(env, random.Random(match))
+        row, seats = env.table.row, env.table.seats
+        assert members(row.winners)
+        scores = [float(number) for number in (row.points if episode == "deal" else row.totals)[:seats]]
+        assert list(returns.values()) == pytest.approx(expected_rewards(reward, scores, members(row.winners)))
+        if episode == "deal":
+            assert not row.passed_out
+            assert not row.truncated
+            ranks = [-int(tricks) for tricks in row.tricks[:seats]] if KINDS[name].variant == "sniped_whist" else scores
+            assert members(row.winners) == [seat for seat in range(seats) if ranks[seat] == max(ranks)]
+
+
+def test_a_single_deal_cannot_add_up_the_tricks_of_a_match() -> None:
+    with pytest.raises(ValueError, match="accumulate adds up the deals of a match"):
+        make(Kind("sniped_whist", 5, {"n_hands": 3, "accumulate": True}), episode="deal")
 
 
 def test_each_agent_reads_a_reward_once() -> None:
@@ -111,28 +124,6 @@ def test_infos_have_the_result_of_each_deal_and_the_end_of_the_match(name: str) 
     best = max(row.totals[:seats])
     if KINDS[name] != KINDS["sniped whist"]:
         assert members(row.winners) == [seat for seat in range(seats) if row.totals[seat] > best - 1e-9]
-
-
-@pytest.mark.parametrize("reward", REWARDS)
-@pytest.mark.parametrize("name", KINDS)
-def test_a_single_deal_is_one_scored_deal(name: str, reward: str) -> None:
-    kind = KINDS[name]
-    if kind.options.get("accumulate"):
-        with pytest.raises(ValueError, match="accumulate adds up the deals of a match"):
-            make(kind, episode="deal")
-        return
-    env = make(kind, episode="deal", reward=reward)
-    for match in range(6):
-        env.reset(seed=8 if match == 0 else None)
-        assert list(env.table.row.totals) == [0] * 7
-        returns = play_out(env, random.Random(match))
-        row, seats = env.table.row, env.table.seats
-        points = [float(number) for number in row.points[:seats]]
-        assert list(returns.values()) == pytest.approx(expected_rewards(reward, points, members(row.winners)))
-        assert not row.passed_out
-        assert not row.truncated
-        scores = [-int(tricks) for tricks in row.tricks[:seats]] if kind.variant == "sniped_whist" else points
-        assert members(row.winners) == [seat for seat in range(seats) if scores[seat] == max(scores)]
 
 
 def test_a_single_deal_of_noms_lasts_until_a_deal_is_played() -> None:
