@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -35,14 +34,14 @@ ODD += [np.ma.masked, [np.ma.masked] * 3, [], [1], [10**5000], {1: 2}, np.zeros(
 odd = pytest.mark.parametrize("value", ODD, ids=lambda value: f"{type(value).__name__} {brief(value)[:20]!a}")
 
 
-def assert_refused(call: Callable[[], object], *errors: type[Exception]) -> None:
-    """Check that the call raises ValueError (or one of `errors`) with a sentence of one line."""
+def assert_refused(call: Callable[[], object], *errors: type[Exception], words: str = "") -> None:
+    """Check that the call raises ValueError (or one of `errors`) with one sentence that has these words."""
     with pytest.raises(errors or ValueError) as refusal:
         call()
     message = str(refusal.value)
-    assert "\n" not in message
+    assert message.isprintable()
     assert 10 < len(message) < 500
-    message.encode()
+    assert words in message
 
 
 def env_in_play() -> TrickTakingEnv:
@@ -109,7 +108,7 @@ def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("makers", "options", "sentence"),
+    ("makers", "options", "words"),
     [
         ("seats", {"seats": 1}, "reset has no option 'seats'; did you mean seat? The options are reset_mask, seat"),
         ("seats", {"dealer": 1}, "dealer sets up a position: use SeatEnv"),
@@ -119,14 +118,12 @@ def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> N
         ("table seat seats", [1], "options must be a dictionary or None, not [1]"),
     ],
 )
-def test_an_unknown_option_of_reset_is_refused(makers: str, options: Any, sentence: str) -> None:
+def test_an_unknown_option_of_reset_is_refused(makers: str, options: Any, words: str) -> None:
     for maker in makers.split():
         env: Any = begun(MAKERS[maker](), seed=1)
         save = env._runner.batch.save if maker == "seats" else env.table.get_state
         before = save()
-        assert_refused(partial(env.reset, seed=2, options=options))
-        with pytest.raises(ValueError, match=re.escape(sentence)):
-            env.reset(seed=2, options=options)
+        assert_refused(partial(env.reset, seed=2, options=options), words=words)
         assert np.array_equal(save(), before)
 
 
@@ -138,7 +135,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("makers", "arguments", "sentence"),
+    ("makers", "arguments", "words"),
     [
         ("table seat seats", {"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
         ("table seat seats", {"reward": "score"}, "reward must be 'points' or 'relative' or 'outcome', not 'score'"),
@@ -153,11 +150,9 @@ MAKERS: dict[str, Callable[..., Any]] = {
         ("seats", {"threads": 0}, "threads must be an integer from 1 to 1024"),
     ],
 )
-def test_an_argument_that_is_not_allowed_is_refused(makers: str, arguments: dict[str, Any], sentence: str) -> None:
+def test_an_argument_that_is_not_allowed_is_refused(makers: str, arguments: dict[str, Any], words: str) -> None:
     for maker in makers.split():
-        assert_refused(partial(MAKERS[maker], **arguments))
-        with pytest.raises(ValueError, match=re.escape(sentence)):
-            MAKERS[maker](**arguments)
+        assert_refused(partial(MAKERS[maker], **arguments), words=words)
 
 
 def test_nothing_can_be_done_before_the_first_reset() -> None:
