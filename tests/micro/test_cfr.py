@@ -87,13 +87,6 @@ def test_two_seats_with_zero_sum_rewards_converge_to_an_equilibrium(small: Tree)
     assert measures.values.sum() == pytest.approx(0)
 
 
-@pytest.mark.parametrize(("name", "nash_conv"), [("down-up-1", 6.001), ("down-up-2", 12.275)])
-def test_uniform_play_has_the_nash_conv_of_another_solver(name: str, nash_conv: float) -> None:
-    """The figures come from a program in C++ with its own rules."""
-    tree = build_tree(micro_game(name).setup())
-    assert exploitability(Passes(tree, tree.points), tree.uniform()).nash_conv == pytest.approx(nash_conv, abs=0.0005)
-
-
 def test_three_seats_approach_an_equilibrium(tiny: Tree) -> None:
     solver = Solver(tiny)
     for _ in range(100):
