@@ -271,9 +271,7 @@ def test_the_state_can_be_restored_before_the_first_deal_and_at_every_decision()
 
 
 @pytest.mark.parametrize(
-    "make",
-    [partial(make_batch, "up_down", 4096), partial(SeatVectorEnv, 4096, "up_down")],
-    ids=["batch", "seats"],
+    "make", [partial(make_batch, "up_down", 4096), partial(SeatVectorEnv, 4096, "up_down")], ids=["batch", "seats"]
 )
 def test_a_second_thread_is_refused(make: Callable[[], Any]) -> None:
     tables, stop = make(), time.monotonic() + 20
