@@ -34,7 +34,7 @@ from benchmarks.cuda import kernels as benchmark_kernels
 from benchmarks.cuda import layout
 from benchmarks.cuda.speed import Gpu
 from noms_env import BatchEnv, load_player, make_batch
-from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
+from noms_env.belief.workspace import LAYOUT, MAX_WAYS, PLAN
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.state import MAX_SEATS
 from noms_env.cuda import kernels, streams
@@ -208,7 +208,7 @@ def launch_search(batch: BatchEnv) -> None:
     stats, chances = cuda.device_array(3, ROOT_STATS), cuda.device_array((3, NUM_ACTIONS), np.float32)
     lane_values, weights = cuda.device_array(3, np.float32), cuda.device_array(3, np.float64)
     logs, styles = cuda.device_array((2, MAX_SEATS, 3), np.float64), cuda.device_array((3, MAX_SEATS), np.int8)
-    sampling = (cuda.device_array(3, PLAN), cuda.device_array(3, LAYOUT), cuda.device_array((3, MOST_WAYS), np.float64))
+    sampling = (cuda.device_array(3, PLAN), cuda.device_array(3, LAYOUT), cuda.device_array((3, MAX_WAYS), np.float64))
     workspaces = cuda.device_array(3, new_workspaces(FIRST).dtype)
     outputs = (chances, lane_values, chances, chances, cuda.device_array((3, NUM_ACTIONS), np.int32))
     solving = (cuda.device_array(3, position_type(ENDING_COUNTS, ENDING_WORDS)), cuda.device_array((3, ENDING_FRAMES), FRAME))

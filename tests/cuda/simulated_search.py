@@ -16,7 +16,7 @@ from noms_env.players.protocol import NOBODY
 from noms_env.search.candidates import only_candidate, write_candidates
 from noms_env.search.endgame.position import count_deal_as_last
 from noms_env.search.endgame.solver import is_solvable
-from noms_env.search.pimc import CALL_WORLDS, FEWER, SHORT, FlatMC, is_single_round, new_work, search
+from noms_env.search.pimc import CALL_WORLDS, MARGIN, SHORT, FlatMC, is_single_round, new_work, search
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
 from tests.cuda.agreement import Both, Plan, assert_same, draw_plan
@@ -160,7 +160,7 @@ def compare_pimc(plan: Plan, skipped: int, steps: int) -> dict[str, int]:
             if row in places:
                 count = write_candidates(t, np.int64(0), work.candidates)
                 assert memory.sums.copy_to_host()[places[row], :count].tolist() == work.sums[:count].tolist()
-                counts["solved" if is_solvable(t, FEWER[SHORT, 0]) else "played out"] += 1
+                counts["solved" if is_solvable(t, MARGIN[SHORT, 0]) else "played out"] += 1
         for _ in range(2):
             both.step(observe=False)
             both.advance()
