@@ -1,7 +1,6 @@
-"""The engine and the referee play the same match side by side, and must agree at every decision.
+"""Play the same match with the engine and the referee, and compare them at every decision.
 
-The engine draws the chance (decks, first dealer, cuts, lots); the referee takes nothing else from it, and is asked
-whether such a deck is possible.
+The referee takes only chance (decks, first dealer, cuts, lots) from the engine, and checks that each deck is possible.
 """
 
 import random
@@ -13,37 +12,35 @@ from noms_env.variants import RulesError
 from tests import referee
 
 SENSELESS = " has an effect only "
-"""Combinations that the engine refuses as senseless, and that the referee plays: the option has no effect there."""
-
-PASSING = (0.0, 0.5, 0.9, 1.0)
+"""Marks options that the engine refuses as senseless. The referee plays them; they have no effect there."""
 
 
 def random_table(variant: str, rng: random.Random) -> tuple[int, dict[str, Any]]:
-    """Seats and options that both sides allow."""
+    """Draw seats and options that both sides allow."""
     while True:
-        seats, given = referee.random_options(variant, rng)
+        seats, options = referee.random_options(variant, rng)
         try:
-            Table(variant, seats, given)
+            Table(variant, seats, options)
         except RulesError as refusal:
             if SENSELESS in str(refusal):
                 continue
-            raise AssertionError(f"{variant}, {seats} seats, {given}: refused by the engine only: {refusal}") from refusal
-        return seats, given
+            raise AssertionError(f"{variant}, {seats} seats, {options}: only the engine refuses: {refusal}") from refusal
+        return seats, options
 
 
 def play_together(
-    variant: str, seats: int, given: dict[str, Any], seed: int, *, episode: str = "match", most_deals: int = 1000
+    variant: str, seats: int, options: dict[str, Any], seed: int, *, episode: str = "match", most_deals: int = 1000
 ) -> int:
-    """Play one match of random actions on both sides; the number of deals.
+    """Play one match of random actions on both sides and return the number of deals.
 
     Raises:
         AssertionError: the two sides disagree.
     """
     rng = random.Random(seed)
-    if episode == "deal":
-        given = {**given, "accumulate": False} if "accumulate" in given else given
-    table = Table(variant, seats, given, seed=seed, episode=episode)
-    options = referee.complete_options(variant, seats, given)
+    if episode == "deal" and "accumulate" in options:
+        options = {**options, "accumulate": False}
+    table = Table(variant, seats, options, seed=seed, episode=episode)
+    options = referee.complete_options(variant, seats, options)
     assert table.rules.options == options
     table.start()
     row = table.row
@@ -62,7 +59,7 @@ def deck_words(table: Table) -> list[str]:
 
 
 def referee_at(table: Table, deck: list[str]) -> referee.Deal:
-    """The referee at the start of the deal on the table, with a deck."""
+    """Return the referee at the start of the table's deal, with the given deck."""
     rules, row = table.rules, table.row
     return referee.Deal(
         rules.variant.name,
@@ -81,24 +78,20 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
     row, seats = table.row, table.seats
     deck = deck_words(table)
     where = (table.rules.variant.name, seats, match.options, int(row.seed), match.deal)
-    assert (row.dealer, row.deal, row.multiplier, row.deal_size) == (
-        match.dealer,
-        match.deal,
-        match.multiplier,
-        match.hand_size,
-    ), where
+    expected = (match.dealer, match.deal, match.multiplier, match.hand_size)
+    assert (row.dealer, row.deal, row.multiplier, row.deal_size) == expected, where
     assert match.possible_next_deck(deck), where
-    drawn = SUIT_LETTERS[0][row.trump] if 0 <= row.trump < NO_TRUMP and match.options.get("trump_mode") == "random" else None
-    deal = match.start(deck, random_trump=drawn)
+    trump = SUIT_LETTERS[0][row.trump] if 0 <= row.trump < NO_TRUMP and match.options.get("trump_mode") == "random" else None
+    deal = match.start(deck, random_trump=trump)
     assert [sorted(table.card_words(hand)) for hand in row.hands[:seats]] == [sorted(hand) for hand in deal.hands], where
-    passing = rng.choice(PASSING)
+    pass_rate = rng.choice((0.0, 0.5, 0.9, 1.0))
     while not deal.over:
         here = (*where, deal.steps)
         assert (table.phase, row.seat) == (deal.phase, deal.seat), here
         legal = deal.legal()
         assert sorted(table.legal_words()) == sorted(legal), here
         assert public_place(table) == deal.public_place(), here
-        word = "pass" if "pass" in legal and rng.random() < passing else rng.choice(legal)
+        word = "pass" if "pass" in legal and rng.random() < pass_rate else rng.choice(legal)
         table.act(word)
         deal.act(word)
     check_end(table, deal, where)
@@ -110,7 +103,7 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
 
 
 def public_place(table: Table) -> int | str | None:
-    """Where all know that the nominated card was dealt, as the table's record has it."""
+    """Return the publicly known place of the nominated card, as the engine's row has it."""
     row = table.row
     if row.nominated >= 0 and row.alone:
         return "stock"
@@ -118,16 +111,14 @@ def public_place(table: Table) -> int | str | None:
 
 
 def check_end(table: Table, deal: referee.Deal, where: Any) -> None:
-    """Both sides agree on how a deal has ended. The seat that was cut is told to the referee."""
+    """Check that both sides agree on the end of a deal. The referee takes the cut seat from the engine."""
     row, seats = table.row, table.seats
     assert table.is_scored, (*where, deal.steps)
     assert [int(w) for w in row.trick_winners[: row.trick_number]] == deal.trick_winners, where
     assert list(row.tricks[:seats]) == deal.tricks, where
     if deal.seats_to_cut():
-        sniped = [seat for seat in range(seats) if row.sniped >> seat & 1]
-        assert len(sniped) == 1, where
-        assert sniped[0] in deal.seats_to_cut(), where
-        deal.sniped = sniped[0]
+        (deal.sniped,) = [seat for seat in range(seats) if row.sniped >> seat & 1]
+        assert deal.sniped in deal.seats_to_cut(), where
     same_numbers(row.points[:seats], deal.points, where)
     assert (table.trump_word() if not row.passed_out else None) == deal.trump, where
     assert (row.declarer if row.declarer >= 0 else None) == deal.declarer, where
@@ -135,7 +126,7 @@ def check_end(table: Table, deal: referee.Deal, where: Any) -> None:
     assert (table.word(row.nominated) if row.nominated >= 0 else None) == deal.nominated, where
 
 
-def same_numbers(found: Any, expected: Any, where: Any) -> None:
-    """Points are equal but for rounding."""
-    assert len(found) == len(expected), where
-    assert all(abs(a - b) < 1e-9 for a, b in zip(found, expected, strict=True)), (*where, list(found), list(expected))
+def same_numbers(actual: Any, expected: Any, where: Any) -> None:
+    """Check that points are equal but for rounding."""
+    assert len(actual) == len(expected), where
+    assert all(abs(a - b) < 1e-9 for a, b in zip(actual, expected, strict=True)), (*where, list(actual), list(expected))

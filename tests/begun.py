@@ -1,13 +1,13 @@
-"""Tables and environments that are made and begun in one expression."""
+"""Create and start a table or an environment in one expression."""
 
 from typing import Any, TypeVar
 
 from noms_env.table import Table
 
-Begun = TypeVar("Begun", bound=Any)
+TableOrEnv = TypeVar("TableOrEnv", bound=Any)
 
 
-def begun(made: Begun, *arguments: Any, **position: Any) -> Begun:
-    """A table, started; an environment, reset."""
-    (made.start if isinstance(made, Table) else made.reset)(*arguments, **position)
-    return made
+def begun(table: TableOrEnv, /, *arguments: Any, **position: Any) -> TableOrEnv:
+    """Start a table, or reset an environment, and return it."""
+    (table.start if isinstance(table, Table) else table.reset)(*arguments, **position)
+    return table

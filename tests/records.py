@@ -1,4 +1,4 @@
-"""Records to look at: of random play, of one whole deal, and with other values; and what the check says of them."""
+"""Records for tests: of random play, of one whole deal, with changed values; and what the check says of them."""
 
 import copy
 import json
@@ -6,13 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from noms_env.record import (
-    Disagreement,
-    Record,
-    Recorder,
-    check_records,
-    record_matches,
-)
+from noms_env.record import Disagreement, Record, Recorder, check_records, record_matches
 from noms_env.table import Table
 from tests import referee
 
@@ -21,17 +15,16 @@ RECORD_KEYS = tuple(referee.random_match("up_down", 4, {"ranks": 2}, random.Rand
 
 
 def check(records: list[Any]) -> list[Disagreement]:
-    """The disagreements, after a way through JSON and back."""
+    """Check records that went through JSON and back."""
     return list(check_records(enumerate(json.loads(json.dumps(records)), 1)))
 
 
-def named(records: list[Any]) -> list[str]:
-    """What each disagreement is about."""
+def wrong_keys(records: list[Any]) -> list[str]:
     return [disagreement.what for disagreement in check(records)]
 
 
 def play(table: Table, seed: int = 0, *, passing: bool = False) -> Record:
-    """The record of the deal on a table, played at random; passed out where that can be."""
+    """Play the table's deal at random, with only passes in the auction if `passing`, and return its record."""
     rng, recorder = random.Random(seed), Recorder(legal=True)
     while not table.is_scored:
         legal = table.legal_words()
@@ -41,11 +34,11 @@ def play(table: Table, seed: int = 0, *, passing: bool = False) -> Record:
     return recorder.finish(table)
 
 
-def deals(table: Table, number: int = 100) -> Iterator[Record]:
-    """The records of the match that begins on a table."""
+def play_match(table: Table) -> Iterator[Record]:
+    """Play the table's match at random and yield the record of each deal."""
     table.start()
-    for deal in range(number):
-        yield play(table, deal)
+    for seed in range(100):
+        yield play(table, seed)
         if table.is_over:
             return
         table.next_deal()
@@ -55,12 +48,12 @@ WHOLE = next(record_matches("small_ships", options=SIXTEEN, legal=True))
 
 
 def changed(record: Record, **values: Any) -> Record:
-    """A copy with other values; `steps__0__seat` is what lies deeper."""
+    """Return a copy with other values; the key `steps__0__seat` names a nested place."""
     record = copy.deepcopy(record)
     for path, value in values.items():
-        *way, last = [int(word) if word.isdigit() else word for word in path.split("__")]
+        *parents, last = [int(word) if word.isdigit() else word for word in path.split("__")]
         place: Any = record
-        for key in way:
+        for key in parents:
             place = place[key]
         place[last] = value
     return record
