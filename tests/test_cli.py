@@ -1,4 +1,4 @@
-"""The console command `noms`: what it prints, its exit statuses, and that every error is one sentence."""
+"""The console command `noms`: its output, its exit statuses, and one sentence for every error."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from noms_training import extras
 from noms_training.cli import COMMANDS
 from noms_training.options import parse_options
 from tests.cases import some
-from tests.commands import Run
+from tests.commands import Run, assert_refused
 
 
-def test_version_and_help_are_printed_without_the_engine() -> None:
+def test_version_and_help_do_not_import_the_engine() -> None:
     code = (
         "import sys; from noms_training.cli import main; status = main(['--version']) + main([]);"
         "sys.exit(status + 10 * ('numba' in sys.modules or 'noms_env' in sys.modules))"
@@ -42,26 +41,23 @@ def test_help_names_every_command_with_an_example(run: Run, words: list[str]) ->
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_has_help(run: Run, name: str) -> None:
-    status, out, _ = run(name, "--help")
-    assert status == 0
-    assert f"usage: noms {name}" in out
-    examples = " ".join(out.split()).partition("For example:")[2]  # the help may be broken into lines anywhere
-    assert f" noms {name} " in examples
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("width", [60, 80])
-def test_help_fits_the_terminal_and_speaks_no_python(run: Run, name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    _, out, _ = run(name, "--help")
-    lines = [line for line in out.splitlines() if not re.match("  (noms|torchrun) ", line)]  # examples are to be copied
-    assert max(map(len, lines)) <= width
-    assert not re.search(r"\bNone\b|\bFalse\b|default: \)|''|NoneType", " ".join(out.replace("│", "").split()))
+def test_help_has_an_example_fits_the_terminal_and_shows_no_python(
+    run: Run, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for width in (60, 80):
+        monkeypatch.setenv("COLUMNS", str(width))
+        status, out, _ = run(name, "--help")
+        assert status == 0
+        assert f"usage: noms {name}" in out
+        words = " ".join(out.replace("│", "").split())  # the help may be broken into lines anywhere
+        assert f" noms {name} " in words.partition("For example:")[2]
+        assert not re.search(r"\bNone\b|\bFalse\b|default: \)|''|NoneType", words)
+        lines = [line for line in out.splitlines() if not re.match("  (noms|torchrun) ", line)]  # examples are to be copied
+        assert max(map(len, lines)) <= width
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_the_completion_for_a_shell_knows_commands_and_options(run: Run, shell: str) -> None:
+def test_shell_completion_knows_commands_and_options(run: Run, shell: str) -> None:
     status, out, err = run("--print-completion", shell)
     assert (status, err) == (0, "")
     assert all(word in out for word in (*COMMANDS, "line-ups", "ppo.clip-coef"))
@@ -69,9 +65,7 @@ def test_the_completion_for_a_shell_knows_commands_and_options(run: Run, shell: 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_an_error(run: Run) -> None:
-    status, _, err = run("record", "noms", "--out", "/dev/full")
-    assert status == 2
-    assert err == "noms: cannot write /dev/full: No space left on device\n"
+    assert_refused(run("record", "noms", "--out", "/dev/full"), "cannot write /dev/full: No space left on device")
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "noms_training", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
@@ -80,16 +74,16 @@ def test_a_full_disk_is_an_error(run: Run) -> None:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["watch", "down_up", *["random"] * 4, "--seed", "1"]], ids=" ".join)
-def test_a_reader_that_has_had_enough_is_no_error(words: list[str]) -> None:
+def test_a_closed_pipe_is_no_error(words: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run([sys.executable, "-m", "noms_training", *words], stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert done.returncode == 1
-    assert b"noms: " not in done.stderr, "the notice of a first use may stand there, and no complaint"
+    assert b"noms: " not in done.stderr, "the notice of a first use is allowed, an error is not"
 
 
-def test_the_command_that_installs_an_extra_names_the_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_install_commands_name_the_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clone = Path(version.__file__).parents[1]
     monkeypatch.chdir(clone)
     assert version.install_command("plot") == "pip install '.[plot]'"
@@ -99,15 +93,10 @@ def test_the_command_that_installs_an_extra_names_the_clone(tmp_path: Path, monk
     assert version.install_command("plot") == "pip install 'noms-env[plot]'"
 
 
-def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wants(module: str, extra: str) -> Callable[..., Any]:
-        return lambda _words: extras.require(module, extra)
-
+def test_a_missing_library_is_named_with_its_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert extras.require("json", "train") is json
-    monkeypatch.setattr("noms_training.cli.run", wants("no_such_library", "train"))
-    status, _, err = run("demo")
-    assert status == 2
-    assert err == "noms: this command needs no_such_library, which is not installed: pip install '.[train]'\n"
+    monkeypatch.setattr("noms_training.cli.run", lambda _words: extras.require("no_such_library", "train"))
+    assert_refused(run("demo"), "needs no_such_library, which is not installed: pip install '.[train]'")
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(extras.MissingExtraError, match="needs Pillow"):
         extras.require("PIL", "render")
@@ -134,7 +123,7 @@ def test_help_needs_no_extra() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "options"),
+    ("words", "options"),
     [
         (["target=null", "hook=true"], {"target": None, "hook": True}),
         (["target=None", "hook=False"], {"target": None, "hook": False}),
@@ -143,17 +132,17 @@ def test_help_needs_no_extra() -> None:
         (["tie=a=b"], {"tie": "a=b"}),
     ],
 )
-def test_options_are_json_or_words(given: list[str], options: dict[str, Any]) -> None:
-    assert parse_options(given) == options
+def test_options_are_json_or_words(words: list[str], options: dict[str, Any]) -> None:
+    assert parse_options(words) == options
 
 
-@pytest.mark.parametrize("given", [["tie"], ["=3"], ["tie=none", "tie=share"]])
-def test_options_of_another_form_are_refused(given: list[str]) -> None:
+@pytest.mark.parametrize("words", [["tie"], ["=3"], ["tie=none", "tie=share"]])
+def test_malformed_options_are_refused(words: list[str]) -> None:
     with pytest.raises(ValueError, match="--option"):
-        parse_options(given)
+        parse_options(words)
 
 
-def test_list_shows_the_games_and_of_one_every_option(run: Run) -> None:
+def test_list_shows_all_games_and_all_options_of_a_game(run: Run) -> None:
     status, names, _ = run("list")
     assert (status, len(names.splitlines())) == (0, len(GAMES) + 1)
     for game in GAMES.values():
@@ -166,14 +155,14 @@ def test_list_shows_the_games_and_of_one_every_option(run: Run) -> None:
         assert run("list", game.name, "--details")[1].count("(") == out.count("(") + len(game.options)
 
 
-@pytest.mark.parametrize("what", [*GAMES, "micro"])
-def test_list_cuts_nothing_on_a_narrow_terminal(what: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [*GAMES, "micro"])
+def test_list_cuts_nothing_on_a_narrow_terminal(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    status, out, _ = run("list", what)
+    status, out, _ = run("list", name)
     assert (status, "…" in out) == (0, False)
 
 
-def test_demo_shows_one_deal_of_each_game_if_asked(run: Run) -> None:
+def test_demo_shows_a_deal_of_each_game(run: Run) -> None:
     status, out, err = run("demo", "--games")
     assert (status, err) == (0, "")
     assert out.count(", match 0, deal ") == len(VARIANTS)
@@ -193,11 +182,11 @@ def test_demo_shows_one_deal_of_each_game_if_asked(run: Run) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_where_signs_cannot_be_shown_there_are_letters(words: list[str], tmp_path: Path) -> None:
+def test_letters_replace_signs_that_cannot_be_shown(words: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "noms_training", *words],
         capture_output=True,
-        input=b"\xe2\x99\xa5q\nq\n",  # a heart, which cannot be read either
+        input=b"\xe2\x99\xa5q\nq\n",  # a heart, which ASCII cannot read
         check=False,
         cwd=tmp_path,
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).parents[1])},
@@ -207,4 +196,4 @@ def test_where_signs_cannot_be_shown_there_are_letters(words: list[str], tmp_pat
     assert done.stdout.isascii()
     assert done.stderr.isascii()
     if words[0] == "demo":
-        assert re.search(rb"seat 0   C [2-9TJQKA]+  D ", done.stdout), "letters instead of the symbols of the suits"
+        assert re.search(rb"seat 0   C [2-9TJQKA]+  D ", done.stdout)

@@ -1,4 +1,4 @@
-"""The command is found by a name that nobody else has: a folder, module or package `training` of the user's is left alone."""
+"""The package has a unique name, so that a folder, module or package `training` of the user does no harm."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ import noms_training
 from noms_training import cli
 
 ROOT = Path(__file__).parent.parent
-THEIRS = "raise SystemExit('this is the training of somebody else')\n"
-PLAYER = (
-    "import random\nfrom training import BEST\n\n\ndef act(observation, mask, rng):\n    return int(mask.nonzero()[0][BEST])\n"
-)
+PLAYER = "from training import BEST\ndef act(observation, mask, rng):\n    return int(mask.nonzero()[0][BEST])\n"
 SPAWNED = """
 from multiprocessing import get_context
 
@@ -37,22 +34,19 @@ def run(*words: str | Path, cwd: Path, path: tuple[Path, ...] = (ROOT,)) -> str:
 
 
 @pytest.mark.parametrize("name", ["training.py", "training/__init__.py"])
-@pytest.mark.parametrize("place", ["in the present folder", "earlier on the path"])
+@pytest.mark.parametrize("place", ["current folder", "earlier on the path"])
 def test_the_command_runs_beside_another_training(name: str, place: str, tmp_path: Path) -> None:
     other = tmp_path / "other" / name
     other.parent.mkdir(parents=True)
-    other.write_text(THEIRS, encoding="utf-8")
+    other.write_text("raise SystemExit('somebody else wrote this')\n", encoding="utf-8")
     (tmp_path / "spawned.py").write_text(SPAWNED, encoding="utf-8")
-    cwd, path = (tmp_path / "other", (ROOT,)) if place.startswith("in") else (tmp_path, (tmp_path / "other", ROOT))
-    said = f"noms {cli.version()}\n"
-    assert run("-m", "noms_training", "--version", cwd=cwd, path=path) == said
-    assert (
-        run("-c", "import sys; from noms_training.cli import main; sys.exit(main(['--version']))", cwd=cwd, path=path) == said
-    )
-    assert run(tmp_path / "spawned.py", cwd=cwd, path=path) == said
+    cwd, path = (tmp_path / "other", (ROOT,)) if place == "current folder" else (tmp_path, (tmp_path / "other", ROOT))
+    code = "import sys; from noms_training.cli import main; sys.exit(main(['--version']))"
+    for words in (("-m", "noms_training", "--version"), ("-c", code), (tmp_path / "spawned.py",)):
+        assert run(*words, cwd=cwd, path=path) == f"noms {cli.version()}\n"
 
 
-def test_a_player_may_import_a_training_of_its_own(tmp_path: Path) -> None:
+def test_a_player_may_import_its_own_training(tmp_path: Path) -> None:
     (tmp_path / "training.py").write_text("BEST = 0\n", encoding="utf-8")
     (tmp_path / "mine.py").write_text(PLAYER, encoding="utf-8")
     few = ("--variant", "up_down", "--deals", "2", "--matches", "0")
@@ -61,7 +55,7 @@ def test_a_player_may_import_a_training_of_its_own(tmp_path: Path) -> None:
     assert "raised" not in printed
 
 
-def test_a_checkout_has_one_name_for_the_package() -> None:
+def test_the_folder_training_cannot_be_imported_by_its_own_name() -> None:
     assert Path(noms_training.__file__).resolve() == ROOT / "training" / "__init__.py"
     done = subprocess.run([sys.executable, "-c", "import training"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stderr.endswith("ImportError: the package in the folder `training` is imported as `noms_training`\n")
@@ -69,7 +63,6 @@ def test_a_checkout_has_one_name_for_the_package() -> None:
 
 def test_no_module_is_loaded_twice() -> None:
     names = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
-    files = Counter(Path(name).resolve() for name in names if name)
-    loaded = {file: times for file, times in files.items() if file.is_relative_to(ROOT) and ".venv" not in file.parts}
-    assert loaded
-    assert not [file for file, times in loaded.items() if times > 1]
+    files = [Path(name).resolve() for name in names if name]
+    counts = Counter(file for file in files if file.is_relative_to(ROOT) and ".venv" not in file.parts)
+    assert set(counts.values()) == {1}
