@@ -1,4 +1,4 @@
-"""The written documents beside the published policies: short, of one mind, and what they cite is there."""
+"""The documents of the published policies agree with each other, and everything that they cite exists."""
 
 import csv
 import json
@@ -15,52 +15,42 @@ CHECKPOINTS = ROOT / "checkpoints"
 FIELDS = ("commit", "question", "command", "change", "seeds", "figures", "decision")
 
 
-def lab() -> list[dict[str, str]]:
+def notebook_entries() -> list[dict[str, str]]:
     text = (CHECKPOINTS / "LAB.md").read_text(encoding="utf-8")
     entries = []
     for number, title, body in re.findall(r"(?ms)^### (L\d+) (.+?)\n\n(.*?)(?=\n\n|\Z)", text):
-        given = re.findall(r"(?m)^- (\w+): (.+)$", body.strip())
-        assert tuple(name.lower() for name, _ in given) == FIELDS, number
-        entries.append({"id": number, "title": title} | {name.lower(): value for name, value in given})
+        fields = re.findall(r"(?m)^- (\w+): (.+)$", body.strip())
+        assert tuple(name.lower() for name, _ in fields) == FIELDS, number
+        entries.append({"id": number, "title": title} | {name.lower(): value for name, value in fields})
     assert len(entries) == text.count("\n### ")
     return entries
 
 
-def test_the_notebook_and_the_table_for_programs_hold_the_same() -> None:
+def test_the_notebook_agrees_with_its_csv_file() -> None:
     with (CHECKPOINTS / "experiments.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert rows == [{name: value.replace("`", "") for name, value in entry.items()} for entry in lab()]
+    assert rows == [{name: value.replace("`", "") for name, value in entry.items()} for entry in notebook_entries()]
     assert [row["id"] for row in rows] == [f"L{number:02d}" for number in range(1, len(rows) + 1)]
-
-
-def test_what_the_notebook_cites_is_there() -> None:
-    entries = lab()
-    text = (CHECKPOINTS / "LAB.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\bL\d\d+\b", text)) == {entry["id"] for entry in entries}
-    if not has_history():
-        return
-    (commit,) = re.findall(r"`git show (\w+):checkpoints/NAME/runs\.json`", text)
-    cited = re.findall(r"\bruns? ([\d and]+) of `(\w+)/runs\.json`", text)
-    assert {name for _, name in cited} == set(re.findall(r"of `(\w+)/runs\.json`", text))
-    for runs, name in cited:
-        known = len(json.loads(git("show", f"{commit}:checkpoints/{name}/runs.json")))
-        assert all(1 <= int(run) <= known for run in re.findall(r"\d+", runs)), (runs, name)
-
-
-def test_the_commits_of_the_notebook_are_in_the_history() -> None:
-    if not has_history():
-        return
-    for commit in {commit for entry in lab() for commit in re.findall(r"[0-9a-f]{7}", entry["commit"])}:
-        assert git("cat-file", "-t", commit) == "commit", commit
-
-
-def has_history() -> bool:
-    """Whether this is neither an archive nor a shallow clone."""
-    return (ROOT / ".git").exists() and git("rev-parse", "--is-shallow-repository") == "false"
 
 
 def git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def test_entries_runs_and_commits_of_the_notebook_exist() -> None:
+    entries = notebook_entries()
+    text = (CHECKPOINTS / "LAB.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\bL\d\d+\b", text)) == {entry["id"] for entry in entries}
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository") != "false":
+        return  # an archive or a shallow clone has no history
+    (commit,) = re.findall(r"`git show (\w+):checkpoints/NAME/runs\.json`", text)
+    cited = re.findall(r"\bruns? ([\d and]+) of `(\w+)/runs\.json`", text)
+    assert {name for _, name in cited} == set(re.findall(r"of `(\w+)/runs\.json`", text))
+    for runs, name in cited:
+        last = len(json.loads(git("show", f"{commit}:checkpoints/{name}/runs.json")))
+        assert all(1 <= int(run) <= last for run in re.findall(r"\d+", runs)), (runs, name)
+    for commit in {commit for entry in entries for commit in re.findall(r"[0-9a-f]{7}", entry["commit"])}:
+        assert git("cat-file", "-t", commit) == "commit", commit
 
 
 def test_the_readme_is_short_and_names_every_policy() -> None:
@@ -73,7 +63,7 @@ def test_the_readme_is_short_and_names_every_policy() -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md", "RESULTS.md", "LAB.md"])
-def test_files_that_are_cited_exist(name: str) -> None:
+def test_cited_files_exist(name: str) -> None:
     text = (CHECKPOINTS / name).read_text(encoding="utf-8")
     for link in re.findall(r"\]\((?!\w+:|#)([^)#]+)[^)]*\)", text):
         assert (CHECKPOINTS / link).exists(), link

@@ -1,6 +1,6 @@
-"""Every command of the README and the documentation runs, and what it prints in ASCII at 80 columns holds the same figures.
+"""Every command of the README and the documentation runs, and prints the same figures in ASCII at 80 columns.
 
-Sizes are cut down. Those that train, draw, publish and search are soaked.
+Sizes are reduced. Commands that train, draw, publish or search are soak tests.
 """
 
 import io
@@ -31,104 +31,90 @@ SMALL = {
     "record": ["--matches", "1"],
     "export": ["--matches", "1"],
 }
-"""In place of the sizes that a command names."""
-OWN = {
+"""Sizes that replace those of a documented command."""
+SUBSTITUTES = {
     "pimc:20": "pimc:1",
     **{f"search:{name}": f"search:{name},worlds=1" for name in ("nonesuch@0", "runs/small_ships-fast")},
     **{"auctions": "noms", "runs/first@0": "runs/small_ships-fast@0"},
     **{f"runs/seed-{seed}@0": name for seed, name in enumerate(("runs/small_ships-fast@0", "thumb", "greedy"))},
 }
-"""Players in place of slow ones, and of those that a reader has made."""
+"""Replacements for slow players, and for players that a reader has made."""
 CLOCK = r"in\s+[\d.,]+\s+s\b|[\d.,]+/s|[\d:]+\s+left"
-"""What depends on the clock."""
+"""Output that depends on the clock."""
 
 
-def cut_down(words: list[str]) -> list[str]:
-    """The words of a command, so that it is done in a second."""
+def shorten(words: list[str]) -> list[str]:
+    """Return the words of a command with sizes that take about a second."""
     if words[0] not in SMALL or "games.jsonl" in words:
         return words
-    kept = " ".join(map(shlex.quote, [OWN.get(word, word) for word in words]))
-    kept = re.sub(r" --(deals|matches|minutes|set|json) \S+", "", kept)
-    is_slow = words[0] == "evaluate" and any(kind in kept for kind in ("cmd:", "search:"))  # in whole matches
-    return [*shlex.split(kept), *SMALL[words[0]], *(["--matches", "0"] if is_slow else [])]
+    line = " ".join(map(shlex.quote, [SUBSTITUTES.get(word, word) for word in words]))
+    line = re.sub(r" --(deals|matches|minutes|set|json) \S+", "", line)
+    is_slow = words[0] == "evaluate" and any(kind in line for kind in ("cmd:", "search:"))  # in whole matches
+    return [*shlex.split(line), *SMALL[words[0]], *(["--matches", "0"] if is_slow else [])]
 
 
 def sessions() -> list[list[list[str]]]:
-    """The commands that are run one after another in a folder; most are run alone."""
+    """Return lists of commands that run one after another in a folder; most lists have one command."""
     alone = [shlex.split(line, comments=True)[1:] for line in noms_lines()]
-    shown = [
+    in_consoles = [
         [words[1:] for kind, block in blocks_of(page) if kind == "console" for words, _ in commands(block)] for page in PAGES
     ]
     cheap = [["list"], ["list", "noms"], ["--help"], ["evaluate", "--help"]]
-    unlike = {tuple(cut_down(words)): words for words in [*alone, *cheap] if words[0] not in RUN_ELSEWHERE}
-    return [*([cut_down(words)] for words in unlike.values()), *filter(None, shown)]
+    distinct = {tuple(shorten(words)): None for words in [*alone, *cheap] if words[0] not in RUN_ELSEWHERE}
+    return [*([[*words]] for words in distinct), *filter(None, in_consoles)]
 
 
 def trainings() -> list[list[str]]:
-    """The commands that train, cut down, each after those whose runs it goes on with, and one that draws the curves."""
+    """Return the shortened commands that train, each after those whose runs it continues, and one that plots the curves."""
     lines = sorted({shlex.join(shlex.split(line, comments=True)[1:]) for line in noms_lines()})
     lines = [line for line in lines if line.startswith("train ")]
     lines.sort(key=lambda line: ("--resume" in line, "runs/small_ships-fast" in line))
-    found = []
+    shortened = []
     for number, line in enumerate(lines):
         words = shlex.split(re.sub(r" --(decisions|preset) \S+", "", line))
         if "--resume" in words:
-            found.append([*words, *(["--decisions", "600"] if "--decisions" in line else [])])
+            shortened.append([*words, *(["--decisions", "600"] if "--decisions" in line else [])])
             continue
         is_sized = "--network" in line or "--initial-policy" in line
-        own = [] if "--out" in words or words == ["train", "small_ships"] else ["--out", f"runs/{number}"]
-        found.append([*words, *TINY, *([] if is_sized else SMALL_NETWORKS), *own])
-    return [*found, ["plot", "runs/first"]]
+        out = [] if "--out" in words or words == ["train", "small_ships"] else ["--out", f"runs/{number}"]
+        shortened.append([*words, *TINY, *([] if is_sized else SMALL_NETWORKS), *out])
+    return [*shortened, ["plot", "runs/first"]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a reader of the documentation has made."""
-    made = tmp_path_factory.mktemp("made")
+def reader_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs and the player that a reader of the documentation makes."""
+    folder = tmp_path_factory.mktemp("reader")
     for name, variant in (("first", "down_up"), ("mine", "small_ships"), ("small_ships-fast", "small_ships")):
-        (made / "runs" / name).mkdir(parents=True)
-        save_small(made / "runs" / name / "policy.safetensors", rules_of(variant))
-    shutil.copytree(ROOT / "examples", made / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    own = (ROOT / "docs" / "how_to" / "own_players.md").read_text(encoding="utf-8")
-    function = re.search(r"(?s)import numpy as np\n.*?\n\n\n(def highest.*?)\n\n\n", own)
+        (folder / "runs" / name).mkdir(parents=True)
+        save_small(folder / "runs" / name / "policy.safetensors", rules_of(variant))
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    page = (ROOT / "docs" / "how_to" / "own_players.md").read_text(encoding="utf-8")
+    function = re.search(r"(?s)import numpy as np\n.*?\n\n\n(def highest.*?)\n\n\n", page)
     assert function is not None
-    (made / "my_agent.py").write_text(f"import numpy as np\n{function[1]}\n", encoding="utf-8")
-    return made
+    (folder / "my_agent.py").write_text(f"import numpy as np\n{function[1]}\n", encoding="utf-8")
+    return folder
 
 
-class Printed:
-    """What commands print, to a file in an encoding."""
-
-    def __init__(self, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.encoding, self.files = encoding, [io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2)]
-        for name, file in zip(("stdout", "stderr"), self.files, strict=True):
-            monkeypatch.setattr(sys, name, file)
-        monkeypatch.setattr(sys, "stdin", io.StringIO("help\nrules\nscore\n?\n"))
-
-    def text(self) -> str:
-        written = []
-        for file in self.files:
-            file.flush()
-            assert isinstance(file.buffer, io.BytesIO)
-            written.append(file.buffer.getvalue().decode(self.encoding))
-        return "".join(written)
-
-
-def printed(
-    session: list[list[str]], made: Path, folder: Path, encoding: str, columns: str | None, monkeypatch: pytest.MonkeyPatch
+def run_session(
+    session: list[list[str]], files: Path, folder: Path, encoding: str, columns: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> str:
-    shutil.copytree(made, folder)
+    """Run commands in a copy of a folder and return their output, without what depends on the clock."""
+    shutil.copytree(files, folder)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr("noms_training.progress_bar.LINE_SECONDS", float("inf"))  # however slow the machine is
+    monkeypatch.setattr("noms_training.progress_bar.LINE_SECONDS", float("inf"))  # even on a slow machine
     monkeypatch.setattr(Lines.__init__, "__defaults__", (float("inf"),))
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns:
         monkeypatch.setenv("COLUMNS", columns)
+    buffers = {name: io.BytesIO() for name in ("stdout", "stderr")}
     with monkeypatch.context() as streams:
-        out = Printed(encoding, streams)
+        for name, buffer in buffers.items():
+            streams.setattr(sys, name, io.TextIOWrapper(buffer, encoding, write_through=True))
+        streams.setattr(sys, "stdin", io.StringIO("help\nrules\nscore\n?\n"))
         statuses = [main(words) for words in session]
-        text = out.text()
+        text = "".join(buffer.getvalue().decode(encoding) for buffer in buffers.values())
     assert not any(statuses), text
     return re.sub(CLOCK, "", text)
 
@@ -141,19 +127,19 @@ def searches(session: list[list[str]]) -> bool:
     return any(word.startswith("search:") for words in session for word in words)
 
 
-SEARCHES, OTHERS = ([each for each in sessions() if searches(each) == wanted] for wanted in (True, False))
+SEARCHES, OTHERS = ([session for session in sessions() if searches(session) == is_search] for is_search in (True, False))
 
 
 @pytest.mark.parametrize(
     "session",
-    [*some(OTHERS, 2), *(pytest.param(each, marks=pytest.mark.soak) for each in SEARCHES)],
+    [*some(OTHERS, 2), *(pytest.param(session, marks=pytest.mark.soak) for session in SEARCHES)],
     ids=lambda session: " ".join(session[0]),
 )
-def test_a_documented_command_prints_the_same_figures_at_80_columns_in_ascii(
-    session: list[list[str]], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_documented_command_prints_the_same_figures_in_narrow_ascii(
+    session: list[list[str]], reader_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wide = printed(session, folder, tmp_path / "wide", "utf-8", None, monkeypatch)
-    narrow = printed(session, folder, tmp_path / "narrow", "ascii", "80", monkeypatch)
+    wide = run_session(session, reader_files, tmp_path / "wide", "utf-8", None, monkeypatch)
+    narrow = run_session(session, reader_files, tmp_path / "narrow", "ascii", "80", monkeypatch)
     assert wide.strip()
     assert figures(narrow) == figures(wide)
     assert narrow.count("?") == wide.count("?")
@@ -161,21 +147,18 @@ def test_a_documented_command_prints_the_same_figures_at_80_columns_in_ascii(
 
 
 def assert_fits(text: str) -> None:
-    """No line is wider than 80 columns, but for commands and JSON."""
+    """Check that only commands and JSON are wider than 80 columns."""
     assert "Traceback" not in text
     assert [line for line in text.splitlines() if len(line) > 80 and not line.startswith(("  noms ", "noms ", "{"))] == []
 
 
 @pytest.mark.soak
-def test_documented_trainings_print_the_same_figures_at_80_columns_in_ascii(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "made").mkdir()
-    both = [
-        printed(trainings(), tmp_path / "made", tmp_path / encoding, encoding, columns, monkeypatch)
+def test_documented_trainings_print_the_same_figures_in_narrow_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    wide, narrow = (
+        run_session(trainings(), tmp_path / "empty", tmp_path / encoding, encoding, columns, monkeypatch)
         for encoding, columns in (("utf-8", None), ("ascii", "80"))
-    ]
-    wide, narrow = both
+    )
     assert wide.count("policy: runs/") == len(trainings()) - 1
     assert figures(narrow) == figures(wide)
     assert_fits(narrow)

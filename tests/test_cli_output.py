@@ -1,4 +1,4 @@
-"""What commands print fits the terminal and its encoding: no figure is cut, no sign is lost, no line is broken in a pipe."""
+"""Output fits the terminal and its encoding: no figure is cut, no sign is lost, no line is broken in a pipe."""
 
 import io
 import re
@@ -13,12 +13,12 @@ from noms_training.console import broken, fitted, never_fail_on_signs, new_table
 
 ROOT = Path(__file__).parent.parent
 SIGNS = sorted({sign for room in ("noms_env", "training") for file in (ROOT / room).rglob("*.py") for sign in file.read_text()})
-"""Every sign that the package can print."""
+"""Every sign in the sources, so every sign that they can print."""
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_every_sign_that_cannot_be_encoded_is_spelled(encoding: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signs_outside_the_encoding_are_spelled(encoding: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding)
     monkeypatch.setattr(sys, name, stream)
     never_fail_on_signs()
@@ -40,7 +40,7 @@ def test_every_sign_that_cannot_be_encoded_is_spelled(encoding: str, name: str, 
         ("\udcff", "\\udcff"),
     ],
 )
-def test_signs_are_spelled_as_people_write_them(text: str, letters: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signs_have_a_usual_spelling(text: str, letters: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), "ascii")
     monkeypatch.setattr(sys, "stdout", stream)
     never_fail_on_signs()
@@ -50,7 +50,7 @@ def test_signs_are_spelled_as_people_write_them(text: str, letters: str, monkeyp
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
-def test_signs_can_be_typed_where_ascii_is_expected(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signs_can_be_typed_in_ascii_too(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("♥q \xff".encode() + b"\xff"), encoding))
     never_fail_on_signs()
     assert sys.stdin.read() == "♥q ÿ\ufffd"
@@ -62,25 +62,19 @@ FIGURES = [
 ]
 
 
-def printed(width: int) -> str:
-    table = new_table("points per deal above the others", "", "95 %", "matches won")
-    for row in FIGURES:
-        table.add_row(*row)
-    console = Console(file=io.StringIO(), width=width, soft_wrap=True)
-    console.print(fitted(table, width))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
 @pytest.mark.parametrize("width", [10, 40, 60, 80, 200])
 def test_no_width_cuts_a_figure(width: int) -> None:
-    text = printed(width)
+    table, file = new_table("points per deal above the others", "", "95 %", "matches won"), io.StringIO()
+    for row in FIGURES:
+        table.add_row(*row)
+    Console(file=file, width=width, soft_wrap=True).print(fitted(table, width))
+    text = file.getvalue()
     assert "…" not in text
     assert sorted(re.findall(r"\d[\d.]*", text)) == sorted(re.findall(r"\d[\d.]*", "95 " + str(FIGURES)))
     assert width < 60 or max(map(len, text.splitlines())) <= width
 
 
-def test_in_a_file_nothing_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_is_broken_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -102,5 +96,5 @@ def test_in_a_file_nothing_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
         ("short", ["short"]),
     ],
 )
-def test_lines_are_broken_at_dots_or_gaps_and_indented(line: str, parts: list[str]) -> None:
+def test_long_lines_are_broken_at_dots_or_gaps_and_indented(line: str, parts: list[str]) -> None:
     assert [part.plain for part in broken(Text(line), 30)] == parts

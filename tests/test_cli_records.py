@@ -1,4 +1,4 @@
-"""`noms record`, `noms check` and `noms replay`: what they write, find and show."""
+"""The commands `noms record`, `noms check` and `noms replay`."""
 
 import json
 from collections.abc import Iterator
@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from noms_env import record as records
-from noms_env.record import Recorder, read_records, record_matches, write_records
+from noms_env.record import Record, Recorder, read_records, record_matches, write_records
 from noms_env.table import Table
 from noms_training.play.deal_text import deal_lines
 from tests.begun import begun
-from tests.commands import Run
+from tests.commands import Run, assert_refused
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def games(tmp_path: Path) -> Path:
     return path
 
 
-def test_record_writes_what_was_asked_for(run: Run, tmp_path: Path) -> None:
+def test_record_passes_its_arguments_on(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl"
     words = ["noms", "--matches", "2", "--seed", "3", "--legal", "--option", "target=20", "--option", "min_bid=7"]
     status, out, err = run("record", *words, "--option", "tie=play_on", "--out", path)
@@ -33,14 +32,13 @@ def test_record_writes_what_was_asked_for(run: Run, tmp_path: Path) -> None:
     assert err == f"{len(expected)} deals of 2 matches written to {path}\n"
 
 
-def test_players_are_named_one_after_another(run: Run, tmp_path: Path) -> None:
-    names, content = ["thumb", "random", "greedy", "random"], set[bytes]()
+def test_players_follow_one_option_or_several(run: Run, tmp_path: Path) -> None:
+    path, names = tmp_path / "games.jsonl", ["thumb", "random", "greedy", "random"]
+    write_records(path, record_matches("noms", players=names))
+    expected = path.read_bytes()
     for words in (["--player", *names], [word for name in names for word in ("--player", name)]):
-        assert run("record", "noms", "--out", tmp_path / "games.jsonl", *words)[0] == 0
-        content.add((tmp_path / "games.jsonl").read_bytes())
-    assert len(content) == 1
-    write_records(tmp_path / "games.jsonl", record_matches("noms", players=names))
-    assert content == {(tmp_path / "games.jsonl").read_bytes()}
+        assert run("record", "noms", "--out", path, *words)[0] == 0
+        assert path.read_bytes() == expected
 
 
 FILE = "policy.safetensors"
@@ -67,18 +65,14 @@ FILE = "policy.safetensors"
     ],
     ids=" ".join,
 )
-def test_no_command_writes_over_what_it_reads(
-    run: Run, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_command_overwrites_its_input(run: Run, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("m").mkdir()
     for name in (FILE, "log.csv", "log.py", "m/log.py", "m/__init__.py"):
-        Path(name).write_text("what is read")
+        Path(name).write_text("input")
     Path("link").symlink_to(FILE)
-    status, out, err = run(*words)
-    assert (status, out) == (2, "")
-    assert err == f"noms: cannot write {words[-1]}: this command reads it; give it another name\n"
-    assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"what is read"}
+    assert_refused(run(*words), f"cannot write {words[-1]}: this command reads it")
+    assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"input"}
 
 
 def test_a_file_of_records_may_begin_with_a_byte_order_mark(run: Run, games: Path) -> None:
@@ -86,11 +80,10 @@ def test_a_file_of_records_may_begin_with_a_byte_order_mark(run: Run, games: Pat
     assert run("check", games) == (0, f"{games}: 6 deals of 2 matches, 0 disagreements, 0 damaged lines\n", "")
 
 
-def test_nothing_in_a_record_reaches_the_terminal_as_it_is(run: Run, games: Path) -> None:
-    """A deal is shown up to a step that is not legal; what is behind it is never played."""
+def test_control_characters_of_a_record_are_escaped(run: Run, games: Path) -> None:
     record = json.loads(games.read_text().splitlines()[0])
     evil = "\x1b[2J\u202e"
-    for step in record["steps"][3:]:
+    for step in record["steps"][3:]:  # the deal is shown up to the first illegal step
         step.update(phase="call", action=evil)
     record["options"][evil] = evil
     record["turn_up"] = record["trump"] = record["nominated"] = evil
@@ -102,18 +95,17 @@ def test_nothing_in_a_record_reaches_the_terminal_as_it_is(run: Run, games: Path
 
 
 def test_ctrl_c_leaves_nothing_behind(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*arguments: Any) -> Iterator[records.Record]:
+    def stop_after_a_deal(*arguments: Any) -> Iterator[Record]:
         yield next(record_matches("noms"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("noms_training.commands.record.record_matches", stopped)
+    monkeypatch.setattr("noms_training.commands.record.record_matches", stop_after_a_deal)
     path = tmp_path / "games.jsonl"
-    status, out, err = run("record", "noms", "--out", path)
-    assert (status, out, err) == (130, "", f"noms: stopped by Ctrl-C; {path} is not written\n")
+    assert run("record", "noms", "--out", path) == (130, "", f"noms: stopped by Ctrl-C; {path} is not written\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_check_prints_every_disagreement_and_goes_on(run: Run, games: Path) -> None:
+def test_check_prints_every_fault_and_goes_on(run: Run, games: Path) -> None:
     lines = games.read_text().splitlines()
     wrong = {**json.loads(lines[4]), "tricks": [9, 9, 9, 9]}
     games.write_text("\n".join([lines[0], "{", *lines[2:4], json.dumps(wrong), lines[5]]))
@@ -125,26 +117,27 @@ def test_check_prints_every_disagreement_and_goes_on(run: Run, games: Path) -> N
     assert summary == f"{games}: 5 deals of 2 matches, 1 disagreement, 1 damaged line"
 
 
-def test_damage_alone_is_status_1_and_an_empty_file_an_error(run: Run, tmp_path: Path) -> None:
+def test_check_refuses_an_empty_file(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl"
     path.write_text("nonsense")
     assert run("check", path)[0] == 1
     path.write_text("")
-    assert run("check", path) == (2, "", f"noms: {path} is empty\n")
+    assert_refused(run("check", path), f"{path} is empty")
 
 
 def test_replay_shows_a_deal_trick_by_trick(run: Run, games: Path) -> None:
     status, out, err = run("replay", games, "--match", "1", "--deal", "2")
-    (record,) = [one for _, one in read_records(games) if isinstance(one, dict) and (one["match"], one["deal"]) == (1, 2)]
+    (record,) = [
+        record for record in map(json.loads, games.read_text().splitlines()) if (record["match"], record["deal"]) == (1, 2)
+    ]
     assert (status, err) == (0, "")
     assert out.splitlines()[0].startswith("Big Ships, match 1, deal 2 · 2 cards each · dealer seat ")
     assert [line.split()[:2] for line in out.splitlines()[1:5]] == [["seat", str(seat)] for seat in range(4)]
     calls = " · ".join(f"seat {step['seat']} {step['action']}" for step in record["steps"][:4])
     assert f"  calls    {calls}\n" in out
-    plays = [(step["seat"], "".join(step["action"])) for step in record["steps"][4:]]
-    symbols = str.maketrans("CDHS", "♣♦♥♠")
-    first = " ".join(card[0] + card[1].translate(symbols) for _, card in plays[:4])
-    assert f"  trick 1  seat {plays[0][0]} leads {first} · seat {plays[4][0]} wins · tricks " in out
+    plays = record["steps"][4:]
+    cards = " ".join(step["action"][0] + step["action"][1].translate(str.maketrans("CDHS", "♣♦♥♠")) for step in plays[:4])
+    assert f"  trick 1  seat {plays[0]['seat']} leads {cards} · seat {plays[4]['seat']} wins · tricks " in out
     assert f"  points   {' '.join(map(str, record['points']))}\n" in out
     assert f"  totals   {' '.join(map(str, record['after']))}\n" in out
 
@@ -163,37 +156,37 @@ def test_replay_from_a_seat_does_not_name_the_partner() -> None:
             assert "partner" not in "\n".join(deal_lines(record, seat=0))
 
 
-def recorded(table: Table, words: str) -> records.Record:
-    """The record of a deal that begins with these words; then the first legal actions."""
-    recorder, left = Recorder(), words.split()
+def deal_text(table: Table, words: str) -> str:
+    """Play a deal that begins with these words, then with the first legal actions, and return its text."""
+    recorder, actions = Recorder(), words.split()
     while not table.is_scored:
-        action = table.number(left.pop(0)) if left else table.legal_actions()[0]
+        action = table.number(actions.pop(0)) if actions else table.legal_actions()[0]
         recorder.note(table, action)
         table.step(action)
-    return recorder.finish(table)
+    return "\n".join(deal_lines(recorder.finish(table)))
 
 
-def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
+def test_replay_shows_passes_announcements_and_the_excuse() -> None:
     table = begun(Table("noms", options={"implicit_announcements": True}))
-    assert "  contract all passed, no play" in list(deal_lines(recorded(table, "pass pass pass pass")))
+    assert "  contract all passed, no play" in deal_text(table, "pass pass pass pass").splitlines()
     table.next_deal()
-    text = "\n".join(deal_lines(recorded(table, "13 pass pass pass unsaid A")))
+    text = deal_text(table, "13 pass pass pass unsaid A")
     assert "points ×2" in text
     assert "announced as unsaid, A" in text
     table.next_deal()
-    text = "\n".join(deal_lines(recorded(table, "pass mis_a_vis")))
+    text = deal_text(table, "pass mis_a_vis")
     assert "Mis a Vis\n" in text
     assert " declares Mis a Vis" in text
-    holder = begun(Table("nonesuch"), dealer=0)
-    record = recorded(holder, "most none some none")
-    assert "seat 1 Most · seat 2 None" in "\n".join(deal_lines(record))
-    assert f"the Excuse with seat {holder.row.excuse}" in "\n".join(deal_lines(record))
+    table = begun(Table("nonesuch"), dealer=0)
+    text = deal_text(table, "most none some none")
+    assert "seat 1 Most · seat 2 None" in text
+    assert f"the Excuse with seat {table.row.excuse}" in text
 
 
-def test_replay_says_what_it_cannot_show(run: Run, games: Path) -> None:
-    assert run("replay", games, "--match", "5") == (2, "", f"noms: {games} has no deal in match 5\n")
-    assert run("replay", games, "--deal", "9")[2] == f"noms: {games} has no deal 9\n"
-    assert run("replay", games, "--seat", "4")[2] == "noms: --seat must be a seat from 0 to 3, not 4\n"
+def test_replay_names_missing_deals_and_damage(run: Run, games: Path) -> None:
+    assert_refused(run("replay", games, "--match", "5"), f"{games} has no deal in match 5")
+    assert_refused(run("replay", games, "--deal", "9"), f"{games} has no deal 9")
+    assert_refused(run("replay", games, "--seat", "4"), "--seat must be a seat from 0 to 3, not 4")
     first, *rest = games.read_text().splitlines()
     broken = json.loads(first)
     broken["steps"][6]["action"] = "nonsense"

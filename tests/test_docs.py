@@ -1,4 +1,4 @@
-"""The pages of the environments: they are what the code says, they name everything, and their code runs."""
+"""The pages of the environments are what the generator writes, list everything, and have code that runs."""
 
 import random
 import re
@@ -24,17 +24,8 @@ def page(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def first_cells(text: str) -> list[str]:
-    """What the first cells of a page's tables name in backticks."""
-    return re.findall(r"(?m)^\| `([^`]+)` \|", text)
-
-
 def python_blocks(text: str) -> list[str]:
     return re.findall(r"(?s)```python\n(.+?)```", text)
-
-
-def part(name: str, title: str) -> str:
-    return page(name).partition(f"## {title}\n")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -48,26 +39,26 @@ def test_there_are_no_other_pages() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_infos_hold_what_is_listed(variant: str) -> None:
-    shown: dict[str, Any] = {"reveal_stock_at_end": True} if variant != "nonesuch" else {}
-    env = TrickTakingEnv(variant, episode="deal", **shown)
+def test_infos_have_the_listed_keys(variant: str) -> None:
+    reveal: dict[str, Any] = {"reveal_stock_at_end": True} if variant != "nonesuch" else {}
+    env = TrickTakingEnv(variant, episode="deal", **reveal)
     env.reset(seed=1)
     while env.phase is not None:
         assert env.infos["player_0"] == {}
         env.step(env.legal_actions()[-1])
     infos = env.infos["player_0"]
-    *listed, stock = first_cells(part("common.md", "Infos"))
-    assert list(infos["last_deal"]) == [*listed, *([stock] if shown else [])]
+    section = page("common.md").partition("## Infos\n")[2].partition("\n## ")[0]
+    *keys, stock = re.findall(r"(?m)^\| `([^`]+)` \|", section)
+    assert list(infos["last_deal"]) == [*keys, *([stock] if reveal else [])]
     assert list(infos) == ["last_deal", "winners", *(["sniped"] if variant == "sniped_whist" else [])]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_only_listed_actions_are_ever_legal_and_every_kind_is(variant: str) -> None:
+def test_the_listed_actions_are_those_that_become_legal(variant: str) -> None:
     groups = {range(first, last + 1): False for first, last, _ in action_groups(GAMES[variant])}
     rng = random.Random(f"{variant}: docs")
     for seed in range(400):
-        seats, given = random_table(variant, rng)
-        table = begun(Table(variant, seats, given, seed=seed))
+        table = begun(Table(variant, *random_table(variant, rng), seed=seed))
         while not table.is_scored:
             legal = table.legal_actions()
             for action in legal:
@@ -77,7 +68,7 @@ def test_only_listed_actions_are_ever_legal_and_every_kind_is(variant: str) -> N
     assert all(groups.values()), groups
 
 
-def test_the_page_of_a_game_shows_a_deal_of_it(tmp_path: Path) -> None:
+def test_the_page_of_a_game_shows_a_deal(tmp_path: Path) -> None:
     records = deals.records()
     assert [record["variant"] for record in records] == list(VARIANTS)
     assert not [fault for record in records for fault in check_records([(1, record)])]

@@ -1,6 +1,6 @@
-"""The documentation site: its code runs, its commands are understood, and it names all that there is.
+"""The sources of the documentation site: their code runs, their commands parse, and they name every public name and key.
 
-`make docs` builds the site and checks its links; here its sources are looked at, without Sphinx.
+`make docs` builds the site and checks its links.
 """
 
 import functools
@@ -31,9 +31,7 @@ from tests.test_readme import commands
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != sources.POLICIES)
-"""All pages but those that are written when the site is built."""
-NEW_FILES = ("seven_down.py", "lowest.py")
-"""The files that a reader of the pages makes."""
+"""All pages but those that the build of the site writes."""
 
 
 def name_of(page: Path) -> str:
@@ -45,28 +43,27 @@ def text_of(page: Path) -> str:
 
 
 def blocks_of(page: Path) -> list[tuple[str, str]]:
-    """Language and text of the blocks of code that a reader follows, in their order."""
+    """Return language and text of each block of code, in order."""
     return re.findall(r"(?ms)^```(python|console|sh)\n(.*?)^```", text_of(page))
-
-
-def pages_with(*languages: str) -> list[Path]:
-    return [page for page in PAGES if any(language in languages for language, _ in blocks_of(page))]
 
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the pages call `runs/first` and `runs/mine`: the folder of a run with a policy for down_up."""
+    """The folder of a run with a policy for down_up, which pages call `runs/first` and `runs/mine`."""
     folder = tmp_path_factory.mktemp("docs") / "first"
     folder.mkdir()
     save_small(folder / "policy.safetensors", rules_of("down_up"))
     return folder
 
 
-@pytest.mark.parametrize("page", pages_with("python", "console"), ids=name_of)
+PAGES_WITH_CODE = [page for page in PAGES if {language for language, _ in blocks_of(page)} & {"python", "console"}]
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name_of)
 def test_the_code_of_a_page_runs(
     page: Path, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each block of Python by itself, in a folder in which the commands above it were given."""
+    """Each block of Python runs by itself, after the commands above it."""
     for name in ("first", "mine"):
         shutil.copytree(run_folder, tmp_path / "runs" / name)
     monkeypatch.chdir(tmp_path)
@@ -75,15 +72,14 @@ def test_the_code_of_a_page_runs(
             exec(compile(block, name_of(page), "exec"), {"__name__": "__docs__"})
         elif language == "console":
             capsys.readouterr()
-            for (name, *arguments), said in commands(block):
+            for (name, *arguments), expected in commands(block):
                 assert name == "noms"
                 assert cli.main(arguments) == 0, capsys.readouterr().err
-                printed = capsys.readouterr().out.strip()
-                assert printed == said.strip() or (not said and printed), arguments
+                output = capsys.readouterr().out.strip()
+                assert output == expected.strip() or (not expected and output), arguments
 
 
-def test_the_code_about_each_library_is_run_in_its_environment() -> None:
-    """By `make interop`, which runs `tests/interop/test_NAME.py` in the environment of the library NAME."""
+def test_make_interop_runs_the_code_about_each_library() -> None:
     titles = [title for title in re.findall(r"(?m)^## (.+)$", text_of(LIBRARIES)) if blocks_of_page(title)]
     assert len(titles) == text_of(LIBRARIES).count("\n## ")
     for title in titles:
@@ -93,24 +89,19 @@ def test_the_code_about_each_library_is_run_in_its_environment() -> None:
 
 
 def noms_lines() -> list[str]:
-    """The lines of shell that give the command `noms`."""
+    """Return the distinct lines of shell code that call `noms`."""
     pages = [*PAGES, *(ROOT / name for name in ("README.md", "examples/README.md", "checkpoints/README.md"))]
     lines = [line for page in pages for language, block in blocks_of(page) if language == "sh" for line in block.splitlines()]
     return sorted({line for line in lines if line.startswith("noms ")})
 
 
-def only_parsed(function: Callable[..., Any]) -> Callable[..., int]:
-    """In place of a command: takes the same words, and does nothing."""
-
-    @functools.wraps(function)
-    def nothing(*_arguments: Any, **_options: Any) -> int:
-        return 0
-
-    return nothing
+def without_effect(function: Callable[..., Any]) -> Callable[..., int]:
+    """Return a function with the same signature that does nothing."""
+    return functools.wraps(function)(lambda *_arguments, **_options: 0)
 
 
 @pytest.mark.parametrize("line", noms_lines())
-def test_a_command_is_understood(
+def test_a_documented_command_parses(
     line: str, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -121,7 +112,7 @@ def test_a_command_is_understood(
         monkeypatch.setattr(module, "run", lambda config, *_rest: 0 if config.variants else 1)
     else:
         function = name if hasattr(module, name) else cli.COMMANDS[name][0]
-        monkeypatch.setattr(module, function, only_parsed(getattr(module, function)))
+        monkeypatch.setattr(module, function, without_effect(getattr(module, function)))
     assert cli.main([name, *words]) == 0, capsys.readouterr().err
 
 
@@ -133,10 +124,11 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     assert {page.with_suffix("") for page in PAGES} == {path for path in listed if path.parent.name != sources.POLICIES}
 
 
-def test_paths_that_a_page_names_are_there() -> None:
+def test_paths_on_pages_exist() -> None:
     for page in PAGES:
         for path in re.findall(r"`((?:noms_env|training|benchmarks|tests|docs|examples|checkpoints)/[\w/.]+)`", text_of(page)):
-            assert (ROOT / path).exists() or Path(path).name in NEW_FILES, (page, path)
+            made_by_the_reader = Path(path).name in ("seven_down.py", "lowest.py")
+            assert made_by_the_reader or (ROOT / path).exists(), (page, path)
     (floors,) = re.findall(r"(?s)```text\n(.*?)```", text_of(DOCS / "development.md"))
     rows = re.findall(r"(?m)^([\w/.]+) +(.+)$", floors)
     assert {path.parent.name for path in (ROOT / "noms_env").glob("*/__init__.py")} == {
@@ -147,7 +139,7 @@ def test_paths_that_a_page_names_are_there() -> None:
             assert (ROOT / path / file).exists(), (path, file)
 
 
-def test_the_picture_of_the_rooms_is_what_the_imports_give() -> None:
+def test_the_picture_of_the_rooms_is_up_to_date() -> None:
     assert make_rooms.PICTURE.read_text(encoding="utf-8") == make_rooms.drawing(), "run `python docs/make_rooms.py`"
 
 

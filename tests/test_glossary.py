@@ -1,4 +1,4 @@
-"""The glossary: what it says of itself is there, and each page links the first use of its words."""
+"""The glossary is in order, and each page links the first use of its words."""
 
 import re
 
@@ -9,7 +9,7 @@ TEXT = GLOSSARY.read_text(encoding="utf-8")
 HEADINGS = re.findall(r"(?m)^## (.+)$", TEXT)
 
 
-def test_its_words_are_in_order_and_its_links_lead_to_them() -> None:
+def test_words_are_in_order_and_links_lead_to_them() -> None:
     assert sorted(HEADINGS, key=str.lower) == HEADINGS
     assert set(LINKED) <= set(HEADINGS)
     anchors = {heading.lower().replace(" ", "-").replace(",", "") for heading in HEADINGS}
