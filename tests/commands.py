@@ -1,4 +1,4 @@
-"""What tests of commands share: what a refusal looks like, and what may be missing: libraries, and space on a disk."""
+"""Helpers for tests of commands: refusals, missing libraries, and full disks."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from typing import Any
 from noms_training.extras import MissingExtraError
 
 Run = Callable[..., tuple[int, str, str]]
-"""Runs a command with these words: exit status, standard output, standard error."""
+"""Runs a command and returns its exit status, standard output and standard error."""
 TINY = ["--decisions", "200", "--tables", "8", "--threads", "1", "--evaluation-deals", "4", "--ppo.update-epochs", "1"]
 """A training that takes a second, with `SMALL_NETWORKS`."""
 SMALL_NETWORKS = [
@@ -22,7 +22,7 @@ def is_one_sentence(text: str) -> bool:
 
 
 def assert_refused(done: tuple[int, str, str], sentence: str) -> None:
-    """Status 2, nothing printed, and one sentence with these words in it."""
+    """Check for exit status 2, no output, and one sentence with these words."""
     status, out, err = done
     assert (status, out) == (2, "")
     assert is_one_sentence(err), err
@@ -30,7 +30,7 @@ def assert_refused(done: tuple[int, str, str], sentence: str) -> None:
 
 
 def lacking(library: str) -> Callable[..., None]:
-    """In place of `require`: as if a library were not installed."""
+    """Return a replacement for `require` that misses a library."""
 
     def require(module: str, extra: str, wanted_by: str = "") -> None:
         if module == library:
@@ -40,10 +40,10 @@ def lacking(library: str) -> Callable[..., None]:
 
 
 def disk_full(*_: Any, **__: Any) -> Any:
-    """In place of a function that writes."""
+    """Replace a function that writes."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def plain(lines: Iterable[str]) -> list[str]:
-    """Lines without their colours."""
+    """Return lines without colours."""
     return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]

@@ -1,4 +1,4 @@
-"""A server of tables in a thread of its own, for clients that need a real one."""
+"""A real server of tables in a thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noms_training.play.browser.server import application
 
 @contextmanager
 def served(hall: Hall) -> Iterator[str]:
-    """The address of the server, `http://127.0.0.1:PORT/`."""
+    """Start a server and yield its address, `http://127.0.0.1:PORT/`."""
     server = server_of(application(hall), hall.limits.message_bytes)
     listening = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{listening.getsockname()[1]}/"

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files are written whole or not at all."""
 
 import os
 import re
@@ -11,81 +11,77 @@ import pytest
 from noms_env._files import read_file, whole_file, write_atomically
 
 
-def test_what_fails_while_it_is_written_leaves_the_old_file_alone(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "one", b"old")
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "file", b"old")
 
-    def stopped() -> None:
-        with whole_file(tmp_path / "one") as file:
+    def write_half() -> None:
+        with whole_file(tmp_path / "file") as file:
             file.write(b"half of the ne")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        stopped()
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("one", b"old")]
+        write_half()
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"old")]
 
 
 def test_threads_may_write_the_same_file(tmp_path: Path) -> None:
-    """The one that ends last has written it, and both were whole all the time."""
-    together = threading.Barrier(2, timeout=20)
+    barrier = threading.Barrier(2, timeout=20)
 
     def write(content: bytes) -> None:
-        with whole_file(tmp_path / "one") as file:
+        with whole_file(tmp_path / "file") as file:
             file.write(content)
-            together.wait()
+            barrier.wait()
 
     threads = [threading.Thread(target=write, args=(letter * 1000,)) for letter in (b"a", b"b")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [path.name for path in tmp_path.iterdir()] == ["one"]
-    assert (tmp_path / "one").read_bytes() in (b"a" * 1000, b"b" * 1000)
+    (path,) = tmp_path.iterdir()
+    assert path.read_bytes() in (b"a" * 1000, b"b" * 1000), "whole, by the last writer"
 
 
-def test_a_long_name_is_as_good_as_a_short_one(tmp_path: Path) -> None:
+def test_file_names_may_be_long(tmp_path: Path) -> None:
     write_atomically(tmp_path / ("x" * 250), b"1")
     assert (tmp_path / ("x" * 250)).read_bytes() == b"1"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such permissions")
-def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "one", b"1")
-    (tmp_path / "one").chmod(0o664)
-    write_atomically(tmp_path / "one", b"2")
-    assert stat.S_IMODE((tmp_path / "one").stat().st_mode) == 0o664
+def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual_ones(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"1")
+    (tmp_path / "other").write_bytes(b"2")
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+    path.chmod(0o664)
+    write_atomically(path, b"2")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o664
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders cannot be opened")
-def test_the_file_is_on_the_disk_before_it_moves_and_its_folder_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, synced = tmp_path / "one", list[tuple[bool, bool]]()
+def test_the_file_is_synced_before_it_moves_and_its_folder_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced = tmp_path / "file", list[tuple[bool, bool]]()
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists())))
     write_atomically(path, b"1")
     assert synced == [(False, False), (True, True)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such files")
-def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+def test_links_and_pipes_stay_links_and_pipes(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     (tmp_path / "link").symlink_to("file")
     write_atomically(tmp_path / "link", b"new")
     assert ((tmp_path / "link").is_symlink(), (tmp_path / "file").read_bytes()) == (True, b"new")
-    pipe, found = tmp_path / "pipe", list[bytes]()
+    pipe, contents = tmp_path / "pipe", list[bytes]()
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader = threading.Thread(target=lambda: contents.append(pipe.read_bytes()))
     reader.start()
     write_atomically(pipe, b"new")
     reader.join()
-    assert (pipe.is_fifo(), found) == (True, [b"new"])
+    assert (pipe.is_fifo(), contents) == (True, [b"new"])
 
 
-def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "one", b"1")
-    (tmp_path / "two").write_bytes(b"2")
-    assert (tmp_path / "one").stat().st_mode == (tmp_path / "two").stat().st_mode
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_what_is_no_regular_file_is_neither_read_nor_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_irregular_and_large_files_are_refused_without_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noms_env._files.PATIENCE", 0.1)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")

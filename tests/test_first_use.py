@@ -1,4 +1,4 @@
-"""What is compiled beforehand: everything that Python calls, and what a command needs before it begins."""
+"""`noms compile` compiles everything that Python calls, and a command compiles what it needs before it begins."""
 
 import ast
 import json
@@ -17,37 +17,37 @@ import noms_env
 import noms_training
 from noms_env._jit import Compiled, Progress
 from noms_env.engine import batch_kernels
-from tests.commands import Run, is_one_sentence
+from tests.commands import Run, assert_refused
 
 ADAPTERS = ("noms_env.interop.", "noms_env.cuda.", "noms_training.interop.", "noms_training.__main__")
-"""They need libraries that are not here, are compiled for a GPU, or run by being imported."""
+"""These need missing libraries, are compiled for a GPU, or run on import."""
 OVERLOADS = """
 import gc, json, sys
 from noms_env._jit import Compiled
 
 def overloads():
-    found = (one for one in gc.get_objects() if isinstance(one, Compiled))
-    return {f"{one.py_func.__module__}.{one.py_func.__qualname__}": len(one.overloads) for one in found if one.overloads}
+    functions = (item for item in gc.get_objects() if isinstance(item, Compiled))
+    return {f"{f.py_func.__module__}.{f.py_func.__qualname__}": len(f.overloads) for f in functions if f.overloads}
 """
-"""How many types of arguments each function is compiled for, in a process."""
+"""Counts the compiled overloads of each function in a process."""
 
 
 def modules() -> Iterator[ModuleType]:
     for package in (noms_env, noms_training):
-        for found in walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.startswith(ADAPTERS):
-                yield import_module(found.name)
+        for info in walk_packages(package.__path__, f"{package.__name__}."):
+            if not info.name.startswith(ADAPTERS):
+                yield import_module(info.name)
 
 
 def called_from_python() -> set[str]:
-    """The compiled functions that functions which are not compiled name."""
-    found = set()
+    """Return the compiled functions that uncompiled functions name."""
+    called = set()
     for module in modules():
         names = vars(module)
-        for part in ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body:
-            if isinstance(part, ast.FunctionDef) and isinstance(names.get(part.name), Compiled):
+        for statement in ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body:
+            if isinstance(statement, ast.FunctionDef) and isinstance(names.get(statement.name), Compiled):
                 continue
-            for node in ast.walk(part):
+            for node in ast.walk(statement):
                 value = None
                 if isinstance(node, ast.Name):
                     value = names.get(node.id)
@@ -55,8 +55,8 @@ def called_from_python() -> set[str]:
                     owner = names.get(node.value.id)
                     value = getattr(owner, node.attr, None) if isinstance(owner, ModuleType) else None
                 if isinstance(value, Compiled):
-                    found.add(f"{value.py_func.__module__}.{value.py_func.__qualname__}")
-    return found
+                    called.add(f"{value.py_func.__module__}.{value.py_func.__qualname__}")
+    return called
 
 
 def run_in_process(code: str, *words: str) -> str:
@@ -66,12 +66,12 @@ def run_in_process(code: str, *words: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def test_noms_compile_compiles_all_that_python_calls() -> None:
+def test_noms_compile_compiles_all_functions_that_python_calls() -> None:
     code = "from noms_training.cli import main; assert main(['compile']) == 0; print(json.dumps(overloads()))"
     compiled = json.loads(run_in_process(code))
-    wanted = called_from_python()
-    assert len(wanted) > 70
-    assert sorted(wanted - set(compiled)) == []
+    called = called_from_python()
+    assert len(called) > 70
+    assert sorted(called - set(compiled)) == []
 
 
 COMMANDS = {
@@ -79,26 +79,26 @@ COMMANDS = {
     "record": "record up_down --player pimc:1 --out FOLDER/games.jsonl",
     "play": "play nonesuch --deals 1 --seed 1 --against nonesuch greedy pimc:1",
 }
-"""Those that need no more than tables and their players."""
-SMALL = {
+"""Commands that need only tables and their players."""
+COMPILED_LATE = {
     "evaluate": {"noms_training.evaluation.behaviour_stats.count_overtakes"},
     "play": {"noms_env.core.bids.height", "noms_env.variants.dispatch.excuse_is_shown"},
 }
-"""What these compile besides, in a moment."""
-MORE = {
-    "watch": "watch noms search:noms@0,worlds=1 thumb random noms --deals 1 --seed 1",
-    "tournament": "tournament random flat_mc:1 exact_bid@0 --variant down_up --deals 2 --out FOLDER/tournament --threads 1",
-    "crossplay": "crossplay exact_bid@0 thumb --variant up_down --deals 2",
-    "record": "record sniped_whist --player greedy --out FOLDER/games.jsonl",
-    "check": "check FOLDER/games.jsonl",
-    "replay": "replay FOLDER/games.jsonl --match 0 --deal 0",
-    "analyse": "analyse FOLDER/games.jsonl --match 0 --deal 0 --worlds 8 --player search:sniped_whist@0",
-    "export": "export FOLDER/games.jsonl --format npz --out FOLDER/decisions",
-    "train": "train big_ships --decisions 200 --tables 8 --threads 1 --evaluation-deals 4 --out FOLDER/run",
-    "plot": "plot FOLDER/run",
-    "solve": "solve sniped-whist-1 --iterations 2 --out FOLDER/solution.safetensors",
-    "exploit": "exploit thumb --micro sniped-whist-1 --samples 1",
-}
+"""Small functions that these commands compile later."""
+MORE_COMMANDS = [
+    "watch noms search:noms@0,worlds=1 thumb random noms --deals 1 --seed 1",
+    "tournament random flat_mc:1 exact_bid@0 --variant down_up --deals 2 --out FOLDER/tournament --threads 1",
+    "crossplay exact_bid@0 thumb --variant up_down --deals 2",
+    "record sniped_whist --player greedy --out FOLDER/games.jsonl",
+    "check FOLDER/games.jsonl",
+    "replay FOLDER/games.jsonl --match 0 --deal 0",
+    "analyse FOLDER/games.jsonl --match 0 --deal 0 --worlds 8 --player search:sniped_whist@0",
+    "export FOLDER/games.jsonl --format npz --out FOLDER/decisions",
+    "train big_ships --decisions 200 --tables 8 --threads 1 --evaluation-deals 4 --out FOLDER/run",
+    "plot FOLDER/run",
+    "solve sniped-whist-1 --iterations 2 --out FOLDER/solution.safetensors",
+    "exploit thumb --micro sniped-whist-1 --samples 1",
+]
 PYTHON = """
 import noms_env
 for opponents in ("thumb", "nonesuch", "pimc:1", "search:nonesuch@0,worlds=1"):
@@ -113,28 +113,27 @@ env.step(int(env.last()[0]["action_mask"].argmax()))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_compiles_what_its_players_need_before_it_begins(name: str, tmp_path: Path) -> None:
-    """Whatever is compiled afterwards is seen as a function that is new at the end."""
+def test_a_command_compiles_its_players_before_it_begins(name: str, tmp_path: Path) -> None:
     code = """
 from noms_training import cli
 from noms_training.agents import registry
 before = {}
 compile_players = registry.compile_players
-def noted(*arguments, **named):
-    compile_players(*arguments, **named)
+def compile_and_count(*arguments, **keywords):
+    compile_players(*arguments, **keywords)
     before.update(overloads())
-registry.compile_players = noted
+registry.compile_players = compile_and_count
 assert cli.main(sys.argv[1:]) == 0
 assert before
 after = overloads()
-print(json.dumps([one for one in after if after[one] > before.get(one, 0)]))
+print(json.dumps([function for function in after if after[function] > before.get(function, 0)]))
 """
     late = json.loads(run_in_process(code, *COMMANDS[name].replace("FOLDER", str(tmp_path)).split()))
-    assert set(late) <= SMALL.get(name, set())
+    assert set(late) <= COMPILED_LATE.get(name, set())
 
 
 @pytest.mark.soak
-def test_after_noms_compile_nothing_is_compiled_any_more(tmp_path: Path) -> None:
+def test_nothing_is_compiled_after_noms_compile(tmp_path: Path) -> None:
     cache, noms = tmp_path / "cache", [sys.executable, "-m", "noms_training"]
 
     def run(command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -148,37 +147,36 @@ def test_after_noms_compile_nothing_is_compiled_any_more(tmp_path: Path) -> None
     assert done.stderr.startswith("noms_env: compiling tables, batches, environments, ")
     assert done.stderr.count("\n") == 1
     assert "functions compiled in" in done.stdout
-    kept = {path.name for path in cache.rglob("*.nb*")}
-    assert len(kept) > 160
-    commands = [[*noms, *line.replace("FOLDER", str(tmp_path)).split()] for line in [*COMMANDS.values(), *MORE.values()]]
+    files = {path.name for path in cache.rglob("*.nb*")}
+    assert len(files) > 160
+    commands = [[*noms, *line.replace("FOLDER", str(tmp_path)).split()] for line in [*COMMANDS.values(), *MORE_COMMANDS]]
     for command in [*commands, [sys.executable, "-c", PYTHON]]:
         done = run(command)
         assert done.returncode == 0, (command, done.stderr)
         assert "compiling" not in done.stderr, command
-        assert {path.name for path in cache.rglob("*.nb*")} == kept, command
+        assert {path.name for path in cache.rglob("*.nb*")} == files, command
     done = run([*noms, "compile"])
     assert (done.stderr, done.stdout.startswith("all is compiled, kept in ")) == ("", True)
 
 
-def test_a_player_that_there_is_not_is_one_sentence(run: Run) -> None:
-    status, out, err = run("compile", "thump")
-    assert (status, out) == (2, "")
-    assert is_one_sentence(err)
-    assert "there is no player 'thump'; did you mean thumb?" in err
+def test_an_unknown_player_is_refused(run: Run) -> None:
+    assert_refused(run("compile", "thump"), "there is no player 'thump'; did you mean thumb?")
 
 
-def test_the_line_names_the_parts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_of_compilation_names_the_parts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     progress = Progress(is_cached=True)
     event = SimpleNamespace(data={"dispatcher": batch_kernels.step_rows})
 
-    def compile_one() -> None:
+    def compile_a_function() -> None:
         progress.on_start(event)
         progress.on_end(event)
 
-    assert progress.use({"tables": compile_one, "thumb": lambda: None}) == 1
+    assert progress.use({"tables": compile_a_function, "thumb": lambda: None}) == 1
     err = capsys.readouterr().err
-    assert err.startswith("noms_env: compiling tables, thumb for the first use, which takes a minute or two at most; ")
+    assert err.startswith("noms_env: compiling tables, thumb for the first use")
     assert "  tables (1 of 2), functions left: " in err
     assert progress.use({"tables": lambda: None}) == 0
     assert capsys.readouterr().err == ""

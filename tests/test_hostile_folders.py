@@ -1,7 +1,7 @@
-"""Files and folders from elsewhere, damaged or made to harm, opened by every command that takes them.
+"""Every command that opens files or folders survives damaged and hostile ones.
 
-No program that they name runs, nothing ends in a traceback or a signal, memory and time stay bounded, and no control
-character that they hold reaches the terminal.
+No program in them runs, nothing ends in a traceback or a signal, memory and time stay bounded, and none of their control
+characters reaches the terminal.
 """
 
 import io
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,11 +53,11 @@ for line in sys.stdin:
     result = os.waitstatus_to_exitcode(status), used.ru_maxrss * 1024, time.monotonic() - started
     print(json.dumps(result), flush=True)
 """
-"""Runs `noms` with words from standard input, each time in a copy of a process that has imported everything."""
+"""Runs `noms` with words from standard input, each time in a fork of a process that has imported everything."""
 
 
 class End(NamedTuple):
-    """How a command ended: its status (negative for a signal), most bytes of memory, seconds, and what it printed."""
+    """Status of a command (negative for a signal), peak memory in bytes, seconds, and output."""
 
     status: int
     memory: int
@@ -65,21 +66,21 @@ class End(NamedTuple):
 
 
 Noms = Callable[..., End]
-"""Runs `noms` in a folder with some words."""
 
 
 @pytest.fixture(scope="module")
 def noms() -> Iterator[Noms]:
+    """A function that runs `noms` in a folder with some words."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", RUNNER], stdin=pipe, stdout=pipe, text=True, env=environment) as runner:
-        told = runner.stdout
-        assert told is not None
+        results = runner.stdout
+        assert results is not None
         assert runner.stdin is not None
 
         def run(folder: Path, *words: object, limit: int = MOST_SECONDS) -> End:
             print(json.dumps([str(folder), [str(word) for word in words], limit]), file=runner.stdin, flush=True)
-            status, memory, seconds = json.loads(told.readline())
+            status, memory, seconds = json.loads(results.readline())
             text = b"".join((folder / name).read_bytes() for name in ("stdout", "stderr"))
             return End(status, memory, seconds, text.decode(errors="replace"))
 
@@ -87,25 +88,23 @@ def noms() -> Iterator[Noms]:
         runner.stdin.close()
 
 
-# ------------------------------------------------------------------------------------------------ what is opened
+# ------------------------------------------------------------------------------------------------ good files
 
-RECORD = ("record", "down_up", "--out", "games.jsonl")
-SEARCHED = ("export", "--variant", "small_ships", "--player", "search:small_ships,worlds=2", "--targets")
-RUN = ("train", "small_ships", "--preset", "smoke", "--decisions", 2000, "--out", "run")
-MAKERS: dict[str, list[tuple[Any, ...]]] = {
-    "games.jsonl": [RECORD],
-    "npz": [(*SEARCHED, "--format", "npz", "--out", "npz")],
-    "parquet": [(*SEARCHED, "--out", "parquet")],
-    "run": [RUN],
-    "run/policy.safetensors": [RUN],
-    "solution.safetensors": [("solve", "down-up-1", "--percent", 5, "--out", "solution.safetensors")],
-    "tournament": [("tournament", "random", "greedy", "--variant", "down_up", "--deals", 4, "--out", "tournament")],
-    "entry": [],
+EXPORT = ("export", "--variant", "small_ships", "--player", "search:small_ships,worlds=2", "--targets")
+TRAIN = ("train", "small_ships", "--preset", "smoke", "--decisions", 2000, "--out", "run")
+MAKERS: dict[str, tuple[Any, ...]] = {
+    "games.jsonl": ("record", "down_up", "--out", "games.jsonl"),
+    "npz": (*EXPORT, "--format", "npz", "--out", "npz"),
+    "parquet": (*EXPORT, "--out", "parquet"),
+    "run": TRAIN,
+    "run/policy.safetensors": TRAIN,
+    "solution.safetensors": ("solve", "down-up-1", "--percent", 5, "--out", "solution.safetensors"),
+    "tournament": ("tournament", "random", "greedy", "--variant", "down_up", "--deals", 4, "--out", "tournament"),
 }
-"""The commands that make a good file or folder of each kind."""
+"""The command that makes a good file or folder of each kind."""
 
-SEATED = ("--variant", "small_ships", "--deals", 2, "--threads", 1)
-LEARNT = ("train", "small_ships", "--preset", "smoke", "--decisions", 500, "--out", "learnt")
+TABLE = ("--variant", "small_ships", "--deals", 2, "--threads", 1)
+LEARN = ("train", "small_ships", "--preset", "smoke", "--decisions", 500, "--out", "learnt")
 OPENERS: dict[str, list[tuple[Any, ...]]] = {
     "games.jsonl": [
         ("check", "games.jsonl"),
@@ -115,20 +114,20 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
         ("export", "games.jsonl", "--out", "exported"),
         ("analyse", "games.jsonl", "--worlds", 8, "--deal", 9),
     ],
-    "npz": [(*LEARNT, "--curriculum.shards", "npz")],
-    "parquet": [(*LEARNT, "--curriculum.shards", "parquet")],
+    "npz": [(*LEARN, "--curriculum.shards", "npz")],
+    "parquet": [(*LEARN, "--curriculum.shards", "parquet")],
     "run": [
         ("train", "--resume", "--out", "run", "--decisions", 9000),
         ("plot", "run"),
-        ("evaluate", "run", "random", *SEATED),
+        ("evaluate", "run", "random", *TABLE),
         ("watch", "small_ships", "run", "random", "random", "random", "--deals", 1),
         ("publish", "run", "--name", "mine", "--out", "published"),
-        (*LEARNT, "--initial-policy", "run"),
+        (*LEARN, "--initial-policy", "run"),
     ],
     "run/policy.safetensors": [
-        ("evaluate", "run/policy.safetensors", "random", *SEATED),
-        ("evaluate", "search:run/policy.safetensors,worlds=2", "random", *SEATED),
-        (*LEARNT, "--initial-policy", "run/policy.safetensors"),
+        ("evaluate", "run/policy.safetensors", "random", *TABLE),
+        ("evaluate", "search:run/policy.safetensors,worlds=2", "random", *TABLE),
+        (*LEARN, "--initial-policy", "run/policy.safetensors"),
     ],
     "solution.safetensors": [
         ("exploit", "solved:solution.safetensors", "--micro", "down-up-1", "--threads", 1),
@@ -148,18 +147,17 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
 
 @pytest.fixture(scope="module")
 def good(noms: Noms, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A folder with a good file or folder of a kind, made once."""
-    made: dict[str, Path] = {}
+    """A function that makes, once, a folder with a good file or folder of a kind."""
 
+    @cache
     def make(kind: str) -> Path:
-        if kind not in made:
-            made[kind] = tmp_path_factory.mktemp("good")
-            for words in MAKERS[kind]:
-                end = noms(made[kind], *words, limit=FIRST_SECONDS)
-                assert end.status == 0, end.text
-            if kind == "entry":
-                shutil.copytree(ROOT / "benchmarks/entries/1/random", made[kind] / "entry")
-        return made[kind]
+        folder = tmp_path_factory.mktemp("good")
+        if kind == "entry":
+            shutil.copytree(ROOT / "benchmarks/entries/1/random", folder / "entry")
+        else:
+            end = noms(folder, *MAKERS[kind], limit=FIRST_SECONDS)
+            assert end.status == 0, end.text
+        return folder
 
     return make
 
@@ -179,18 +177,22 @@ NUMBERS = [
 LITERAL = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\b(?:true|false|null)\b')
 
 
-def change_literal(content: bytes, draw: random.Random) -> bytes:
-    """JSON, or the header of a file of tensors, with a word or a number exchanged."""
+def replace_literal(content: bytes, new: bytes, draw: random.Random) -> bytes:
+    """Replace a word or number of JSON, or of the header of a tensor file."""
     places = list(LITERAL.finditer(content[: 1 << 20]))
     if not places:
         return content
     place = draw.choice(places)
+    return content[: place.start()] + new + content[place.end() :]
+
+
+def change_literal(content: bytes, draw: random.Random) -> bytes:
     new = json.dumps(draw.choice(WORDS)) if draw.random() < 0.5 else draw.choice(NUMBERS)
-    return content[: place.start()] + new.encode() + content[place.end() :]
+    return replace_literal(content, new.encode(), draw)
 
 
 def change_all_words(content: bytes, draw: random.Random) -> bytes:
-    """Every value that is a word exchanged for a program's."""
+    """Replace every string value by the name of a program."""
     word = json.dumps(draw.choice([PROGRAM, MODULE])).encode()
     return re.sub(rb'(?<=[:\[,] )"(?:[^"\\]|\\.)*"(?!\s*:)', lambda _: word, content)
 
@@ -207,15 +209,13 @@ def cut_off(content: bytes, draw: random.Random) -> bytes:
 
 
 def nest(content: bytes, draw: random.Random) -> bytes:
-    """A deeply nested value alone, or in place of a literal."""
+    """Put a deeply nested value in place of the content or of a literal."""
     deep = draw.choice([b"[", b'{"a":']) * draw.choice([1000, 100_000])
-    places = list(LITERAL.finditer(content[: 1 << 20]))
-    place = draw.choice(places) if places else None
-    return deep if place is None or draw.random() < 0.5 else content[: place.start()] + deep + content[place.end() :]
+    return deep if draw.random() < 0.5 else replace_literal(content, deep, draw)
 
 
-def replace_whole(_: bytes, draw: random.Random) -> bytes:
-    """Another content: nothing, other JSON, an object that NumPy would unpickle, an archive that grows."""
+def replace_all(_: bytes, draw: random.Random) -> bytes:
+    """Return nothing, other JSON, a pickled object for NumPy, an archive that grows, or a huge header."""
     pickled, bomb = io.BytesIO(), io.BytesIO()
     np.save(pickled, np.array([Harm()], dtype=object), allow_pickle=True)
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -225,19 +225,19 @@ def replace_whole(_: bytes, draw: random.Random) -> bytes:
 
 
 class Harm:
-    """Leaves a mark where it is unpickled."""
+    """Leaves a mark when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.system, ("touch was-run",)
 
 
-CONTENTS = [change_literal, change_literal, change_literal, change_all_words, flip_bits, cut_off, nest, replace_whole]
+CHANGES = [change_literal, change_literal, change_literal, change_all_words, flip_bits, cut_off, nest, replace_all]
 
 
-def no_file(path: Path, draw: random.Random) -> None:
-    """Something that is no file, or one without an end, in place of a file."""
+def replace_by_no_file(path: Path, draw: random.Random) -> None:
+    """Put a link, folder, pipe or endless file in place of a file."""
     path.unlink()
-    match draw.randrange(5 if path.suffix == ".jsonl" else 6):  # the words name a file of records, which may be a pipe
+    match draw.randrange(5 if path.suffix == ".jsonl" else 6):  # records may come from a pipe
         case 5:
             os.mkfifo(path)
         case 0:
@@ -254,25 +254,21 @@ def no_file(path: Path, draw: random.Random) -> None:
 
 
 def attack(target: Path, draw: random.Random) -> str:
-    """Change one file of a folder, or the file; what was done, for the message of a test that fails."""
+    """Change the file, or one file of the folder, and return a description."""
     files = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
     path = draw.choice([file for file in files if "tensorboard" not in file.parts and file.stat().st_size > 0])
     if draw.random() < 0.15:
-        no_file(path, draw)
+        replace_by_no_file(path, draw)
         return f"{path.name}: {path.lstat()}"
-    change, before = draw.choice(CONTENTS), path.read_bytes()
-    path.write_bytes(change(before, draw))
+    change = draw.choice(CHANGES)
+    path.write_bytes(change(path.read_bytes(), draw))
     return f"{path.name}: {change.__name__}"
 
 
-CASES = [(kind, number) for kind, commands in OPENERS.items() for number in range(len(commands))]
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("attacks", [int(os.environ.get("ATTACKS", "60"))])
-@pytest.mark.parametrize(("kind", "number"), CASES)
-def test_hostile(noms: Noms, good: Callable[[str], Path], tmp_path: Path, kind: str, number: int, attacks: int) -> None:
-    words = OPENERS[kind][number]
+@pytest.mark.parametrize(("kind", "number"), [(kind, number) for kind in OPENERS for number in range(len(OPENERS[kind]))])
+def test_hostile_content_does_no_harm(noms: Noms, good: Callable[[str], Path], tmp_path: Path, kind: str, number: int) -> None:
+    words, attacks = OPENERS[kind][number], int(os.environ.get("ATTACKS", "60"))
     shutil.copytree(good(kind), tmp_path / "whole", symlinks=True)
     whole = noms(tmp_path / "whole", *words, limit=FIRST_SECONDS)
     assert whole.status == 0, whole.text
@@ -282,17 +278,17 @@ def test_hostile(noms: Noms, good: Callable[[str], Path], tmp_path: Path, kind: 
         folder = tmp_path / str(seed)
         shutil.copytree(good(kind), folder, symlinks=True)
         (folder / "hostile_module.py").write_text("open('was-run', 'w')\ndef act(*_): return 0\n")
-        done = attack(folder / kind, draw)
+        change = attack(folder / kind, draw)
         end = noms(folder, *words)
-        harm = fault(folder, end)
+        harm = harm_done(folder, end)
         if harm:
-            failures.append(f"seed {seed}, {done}: {harm}\n{end.text[-600:]}")
+            failures.append(f"seed {seed}, {change}: {harm}\n{end.text[-600:]}")
         shutil.rmtree(folder)
     assert not failures, f"{len(failures)} of {attacks}\n" + "\n\n".join(failures)
 
 
-def fault(folder: Path, end: End) -> str:
-    """What a command did that it must not do; "" for nothing."""
+def harm_done(folder: Path, end: End) -> str:
+    """Describe what a command must not have done; "" for no harm."""
     if (folder / "was-run").exists():
         return "a program ran"
     if end.status not in (0, 1, 2) or "Traceback" in end.text:

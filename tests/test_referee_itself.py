@@ -1,6 +1,6 @@
-"""What the referee refuses, its single deals, and its checker, on whole and broken records.
+"""The referee refuses impossible tables, and its checker accepts whole records and finds broken ones.
 
-That it knows the worked examples of the rulebook the tests of the rules show: it watches all of their tables (`table_help`).
+The tests of the rules show that it knows the worked examples of the rulebook (`table_help`).
 """
 
 import copy
@@ -17,14 +17,8 @@ from tests.cases import some
 from tests.referee import complete_options
 
 
-def play_out(deal: ref.Deal, rng: random.Random) -> ref.Deal:
-    while not deal.over:
-        deal.act(rng.choice(deal.legal()))
-    return deal
-
-
 @pytest.mark.parametrize(
-    ("variant", "seats", "given"),
+    ("variant", "seats", "options"),
     [
         ("whist", 4, {}),
         ("noms", 3, {}),
@@ -38,18 +32,18 @@ def play_out(deal: ref.Deal, rng: random.Random) -> ref.Deal:
         ("up_down", 3, {}),
     ],
 )
-def test_refused_tables(variant: str, seats: int, given: dict[str, Any]) -> None:
+def test_impossible_tables_are_refused(variant: str, seats: int, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"allow|there is no|has no|must be"):
-        complete_options(variant, seats, given)
+        complete_options(variant, seats, options)
 
 
 WINNERS = (0, 2, 2, 1, 3, 0, 0, 2, 1, 1, 3, 2, 0)
 TRICKS = [ref.Trick(seat, [f"{place}{card}" for card in "abcd"]) for place, seat in enumerate(WINNERS, start=1)]
 
 
-@pytest.mark.parametrize("given", [{"trick_order": "random"}, {"pile_order": "random"}])
-def test_random_gathering(given: dict[str, Any]) -> None:
-    options = complete_options("noms", 4, given)
+@pytest.mark.parametrize("order", ["trick_order", "pile_order"])
+def test_random_gathering_gives_many_possible_decks(order: str) -> None:
+    options = complete_options("noms", 4, {order: "random"})
     decks = [ref.gather_played(options, TRICKS, 1, random.Random(seed)) for seed in range(50)]
     assert all(ref.could_be_gathered(options, TRICKS, 1, deck) for deck in decks)
     assert len({tuple(deck) for deck in decks}) >= 20
@@ -57,21 +51,18 @@ def test_random_gathering(given: dict[str, Any]) -> None:
     assert not ref.could_be_gathered(options, TRICKS, 1, foreign)
 
 
-def test_single_deals() -> None:
-    for variant in ref.VARIANTS:
-        rng = random.Random(7)
-        for _ in range(10):
-            seats, given = ref.random_options(variant, rng)
-            records = ref.random_match(variant, seats, given, rng, single_deal=True)
-            assert ref.check_match(records, single_deal=True) == []
-            assert records[-1]["over"]
-            assert records[-1]["before"] == [0] * seats
-            assert all(record["declarer"] is None for record in records[:-1])
-            two = [*records, *ref.random_match(variant, seats, given, rng, match=1, single_deal=True)]
-            assert ref.check_match(two, single_deal=True) == []
-
-
-# The checker
+@pytest.mark.parametrize("variant", ref.VARIANTS)
+def test_matches_of_a_single_deal_pass(variant: str) -> None:
+    rng = random.Random(7)
+    for _ in range(10):
+        seats, options = ref.random_options(variant, rng)
+        records = ref.random_match(variant, seats, options, rng, single_deal=True)
+        assert ref.check_match(records, single_deal=True) == []
+        assert records[-1]["over"]
+        assert records[-1]["before"] == [0] * seats
+        assert all(record["declarer"] is None for record in records[:-1])
+        two = [*records, *ref.random_match(variant, seats, options, rng, match=1, single_deal=True)]
+        assert ref.check_match(two, single_deal=True) == []
 
 
 def through_json(records: list[ref.Record]) -> list[ref.Record]:
@@ -84,29 +75,29 @@ def through_json(records: list[ref.Record]) -> list[ref.Record]:
 def test_random_matches_pass(variant: str, matches: int) -> None:
     rng = random.Random(variant)
     for number in range(matches):
-        seats, given = ref.random_options(variant, rng)
-        records = through_json(ref.random_match(variant, seats, given, rng, match=number))
-        assert ref.check_match(records) == [], (seats, given)
-        if variant != "sniped_whist":  # a match may be looked at from any deal on
+        seats, options = ref.random_options(variant, rng)
+        records = through_json(ref.random_match(variant, seats, options, rng, match=number))
+        assert ref.check_match(records) == [], (seats, options)
+        if variant != "sniped_whist":  # a check may begin at any deal of the match
             later = records[len(records) // 2 :]
-            assert not later or not [line for line in ref.check_match(later) if "deck" not in line], (seats, given)
+            assert not later or not [line for line in ref.check_match(later) if "deck" not in line], (seats, options)
 
 
 @pytest.mark.parametrize("variant", ref.VARIANTS)
-def test_random_options_reach_everything(variant: str) -> None:
+def test_random_options_reach_every_choice(variant: str) -> None:
     rng = random.Random(variant)
     drawn = [ref.random_options(variant, rng) for _ in range(2000)]
     lowest = 3 if variant == "nonesuch" else 2
     assert {seats for seats, _ in drawn} == set(range(lowest, ref.SEATS[variant][1] + 1))
     for name, option in ref.OPTIONS[variant].items():
-        found = [given[name] for _, given in drawn if name in given]
+        values = [options[name] for _, options in drawn if name in options]
         if all(value is None or isinstance(value, str | bool) for value in option.drawn):
-            assert set(found) == set(option.drawn), name
+            assert set(values) == set(option.drawn), name
         else:
-            assert (None in found) == (None in option.drawn), name
-            assert len(set(map(str, found))) > 1 or len(option.drawn) == 1, name
-    for seats, given in drawn[:200]:
-        options = complete_options(variant, seats, given)
+            assert (None in values) == (None in option.drawn), name
+            assert len(set(map(str, values))) > 1 or len(option.drawn) == 1, name
+    for seats, partial in drawn[:200]:
+        options = complete_options(variant, seats, partial)
         assert complete_options(variant, seats, options) == options
         assert set(options) == set(ref.OPTIONS[variant])
 
@@ -123,7 +114,7 @@ SHORT_MATCHES: dict[str, dict[str, Any]] = {
 
 
 @cache
-def some_match(variant: str) -> list[ref.Record]:
+def whole_match(variant: str) -> list[ref.Record]:
     records = through_json(ref.random_match(variant, 4, SHORT_MATCHES[variant], random.Random(0), match=5))
     assert len(records) > 2
     assert ref.check_match(records) == []
@@ -161,7 +152,7 @@ def change_step(key: str, value: Callable[[Any], Any]) -> Callable[[list[ref.Rec
     return corrupt
 
 
-def one_more(values: list[Any]) -> list[Any]:
+def add_one(values: list[Any]) -> list[Any]:
     return [values[0] + 1, *values[1:]]
 
 
@@ -175,10 +166,10 @@ CORRUPTIONS = [
     change("hand_size", 0, lambda size: size + 1),
     change("format", 0, lambda _: "noms-record/2"),
     change("multiplier", 1, lambda number: 2 * number),
-    change("before", 1, one_more),
-    change("points", 0, one_more),
-    change("after", 0, one_more),
-    change("tricks", 0, one_more),
+    change("before", 1, add_one),
+    change("points", 0, add_one),
+    change("after", 0, add_one),
+    change("tricks", 0, add_one),
     change("over", 0, lambda over: not over),
     change("truncated", -1, lambda truncated: not truncated),
     change("winners", -1, lambda _: []),
@@ -199,32 +190,32 @@ CORRUPTIONS = [
 
 @pytest.mark.parametrize("corrupt", CORRUPTIONS, ids=lambda corrupt: corrupt.__name__)
 @pytest.mark.parametrize("variant", ref.VARIANTS)
-def test_corruption_is_found(variant: str, corrupt: Callable[[list[ref.Record]], None]) -> None:
-    broken = copy.deepcopy(some_match(variant))
+def test_every_corruption_is_found(variant: str, corrupt: Callable[[list[ref.Record]], None]) -> None:
+    broken = copy.deepcopy(whole_match(variant))
     corrupt(broken)
-    assert broken != some_match(variant)
+    assert broken != whole_match(variant)
     assert ref.check_match(broken)
 
 
-def test_wrong_next_deck_is_found() -> None:
+def test_a_shuffled_next_deck_of_noms_is_impossible() -> None:
     options = {"max_deals": 12, "target": None}
     records = through_json(ref.random_match("noms", 4, options, random.Random(1)))
     rng = random.Random(2)
-    for number in range(1, len(records)):
-        match = ref.Match("noms", 4, records[0]["options"], dealer=records[0]["dealer"])
-        for record in records[:number]:
-            deal = match.start(record["deck"])
-            for step in record["steps"]:
-                deal.act(step["action"])
-            match.finish(deal)
-        assert match.possible_next_deck(records[number]["deck"])
-        assert not match.possible_next_deck(rng.sample(records[number]["deck"], 52))
+    match = ref.Match("noms", 4, records[0]["options"], dealer=records[0]["dealer"])
+    for number, record in enumerate(records):
+        assert match.possible_next_deck(record["deck"])
+        assert number == 0 or not match.possible_next_deck(rng.sample(record["deck"], 52))
+        deal = match.start(record["deck"])
+        for step in record["steps"]:
+            deal.act(step["action"])
+        match.finish(deal)
 
 
-def test_record_without_legal_lists() -> None:
-    options = complete_options("nonesuch", 4, {})
-    match = ref.Match("nonesuch", 4, options, dealer=0)
-    deal = play_out(match.start(match.draw_next_deck(random.Random(0))), random.Random(0))
+def test_records_may_lack_the_legal_actions() -> None:
+    match = ref.Match("nonesuch", 4, complete_options("nonesuch", 4, {}), dealer=0)
+    deal = match.start(match.draw_next_deck(random.Random(0)))
+    while not deal.over:
+        deal.act(deal.legal()[0])
     match.finish(deal)
     record = match.record(deal, with_legal=False)
     assert all(set(step) == {"seat", "phase", "action"} for step in record["steps"])

@@ -1,4 +1,4 @@
-"""A table as people see it: what is shown, and that nothing is shown which the seat may not see (rules 0.1)."""
+"""Text and pictures of a table show everything that a seat may see, and nothing else (rules 0.1)."""
 
 import random
 import re
@@ -23,46 +23,45 @@ some_tables = pytest.mark.parametrize(("variant", "seats", "options"), some(KIND
 
 
 def moments(variant: str, seats: int, options: dict[str, Any], count: int, length: int = 160) -> list[Table]:
-    """Copies of a table at random moments of random play: up to `count` in each phase, and as many scored deals."""
+    """Copy a table at random moments of random play: up to `count` times in each phase, and at as many scored deals."""
     rng = random.Random(f"{variant} {seats} {options}")
-    found: dict[str | None, list[Table]] = {}
+    copies: dict[str | None, list[Table]] = {}
     for match in range(4):
         table = begun(Table(variant, seats, options, seed=11), match)
         for _ in range(length):
-            found.setdefault(table.phase, []).append(table.copy())
+            copies.setdefault(table.phase, []).append(table.copy())
             if table.is_over:
                 break
             if table.is_scored:
                 table.next_deal()
             else:
                 table.step(rng.choice(table.legal_actions()))
-    return [table for tables in found.values() for table in rng.sample(tables, min(count, len(tables)))]
+    return [table for tables in copies.values() for table in rng.sample(tables, min(count, len(tables)))]
 
 
 @pytest.mark.uncompiled
 @every_table
-def test_text_for_every_seat_at_random_moments(variant: str, seats: int, options: dict[str, Any]) -> None:
+def test_text_shows_the_hand_and_in_turn_the_legal_actions(variant: str, seats: int, options: dict[str, Any]) -> None:
     for table in moments(variant, seats, options, 2, 60):
         for seat in (None, *range(seats)):
-            shown = show.text(table, seat)
-            assert table.rules.variant.title in shown
-            assert max(map(len, shown.splitlines())) <= 160
-            assert "\x1b" not in shown
-            own_turn = not table.is_scored and table.row.seat == seat
-            assert ("\nLegal" in shown) == own_turn
-            assert ("\nHand" in shown) == (seat is not None)
+            text = show.text(table, seat)
+            assert table.rules.variant.title in text
+            assert max(map(len, text.splitlines())) <= 160
+            assert "\x1b" not in text
+            assert ("\nLegal" in text) == (not table.is_scored and table.row.seat == seat)
+            assert ("\nHand" in text) == (seat is not None)
             coloured = show.text(table, seat, colour=True)
-            assert coloured != shown
-            assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown
+            assert coloured != text
+            assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text
 
 
 @some_tables
-def test_image_for_every_seat_at_random_moments(variant: str, seats: int, options: dict[str, Any]) -> None:
+def test_each_seat_has_its_own_image(variant: str, seats: int, options: dict[str, Any]) -> None:
     table = moments(variant, seats, options, 1)[0]
     images = [show.image(table, seat) for seat in (None, *range(seats))]
     assert all(image.shape == (920, 720, 3) and image.dtype == np.uint8 for image in images)
-    assert all(not np.array_equal(one, other) for one, other in pairwise(images[1:])), "each seat is at the bottom of its own"
-    assert np.array_equal(images[0], show.image(table, None)), "a view is drawn the same way every time"
+    assert all(not np.array_equal(image, following) for image, following in pairwise(images[1:]))
+    assert np.array_equal(images[0], show.image(table, None)), "an image is deterministic"
 
 
 DECK_OF_TWELVE = ["QC", "QD", "KS", "AC", "KC", "AD", "KD", "QS", "AS", "QH", "KH", "AH"]
@@ -70,7 +69,7 @@ DECK_OF_TWELVE = ["QC", "QD", "KS", "AC", "KC", "AD", "KD", "QS", "AS", "QH", "K
 
 
 @pytest.mark.uncompiled
-def test_the_text_of_a_small_deal_made_by_hand() -> None:
+def test_the_text_of_a_small_deal() -> None:
     table = begun(Table("small_ships", 3, {"ranks": 3}), deck=DECK_OF_TWELVE, dealer=2, totals=[12.5, 0, -7], deal=2)
     play(table, "3 4 H AH QC KC KS QD AD")
     lines = show.text(table, 0).splitlines()
@@ -94,25 +93,19 @@ def test_hands_are_sorted_by_suit_and_points_are_short() -> None:
     assert show.hand_text(decktet, DECKTET) == "2MK AM  9WY  EX"
     assert show.hand_text([], FRENCH) == ""
     assert show.trick_text([(2, french[0]), (0, french[1])], FRENCH) == "seat 2 2♥ · seat 0 A♣"
-    assert [show.points_text(points) for points in (10.0, -0.5, 1 / 3, -0.0, 0.0, -1e-9)] == [
-        "10",
-        "-0.5",
-        "0.33",
-        "0",
-        "0",
-        "0",
-    ]
+    texts = [show.points_text(points) for points in (10.0, -0.5, 1 / 3, -0.0, 0.0, -1e-9)]
+    assert texts == ["10", "-0.5", "0.33", "0", "0", "0"]
 
 
 @pytest.mark.uncompiled
-def test_what_cannot_be_shown_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_seats_early_calls_and_missing_libraries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("noms", seed=3)
     with pytest.raises(ValueError, match="nothing has been dealt"):
         show.text(table, 0)
     table.start()
     for seat in (4, -1, True, "0"):
         with pytest.raises(ValueError, match="seat must be None or an integer from 0 to 3"):
-            show.text(table, seat)  # type: ignore[arg-type]  # nor is the wrong type a seat
+            show.text(table, seat)  # type: ignore[arg-type]
     for module, library in (("PIL.Image", "Pillow"), ("resvg_py", "resvg-py")):
         with monkeypatch.context() as without:
             without.setitem(sys.modules, module, None)
@@ -120,32 +113,27 @@ def test_what_cannot_be_shown_is_refused_with_a_sentence(monkeypatch: pytest.Mon
                 show.image(table, 0)
 
 
-def mixed(table: Table, seat: int | None, rng: random.Random) -> Table:
-    """A table that a seat, or a spectator, cannot tell from this one."""
-    for one in range(table.seats) if seat is None else [seat]:
-        table = mix_hidden(table, one, rng)
-    return table
-
-
 @some_tables
-def test_rules_0_1_nothing_depends_on_what_the_seat_cannot_see(variant: str, seats: int, options: dict[str, Any]) -> None:
+def test_rules_0_1_hidden_cards_change_nothing(variant: str, seats: int, options: dict[str, Any]) -> None:
     rng = random.Random(5)
     differing = 0
     for table in moments(variant, seats, options, 4):
         for seat in (None, *range(seats)):
-            twin = mixed(table, seat, rng)
+            twin = table
+            for viewer in range(table.seats) if seat is None else [seat]:
+                twin = mix_hidden(twin, viewer, rng)
             assert show.look(table, seat) == show.look(twin, seat)
             assert show.text(table, seat) == show.text(twin, seat)
             assert show.text(table, seat, colour=True) == show.text(twin, seat, colour=True)
             assert show.svg(table, seat) == show.svg(twin, seat)
             differing += show.text(table, seat, full=True) != show.text(twin, seat, full=True)
             assert show.svg(table, seat) != show.svg(table, seat, full=True)
-    assert differing >= 8, "hidden cards did change places, and the full view shows it"
+    assert differing >= 8, "hidden cards changed places, as the full view shows"
 
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("reveal", [False, True])
-def test_rules_3_3_a_nominated_card_in_the_stock_is_never_told_before_the_deal_is_over(reveal: bool) -> None:
+def test_rules_3_3_a_nominated_card_in_the_stock_stays_secret_during_the_deal(reveal: bool) -> None:
     table = Table("small_ships", 3, {"ranks": 3, "hand_size": 3, "reveal_stock_at_end": reveal})
     table.start(deck=DECK_OF_TWELVE, dealer=2)
     play(table, "3 NT QH QC")
@@ -161,7 +149,7 @@ def test_rules_3_3_a_nominated_card_in_the_stock_is_never_told_before_the_deal_i
 
 
 @pytest.mark.uncompiled
-def test_rules_4_1_the_hand_of_mis_a_vis_lies_open_from_the_end_of_the_first_trick_on() -> None:
+def test_rules_4_1_the_hand_of_mis_a_vis_is_open_after_the_first_trick() -> None:
     table = begun(Table("noms", seed=2), dealer=3)
     table.act("mis_a_vis")
     for _ in range(4):
@@ -174,16 +162,11 @@ def test_rules_4_1_the_hand_of_mis_a_vis_lies_open_from_the_end_of_the_first_tri
 
 @pytest.mark.uncompiled
 def test_rules_5_3_the_excuse_is_shown_to_all_only_after_the_bids() -> None:
-    table = begun(Table("nonesuch", 3, seed=1), match=next(match for match in range(50) if _number_turned_up(match)))
+    tables = (begun(Table("nonesuch", 3, seed=1), match) for match in range(50))
+    table = next(table for table in tables if table.row.trump < 0)  # the card turned up has two suits
     holder = int(table.row.excuse)
     for seat in (None, *range(3)):
         assert ("EX" in show.text(table, seat)) == (seat == holder)
     play(table, "none some most")
     assert all(f"EX shown by seat {holder}" in show.text(table, seat) for seat in (None, 0, 1, 2))
     assert " or " in show.text(table, None)
-
-
-def _number_turned_up(match: int) -> bool:
-    """True if the up card of the match bears two suits."""
-    table = begun(Table("nonesuch", 3, seed=1), match)
-    return bool(table.row.trump < 0)

@@ -1,4 +1,4 @@
-"""Threads that share rows, players that several threads share, and processes that are forked."""
+"""Threads share rows and players, and forked processes have their own threads."""
 
 import os
 import sys
@@ -15,29 +15,29 @@ from noms_env.players import load_player
 from tests.begun import begun
 
 
-def test_an_error_in_one_range_is_raised_once_no_thread_writes_any_more() -> None:
-    done = list[int]()
+def test_an_error_is_raised_after_all_threads_are_done() -> None:
+    finished = list[int]()
 
     def work(first: int, end: int, part: int) -> None:
         if part == 0:
             raise ValueError("the first range")
         time.sleep(0.1)
-        done.append(part)
+        finished.append(part)
 
     with pytest.raises(ValueError, match="the first range"):
         RowThreads(3).run(9, work)
-    assert sorted(done) == [1, 2]
+    assert sorted(finished) == [1, 2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own() -> None:
-    threads, made = RowThreads(2), np.zeros(2)
-    threads.run(2, lambda first, end, part: made.__setitem__(part, 1))
+def test_a_forked_process_has_its_own_threads() -> None:
+    threads, values = RowThreads(2), np.zeros(2)
+    threads.run(2, lambda first, end, part: values.__setitem__(part, 1))
     child = os.fork()
     if child == 0:
-        threads.run(2, lambda first, end, part: made.__setitem__(part, 2))
-        os._exit(0 if made.tolist() == [2, 2] else 1)
+        threads.run(2, lambda first, end, part: values.__setitem__(part, 2))
+        os._exit(0 if values.tolist() == [2, 2] else 1)
     for _ in range(300):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -45,7 +45,7 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
         time.sleep(0.1)
     else:
         os.kill(child, 9)
-        pytest.fail("the child waits for threads that it does not have")
+        pytest.fail("the child waits for the threads of its parent")
     assert os.waitstatus_to_exitcode(status) == 0
 
 
@@ -53,19 +53,19 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
 def test_threads_may_share_a_player(name: str) -> None:
     batch = begun(noms_env.make_batch("down_up", tables=60, seed=1))
     batch.observe()
-    player, found = load_player(name), dict[int, np.ndarray]()
+    player, actions = load_player(name), dict[int, np.ndarray]()
 
-    def ask(number: int) -> None:
+    def act(number: int) -> None:
         rng = np.random.default_rng(0)
         tables = sampled_tables(batch.tables, None, rng)
-        found[number] = np.asarray(player.act(batch.observation, batch.mask, rng, tables=tables))
+        actions[number] = np.asarray(player.act(batch.observation, batch.mask, rng, tables=tables))
 
-    ask(0)
-    threads = [threading.Thread(target=ask, args=(number,), daemon=True) for number in (1, 2)]
+    act(0)
+    threads = [threading.Thread(target=act, args=(number,), daemon=True) for number in (1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert sorted(found) == [0, 1, 2], "a thread hangs"
-    assert (found[0] == found[1]).all()
-    assert (found[0] == found[2]).all()
+    assert sorted(actions) == [0, 1, 2], "a thread hangs"
+    assert (actions[0] == actions[1]).all()
+    assert (actions[0] == actions[2]).all()

@@ -1,4 +1,4 @@
-"""The tutorials on adding: their changes, made to a copy of the package, give a game, an option and a player that work."""
+"""The tutorials on adding a game, an option and a player work in a copy of the package."""
 
 import os
 import re
@@ -14,22 +14,28 @@ from tests.tutorials import NEW_FILES, ROOT, changed_copy, page
 
 
 def run(root: Path, *arguments: str) -> str:
-    """What Python prints in the copy, with the compiler off."""
+    """Run Python in the copy, with the compiler off, and return its output."""
     environment = {**os.environ, "PYTHONPATH": str(root), "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def program(name: str, more: str = "") -> str:
-    """The Python of a tutorial, and more."""
-    blocks = re.findall(r"(?s)```\{code-block\} python\n(.*?)```", page(name))
-    assert len(blocks) == 1
-    return "".join(blocks) + more
+def program_of(name: str) -> str:
+    """Return the Python code of a tutorial."""
+    (block,) = re.findall(r"(?s)```\{code-block\} python\n(.*?)```", page(name))
+    return str(block)
 
 
-def test_a_variant(tmp_path: Path) -> None:
-    files = changed_copy(tmp_path, "variant")
+def copy_with_changes(root: Path, name: str) -> list[str]:
+    """Copy the package with the changes of a tutorial. No file for the GPU changes; `make ptx` compiles the copies."""
+    files = changed_copy(root, name)
+    assert not [file for file in files if file.startswith("noms_env/cuda")]
+    return files
+
+
+def test_the_new_variant_works(tmp_path: Path) -> None:
+    files = copy_with_changes(tmp_path, "variant")
     assert len([file for file in files if file.startswith("noms_env")]) == len(files) <= 4
     more = """
 from docs.make_pages import all_pages
@@ -42,10 +48,10 @@ assert seen[parts["variant"].slice].tolist() == [0] * 7 + [1] + [0] * 8
 assert "Ten points and one for each trick" in all_pages()["seven_down.md"]
 assert make_encoding([make_rules(game("seven_down"))]).n_choices == 52 + 8
 """
-    printed = run(tmp_path, "-c", program("variant", more))
+    output = run(tmp_path, "-c", program_of("variant") + more)
     run(tmp_path, "docs/make_types.py")
     assert "\nseven_down_v0: " in (tmp_path / "noms_env/envs/games.pyi").read_text(encoding="utf-8")
-    assert re.fullmatch(r"\['\d', '\d', '\d', '\d'\] \[\d, \d, \d, \d\] \[[\d., ]+\]\n", printed), printed
+    assert re.fullmatch(r"\['\d', '\d', '\d', '\d'\] \[\d, \d, \d, \d\] \[[\d., ]+\]\n", output), output
 
 
 ANSWERS = """
@@ -59,11 +65,11 @@ for _ in range(12):
     answers.append(policy.probabilities(*table.view(int(table.row.seat))))
     table.step(int(answers[-1].argmax()))
 """
-"""What a published policy answers at twelve decisions of a deal."""
+"""The probabilities of a published policy at twelve decisions of a deal."""
 
 
-def test_an_option(tmp_path: Path) -> None:
-    assert len(changed_copy(tmp_path, "option")) <= 3
+def test_the_new_option_works(tmp_path: Path) -> None:
+    assert len(copy_with_changes(tmp_path, "option")) <= 3
     more = """
 assert 5.0 in [points - tricks - 10 for points, tricks in zip(result["points"], result["tricks"])]
 np.save("answers.npy", answers)
@@ -74,19 +80,19 @@ try:
 except ValueError as refusal:
     print(refusal)
 """
-    printed = run(tmp_path, "-c", program("option", ANSWERS + more))
+    output = run(tmp_path, "-c", program_of("option") + ANSWERS + more)
     here: dict[str, Any] = {}
     exec(ANSWERS, here)
     np.testing.assert_allclose(np.load(tmp_path / "answers.npy"), here["answers"], atol=1e-5)  # compiled sums round otherwise
-    assert "zero_bonus" in printed, "the policy refuses a rule that nobody has taught it"
+    assert "zero_bonus" in output, "the policy refuses an unknown rule"
     run(tmp_path, "docs/make_types.py")
     for file in ("games.pyi", "option_types.py"):
         assert " zero_bonus: int" in (tmp_path / "noms_env" / "envs" / file).read_text(encoding="utf-8")
 
 
-def test_a_player(tmp_path: Path) -> None:
-    assert len(changed_copy(tmp_path, "player")) == 2
-    run(tmp_path, "-c", program("player"))
+def test_the_new_player_works(tmp_path: Path) -> None:
+    assert len(copy_with_changes(tmp_path, "player")) == 2
+    run(tmp_path, "-c", program_of("player"))
     (commands,) = re.findall(r"(?s)```\{code-block\} sh\n(.*?)```", page("player"))
     first, second = commands.splitlines()
     run(tmp_path, "-m", "noms_training", *first.split()[1:])
@@ -95,12 +101,6 @@ def test_a_player(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NEW_FILES)
-def test_nothing_is_changed_for_a_gpu(name: str, tmp_path: Path) -> None:
-    """`make ptx` compiles the kernels of the copies."""
-    assert not [file for file in changed_copy(tmp_path, name) if file.startswith("noms_env/cuda")]
-
-
-@pytest.mark.parametrize("name", NEW_FILES)
-def test_places_that_a_tutorial_names_are_there(name: str) -> None:
+def test_functions_that_a_tutorial_names_exist(name: str) -> None:
     for symbol, file in re.findall(r"`(\w+)` in\s`((?:noms_env|training)/[\w/]+\.py)`", page(name)):
         assert re.search(rf"(?m)^(?:def )?{symbol}\b", (ROOT / file).read_text(encoding="utf-8")), symbol

@@ -1,4 +1,4 @@
-"""The types of arguments: they are those of the declarations, and mypy finds each wrong call in `tests/typed_calls.py`."""
+"""Types of arguments follow from the declarations, and mypy finds each wrong call in `tests/typed_calls.py`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.parametrize(("name", "text"), make_types.all_files().items(), ids=list(make_types.all_files()))
-def test_what_is_kept_is_what_the_script_writes(name: str, text: str) -> None:
+def test_a_file_of_types_is_what_the_script_writes(name: str, text: str) -> None:
     assert (make_types.FOLDER / name).read_text(encoding="utf-8") == text, "run `python docs/make_types.py`"
 
 
-def test_the_right_calls_are_right_and_the_words_of_episodes_are_all_there() -> None:
+def test_right_calls_run_and_every_episode_has_a_type() -> None:
     typed_calls.right("big_ships")
     assert get_args(Episode) == EPISODES
 

@@ -1,4 +1,4 @@
-"""Copies of the package with the changes that a tutorial on adding shows."""
+"""Copy the package with the changes of a tutorial on adding."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ NEW_FILES = {
     "option": (),
     "player": (("lowest.py", "noms_env/players"),),
 }
-"""By tutorial: files of `docs/how_to`, and the folders that they go to."""
+"""Per tutorial: files of `docs/how_to`, and their destination folders."""
 
 
 def page(name: str) -> str:
@@ -19,10 +19,10 @@ def page(name: str) -> str:
 
 
 def apply(diff: str, root: Path) -> list[str]:
-    """Make the changes of a diff to files in a folder; their names.
+    """Apply a diff to files in a folder and return their names.
 
     Raises:
-        AssertionError: what is to be changed is not there, or more than once.
+        AssertionError: the old lines are missing, or occur more than once.
     """
     names = []
     for name, hunks in re.findall(r"(?ms)^--- a/(\S+)\n\+\+\+ b/\S+\n(.*?)(?=^--- |\Z)", diff):
@@ -38,7 +38,7 @@ def apply(diff: str, root: Path) -> list[str]:
 
 
 def changed_copy(root: Path, name: str) -> list[str]:
-    """Copy the packages into an empty folder, and make the changes of a tutorial; the files that were changed or added."""
+    """Copy the packages into an empty folder, apply the changes of a tutorial, and return the changed and new files."""
     for folder in ("noms_env", "training", "docs"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "checkpoints", root / "noms_env" / "checkpoints")

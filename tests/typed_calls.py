@@ -1,4 +1,4 @@
-"""Calls as users write them, for type checkers: a wrong one names the error that it is, see `tests/test_types.py`."""
+"""Right and wrong calls for the type checker; each wrong one names its error, which `tests/test_types.py` checks."""
 
 import noms_env
 from noms_env import BatchEnv, SeatEnv, SeatVectorEnv, TableGroup, make_batch, noms_v0, small_ships_v0

@@ -1,4 +1,4 @@
-"""Python modules of the tests, run with the compiler off."""
+"""Run modules of the tests with the compiler off."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def printed_uncompiled(module: str, *words: str) -> Any:
-    """The JSON that a module prints when it runs with the compiler off."""
+    """Run a module with the compiler off and return the JSON that it prints."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-W", "error", "-m", module, *words]
     root = Path(__file__).parents[1]

@@ -1,1 +1,1 @@
-"""Tests with each library of other people, in an environment that has it (`make interop`)."""
+"""Tests with other libraries, each in its own environment (`make interop`)."""

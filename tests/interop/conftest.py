@@ -1,4 +1,4 @@
-"""The tests of a library are collected where it is installed; `make interop` has an environment for each."""
+"""Collect the tests of installed libraries only; `make interop` has an environment for each library."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,7 @@ LIBRARIES = {
     "tianshou": "tianshou",
     "torchrl": "torchrl",
 }
-"""The name of each library here, and of what it is imported as."""
+"""The name in our files, and the name to import."""
 
 HERE = Path(__file__).parent
 

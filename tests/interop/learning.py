@@ -1,7 +1,4 @@
-"""What the tests of learning libraries share.
-
-The page about them runs, what is shown is what the tables show, and learners learn by their seed alone.
-"""
+"""Helpers for the tests of learning libraries: run their pages and examples, compare observations and learners."""
 
 import importlib.util
 import re
@@ -19,24 +16,24 @@ LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
 
 
 def load_script(path: Path) -> Any:
-    """A script of the examples as a module."""
+    """Load a script of the examples as a module."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
+    sys.modules[spec.name] = module  # dataclasses look there
     spec.loader.exec_module(module)
     return module
 
 
 def blocks_of_page(title: str) -> list[str]:
-    """The code in the section of the page that has this title."""
+    """Return the blocks of code in a section of the page."""
     section = PAGE.read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return re.findall(r"(?ms)^```\{code-block\} python\n(.*?)^```", section)
 
 
 def run_page(title: str) -> None:
-    """Run the code in a section of the page, each block by itself."""
+    """Run each block of code in a section of the page by itself."""
     blocks = blocks_of_page(title)
     assert blocks
     for number, block in enumerate(blocks, 1):
@@ -44,7 +41,7 @@ def run_page(title: str) -> None:
 
 
 def assert_it_learns(capsys: pytest.CaptureFixture[str], main: Callable[..., Any], *args: Any, **sizes: Any) -> list[str]:
-    """Run an example and return its lines; the interval after training lies above the one before."""
+    """Run an example, check that the interval after training lies above the one before, and return the lines."""
     threads = torch.get_num_threads()
     try:
         main(*args, **sizes)
@@ -57,17 +54,9 @@ def assert_it_learns(capsys: pytest.CaptureFixture[str], main: Callable[..., Any
     return lines
 
 
-def assert_seen(shown: Any, seen: Any) -> None:
-    """What is shown has the observations and masks of the tables, byte for byte."""
+def assert_seen(actual: Any, expected: Any) -> None:
+    """Check that observation and mask are equal, byte for byte."""
     for name in ("observation", "action_mask"):
-        found = np.asarray(shown[name])
-        assert found.dtype == seen[name].dtype, name
-        assert np.array_equal(found.reshape(seen[name].shape), seen[name]), name
-
-
-def assert_the_seed_decides(weights: Callable[[int], torch.Tensor]) -> None:
-    """The weights after training are finite, the same with the same seed and others with another."""
-    one = weights(1)
-    assert torch.isfinite(one).all()
-    assert torch.equal(one, weights(1))
-    assert not torch.equal(one, weights(2))
+        array = np.asarray(actual[name])
+        assert array.dtype == expected[name].dtype, name
+        assert np.array_equal(array.reshape(expected[name].shape), expected[name]), name

@@ -1,4 +1,4 @@
-"""PPO in one file, `examples/cleanrl_ppo.py`: its parts are right, and it learns. It needs nothing but torch."""
+"""PPO in one file, `examples/cleanrl_ppo.py`: its advantages are right, and it learns. It needs only torch."""
 
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,11 @@ def ppo() -> Any:
     return load_script(EXAMPLE)
 
 
-def played(ppo: Any, variant: str, seats: int) -> tuple[Any, noms_env.BatchEnv, list[Any]]:
-    """An agent, tables that refuse what is illegal, and the decisions of a deal at each of them."""
+@pytest.mark.parametrize(("variant", "seats"), [("down_up", 4), ("small_ships", 6), ("nonesuch", 3)])
+def test_advantages_equal_those_of_the_trainer(ppo: Any, variant: str, seats: int) -> None:
     torch.manual_seed(0)
     batch = noms_env.make_batch(variant, 24, seats=seats, episode="deal", observation="features", skip_forced=True)
-    agent = ppo.Agent(batch.feature_layout, 16)
-    return agent, batch, ppo.play_deals(agent, batch)
-
-
-@pytest.mark.parametrize(("variant", "seats"), [("down_up", 4), ("small_ships", 6), ("nonesuch", 3)])
-def test_advantages_are_those_of_the_trainer(ppo: Any, variant: str, seats: int) -> None:
-    _, batch, steps = played(ppo, variant, seats)
+    steps = ppo.play_deals(ppo.Agent(batch.feature_layout, 16), batch)
     table, seat, value = (torch.cat([getattr(step, name) for step in steps]) for name in ("table", "seat", "value"))
     reward = torch.from_numpy(ppo.relative_points(batch)).float()
     assert reward.shape == (24, seats)

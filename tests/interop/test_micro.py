@@ -1,4 +1,4 @@
-"""The trees of micro-games and the measures on them, against OpenSpiel's."""
+"""The solver of micro-games and its measures agree with OpenSpiel."""
 
 import numpy as np
 import pytest
@@ -28,37 +28,35 @@ TREES = [
 ]
 
 
-class OfTree(Policy):  # type: ignore[misc]
-    """A strategy on one of the package's own game trees, as a policy of OpenSpiel's."""
+class TreePolicy(Policy):  # type: ignore[misc]
+    """A strategy on one of our game trees, as a policy of OpenSpiel."""
 
     def __init__(self, game: DealGame, tree: Tree, strategy: np.ndarray) -> None:
         super().__init__(game, list(range(game.num_players())))
-        self._tree, self._strategy, self._places = tree, strategy, {key: i for i, key in enumerate(tree.key.tolist())}
+        self._tree, self._strategy, self._index = tree, strategy, {key: i for i, key in enumerate(tree.key.tolist())}
 
     def action_probabilities(self, state: DealState, player_id: int | None = None) -> dict[int, float]:
         legal = state.legal_actions()
         if len(legal) == 1:
             return {legal[0]: 1.0}
-        seen, key = state.deal.dealt_table.view(state.current_player())[0], np.empty(1, np.int64)
-        write_keys(seen[np.newaxis].view(np.int64), key)
-        offset = self._tree.offset
-        slots = slice(offset[self._places[int(key[0])]], offset[self._places[int(key[0])] + 1])
+        observation, key = state.deal.dealt_table.view(state.current_player())[0], np.empty(1, np.int64)
+        write_keys(observation[np.newaxis].view(np.int64), key)
+        index = self._index[int(key[0])]
+        slots = slice(*self._tree.offset[index : index + 2])
         return dict(zip(self._tree.action[slots].tolist(), self._strategy[slots].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("name", some(TREES, 3))
-def test_the_solver_and_its_measures_agree_with_those_here(name: str) -> None:
-    """NashConv and the values of a strategy that is neither uniform nor solved, to 1e-9."""
+def test_exploitability_agrees_with_openspiel(name: str) -> None:
     game: DealGame = pyspiel.load_game(name)
     tree = build_tree(game.setup)
     solver = Solver(tree, game.reward)
-    for _ in range(3):
+    for _ in range(3):  # a strategy that is neither uniform nor solved
         solver.iterate()
-    policy = OfTree(game, tree, solver.average())
-    found, theirs = exploitability(solver.passes, solver.average()), nash_conv(game, policy, return_only_nash_conv=False)
-    assert found.nash_conv == pytest.approx(theirs.nash_conv, abs=1e-9)
-    assert found.gains == pytest.approx(np.array(theirs.player_improvements), abs=1e-9)
-    assert found.values == pytest.approx(
-        expected_game_score.policy_value(game.new_initial_state(), [policy] * game.num_players()), abs=1e-9
-    )
-    assert found.nash_conv > 1e-4 or "sniped" in name, "there nothing is to be gained"
+    policy = TreePolicy(game, tree, solver.average())
+    ours, theirs = exploitability(solver.passes, solver.average()), nash_conv(game, policy, return_only_nash_conv=False)
+    assert ours.nash_conv == pytest.approx(theirs.nash_conv, abs=1e-9)
+    assert ours.gains == pytest.approx(np.array(theirs.player_improvements), abs=1e-9)
+    values = expected_game_score.policy_value(game.new_initial_state(), [policy] * game.num_players())
+    assert ours.values == pytest.approx(values, abs=1e-9)
+    assert ours.nash_conv > 1e-4 or "sniped" in name, "every strategy of that game is an equilibrium"

@@ -1,20 +1,18 @@
-"""The exact-bid games against OpenSpiel's `oh_hell`, which nobody of this project wrote: the same deals, card by card.
+"""The exact-bid games play the same deals, card by card, as the independent `oh_hell` of OpenSpiel.
 
 OpenSpiel plays one deal of Oh Hell: a round of calls with the hook, tricks with a trump turned up from the undealt
-cards, a point for each trick and ten more for an exact call. `up_down` plays just that with `trump_mode="turnup"` and a
-hook from one card on. At every decision the seat to act and its legal actions are compared, at the end the points.
+cards, a point for each trick and ten more for an exact call. `up_down` plays the same with `trump_mode="turnup"` and a
+hook from one card on. Each decision compares the seat to act and its legal actions, the end compares the points.
 
-What differs, and how it is bridged:
+Differences, and their translation:
 
-* Cards. OpenSpiel counts `num_suits * rank + suit` with the suits in the order C D S H; its short decks keep the lowest
+* Cards. OpenSpiel numbers them `num_suits * rank + suit` with the suits in the order C D S H; its short decks have the lowest
   ranks, ours the top ones. Suits and ranks are translated one to one, in the order of the ranks, so the game is the same.
-* Dealing. OpenSpiel deals its first card to player 0 whoever deals, we deal it to the dealer's left; its calls and
-  leads begin at the dealer's left as ours do.
-* Trump. OpenSpiel always turns up one more card, so it has no deal of 13 cards for four: hands of 1 to 12 are compared.
-  (Where no card is left over, it accepts the parameters and stops in the middle of the deal.)
-* Other numbers of seats. `up_down` has four (two to four with a short deck) and OpenSpiel three to seven, so five to
-  seven seats are compared in `big_ships`, and six in `down_up`: their trumps go in turn, and we make it the suit that
-  OpenSpiel turns up.
+* Dealing. OpenSpiel deals its first card to player 0, we to the dealer's left. In both, calls and leads begin there.
+* Trump. OpenSpiel always turns up one more card, so four seats have hands of 1 to 12 cards. (With 13 it accepts the
+  parameters and stops in the middle of the deal.)
+* Seats. `up_down` has four (two to four with a short deck), OpenSpiel three to seven. So `big_ships` and `down_up` play
+  the other numbers of seats, with the trump that OpenSpiel turns up as their only one.
 """
 
 import random
@@ -34,7 +32,7 @@ SPIEL_SUITS = "CDSH"
 
 
 class Setting(NamedTuple):
-    """A game of ours, and how many seats, suits and ranks play it."""
+    """One of our games with its numbers of seats, suits and ranks."""
 
     variant: str
     seats: int
@@ -51,14 +49,14 @@ class Setting(NamedTuple):
         return pyspiel.load_game("oh_hell", parameters)
 
     def card_words(self) -> list[str]:
-        """Our words for OpenSpiel's cards, by their numbers there."""
-        own_suits = [letter for letter in SUIT_LETTERS[0] if letter in SPIEL_SUITS[: self.suits]]
-        named = dict(zip(own_suits, SUIT_LETTERS[0], strict=False))
+        """Return our word for each card number of OpenSpiel."""
+        suits = [letter for letter in SUIT_LETTERS[0] if letter in SPIEL_SUITS[: self.suits]]
+        our_suit = dict(zip(suits, SUIT_LETTERS[0], strict=False))
         ranks = RANK_LETTERS[0][-self.ranks :]
-        return [rank + named[suit] for rank in ranks for suit in SPIEL_SUITS[: self.suits]]
+        return [rank + our_suit[suit] for rank in ranks for suit in SPIEL_SUITS[: self.suits]]
 
     def table(self, hand_size: int, trump: str) -> tuple[Table, int]:
-        """A table of ours for one deal, and the deal of its match that has so many cards."""
+        """Return one of our tables, and the deal of its match with this hand size."""
         options: dict[str, Any] = {"hook": True, "hook_min_cards": 1, "suits": self.suits, "ranks": self.ranks}
         if self.variant == "up_down":
             options["trump_mode"] = "turnup"
@@ -71,14 +69,14 @@ class Setting(NamedTuple):
 
 
 class Deal(NamedTuple):
-    """One deal, as OpenSpiel numbers it."""
+    """One deal in the numbers of OpenSpiel."""
 
     hand_size: int
     dealer: int
     cards: list[int]
 
     def spiel_state(self, game: Any) -> Any:
-        """Deal it in OpenSpiel: number of tricks, dealer, cards to player 0, 1, ... in turn, the card turned up."""
+        """Deal in OpenSpiel: number of tricks, dealer, cards to player 0, 1, ... in turn, the card turned up."""
         state = game.new_initial_state()
         dealt = self.hand_size * game.num_players()
         for action in (self.hand_size, self.dealer, *self.cards[: dealt + 1]):
@@ -86,7 +84,7 @@ class Deal(NamedTuple):
         return state
 
     def deck(self, words: list[str], seats: int) -> list[str]:
-        """Our deck: in each round of dealing the dealer's left comes first, not player 0."""
+        """Return our deck: in each round of dealing the dealer's left comes first, not player 0."""
         first = self.dealer + 1
         rounds = [seats * round_ for round_ in range(self.hand_size)]
         dealt = [self.cards[start + (first + turn) % seats] for start in rounds for turn in range(seats)]
@@ -100,7 +98,7 @@ def random_deal(setting: Setting, hand_size: int, rng: random.Random) -> Deal:
 
 
 def play_both(setting: Setting, deal: Deal, game: Any, words: list[str], rng: random.Random) -> list[int]:
-    """Play a deal with random actions on both sides; the calls made, the one of the last caller last.
+    """Play a deal with random actions on both sides and return the calls in order.
 
     Raises:
         AssertionError: the two sides disagree.
@@ -128,7 +126,7 @@ def play_both(setting: Setting, deal: Deal, game: Any, words: list[str], rng: ra
 
 
 def play_many(setting: Setting, hand_sizes: list[int], seed: str) -> int:
-    """Play a deal of each hand size; the number of deals in which the hook forbade a call."""
+    """Play a deal of each hand size and return in how many the hook forbade a call."""
     rng = random.Random(seed)
     game, words = setting.spiel_game(), setting.card_words()
     hooked = 0
@@ -139,7 +137,7 @@ def play_many(setting: Setting, hand_sizes: list[int], seed: str) -> int:
     return hooked
 
 
-def test_a_thousand_deals_of_up_down() -> None:
+def test_a_thousand_deals_of_up_down_agree() -> None:
     setting = Setting("up_down", 4)
     assert setting.largest_hand == 12
     hand_sizes = [1 + number % 12 for number in range(1000)]
@@ -156,7 +154,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting)))
-def test_other_seats_decks_and_variants(setting: Setting) -> None:
+def test_other_seats_decks_and_variants_agree(setting: Setting) -> None:
     table, _ = setting.table(1, "C")
     largest = setting.largest_hand if setting.variant == "big_ships" else min(setting.largest_hand, max(table.rules.schedule))
     hand_sizes = [1 + number % largest for number in range(60)]

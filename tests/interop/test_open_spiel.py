@@ -1,4 +1,4 @@
-"""The games in OpenSpiel: by the rulebook, without a leak, and solved; players as its bots, and its bots as players."""
+"""OpenSpiel plays the games by the rulebook and without leaks; players become its bots, and its bots players."""
 
 import pickle
 import random
@@ -66,22 +66,22 @@ SMALL_TREES = [
 ]
 
 
-def loaded(name: str, parameters: dict[str, Any] | None = None) -> DealGame:
+def load(name: str, parameters: dict[str, Any] | None = None) -> DealGame:
     game: DealGame = pyspiel.load_game(name, parameters) if parameters else pyspiel.load_game(name)
     return game
 
 
 def random_game(variant: str, rng: random.Random) -> DealGame:
-    """A game of some seats and options, with some dealer."""
-    seats, given = random_table(variant, rng)
-    rules = make_rules(GAMES[variant], seats, {name: value for name, value in given.items() if name not in MATCH_OPTIONS})
-    others: dict[str, int] = {"dealer": rng.randrange(seats)}
+    """Load a game with random seats, options, dealer and, if the hand size changes, deal."""
+    seats, options = random_table(variant, rng)
+    rules = make_rules(GAMES[variant], seats, {name: value for name, value in options.items() if name not in MATCH_OPTIONS})
+    position = {"dealer": rng.randrange(seats)}
     if rules.schedule:
-        others["deal"] = rng.randrange(len(rules.schedule))
-    return loaded(game_name(variant), parameters_of(rules, **others))
+        position["deal"] = rng.randrange(len(rules.schedule))
+    return load(game_name(variant), parameters_of(rules, **position))
 
 
-def dealt(game: DealGame, rng: random.Random) -> DealState:
+def deal_cards(game: DealGame, rng: random.Random) -> DealState:
     state = game.new_initial_state()
     while state.is_chance_node():
         outcomes, weights = zip(*state.chance_outcomes(), strict=True)
@@ -90,40 +90,39 @@ def dealt(game: DealGame, rng: random.Random) -> DealState:
 
 
 def choose(state: DealState, rng: random.Random) -> int:
-    """A random action; now and then a rare one."""
+    """Draw a random action, with a preference for rare ones."""
     legal = state.legal_actions()
     rare = [action for action in legal if action in (52, 60, 93, 94) or 61 <= action <= 73]
     return int(rng.choice(rare if rare and rng.random() < 0.3 else legal))
 
 
-def moments(game: DealGame, rng: random.Random) -> Iterator[DealState]:
-    """Every decision of a random deal."""
-    state = dealt(game, rng)
+def decisions(game: DealGame, rng: random.Random) -> Iterator[DealState]:
+    """Yield the state at every decision of a random deal."""
+    state = deal_cards(game, rng)
     while state.deal.stage == PLAYING:
         yield state
         state.apply_action(choose(state, rng))
 
 
 @pytest.mark.parametrize("name", [*map(game_name, VARIANTS), *SMALL_TREES], ids=lambda name: name)
-def test_random_simulation(name: str) -> None:
-    pyspiel.random_sim_test(loaded(name), num_sims=1, serialize=True, verbose=False)
+def test_openspiels_random_simulation_passes(name: str) -> None:
+    pyspiel.random_sim_test(load(name), num_sims=1, serialize=True, verbose=False)
 
 
 def play_with_referee(game: DealGame, rng: random.Random) -> None:
-    """Play a deal here and at the referee's.
+    """Play a random deal in OpenSpiel and with the referee.
 
     Raises:
         AssertionError: the two disagree.
     """
-    kind, state = game.setup, dealt(game, rng)
+    setup, state = game.setup, deal_cards(game, rng)
     table = state.deal.dealt_table
     row, words = table.row, CARD_WORDS[table.deck_kind]
-    options, where = kind.rules.options, (str(game), str(state))
-    match = referee.Match(
-        kind.rules.variant.name, table.seats, options, dealer=kind.dealer, deal=int(row.deal), single_deal=True
-    )
-    drawn = SUIT_LETTERS[0][row.trump] if options.get("trump_mode") == "random" else None
-    deal = match.start([words[card] for card in row.deck[: len(kind.deck)]], random_trump=drawn)
+    options, where = setup.rules.options, (str(game), str(state))
+    variant = setup.rules.variant.name
+    match = referee.Match(variant, table.seats, options, dealer=setup.dealer, deal=int(row.deal), single_deal=True)
+    trump = SUIT_LETTERS[0][row.trump] if options.get("trump_mode") == "random" else None
+    deal = match.start([words[card] for card in row.deck[: len(setup.deck)]], random_trump=trump)
     while not deal.over:
         assert (state.current_player(), table.phase) == (deal.seat, deal.phase), where
         assert sorted(map(table.word, state.legal_actions())) == sorted(deal.legal()), where
@@ -141,24 +140,24 @@ def play_with_referee(game: DealGame, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_deals_with_random_options_go_by_the_rulebook(variant: str) -> None:
+def test_deals_with_random_options_follow_the_rulebook(variant: str) -> None:
     rng = random.Random(f"{variant}: OpenSpiel")
     for _ in range(8):
         play_with_referee(random_game(variant, rng), rng)
 
 
-def test_the_lot_decides_who_is_sniped() -> None:
+def test_a_lot_decides_who_is_sniped() -> None:
     rng = random.Random("lot")
-    game = loaded("noms_sniped_whist(seats=5,ranks=5,tie=cut,scoring=tricks,snip_penalty=3)")
+    game = load("noms_sniped_whist(seats=5,ranks=5,tie=cut,scoring=tricks,snip_penalty=3)")
     for _ in range(6):
         play_with_referee(game, rng)
 
 
-def test_relative_points_add_up_to_nothing() -> None:
+def test_relative_points_sum_to_zero() -> None:
     rng = random.Random(2)
     for variant in VARIANTS:
-        plain, relative = (loaded(f"{game_name(variant)}(reward={reward})") for reward in ("points", "relative"))
-        state = dealt(plain, rng)
+        plain, relative = (load(f"{game_name(variant)}(reward={reward})") for reward in ("points", "relative"))
+        state = deal_cards(plain, rng)
         other = relative.new_initial_state()
         while not state.is_terminal():
             state.apply_action(choose(state, rng))
@@ -173,12 +172,12 @@ def test_relative_points_add_up_to_nothing() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_hidden_cards_change_nothing_of_what_a_seat_is_shown(variant: str) -> None:
+def test_hidden_cards_do_not_change_what_a_seat_sees(variant: str) -> None:
     rng, others = random.Random(f"{variant}: leak"), 0
     sampler = pyspiel.UniformProbabilitySampler(1, 0.0, 1.0)
     for number in range(3):
-        game = loaded(game_name(variant)) if number == 0 else random_game(variant, rng)
-        for decision, state in enumerate(moments(game, rng)):
+        game = load(game_name(variant)) if number == 0 else random_game(variant, rng)
+        for decision, state in enumerate(decisions(game, rng)):
             if decision % 9 != number:
                 continue
             for seat in range(game.num_players()):
@@ -193,11 +192,11 @@ def test_hidden_cards_change_nothing_of_what_a_seat_is_shown(variant: str) -> No
 
 
 class Nodes:
-    """All decisions in the tree of a game, by what the seat to act knows."""
+    """All decisions in the tree of a game, by the information state of the seat to act."""
 
     def __init__(self, game: DealGame) -> None:
         self.observer, self.state = InformationStateObserver(game.setup), game.new_initial_state()
-        self.by_knowledge: dict[str, list[ExplicitChanceDeal]] = defaultdict(list)
+        self.by_text: dict[str, list[ExplicitChanceDeal]] = defaultdict(list)
         self.memories: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self.chances: list[float] = []
         self._visit(ExplicitChanceDeal(game.setup), 1.0, [()] * game.num_players())
@@ -215,7 +214,7 @@ class Nodes:
             return
         self.state.deal = deal
         text = self.observer.string_from(self.state, deal.actor)
-        self.by_knowledge[text].append(deal)
+        self.by_text[text].append(deal)
         self.memories[text].add(memory[deal.actor])
         for action in deal.dealt_table.legal_actions():
             twin = deal.copy()
@@ -226,17 +225,17 @@ class Nodes:
 
 @pytest.mark.parametrize("name", some(SMALL_TREES, 3), ids=lambda name: name)
 def test_information_states_of_a_whole_tree(name: str) -> None:
-    game = loaded(name)
+    game = load(name)
     nodes, rng = Nodes(game), np.random.default_rng(1)
     assert np.isclose(sum(nodes.chances), 1), "every deal once"
     assert np.allclose(nodes.chances, nodes.chances[0]), "all equally likely"
-    assert len(nodes.by_knowledge) > 10
+    assert len(nodes.by_text) > 10
     tensors = set()
-    for number, (text, deals) in enumerate(nodes.by_knowledge.items()):
+    for number, (text, deals) in enumerate(nodes.by_text.items()):
         seat = deals[0].actor
         assert len(nodes.memories[text]) == 1, "perfect recall"
-        seen = {b"".join(part.tobytes() for part in deal.dealt_table.view(seat)) for deal in deals}
-        assert len(seen) == 1, "what it sees now, and what it may do, follows from what it knows"
+        views = {b"".join(part.tobytes() for part in deal.dealt_table.view(seat)) for deal in deals}
+        assert len(views) == 1, "observation and mask follow from the information state"
         for deal in deals:
             nodes.state.deal = deal
             nodes.observer.set_from(nodes.state, seat)
@@ -245,19 +244,16 @@ def test_information_states_of_a_whole_tree(name: str) -> None:
         assert len(tensors) == number + 1, "as many tensors as texts"
         if number % 9 == 0:
             layouts = {deal.dealt for deal in deals}
-            drawn = {
-                reconstruct_history(game.setup, deals[0].dealt_table.sample_hidden(seat, rng).row).dealt
-                for _ in range(12 * len(layouts))
-            }
-            assert drawn == layouts, "no layout is left out, and none is too many"
+            samples = [deals[0].dealt_table.sample_hidden(seat, rng) for _ in range(12 * len(layouts))]
+            assert {reconstruct_history(game.setup, sample.row).dealt for sample in samples} == layouts
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_state_is_found_again_from_the_table_alone(variant: str) -> None:
+def test_a_state_can_be_rebuilt_from_its_table(variant: str) -> None:
     rng = random.Random(f"{variant}: found again")
     for number in range(4):
-        game = loaded(game_name(variant)) if number == 0 else random_game(variant, rng)
-        # A table does not keep named suits, when the partner indicated, the order of refusals, or that trump was unsaid.
+        game = load(game_name(variant)) if number == 0 else random_game(variant, rng)
+        # A table does not store named suits, the time of an indication, the order of refusals, or that trump was unsaid.
         options = game.setup.rules.options
         exact = not (
             variant == "nonesuch"
@@ -265,16 +261,16 @@ def test_a_state_is_found_again_from_the_table_alone(variant: str) -> None:
             or options.get("implicit_announcements")
             or options.get("stock_nomination") == "redraw"
         )
-        for decision, state in enumerate(moments(game, rng)):
+        for decision, state in enumerate(decisions(game, rng)):
             if decision % 5 == number:
-                found = state_of(game, state.deal.dealt_table.row)
-                assert found.observation_tensor(state.current_player()) == state.observation_tensor(state.current_player())
-                assert found.legal_actions() == state.legal_actions()
-                assert not exact or (str(found), found.history()) == (str(state), state.history())
+                rebuilt, seat = state_of(game, state.deal.dealt_table.row), state.current_player()
+                assert rebuilt.observation_tensor(seat) == state.observation_tensor(seat)
+                assert rebuilt.legal_actions() == state.legal_actions()
+                assert not exact or (str(rebuilt), rebuilt.history()) == (str(state), state.history())
 
 
 def test_undealt_states_show_nothing() -> None:
-    game = loaded(TINY)
+    game = load(TINY)
     state = game.new_initial_state()
     before = [(state.information_state_string(seat), state.observation_string(seat)) for seat in range(2)]
     state.apply_action(0)
@@ -290,42 +286,51 @@ def test_copies_and_pickles(variant: str) -> None:
     rng = random.Random(variant)
     game = random_game(variant, rng)
     assert str(pickle.loads(pickle.dumps(game))) == str(game)
-    for decision, state in enumerate(moments(game, rng)):
+    for decision, state in enumerate(decisions(game, rng)):
         if decision % 6 == 0:
-            back, twin = pickle.loads(pickle.dumps(state)), state.clone()
-            action = choose(state, rng)
-            before = str(state)
-            for other in (back, twin):
+            unpickled, clone = pickle.loads(pickle.dumps(state)), state.clone()
+            action, before = choose(state, rng), str(state)
+            for other in (unpickled, clone):
                 assert (str(other), other.history()) == (before, state.history())
                 other.apply_action(action)
                 assert str(state) == before, "the copy is independent"
-            assert str(back) == str(twin) != before
+            assert str(unpickled) == str(clone) != before
 
 
-def test_parameters() -> None:
-    game = loaded("noms_down_up(trump_rotation=H/NT,hand_size=4,dealer=1)")
-    row = game.setup.table.row
-    assert (row.deal, row.deal_size, row.dealer, game.setup.rules.options["trump_rotation"]) == (6, 4, 1, ["H", "NT"])
-    assert loaded("noms_noms(dealer_forced=1)").setup.rules.options["dealer_forced"] is True
-    assert str(loaded("noms_small_ships(seats=4,ranks=5)")) == "noms_small_ships(ranks=5,seats=4)"
+def test_parameters_are_applied() -> None:
+    setup = load("noms_down_up(trump_rotation=H/NT,hand_size=4,dealer=1)").setup
+    row = setup.table.row
+    assert (row.deal, row.deal_size, row.dealer, setup.rules.options["trump_rotation"]) == (6, 4, 1, ["H", "NT"])
+    assert load("noms_noms(dealer_forced=1)").setup.rules.options["dealer_forced"] is True
+    assert str(load("noms_small_ships(seats=4,ranks=5)")) == "noms_small_ships(ranks=5,seats=4)"
     for variant in GAMES.values():
         assert {"ranks", "suits"} <= {option.name for option in options_of(variant)}
-    with pytest.raises(RulesError, match="reward must be 'points' or 'relative', not 'chips'"):
-        loaded("noms_noms(reward=chips)")
-    with pytest.raises(RulesError, match="hand_size must be one of the schedule's, 1 to 10, not 11"):
-        loaded("noms_down_up(hand_size=11)")
-    with pytest.raises(RulesError, match="ranks must be an integer from 2 to 13"):
-        loaded("noms_down_up(ranks=1)")
-    with pytest.raises(pyspiel.SpielError, match="target"):
-        loaded("noms_noms(target=50)")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("noms_noms(reward=chips)", "reward must be 'points' or 'relative', not 'chips'"),
+        ("noms_down_up(hand_size=11)", "hand_size must be .* 1 to 10, not 11"),
+        ("noms_down_up(ranks=1)", "ranks must be an integer from 2 to 13"),
+        ("noms_noms(target=50)", "target"),
+    ],
+)
+def test_wrong_parameters_are_refused(name: str, message: str) -> None:
+    with pytest.raises((RulesError, pyspiel.SpielError), match=message):
+        load(name)
+
+
+def test_wrong_observers_and_outcomes_are_refused() -> None:
+    game = load(TINY)
     with pytest.raises(ValueError, match="observers need public_info=True"):
         game.make_py_observer(pyspiel.IIGObservationType(public_info=False, perfect_recall=True))
     with pytest.raises(ValueError, match="has the outcomes"):
         ExplicitChanceDeal(game.setup).apply_outcome(9)
 
 
-def test_players_as_policies() -> None:
-    game = loaded("noms_down_up(seats=2,ranks=2,suits=2,hand_size=1,reward=relative)")
+def test_players_are_policies() -> None:
+    game = load("noms_down_up(seats=2,ranks=2,suits=2,hand_size=1,reward=relative)")
     uniform = pyspiel.exploitability(game, pyspiel.UniformRandomPolicy(game))
     assert np.isclose(exploitability(game, PlayerPolicy(game, "random")), uniform)
     thumb, greedy = (PlayerPolicy(game, name).to_tabular() for name in ("thumb", "greedy"))
@@ -334,14 +339,14 @@ def test_players_as_policies() -> None:
     assert (PlayerPolicy(game, "greedy").to_tabular().action_probability_array == greedy.action_probability_array).all()
 
 
-def test_players_as_bots() -> None:
-    game = loaded("noms_down_up(ranks=4)")
+def test_players_are_bots() -> None:
+    game = load("noms_down_up(ranks=4)")
     rng = np.random.RandomState(1)
     bots = [PlayerBot(game, 0, "thumb"), PlayerBot(game, 1, make_player("pimc:3")), PlayerBot(game, 2, "random", seed=3)]
     bots.append(UniformRandomBot(3, rng))
     returns = np.array([pyspiel.evaluate_bots(game.new_initial_state(), bots, seed) for seed in range(6)])
     assert returns[:, :2].mean() > returns[:, 2:].mean()
-    state = dealt(game, random.Random(1))
+    state = deal_cards(game, random.Random(1))
     assert [bot.provides_policy() for bot in bots[:3]] == [False, False, True]
     policy, action = bots[2].step_with_policy(state)
     assert dict(policy) == dict.fromkeys(state.legal_actions(), 1 / len(state.legal_actions()))
@@ -354,8 +359,8 @@ def test_players_as_bots() -> None:
         PlayerBot(game, 9, "thumb")
 
 
-class Weighing:
-    """A player that knows its probabilities, as policies do."""
+class WeightedPlayer:
+    """A player with known probabilities, like a policy."""
 
     wants_tables: ClassVar[bool] = False
 
@@ -367,28 +372,27 @@ class Weighing:
         return np.asarray(weights / weights.sum())
 
 
-def test_a_bot_that_knows_its_probabilities() -> None:
-    game = loaded("noms_down_up")
-    state, bot = dealt(game, random.Random(1)), PlayerBot(game, 0, Weighing())
+def test_a_bot_gives_the_probabilities_of_its_player() -> None:
+    game = load("noms_down_up")
+    state, bot = deal_cards(game, random.Random(1)), PlayerBot(game, 0, WeightedPlayer())
     policy, legal = dict(bot.get_policy(state)), state.legal_actions()
     assert policy == pytest.approx({action: (action + 1) / sum(other + 1 for other in legal) for action in legal})
-    assert PlayerPolicy(game, Weighing()).action_probabilities(state) == policy
+    assert PlayerPolicy(game, WeightedPlayer()).action_probabilities(state) == policy
     assert bot.step(state) in legal
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_bots_of_openspiel_at_our_tables(variant: str) -> None:
+def test_bots_of_openspiel_play_at_our_tables(variant: str) -> None:
     short = {"ranks": 4, "suits": 4}
     search = OpenSpielPlayer(lambda game, seat, seed: ismcts_bot(game, seat, seed, simulations=2))
     seats = make_rules(GAMES[variant], None, short).seats
     players = [cast(Player, search if seat == 0 else uniform_random()) for seat in range(seats)]
     records = [next(record_matches(variant, None, 1, 5, short, players)) for _ in range(2)]
     assert records[0] == records[1], "the same seed gives the same deal"
-    seats_that_acted = {step["seat"] for step in records[0]["steps"]}
-    assert seats_that_acted == set(range(seats))
+    assert {step["seat"] for step in records[0]["steps"]} == set(range(seats))
 
 
-def test_the_game_of_a_table_has_its_trump_and_hand() -> None:
+def test_the_game_of_a_table_has_its_trump_and_hand_size() -> None:
     for variant, options in (("sniped_whist", {"trump_mode": "rotation", "n_hands": 4}), ("up_down", {"ranks": 4})):
         rules = make_rules(GAMES[variant], 4, options)
         table = begun(Table(variant, 4, rules.options), 0, deal=3, dealer=2)
@@ -399,7 +403,7 @@ def test_the_game_of_a_table_has_its_trump_and_hand() -> None:
         assert game is game_of(table.row), "loaded once"
 
 
-def test_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_solves_a_tiny_game(capsys: pytest.CaptureFixture[str]) -> None:
     example = runpy.run_path(str(EXAMPLE))
     example["two_seats"](TINY, (2, 8))
     example["hidden_partner"]("noms_sniped_whist(seats=3,ranks=2,suits=2,reward=relative)", (2, 8))

@@ -1,4 +1,4 @@
-"""The recurrent policy, `examples/recurrent_ppo.py`: its states are right in play and in learning, and it learns."""
+"""The recurrent policy, `examples/recurrent_ppo.py`: its hidden states are right in play and learning, and it learns."""
 
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ def example() -> Any:
 
 
 @pytest.fixture(scope="module")
-def played(example: Any) -> tuple[Any, dict[str, torch.Tensor]]:
-    """An agent that is not indifferent, and what it did at some tables, from the first decisions of deals on."""
+def rollout(example: Any) -> tuple[Any, dict[str, torch.Tensor]]:
+    """An agent with preferences, and its steps at some tables from the first decisions of deals."""
     torch.manual_seed(3)
     agent = example.Agent()
     with torch.no_grad():
@@ -33,32 +33,32 @@ def played(example: Any) -> tuple[Any, dict[str, torch.Tensor]]:
     return agent, {name: torch.cat([step[name] for step in steps]) for name in steps[0]}
 
 
-def again(example: Any, agent: Any, batch: dict[str, torch.Tensor], **changed: torch.Tensor) -> tuple[Any, torch.Tensor]:
-    """What the agent does and expects in whole sequences."""
+def evaluate(example: Any, agent: Any, batch: dict[str, torch.Tensor]) -> tuple[Any, torch.Tensor]:
+    """Return the policy and the values of the agent for whole sequences."""
     with torch.no_grad():
-        arguments = [(batch | changed)[name] for name in ("features", "legal", "starts")]
+        arguments = [batch[name] for name in ("features", "legal", "starts")]
         policy, value, _ = agent(*arguments, torch.zeros(TABLES, example.WIDTH))
     return policy, value
 
 
-def test_whole_sequences_give_in_learning_what_was_played_step_by_step(example: Any, played: Any) -> None:
-    agent, batch = played
-    policy, value = again(example, agent, batch)
+def test_whole_sequences_give_the_same_as_single_steps(example: Any, rollout: Any) -> None:
+    agent, batch = rollout
+    policy, value = evaluate(example, agent, batch)
     np.testing.assert_allclose(policy.log_prob(batch["action"]), batch["logprob"], atol=1e-4)
     np.testing.assert_allclose(value, batch["value"], atol=1e-5)
     assert (policy.probs[~batch["legal"]] == 0).all()
     assert batch["legal"].gather(2, batch["action"][:, :, None]).all()
 
 
-def test_a_state_lasts_for_a_deal_and_no_longer(example: Any, played: Any) -> None:
-    agent, batch = played
+def test_a_hidden_state_ends_with_the_deal(example: Any, rollout: Any) -> None:
+    agent, batch = rollout
     starts, over = batch["starts"], batch["over"]
     assert starts[0].all()
     assert torch.equal(starts[1:], over[:-1])
     assert over.sum() > 3 * TABLES
     features = batch["features"].clone()
     features[0] = 0
-    value = again(example, agent, batch, features=features)[1]
+    _, value = evaluate(example, agent, batch | {"features": features})
     in_first_deal = starts.cumsum(dim=0) == 1
     assert torch.equal(value[~in_first_deal], batch["value"][~in_first_deal])
     later = in_first_deal.clone()

@@ -1,4 +1,4 @@
-"""RLlib: the environment, the module, the players of checkpoints, and the example's league on a cluster of two nodes."""
+"""RLlib: the environment, the module, players from checkpoints, and the example's league on a cluster of two nodes."""
 
 import json
 import runpy
@@ -41,14 +41,14 @@ GAME: dict[str, Any] = {"variant": "down_up", "seats": 3, "episode": "deal", "ha
 
 
 def random_legal(rng: np.random.Generator, seen: dict[str, Any]) -> dict[str, int]:
-    """A random legal action of the only agent that sees anything."""
+    """Draw a legal action for the only agent with an observation."""
     ((agent, view),) = seen.items()
     return {agent: int(rng.choice(np.flatnonzero(view["action_mask"])))}
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_rewards_are_complete_and_only_the_seat_to_act_is_asked(variant: str, skip_forced: bool) -> None:
+def test_only_the_seat_to_act_observes_and_rewards_are_complete(variant: str, skip_forced: bool) -> None:
     env = RLlibEnv({"variant": variant, "episode": "deal", "skip_forced": skip_forced})
     rng = np.random.default_rng(1)
     for deal in range(3):
@@ -64,8 +64,8 @@ def test_rewards_are_complete_and_only_the_seat_to_act_is_asked(variant: str, sk
             assert agent in rewards
             assert set(infos) <= set(seen)
             decisions += 1
-            for one, reward in rewards.items():
-                returns[one] += reward
+            for name, reward in rewards.items():
+                returns[name] += reward
             over = terminated["__all__"] or truncated["__all__"]
         row = env.env.table.row
         assert list(returns.values()) == row.points[: env.env.table.seats].tolist()
@@ -77,21 +77,21 @@ def test_rewards_are_complete_and_only_the_seat_to_act_is_asked(variant: str, sk
             env.step({"player_0": 0})
 
 
-def test_a_match_pays_after_each_deal_and_goes_on() -> None:
+def test_a_match_gives_rewards_after_each_deal() -> None:
     env = RLlibEnv({"variant": "up_down", "episode": "match", "reward": "relative"})
-    rng, returns, payments, over = np.random.default_rng(1), np.zeros(4), 0, False
+    rng, returns, deals, over = np.random.default_rng(1), np.zeros(4), 0, False
     seen, _ = env.reset(seed=3)
     while not over:
         seen, rewards, terminated, truncated, infos = env.step(random_legal(rng, seen))
         if len(rewards) > 1:
-            payments += 1
+            deals += 1
             returns += [rewards[agent] for agent in env.possible_agents]
             assert sum(rewards.values()) == pytest.approx(0)
         assert bool(infos) == (len(rewards) > 1)
         over = terminated["__all__"]
         assert not truncated["__all__"]
     totals = env.env.table.row.totals[:4]
-    assert payments == len(env.env.table.rules.schedule)
+    assert deals == len(env.env.table.rules.schedule)
     np.testing.assert_allclose(returns, totals - (totals.sum() - totals) / 3, atol=1e-6)
 
 
@@ -107,21 +107,20 @@ def test_deals_follow_from_the_seed_and_differ_between_runners() -> None:
     assert env.env.table.get_state() == raw.table.get_state() != first
     hands = set()
     for worker in range(4):
-        other = RLlibEnv(EnvContext(GAME, worker_index=worker))
-        other.reset(seed=5)
-        hands.add(tuple(other.env.table.row.hands))
-        again = RLlibEnv(EnvContext(GAME, worker_index=worker))
-        again.reset(seed=5)
-        assert again.env.table.get_state() == other.env.table.get_state()
+        env, twin = (RLlibEnv(EnvContext(GAME, worker_index=worker)) for _ in range(2))
+        env.reset(seed=5)
+        twin.reset(seed=5)
+        assert twin.env.table.get_state() == env.env.table.get_state()
+        hands.add(tuple(env.env.table.row.hands))
     assert len(hands) == 4
-    assert tuple(np.frombuffer(first, other.env.table.row.dtype)[0]["hands"]) in hands
+    assert tuple(np.frombuffer(first, env.env.table.row.dtype)[0]["hands"]) in hands
 
 
 def test_an_illegal_action_ends_the_episode_or_raises() -> None:
     env = RLlibEnv(GAME)
     ((agent, _),) = env.reset(seed=1)[0].items()
     seen, rewards, terminated, truncated, _ = env.step({agent: 0})
-    assert rewards == {one: -1.0 if one == agent else 0.0 for one in env.possible_agents}
+    assert rewards == {name: -1.0 if name == agent else 0.0 for name in env.possible_agents}
     assert terminated == {"__all__": True}
     assert truncated == {"__all__": False}
     assert list(seen) == env.possible_agents
@@ -142,7 +141,7 @@ def test_an_illegal_action_ends_the_episode_or_raises() -> None:
         ({"variant": "down_up", "reward": "money"}, "reward must be 'points'"),
     ],
 )
-def test_arguments_that_are_not_allowed(config: dict[str, Any], sentence: str) -> None:
+def test_wrong_arguments_are_refused(config: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         RLlibEnv(config)
 
@@ -153,14 +152,14 @@ def test_only_the_agent_to_act_may_act() -> None:
         env.step({"player_0": 0})
     env.reset(seed=1)
     agent = env.env.agent_selection
-    other = next(one for one in env.possible_agents if one != agent)
-    for actions, named in (({}, "nobody"), ({other: 0}, other), ({agent: 0, other: 0}, f"{agent}, {other}")):
-        with pytest.raises(ValueError, match=f"actions must be of {agent} alone, the agent to act, not of {named}"):
+    other = next(name for name in env.possible_agents if name != agent)
+    for actions, names in (({}, "nobody"), ({other: 0}, other), ({agent: 0, other: 0}, f"{agent}, {other}")):
+        with pytest.raises(ValueError, match=f"actions must be of {agent} alone, the agent to act, not of {names}"):
             env.step(actions)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_rllib_finds_nothing_wrong(variant: str) -> None:
+def test_the_environment_passes_the_check_of_rllib(variant: str) -> None:
     check_multiagent_environments(RLlibEnv({"variant": variant}))
 
 
@@ -200,29 +199,29 @@ def test_illegal_actions_have_no_probability(spec: Any) -> None:
 
 @pytest.mark.parametrize("timesteps", [None, 100])
 def test_a_runner_obeys_masks_and_loses_no_reward(timesteps: int | None) -> None:
-    """Whole episodes, and fragments that are cut anywhere."""
+    """A runner samples whole episodes, or fragments of a number of timesteps."""
     config = EXAMPLE.make_config(0, envs=4, batch=400).environment(env_config={"skip_forced": False})
     runner = MultiAgentEnvRunner(config=config)
     returns: dict[str, dict[str, float]] = {}
     done, decisions = set(), 0
     for _ in range(3):
         for episode in runner.sample(**({"num_episodes": 8} if timesteps is None else {"num_timesteps": timesteps})):
-            for agent, one in episode.agent_episodes.items():
-                actions, views = one.get_actions(), one.get_observations(slice(0, len(one)))
-                assert (views["action_mask"][np.arange(len(one)), actions] == 1).all()
-                decisions += len(one)
+            for agent, part in episode.agent_episodes.items():
+                actions, views = part.get_actions(), part.get_observations(slice(0, len(part)))
+                assert (views["action_mask"][np.arange(len(part)), actions] == 1).all()
+                decisions += len(part)
                 sums = returns.setdefault(episode.id_, {})
-                sums[agent] = sums.get(agent, 0.0) + one.get_return()
+                sums[agent] = sums.get(agent, 0.0) + part.get_return()
             if episode.is_done:
                 done.add(episode.id_)
     assert len(done) >= 10
     assert decisions >= 100
     assert any(any(returns[number].values()) for number in done)
     for number in done:
-        assert sum(returns[number].values()) == pytest.approx(0, abs=1e-5), "relative points of all seats"
+        assert sum(returns[number].values()) == pytest.approx(0, abs=1e-5), "relative points"
 
 
-def test_a_player_draws_by_the_probabilities_of_its_module(spec: Any) -> None:
+def test_a_player_samples_the_probabilities_of_its_module(spec: Any) -> None:
     torch.manual_seed(0)
     module = spec.build()
     with torch.no_grad():
@@ -234,23 +233,23 @@ def test_a_player_draws_by_the_probabilities_of_its_module(spec: Any) -> None:
     counts = np.bincount(actions, minlength=NUM_ACTIONS) / len(actions)
     seen = {"observations": torch.from_numpy(observation), "action_mask": torch.from_numpy(mask)}
     chances = torch.softmax(module.forward_inference({"obs": seen})["action_dist_inputs"], -1)[0].detach().numpy()
-    assert 0.2 < chances.max() < 0.95, "neither sure nor all the same"
+    assert 0.2 < chances.max() < 0.95, "neither deterministic nor uniform"
     np.testing.assert_allclose(counts, chances, atol=0.02)
 
 
-def test_a_player_follows_from_its_stream_and_answers_one_row_too(spec: Any) -> None:
+def test_a_player_is_deterministic_and_accepts_one_row(spec: Any) -> None:
     player = rllib.ModulePlayer(spec.build())
     observation, mask = some_rows()
     mask[3] = 0
     actions = player.act(observation, mask, np.random.default_rng(2))
     assert actions[3] == NOBODY
-    played = np.delete(np.arange(len(mask)), 3)
-    assert (mask[played, actions[played]] == 1).all()
+    others = np.delete(np.arange(len(mask)), 3)
+    assert (mask[others, actions[others]] == 1).all()
     np.testing.assert_array_equal(actions, player.act(observation, mask, np.random.default_rng(2)))
     assert type(player.act(observation[0], mask[0], np.random.default_rng(2))) is int
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(rllib.CHECKPOINT, raising=False)
     with pytest.raises(ValueError, match="NOMS_RLLIB_CHECKPOINT must name the folder"):
         rllib.player()
@@ -264,7 +263,7 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert rllib.module_folder(tmp_path / rllib.MODULES / "b").name == "b"
 
 
-def test_who_plays_in_an_episode() -> None:
+def test_half_of_the_episodes_have_one_learner_and_past_selves() -> None:
     agents = [f"player_{seat}" for seat in range(EXAMPLE.SEATS)]
     tables = []
     for number in range(600):
@@ -279,7 +278,7 @@ def test_who_plays_in_an_episode() -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """Two nodes with one processor each, as Ray sees it."""
+    """Two nodes of Ray with one processor each."""
     node = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 10**8}
     nodes = Cluster(initialize_head=True, head_node_args=node)
     nodes.add_node(**node)
@@ -290,19 +289,19 @@ def cluster() -> Iterator[Cluster]:
 
 
 def weights_at_runners(algorithm: Any, module: str) -> list[dict[str, np.ndarray]]:
-    found: list[dict[str, np.ndarray]] = algorithm.env_runner_group.foreach_env_runner(
+    weights: list[dict[str, np.ndarray]] = algorithm.env_runner_group.foreach_env_runner(
         lambda runner: runner.module[module].get_state(), local_env_runner=False
     )
-    return found
+    return weights
 
 
-def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
-    """Whether two modules have the same policy."""
-    names = [name for name in one if name.startswith("policy.")]
-    return bool(names) and all(np.array_equal(one[name], other[name]) for name in names)
+def same(weights: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    """Return whether two modules have the same policy."""
+    names = [name for name in weights if name.startswith("policy.")]
+    return bool(names) and all(np.array_equal(weights[name], other[name]) for name in names)
 
 
-def test_a_league_on_two_nodes_and_its_player_at_our_tables(
+def test_a_league_trains_on_two_nodes_and_its_player_plays(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     algorithm = EXAMPLE.make_config(2, envs=4, batch=256).build_algo()
@@ -331,15 +330,15 @@ def test_a_league_on_two_nodes_and_its_player_at_our_tables(
     monkeypatch.setenv(rllib.CHECKPOINT, str(checkpoint))
     words = ["--variant", "down_up", "--seats", "3", "--deals", "32", "--matches", "0", "--threads", "1"]
     assert noms(["evaluate", "noms_training.interop.rllib:player", "random", *words]) == 0
-    printed = capsys.readouterr().out
-    assert "noms_training.interop.rllib:player" in printed
-    assert "lost" not in printed
+    out = capsys.readouterr().out
+    assert "noms_training.interop.rllib:player" in out
+    assert "lost" not in out
     monkeypatch.setenv(rllib.CHECKPOINT, str(tmp_path))
     with pytest.raises(ValueError, match=r"rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
         load_player("noms_training.interop.rllib:player")
 
 
-def test_a_past_self_is_the_learner_as_it_was(cluster: Cluster) -> None:
+def test_a_past_self_is_a_copy_of_the_learner(cluster: Cluster) -> None:
     algorithm = EXAMPLE.make_config(0, envs=4, batch=128).build_algo()
     try:
         algorithm.train()
@@ -350,7 +349,7 @@ def test_a_past_self_is_the_learner_as_it_was(cluster: Cluster) -> None:
         algorithm.stop()
 
 
-def test_an_export_on_two_nodes_is_that_of_one_process(cluster: Cluster, tmp_path: Path) -> None:
+def test_an_export_on_two_nodes_equals_one_of_one_process(cluster: Cluster, tmp_path: Path) -> None:
     words = ["export", "--variant", "down_up", "--seats", "3", "--option", "ranks=3", "--matches", "200", "--format", "npz"]
     assert noms([*words, "--player", "thumb", "--out", str(tmp_path / "one")]) == 0
     assert noms([*words, "--player", "thumb", "--ray", "--out", str(tmp_path / "two")]) == 0
@@ -360,27 +359,17 @@ def test_an_export_on_two_nodes_is_that_of_one_process(cluster: Cluster, tmp_pat
     assert len(nodes) == 2
 
 
-def test_a_scoring_on_two_nodes_is_that_of_one_process_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_scoring_on_two_nodes_equals_one_of_one_process_and_resumes(cluster: Cluster, tmp_path: Path) -> None:
     act = "def act(observation, mask, rng):\n    return -1 if mask[7] else int(rng.choice(mask.nonzero()[0]))\n"
     (tmp_path / "mine.py").write_text(act)
-    words = [
-        "--player",
-        f"{tmp_path / 'mine.py'}:act",
-        "--name",
-        "mine",
-        "--protocol",
-        "1",
-        "--games",
-        "nonesuch",
-        "--deals",
-        "80",
-    ]
+    words = ["--player", f"{tmp_path / 'mine.py'}:act", "--name", "mine", "--protocol", "1"]
+    words += ["--games", "nonesuch", "--deals", "80"]
     assert noms(["benchmark", "score", str(tmp_path / "one"), *words, "--threads", "1"]) == 0
     assert noms(["benchmark", "score", str(tmp_path / "two"), *words, "--ray"]) == 0
     files = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.json") if path.name != "times.json"]
     assert len(files) == 1 + 1 + 4
-    for again in (False, True):
-        if again:
+    for resumes in (False, True):
+        if resumes:
             (tmp_path / "two" / files[-1]).unlink()
             assert noms(["benchmark", "score", str(tmp_path / "two"), *words, "--ray"]) == 0
         for file in files:
@@ -392,12 +381,12 @@ def test_a_scoring_on_two_nodes_is_that_of_one_process_and_goes_on(cluster: Clus
 
 
 def node_of() -> tuple[str]:
-    """Where a job runs; it takes so long that others go elsewhere."""
+    """Return the node of a job, after so much time that other jobs run elsewhere."""
     time.sleep(0.2)
     return (ray.get_runtime_context().get_node_id(),)
 
 
-def test_what_fails_on_a_node_is_told(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_on_a_node_is_reported(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wrong.py").write_text("def act(observation, mask, rng):\n    return 149\n", encoding="utf-8")
     words = ["export", "--variant", "down_up", "--player", f"{tmp_path / 'wrong.py'}:act", "--ray"]
     assert noms([*words, "--out", str(tmp_path / "set")]) == 2

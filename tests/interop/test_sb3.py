@@ -1,4 +1,4 @@
-"""Stable-Baselines3 and MaskablePPO of sb3-contrib: `SeatVecEnv` keeps their contract, and the example learns."""
+"""Stable-Baselines3 and MaskablePPO of sb3-contrib: `SeatVecEnv` meets their interface, and the example learns."""
 
 import runpy
 from pathlib import Path
@@ -30,16 +30,15 @@ SMALL: dict[str, Any] = {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "seed": 
 
 
 def without_mask(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What `SeatEnv` tells, but for the mask."""
     return [{key: value for key, value in info.items() if key != "action_mask"} for info in infos]
 
 
-def assert_same(one: Any, two: Any) -> None:
-    assert data_equivalence(plain(one), plain(two), exact=True), (one, two)
+def assert_same(expected: Any, actual: Any) -> None:
+    assert data_equivalence(plain(expected), plain(actual), exact=True), (expected, actual)
 
 
 def plain(result: Any) -> Any:
-    """A result with plain dictionaries for ordered ones, which `DummyVecEnv` gives."""
+    """Return a result with plain dictionaries in place of the ordered ones of `DummyVecEnv`."""
     if isinstance(result, tuple):
         return tuple(map(plain, result))
     return dict(result) if isinstance(result, dict) else result
@@ -47,28 +46,29 @@ def plain(result: Any) -> Any:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("variant", ["down_up", "noms"])
-def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str) -> None:
+def test_a_vector_equals_separate_environments(variant: str, way: str) -> None:
     arguments = WAYS[way] | {"mask_in": "observation" if way == "by rule of thumb" else "info"}
-    one = DummyVecEnv([lambda: SeatEnv(variant, **arguments)] * ROWS)
-    two = SeatVecEnv(ROWS, variant, **arguments)
-    assert (two.num_envs, two.observation_space, two.action_space) == (ROWS, one.observation_space, one.action_space)
+    separate = DummyVecEnv([lambda: SeatEnv(variant, **arguments)] * ROWS)
+    envs = SeatVecEnv(ROWS, variant, **arguments)
+    spaces = (separate.observation_space, separate.action_space)
+    assert (envs.num_envs, envs.observation_space, envs.action_space) == (ROWS, *spaces)
     ended = 0
     for seed, steps in ((3, 80), (None, 20)):
         if seed is not None:
-            assert one.seed(seed) == two.seed(seed)
-        assert_same(one.reset(), two.reset())
+            assert separate.seed(seed) == envs.seed(seed)
+        assert_same(separate.reset(), envs.reset())
         for step in range(steps):
-            masks = get_action_masks(two)
-            np.testing.assert_array_equal(get_action_masks(one), masks)
+            masks = get_action_masks(envs)
+            np.testing.assert_array_equal(get_action_masks(separate), masks)
             actions = choose_in_rows(masks, step)
-            seen, rewards, dones, infos = one.step(actions)
-            assert_same((seen, rewards, dones, without_mask(infos)), two.step(actions))
-            assert_same(without_mask(one.reset_infos), two.reset_infos)
+            seen, rewards, dones, infos = separate.step(actions)
+            assert_same((seen, rewards, dones, without_mask(infos)), envs.step(actions))
+            assert_same(without_mask(separate.reset_infos), envs.reset_infos)
             ended += dones.sum()
     assert ended > 0 or way == "a match"
 
 
-def test_what_a_deal_brought_is_told_in_full() -> None:
+def test_the_last_info_of_a_deal_has_its_points() -> None:
     envs = SeatVecEnv(32, "small_ships", seat="rotate", reward="relative")
     envs.seed(1)
     envs.reset()
@@ -129,7 +129,7 @@ def parameters_after(steps: int, seed: int, **arguments: Any) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.policy.parameters()])
 
 
-def test_the_same_seed_learns_the_same() -> None:
+def test_training_is_deterministic_by_seed() -> None:
     first = parameters_after(256, 1)
     assert torch.isfinite(first).all()
     assert torch.equal(first, parameters_after(256, 1, threads=2))
@@ -137,7 +137,7 @@ def test_the_same_seed_learns_the_same() -> None:
 
 
 @pytest.mark.parametrize(("policy", "mask_in"), [("MlpPolicy", "info"), ("MultiInputPolicy", "observation")])
-def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: MaskPlace, tmp_path: Path) -> None:
+def test_a_model_trains_on_one_table_and_obeys_masks(policy: str, mask_in: MaskPlace, tmp_path: Path) -> None:
     env = SeatEnv("small_ships", mask_in=mask_in)  # raises where an action is not legal
     assert is_masking_supported(env)
     model = MaskablePPO(policy, env, **SMALL | {"n_steps": 64}).learn(128)
@@ -153,12 +153,12 @@ def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: MaskPlac
         seen, _, _, _ = envs.step(actions)
 
 
-def test_plain_ppo_is_told_what_to_set() -> None:
-    says = r'choose where the action mask is 1 .* or set illegal_action="terminate"$'
+def test_the_error_of_plain_ppo_names_the_option_to_set() -> None:
+    message = r'choose where the action mask is 1 .* or set illegal_action="terminate"$'
     one_table = SMALL | {"n_steps": 64}
-    with pytest.raises(IllegalActionError, match=says):
+    with pytest.raises(IllegalActionError, match=message):
         PPO("MultiInputPolicy", SeatEnv("down_up"), **one_table).learn(64)
-    with pytest.raises(IllegalActionError, match=says):
+    with pytest.raises(IllegalActionError, match=message):
         PPO("MlpPolicy", SeatVecEnv(4, "down_up"), **SMALL).learn(64)
     assert PPO("MultiInputPolicy", SeatEnv("down_up", illegal_action="terminate"), **one_table).learn(64).num_timesteps == 64
 
@@ -168,7 +168,7 @@ def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1] == "It beats random players."
 
 
-def test_the_baseline_of_the_benchmark_learns_and_its_policy_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_baseline_of_the_benchmark_learns_and_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (task, protocol):
         monkeypatch.setattr(module, "CURVE_DEALS", 16)
     monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))

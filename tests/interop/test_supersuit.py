@@ -1,4 +1,4 @@
-"""SuperSuit: its wrappers take our environments where the mask is in the infos, and the mask still fits."""
+"""SuperSuit: its wrappers accept our environments with the mask in the infos, and leave the mask right."""
 
 from typing import Any
 
@@ -23,36 +23,36 @@ WRAPPERS: dict[str, Any] = {
 }
 
 
-def made(variant: str, **arguments: Any) -> AECEnv:
+def make_env(variant: str, **arguments: Any) -> AECEnv:
     return module_of(variant).env(episode="deal", observation="features", **arguments)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_wrappers_change_what_they_should_and_the_mask_fits(wrapper: str, variant: str) -> None:
-    plain, env = made(variant, mask_in="info"), WRAPPERS[wrapper](made(variant, mask_in="info"))
-    for one in (plain, env):
-        one.reset(seed=2)
+def test_wrapped_environments_have_right_spaces_rewards_and_masks(wrapper: str, variant: str) -> None:
+    plain, env = make_env(variant, mask_in="info"), WRAPPERS[wrapper](make_env(variant, mask_in="info"))
+    plain.reset(seed=2)
+    env.reset(seed=2)
     rng = np.random.default_rng(1)
     for agent in env.agent_iter():
-        observation, reward, termination, truncation, info = env.last()
-        _, paid, *over, told = plain.last()
+        observation, reward, *over, info = env.last()
+        _, plain_reward, *plain_over, plain_info = plain.last()
         space = env.observation_space(agent)
-        # `agent_indicator` marks with the highest value of all features, for which its own space has no room.
+        # `agent_indicator` marks with the highest value of all features, which its own space excludes.
         assert observation.shape == space.shape if wrapper == "agent_indicator" else space.contains(observation)
-        assert (reward, [termination, truncation]) == (np.clip(paid, -1, 1) if wrapper == "clip_reward" else paid, over)
-        np.testing.assert_array_equal(info["action_mask"], told["action_mask"])
-        done = termination or truncation
-        action = None if done else int(rng.choice(np.flatnonzero(info["action_mask"])))
-        for one in (plain, env):
-            one.step(action)
+        assert reward == (np.clip(plain_reward, -1, 1) if wrapper == "clip_reward" else plain_reward)
+        assert over == plain_over
+        np.testing.assert_array_equal(info["action_mask"], plain_info["action_mask"])
+        action = None if any(over) else int(rng.choice(np.flatnonzero(info["action_mask"])))
+        plain.step(action)
+        env.step(action)
     assert not plain.agents
 
 
 @pytest.mark.parametrize("wrapper", sorted(set(WRAPPERS) - {"clip_reward"}))
 def test_wrappers_of_observations_refuse_a_mask_in_the_observation(wrapper: str) -> None:
     with pytest.raises((AssertionError, AttributeError)):
-        WRAPPERS[wrapper](made("down_up"))
+        WRAPPERS[wrapper](make_env("down_up"))
 
 
 def test_the_code_of_the_page_runs() -> None:

@@ -1,4 +1,4 @@
-"""Tianshou: it is given what our environments show, one seat or all; networks can obey the masks, and the example learns."""
+"""Tianshou sees the same as our environments, of one seat or all; networks obey the masks, and the example learns."""
 
 import runpy
 from pathlib import Path
@@ -29,7 +29,7 @@ def example() -> dict[str, Any]:
     return runpy.run_path(str(EXAMPLE))
 
 
-def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> None:
+def test_it_collects_the_steps_of_the_environments(example: dict[str, Any]) -> None:
     tables = example["make_tables"](ROWS, SEED)
     buffer = VectorReplayBuffer(ROWS * STEPS, ROWS)
     collector = Collector(example["make_learner"](), tables, buffer)
@@ -38,7 +38,7 @@ def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> No
     deals = 0
     for row in range(ROWS):
         env = begun(SeatEnv("down_up", **example["TABLE_ARGUMENTS"]), seed=SEED + row)
-        seen, _ = env.reset()  # `seed` begins an episode, and so does the collector
+        seen, _ = env.reset()  # the seed starts an episode, and the collector the next
         for step in buffer.buffers[row][:STEPS].split(1, shuffle=False):
             assert_seen(step.obs, seen)
             seen, reward, terminated, _, _ = env.step(int(step.act[0]))
@@ -66,27 +66,27 @@ def test_the_network_obeys_the_mask(example: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("game", [down_up_v0, noms_v0])
-def test_all_seats_through_pettingzoo(game: Any) -> None:
+def test_all_seats_play_through_pettingzoo(game: Any) -> None:
     aec = game.env(episode="deal")
     env = PettingZooEnv(aec)
     rng = np.random.default_rng(1)
     for deal in range(3):
         seen, _ = env.reset(seed=deal)
-        got, is_over = np.zeros(aec.num_agents), False
+        returns, is_over = np.zeros(aec.num_agents), False
         while not is_over:
             assert seen["agent_id"] == aec.agent_selection
             assert np.array_equal(seen["mask"], aec.unwrapped.observe(aec.agent_selection)["action_mask"] != 0)
             seen, rewards, terminated, truncated, _ = env.step(int(rng.choice(np.flatnonzero(seen["mask"]))))
-            got += rewards
+            returns += rewards
             is_over = terminated or truncated
         table = aec.unwrapped.table
-        assert got.tolist() == table.row.points[: table.seats].tolist()
+        assert returns.tolist() == table.row.points[: table.seats].tolist()
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_buffer_holds_the_infos_of_many_deals(variant: str) -> None:
-    """Its arrays take an info only if it has one shape and one type in all deals."""
+def test_infos_have_the_same_shapes_and_types_in_all_deals(variant: str) -> None:
+    """Otherwise a buffer refuses them."""
 
     def make() -> PettingZooEnv:
         return PettingZooEnv(module_of(variant).env(episode="deal"))

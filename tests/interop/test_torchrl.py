@@ -1,4 +1,4 @@
-"""TorchRL: it is given what our environments show, one seat or all, and obeys the masks; the example learns."""
+"""TorchRL sees the same as our environments, of one seat or all, and obeys the masks; the example learns."""
 
 import runpy
 from pathlib import Path
@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tensordict import TensorDict
-from torchrl.envs import ActionMask, EnvBase, GymWrapper, MarlGroupMapType, PettingZooWrapper, TransformedEnv
+from torchrl.envs import ActionMask, GymWrapper, MarlGroupMapType, PettingZooWrapper, TransformedEnv
 from torchrl.envs.utils import check_env_specs
 
 from noms_env import SeatVectorEnv, down_up_v0
@@ -24,30 +23,21 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "torchrl_ppo.py"
 ROWS, STEPS, SEED = 8, 30, 5
 
 
-def tables(way: str) -> SeatVectorEnv:
+def make_envs(way: str) -> SeatVectorEnv:
     return SeatVectorEnv(ROWS, "down_up", autoreset_mode="Disabled", **WAYS[way])
 
 
-def wrapped(way: str) -> EnvBase:
-    env = TransformedEnv(GymWrapper(tables(way), categorical_action_encoding=True), ActionMask())
-    env.set_seed(SEED)
-    return env
-
-
-def rollout(way: str) -> TensorDict:
-    """Steps of random players at all tables; finished deals are followed by the next."""
-    torch.manual_seed(1)
-    played: TensorDict = wrapped(way).rollout(STEPS, break_when_any_done=False)
-    return played
-
-
 @pytest.mark.parametrize("way", WAYS)
-def test_it_is_given_what_the_tables_show(way: str) -> None:
-    played, envs = rollout(way), tables(way)
+def test_a_rollout_has_the_steps_of_the_environments(way: str) -> None:
+    env = TransformedEnv(GymWrapper(make_envs(way), categorical_action_encoding=True), ActionMask())
+    env.set_seed(SEED)
+    torch.manual_seed(1)
+    rollout = env.rollout(STEPS, break_when_any_done=False)
+    envs = make_envs(way)
     envs.reset(seed=SEED)
     seen, _ = envs.reset()  # `set_seed` resets, and so does `rollout`
     ends = 0
-    for step in played.unbind(1):
+    for step in rollout.unbind(1):
         assert_seen(step, seen)
         seen, rewards, terminated, truncated, _ = envs.step(step["action"].numpy())
         assert_seen(step["next"], seen)
@@ -61,26 +51,26 @@ def test_it_is_given_what_the_tables_show(way: str) -> None:
     assert ends > 0 or way == "a match"
 
 
-def test_the_specs_hold() -> None:
-    # The check goes on after the end of a deal, where nothing is legal: no `ActionMask`, and illegal actions end the deal.
+def test_the_specs_are_right() -> None:
+    # The check continues after the end of a deal, where nothing is legal: no `ActionMask`, and illegal actions end the deal.
     envs = SeatVectorEnv(ROWS, "down_up", autoreset_mode="Disabled", illegal_action="terminate")
     check_env_specs(GymWrapper(envs, categorical_action_encoding=True))
 
 
-def test_all_seats_through_pettingzoo() -> None:
+def test_all_seats_play_through_pettingzoo() -> None:
     aec = down_up_v0.env(episode="deal")
     env = PettingZooWrapper(aec, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP, categorical_actions=True, seed=3)
     torch.manual_seed(1)
     for _ in range(5):
-        played = env.rollout(200)
-        seats = played["agents"]
-        chosen = seats["action_mask"].gather(-1, seats["action"].unsqueeze(-1)).squeeze(-1)
-        assert chosen[seats["mask"]].all()
+        rollout = env.rollout(200)
+        seats = rollout["agents"]
+        is_legal = seats["action_mask"].gather(-1, seats["action"].unsqueeze(-1)).squeeze(-1)
+        assert is_legal[seats["mask"]].all()
         assert (seats["mask"].sum(dim=1) == 1).all(), "one seat acts"
-        assert played["next", "done"][-1].all()
+        assert rollout["next", "done"][-1].all()
         table = aec.unwrapped.table
-        got = played["next", "agents", "reward"].sum(dim=0).squeeze(-1)
-        assert got.tolist() == table.row.points[: table.seats].tolist()
+        returns = rollout["next", "agents", "reward"].sum(dim=0).squeeze(-1)
+        assert returns.tolist() == table.row.points[: table.seats].tolist()
 
 
 def test_the_policy_of_the_example_obeys_the_mask() -> None:
@@ -88,9 +78,9 @@ def test_the_policy_of_the_example_obeys_the_mask() -> None:
     torch.manual_seed(1)
     actor, _ = example["make_policy"]()
     with torch.no_grad():  # at these tables an illegal action raises
-        played = example["make_env"](ROWS, SEED).rollout(STEPS, actor, break_when_any_done=False)
-    assert played["next", "done"].any()
-    assert played["action_mask"].gather(-1, played["action"].unsqueeze(-1)).all()
+        rollout = example["make_env"](ROWS, SEED).rollout(STEPS, actor, break_when_any_done=False)
+    assert rollout["next", "done"].any()
+    assert rollout["action_mask"].gather(-1, rollout["action"].unsqueeze(-1)).all()
 
 
 def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
