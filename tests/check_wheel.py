@@ -1,7 +1,6 @@
-"""Build the sdist and from it the wheel, install that into an empty environment, and use it outside of the checkout.
+"""Build the sdist and from it the wheel, install the wheel into an empty environment, and use it outside of the checkout.
 
-What only the checkout has (a data file that the wheel forgot, an undeclared dependency) fails here. Run by
-`make test`, from the environment that has the build tools; leaves nothing behind.
+A missing data file or an undeclared dependency fails here. `make test` runs this with the build tools of its environment.
 """
 
 import json
@@ -16,8 +15,6 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST_BYTES = 11_000_000
-"""Of the wheel."""
 
 ONE_DEAL = """
 import sys
@@ -55,9 +52,8 @@ print(json.dumps(sorted(shipped)))
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Output of a command that must succeed; nothing of the checkout reaches it through the environment."""
-    unwanted = ("PYTHON", "VIRTUAL_ENV")
-    env = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    """Return the output of a command that must succeed, in an environment without the checkout."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     done = subprocess.run(command, cwd=cwd, env=env, text=True, capture_output=True, check=False)
     if done.returncode:
         words = " ".join(map(str, command))
@@ -66,14 +62,14 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def build(folder: Path) -> tuple[Path, Path]:
-    """The sdist, and the wheel that is built from it; with the tools of this environment, so that nothing is downloaded."""
+    """Build the sdist and the wheel with the tools of this environment, without downloads."""
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, cwd=ROOT)
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel
 
 
 def shipped_files() -> list[str]:
-    """The policies that come with the package, with their cards, by their paths in the checkout."""
+    """Return the paths, in the checkout, of the policies in the package and of their cards."""
     files = [ROOT / "checkpoints" / "README.md"]
     for policy in (ROOT / "checkpoints").glob("*/policy.safetensors"):
         files += [policy.with_name(name) for name in ("README.md", "policy.safetensors", "runs.json")]
@@ -86,12 +82,11 @@ def check_sdist(sdist: Path) -> None:
     assert names >= set(shipped_files()), set(shipped_files()) - names
 
 
-def check_contents(wheel: Path) -> None:
-    """The marker of typed packages, the licence and the policies are in; tests, measurements and caches are not."""
-    assert wheel.stat().st_size <= MOST_BYTES, f"the wheel has {wheel.stat().st_size} bytes"
+def check_wheel(wheel: Path) -> None:
+    """Check for the markers of typed packages, the licence and the policies, and against tests, measurements and caches."""
+    assert wheel.stat().st_size <= 11_000_000, f"the wheel has {wheel.stat().st_size} bytes"
     names = zipfile.ZipFile(wheel).namelist()
-    tops = {name.split("/")[0] for name in names}
-    packages = {top for top in tops if not top.endswith(".dist-info")}
+    packages = {top for top in (name.split("/")[0] for name in names) if not top.endswith(".dist-info")}
     assert packages == {"noms_env", "noms_training"}, packages
     assert {"noms_env/py.typed", "noms_training/py.typed"} <= {*names}, "py.typed is missing"
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names), "LICENSE is missing"
@@ -100,7 +95,7 @@ def check_contents(wheel: Path) -> None:
 
 
 def install(wheel: Path, folder: Path) -> Path:
-    """A new environment with the wheel and what it declares; returns its folder of commands."""
+    """Install the wheel and its dependencies into a new environment and return its folder of commands."""
     venv.create(folder, with_pip=True)
     scripts = folder / ("Scripts" if os.name == "nt" else "bin")
     options = ("-qq", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
@@ -108,8 +103,8 @@ def install(wheel: Path, folder: Path) -> Path:
     return scripts
 
 
-def put_another_training(scripts: Path, folder: Path) -> None:
-    """Install a package `training` of somebody else beside ours, and put one into the folder from which commands are run."""
+def add_foreign_training(scripts: Path, folder: Path) -> None:
+    """Add foreign packages `training` to the environment and to the current folder."""
     packages = run(scripts / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder)
     for place in (Path(packages), folder):
         (place / "training").mkdir()
@@ -117,12 +112,12 @@ def put_another_training(scripts: Path, folder: Path) -> None:
 
 
 def check_hint(scripts: Path, folder: Path) -> None:
-    """A command that lacks a library says what to type; pip finds the extra in what is installed, not on an index."""
+    """Check that the error for a missing library names an extra of the installed package."""
     refused = subprocess.run([scripts / "noms", "train", "up_down"], cwd=folder, capture_output=True, text=True, check=False)
     hint = shlex.split(refused.stderr.partition("not installed: ")[2])
     assert hint[:2] == ["pip", "install"], refused.stderr
-    found = run(scripts / "python", "-m", "pip", "install", "--dry-run", "--no-deps", "--no-index", *hint[2:], cwd=folder)
-    assert "already satisfied" in found, found
+    out = run(scripts / "python", "-m", "pip", "install", "--dry-run", "--no-deps", "--no-index", *hint[2:], cwd=folder)
+    assert "already satisfied" in out, out
 
 
 def main() -> None:
@@ -130,16 +125,16 @@ def main() -> None:
         folder = Path(name).resolve()
         sdist, wheel = build(folder)
         check_sdist(sdist)
-        check_contents(wheel)
+        check_wheel(wheel)
         scripts = install(wheel, folder / "env")
-        put_another_training(scripts, folder)
+        add_foreign_training(scripts, folder)
         version = run(scripts / "noms", "--version", cwd=folder)
         assert version.split()[-1] == wheel.name.split("-")[1], f"noms --version says {version!r}"
         assert run(scripts / "python", "-m", "noms_training", "--version", cwd=folder) == version
         assert run(scripts / "noms", "list", cwd=folder), "noms list prints nothing"
         check_hint(scripts, folder)
-        few = ("--variant", "up_down", "--deals", "2", "--matches", "0")
-        assert run(scripts / "noms", "evaluate", "random", "greedy", *few, cwd=folder), "noms evaluate prints nothing"
+        sizes = ("--variant", "up_down", "--deals", "2", "--matches", "0")
+        assert run(scripts / "noms", "evaluate", "random", "greedy", *sizes, cwd=folder), "noms evaluate prints nothing"
         shipped = json.loads(run(scripts / "python", "-c", POLICIES, cwd=folder))
         assert shipped == sorted(file.parent.name for file in (ROOT / "checkpoints").glob("*/policy.safetensors")), shipped
         print(f"{wheel.name}: {len(shipped)} policies, {run(scripts / 'python', '-c', ONE_DEAL, cwd=folder)}")

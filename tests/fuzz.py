@@ -1,4 +1,4 @@
-"""Odd values of every type, and that what is called with them ends as documented."""
+"""Odd values of every type, and checks that a call with them works or raises as documented."""
 
 import inspect
 import traceback
@@ -14,29 +14,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_st
 
 LARGE = st.sampled_from([31, 32, 63, 64, 100, 20_000]).map(lambda bits: 1 << bits)
-"""Made when they are drawn: those of more than 4,300 digits have no `repr`."""
+"""Computed when drawn, since numbers of more than 4,300 digits have no `repr`."""
 SMALL = st.integers(-3, 160) | st.none() | st.booleans() | st.floats() | st.text(max_size=2) | LARGE | LARGE.map(lambda n: -n)
 SHAPES = [(), (0,), (1,), (3,), (4,), (1, 3), (3, 1), (0, 4), (2, 2, 2)]
 DTYPES: list[Any] = ["?", "i1", "u1", ">i2", "i4", "i8", "u8", "f2", "f4", ">f8", "c8", "M8[D]", "m8[ns]", "S2", "U2", object]
 ARRAYS = st.sampled_from(
     [numpy_st.arrays(dtype, shape, elements=SMALL if dtype is object else None) for dtype in DTYPES for shape in SHAPES]
 ).flatmap(lambda arrays: arrays)
-THINGS = [
-    object(),
-    int,
-    len,
-    Fraction(1, 2),
-    Decimal(1),
-    range(3),
-    slice(None),
-    slice(1, -9),
-    ...,
-    set(),
-    {1},
-    np.nan,
-    1j,
-    {},
-    np.ma.masked,
+THINGS: list[Any] = [
+    *(object(), int, len, Fraction(1, 2), Decimal(1), range(3), slice(None), slice(1, -9)),
+    *(..., set(), {1}, np.nan, 1j, {}, np.ma.masked),
 ]
 ODD: st.SearchStrategy[Any] = st.one_of(
     SMALL,
@@ -54,21 +41,21 @@ ODD: st.SearchStrategy[Any] = st.one_of(
     st.dictionaries(st.text(max_size=2) | st.integers(), SMALL, max_size=2),
     st.builds(lambda values: iter(values), st.lists(SMALL, max_size=2)),
 )
-"""Values of every type. Made once: hypothesis looks through each new strategy, which costs more than to draw from it."""
+"""Values of every type; a constant, since hypothesis inspects each new strategy, which takes longer than a draw."""
 
 _GOOD = object()
 _ODD_OR_GOOD = ODD | st.just(_GOOD)
 
 
 def near(*values: Any) -> st.SearchStrategy[Any]:
-    """Odd values, and now and then good ones."""
+    """Draw odd values, and sometimes one of these good ones or None."""
     good = [*values, None]
     pairs = st.tuples(_ODD_OR_GOOD, st.integers(0, len(good) - 1))
     return pairs.map(lambda pair: good[pair[1]] if pair[0] is _GOOD else pair[0])
 
 
 def fuzzed(quick: int, long: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test of so many cases, drawn from `data`, and of many more as a long test."""
+    """Turn a function of `data` into a test of `quick` cases, and a soak test of `long` cases."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         fixtures = [name for name in inspect.signature(function).parameters if name != "data"]
@@ -91,7 +78,7 @@ def fuzzed(quick: int, long: int) -> Callable[[Callable[..., None]], Callable[..
 
 
 def is_refused(call: Callable[[], object], *kinds: type[Exception]) -> bool:
-    """Whether a call is refused, which it must be with one sentence, raised on purpose, of one of these kinds."""
+    """Return whether a call raises one of these errors; it must be raised on purpose, with a printable sentence."""
     refusal = None
     try:
         call()

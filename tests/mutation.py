@@ -1,14 +1,13 @@
-"""Mutation test: the share of one-line errors, put into the sources at random, that the tests catch.
+"""Mutation test: the share of random one-line errors in the sources that the tests catch.
 
-150 mutations are drawn with a fixed seed, 30 in each of five rooms: first one of eight kinds, then a line. A comparison, `+` or
-`-`, a number, `and` or `or`, or `min` or `max` is replaced, a condition negated, a return value set to 0, or an assignment left
-out. The tests of the room run in a copy of the repository until one fails, most of them with the compiler off, since an edit of
-compiled code throws its cache away.
+A fixed seed draws 150 mutations, 30 in each of five rooms: first one of eight kinds, then a line. A mutation replaces a
+comparison, `+` or `-`, a number, `and` or `or`, or `min` or `max`, negates a condition, sets a return value to 0, or deletes an
+assignment. The tests of the room run in a copy of the repository until one fails, most of them with the compiler off, since an
+edit of compiled code invalidates its cache.
 
-The result is a CSV with a row a mutation: `caught`, `survived`, or `timeout` (processor time used up; counts as caught). An
-interrupted measure goes on where it stopped. `--like OLD.csv` takes the mutations of a measure of other sources: those
-whose line is still in the room, in whichever file; the others are drawn anew. The standard error of the share is 3 percentage
-points. Read the survivors: some mutations change nothing that anybody could notice.
+The result is a CSV with one row per mutation: `caught`, `survived`, or `timeout` (out of processor time; counts as caught). A
+second run resumes it. `--like OLD.csv` reuses the mutations of an older result whose lines are still in the room, in any file,
+and draws the others. The standard error of the share is 3 percentage points. Read the survivors: some mutations have no effect.
 """
 
 import argparse
@@ -44,7 +43,7 @@ SPIEL = (
 )
 NAMES = "statistics deal_sets block_store figures probes matches cross_play mistakes comparison tournament evaluate_command"
 EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in NAMES.split())])
-# Per room the globs of its sources, and the runs of pytest, quickest first: compiler off or on, marked tests, files.
+# Per room the globs of its sources, and the runs of pytest, fastest first: compiler off or on, marked tests, files.
 ROOMS: dict[str, tuple[str, ...]] = {
     "rules": ("variants/**/*.py core/*.py", RULES, PLAYED, COUNTS),
     "engine": ("engine/*.py observation/*.py table/*.py", PLAYED, RULES, SEEN, BATCHES),
@@ -70,7 +69,7 @@ class Mutation(NamedTuple):
 
 
 def nodes(node: ast.AST, function: str = "") -> Iterator[tuple[str, str, Any]]:
-    """The nodes below that may be mutated, with the names of their function and field; no annotations, errors, decorators."""
+    """Yield function name, field and node of everything below that may mutate: no annotations, errors or decorators."""
     function = node.name if isinstance(node, ast.FunctionDef) else function
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
@@ -81,7 +80,7 @@ def nodes(node: ast.AST, function: str = "") -> Iterator[tuple[str, str, Any]]:
 
 
 def edits(field: str, node: Any, line: str) -> Iterator[tuple[str, int, int, str]]:
-    """Kind, first and last column, and new text, for each mutation of a node."""
+    """Yield kind, first and last column, and new text of each mutation of a node."""
     start, stop = int(node.col_offset), int(node.end_col_offset)
     text, word = line[start:stop], line[start:stop].rsplit(".", 1)[-1]
     target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -104,8 +103,8 @@ def edits(field: str, node: Any, line: str) -> Iterator[tuple[str, int, int, str
 
 
 def mutations(root: Path, room: str) -> list[Mutation]:
-    """Every mutation of a room, by what it would replace."""
-    found: dict[Mutation, None] = {}
+    """Return every mutation of a room once."""
+    distinct: dict[Mutation, None] = {}
     for path in sorted({path.resolve() for glob in ROOMS[room][0].split() for path in (root / "noms_env").glob(glob)}):
         lines, name = path.read_text().splitlines(), str(path.relative_to(root.resolve()))
         for function, field, node in nodes(ast.parse(path.read_text())):
@@ -113,12 +112,12 @@ def mutations(root: Path, room: str) -> list[Mutation]:
             if number and node.end_lineno == number and (line := lines[number - 1]).isascii():
                 for kind, start, stop, text in edits(field, node, line):
                     replacement = (line[:start] + text + line[stop:]).strip()
-                    found[Mutation(room, name, function, kind, line.strip(), replacement)] = None
-    return list(found)
+                    distinct[Mutation(room, name, function, kind, line.strip(), replacement)] = None
+    return list(distinct)
 
 
 def draw(root: Path, room: str, former: list[Mutation]) -> list[Mutation]:
-    """30 mutations of a room, one a line: the former ones whose line is still there, then random ones."""
+    """Draw 30 mutations of a room, one per line: the former ones that still exist, then random ones."""
     rng, everything, drawn = random.Random(f"0 {room}"), mutations(root, room), []
     for old in former:
         same = [new for new in everything if (new.line, new.replacement) == (old.line, old.replacement)]
@@ -134,7 +133,7 @@ def draw(root: Path, room: str, former: list[Mutation]) -> list[Mutation]:
 
 
 def run_tests(root: Path, room: str) -> str:
-    """The outcome of the tests of a room in a copy of the repository."""
+    """Return the outcome of the tests of a room in a copy of the repository."""
     for run in ROOMS[room][1:]:
         compiler, marked, *files = run.split()
         environment = os.environ | {
@@ -150,7 +149,7 @@ def run_tests(root: Path, room: str) -> str:
 
 
 def measure(root: Path, mutation: Mutation) -> tuple[str, int]:
-    """Outcome and seconds of the tests of a mutation; the file is restored."""
+    """Return outcome and seconds of the tests of a mutation, and restore the file."""
     path, began = root / mutation.file, time.monotonic()
     before = path.read_text()
     lines = before.splitlines(keepends=True)
@@ -165,12 +164,11 @@ def measure(root: Path, mutation: Mutation) -> tuple[str, int]:
 
 
 def read(path: Path | None) -> list[tuple[str, ...]]:
-    """The rows of a result, without its head; none where there is no file."""
+    """Return the rows of a result without its header, none if there is no file."""
     return [tuple(row) for row in csv.reader(path.open())][1:] if path and path.exists() else []
 
 
 def main() -> None:
-    """Measure, room by room."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("build/mutations.csv"), help="the result; rows that it has are kept")
     parser.add_argument("--like", type=Path, help="take the mutations of this result where their lines are still there")

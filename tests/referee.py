@@ -1,15 +1,15 @@
-"""A slow arbiter for seven card games of the nomination-whist family.
+"""A slow referee for seven card games of the nomination-whist family.
 
-Written from the rulebook alone, as an independent check of the fast engine: nothing here is shared with it.
-Section numbers in the comments are those of the rulebook; cards and actions are the words of the record format
-noms-record/1. It uses the standard library only and no tricks, so that whoever knows the rules can check it by eye.
+It is an independent check of the fast engine, written from the rulebook alone, and shares no code with the engine. Section
+numbers in the comments are those of the rulebook. Cards and actions are the words of the record format noms-record/1.
+It uses only the standard library and plain code, so that readers who know the rules can check it by eye.
 
-    complete_options   every option of a table, with the value in force
-    Deal               one deal: who acts, what is legal, what it scores
+    complete_options   every option of a table with its value
+    Deal               one deal: seat to act, legal actions, points
     Match              from deal to deal: dealer, hand size, multiplier, totals, the end
     check_match        replays the records of a match and lists every disagreement
-    random_match       plays a match of random legal actions, and records it
-    random_options     draws a table to play it at
+    random_match       plays a match of random legal actions and records it
+    random_options     draws seats and options
 """
 
 import random
@@ -54,7 +54,7 @@ DECKTET_PAIRS = {
 
 
 def decktet(ranks: int = 10, suits: int = 6) -> list[str]:
-    """The basic cards, 36 in the whole deck, and the Excuse; in a short one those of the top ranks and the first suits."""
+    """The basic cards of the top `ranks` ranks and the first `suits` suits, 36 in the whole deck, and the Excuse."""
     singles = [rank + suit for rank in "AC" for suit in DECKTET_SUITS]
     pairs = [rank + pair for rank, pairs in DECKTET_PAIRS.items() for pair in pairs]
     missing = {*DECKTET_RANKS[: len(DECKTET_RANKS) - ranks], *DECKTET_SUITS[suits:]}
@@ -78,12 +78,12 @@ def suits_in(variant: str, options: Options) -> list[str]:
 
 
 def suits_of(card: str) -> str:
-    """The suit or suits a card bears; none for the Excuse."""
+    """The suit or suits on a card; none for the Excuse."""
     return "" if card == EXCUSE else card[1:]
 
 
 def height(variant: str, card: str) -> int:
-    """Place of the card's rank, low to high. No two cards that show one suit are equally high."""
+    """The card's rank, counted from the lowest. No two cards of one suit are equally high."""
     return (DECKTET_RANKS if variant == "nonesuch" else FRENCH_RANKS).index(card[0])
 
 
@@ -93,19 +93,19 @@ def hand_order(variant: str, options: Options, cards: Iterable[str]) -> list[str
 
 
 def cards_to_follow(hand: Sequence[str], led: str) -> list[str]:
-    """0, Trick: whoever can must hold to the led suit; otherwise any card."""
+    """0, Trick: a hand with the led suit must follow it; otherwise any card is legal."""
     return [card for card in hand if led in suits_of(card)] or list(hand)
 
 
 def trick_winner(variant: str, plays: Sequence[tuple[int, str]], led: str, trump: str) -> int:
-    """0 and 5.2, Trick: highest card bearing the trump suit, else highest card showing the led suit."""
+    """0 and 5.2, Trick: the highest card of the trump suit, else the highest card of the led suit."""
     trumps = [play for play in plays if trump in suits_of(play[1])]
     contenders = trumps or [play for play in plays if led in suits_of(play[1])]
     return max(contenders, key=lambda play: height(variant, play[1]))[0]
 
 
 def cards_to_lead_with_trump_ban(hand: Sequence[str], trump: str, broken: bool) -> list[str]:
-    """5.2 Lead restriction: no trump-bearing card until one has been played, unless there is nothing else."""
+    """5.2 Lead restriction: no card of the trump suit until one has been played, unless the hand has no other."""
     if broken:
         return list(hand)
     return [card for card in hand if trump not in suits_of(card)] or list(hand)
@@ -116,7 +116,7 @@ def cards_to_lead_with_trump_ban(hand: Sequence[str], trump: str, broken: bool) 
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its default (None may stand for "depends on the table"), what is allowed, what random tables draw."""
+    """One option: its default (None may mean that it depends on the table), allowed values, and values of random tables."""
 
     default: Any
     allowed: Container[Any]
@@ -141,7 +141,7 @@ def limit(default: int, high: int, drawn: Sequence[int]) -> Option:
 
 
 def table_switch() -> Option:
-    """A yes or no whose default depends on the table."""
+    """A switch with a default that depends on the table."""
     return Option(None, (False, True), (False, True))
 
 
@@ -260,14 +260,14 @@ SEATS = {
 }
 
 
-def complete_options(variant: str, seats: int, given: Options) -> Options:
-    """Every option of the variant with the value in force. ValueError where the table is not allowed."""
+def complete_options(variant: str, seats: int, partial: Options) -> Options:
+    """Return every option of the variant with its value. ValueError if the rules do not allow the table."""
     if variant not in OPTIONS:
         raise ValueError(f"there is no variant {variant!r}")
-    unknown = sorted(set(given) - set(OPTIONS[variant]))
+    unknown = sorted(set(partial) - set(OPTIONS[variant]))
     if unknown:
         raise ValueError(f"{variant} has no option {', '.join(unknown)}")
-    options = {name: given.get(name, option.default) for name, option in OPTIONS[variant].items()}
+    options = {name: partial.get(name, option.default) for name, option in OPTIONS[variant].items()}
     _settle_deck_and_seats(variant, seats, options)
     if "hand_size" in options:
         most = len(deck_of(variant, options)) // seats
@@ -278,7 +278,7 @@ def complete_options(variant: str, seats: int, given: Options) -> Options:
         _default(options, "start_cards", min(13, most))
         _require(options["start_cards"] in range(1, most + 1), "start_cards")
     if "trump_rotation" in options:
-        _settle_rotation(variant, options, given)
+        _settle_rotation(variant, options, partial)
     if variant == "small_ships":
         _settle_small_ships_bids(seats, options)
     if variant == "noms":
@@ -300,7 +300,7 @@ def _require(condition: bool, name: str) -> None:
 
 
 def _is_allowed(value: Any, allowed: Container[Any]) -> bool:
-    """Membership that tells True from 1: switches are true or false, numbers are whole numbers."""
+    """Membership that distinguishes True from 1: switches are true or false, numbers are whole numbers."""
     is_switch = allowed == (False, True)
     return isinstance(value, bool) == is_switch and not isinstance(value, float) and value in allowed
 
@@ -317,10 +317,10 @@ def _settle_deck_and_seats(variant: str, seats: int, options: Options) -> None:
     _require(variant != "nonesuch" or cards % seats == 1, "number of seats: one card must be left over")
 
 
-def _settle_rotation(variant: str, options: Options, given: Options) -> None:
-    """The default list drops suits that are not in the deck; a given one may not name them."""
+def _settle_rotation(variant: str, options: Options, partial: Options) -> None:
+    """The default list omits suits that are not in the deck; another list may not name them."""
     names = [*suits_in(variant, options), NT]
-    if given.get("trump_rotation") is None:
+    if partial.get("trump_rotation") is None:
         options["trump_rotation"] = [name for name in OPTIONS[variant]["trump_rotation"].default if name in names]
     options["trump_rotation"] = list(options["trump_rotation"])
     _require(1 <= len(options["trump_rotation"]) <= 10, "trump_rotation")
@@ -381,7 +381,7 @@ def _big_ships_schedule(start: int, direction: str, repeat_one: bool) -> list[in
 
 
 def hand_size_of(variant: str, seats: int, options: Options, deal: int) -> int:
-    """Cards that each seat is dealt in deal number `deal`, counted from 0."""
+    """The number of cards per seat in deal number `deal`, counted from 0."""
     if variant in EXACT_BID:
         return schedule(variant, seats, options)[deal]
     return len(deck_of(variant, options)) // seats if variant == "nonesuch" else options["hand_size"]
@@ -416,7 +416,7 @@ def deal_packets(deck: Sequence[str], dealer: int) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Trick:
-    """A completed trick, or the cards that a seat still held when the deal stopped early; cards in playing order."""
+    """A completed trick in playing order, or the cards left in a hand when the deal stopped early."""
 
     winner: int
     cards: list[str]
@@ -433,7 +433,7 @@ def possible_cuts(options: Options) -> list[int]:
 
 
 def possible_pile_orders(options: Options, new_dealer: int) -> list[list[int]]:
-    """Gathering, point 3: whose pile lies on top, next, and so on; the new dealer's own is the last."""
+    """Gathering, point 3: the seats of the piles from the top; the new dealer's own pile is the last."""
     if options["pile_order"] == "random":
         return [list(order) for order in permutations(range(4))]
     step = 1 if options["pile_order"] == "left_first" else -1
@@ -460,7 +460,7 @@ def gather_played(options: Options, tricks: Sequence[Trick], new_dealer: int, rn
 
 
 def could_be_gathered(options: Options, tricks: Sequence[Trick], new_dealer: int, deck: Sequence[str]) -> bool:
-    """Whether `deck`, before the cut, is what the new dealer may have gathered."""
+    """Whether the new dealer may have gathered `deck`, before the cut."""
     return any(
         _lies_in_packets(deck, trick_packets(options, tricks, order), exactly=options["trick_order"] != "random")
         for order in possible_pile_orders(options, new_dealer)
@@ -491,7 +491,7 @@ def gather_passed(hands: Sequence[Sequence[str]], passed_dealer: int) -> list[st
 
 
 def exact_bids(hand_size: int, earlier: Sequence[int], seats: int, options: Options) -> list[str]:
-    """0.2: 0 to h for everybody; the last seat may not make the sum h where the hook holds."""
+    """0.2: 0 to h for everybody; under the hook the last seat may not make the sum h."""
     forbidden = hand_size - sum(earlier)
     hooked = options["hook"] and hand_size >= options["hook_min_cards"] and len(earlier) == seats - 1
     return [str(bid) for bid in range(hand_size + 1) if not (hooked and bid == forbidden)]
@@ -513,7 +513,7 @@ def _numbers(low: int, high: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Auction:
-    """0.3: the competitive auction after the words `calls`, spoken in turn from eldest on (place 0; dealer last)."""
+    """0.3: the competitive auction after `calls`, in turn from eldest (place 0) to the dealer (last place)."""
 
     variant: str
     seats: int
@@ -526,7 +526,7 @@ class Auction:
 
     @property
     def bids(self) -> list[tuple[int, str]]:
-        """Every bid made, with its place in the sequence of calls."""
+        """Every bid, with its place in the sequence of calls."""
         return [(place, word) for place, word in enumerate(self.calls) if word != PASS]
 
     @property
@@ -553,7 +553,7 @@ class Auction:
         return self.options["forced_bid_closes"] and only_the_dealer_bid
 
     def winner(self) -> tuple[int, str]:
-        """Place at the table of the high bidder, counted from eldest = 0, and his bid."""
+        """Place of the high bidder, counted from eldest = 0, and the bid."""
         place, highest = self.bids[-1]
         return place % self.seats, highest
 
@@ -570,8 +570,8 @@ class Auction:
 # Settlement: points of one deal
 
 
-def seats_with(tricks: Sequence[Number], wanted: Number) -> list[int]:
-    return [seat for seat, taken in enumerate(tricks) if taken == wanted]
+def seats_with(tricks: Sequence[Number], count: Number) -> list[int]:
+    return [seat for seat, taken in enumerate(tricks) if taken == count]
 
 
 def fewest_and_most(options: Options, tricks: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -580,24 +580,24 @@ def fewest_and_most(options: Options, tricks: Sequence[int]) -> tuple[list[int],
     return (low, high) if options["objective"] == "least" else (high, low)
 
 
-def seats_sniped(options: Options, tricks: Sequence[int], drawn: int | None) -> list[int]:
-    """8b `tie`: who of the seats tied in the sniped place is sniped; `drawn` is the one the cut chose."""
+def seats_sniped(options: Options, tricks: Sequence[int], cut_seat: int | None) -> list[int]:
+    """8b `tie`: the sniped seats among those tied in the sniped place; a cut chooses `cut_seat`."""
     _, tied = fewest_and_most(options, tricks)
     if len(tied) == 1 or options["tie"] == "share":
         return tied
     if options["tie"] == "none":
         return []
-    if drawn not in tied:
-        raise ValueError(f"one of the tied seats {tied} must be drawn, not {drawn}")
-    return [drawn]
+    if cut_seat not in tied:
+        raise ValueError(f"one of the tied seats {tied} must be drawn, not {cut_seat}")
+    return [cut_seat]
 
 
-def settle_sniped_whist(options: Options, tricks: Sequence[int], drawn: int | None = None) -> list[Number]:
+def settle_sniped_whist(options: Options, tricks: Sequence[int], cut_seat: int | None = None) -> list[Number]:
     """Section 1, Result."""
     if options["scoring"] == "place" and min(tricks) == max(tricks):
         return [0] * len(tricks)
     best, _ = fewest_and_most(options, tricks)
-    sniped = seats_sniped(options, tricks, drawn)
+    sniped = seats_sniped(options, tricks, cut_seat)
     if options["scoring"] == "tricks":
         sign = -1 if options["objective"] == "least" else 1
         return [sign * taken - (options["snip_penalty"] if seat in sniped else 0) for seat, taken in enumerate(tricks)]
@@ -624,7 +624,7 @@ def side_of(declarer: int, partner: int | None) -> list[int]:
 def settle_small_ships(
     options: Options, contract: str, declarer: int, partner: int | None, tricks: Sequence[int], indicated: int | None = None
 ) -> list[Number]:
-    """3.1 Scoring; `indicated` is the seat that indicated (3.4), if any did."""
+    """3.1 Scoring; `indicated` is the seat that indicated (3.4), or None."""
     team = side_of(declarer, partner)
     taken = sum(tricks[seat] for seat in team)
     value = options["misere_value"] if contract == MIS else int(contract)
@@ -696,12 +696,11 @@ def nonesuch_points(options: Options, bid: str, taken: int, total: int) -> Numbe
 
 
 class Deal:
-    """One deal under the arbiter's eye.
+    """One deal.
 
-    `options` are complete; `deck` is in dealing order (noms: after the cut). `random_trump` is the suit that chance
-    drew under trump_mode="random", `sniped` the seat that it drew under tie="cut", `carried_tricks` the tricks of earlier
-    deals under `accumulate`. `last` says whether this is the deal in which accumulated tricks are scored; by default
-    it is deal n_hands-1.
+    `options` are complete; `deck` is in dealing order (noms: after the cut). Chance draws the suit `random_trump` under
+    trump_mode="random", and the seat `sniped` under tie="cut". `carried_tricks` are the tricks of earlier deals under
+    `accumulate`. Accumulated tricks are scored in the `last` deal, by default deal n_hands-1.
     """
 
     def __init__(
@@ -747,11 +746,11 @@ class Deal:
         self.declarer: int | None = None
         self.nominated: str | None = None
         self.partner: int | None = None
-        self.refused: list[str] = []  # 3.3: cards in the stock named under stock_nomination="redraw"
+        self.refused: list[str] = []  # 3.3: nominated cards that lay in the stock under stock_nomination="redraw"
         self.unsuited_rank: str | None = None  # 4.2: a rank nominated before there is a trump suit
         self.indicated: int | None = None  # 3.4: the seat that indicated
         self.passed_out = False
-        self.trump_played = False  # 5.2: whether a trump-bearing card has been played
+        self.trump_played = False  # 5.2: whether a card of the trump suit has been played
         self.trick_history: list[Trick] = []
         self.table: list[tuple[int, str]] = []  # the trick being played
         self.led: str | None = None  # the suit to follow
@@ -777,7 +776,7 @@ class Deal:
         return self.initial_hands[self.dealer][-1]
 
     def _trump_of_the_deal(self) -> str | None:
-        """The trump that is known before the first action; None where somebody still has to name it."""
+        """The trump before the first action; None if a seat has yet to name it."""
         if self.variant in AUCTION:
             return None
         if self.variant == "nonesuch":
@@ -795,34 +794,33 @@ class Deal:
         return suits_of(self.turn_up) if self.turn_up is not None else NT
 
     def _trump_of_the_up_card(self) -> str | None:
-        """5.2: the suit of an Ace or Crown; none under the Excuse; a number card waits for the Excuse's holder."""
+        """5.2: the suit of an Ace or Crown; no trump under the Excuse; the holder of the Excuse chooses under a number card."""
         assert self.turn_up is not None
         if self.turn_up == EXCUSE:
             return NT
         return suits_of(self.turn_up) if len(suits_of(self.turn_up)) == 1 else None
 
     def holder(self, card: str) -> int | None:
-        """The seat that was dealt the card; None if it lies in the stock."""
+        """The seat that was dealt the card; None for a card of the stock."""
         return next((seat for seat, hand in enumerate(self.initial_hands) if card in hand), None)
 
     def public_place(self) -> int | str | None:
-        """Where all know that the nominated card was dealt: to a seat, or to the "stock"; None as long as they do not know.
+        """The publicly known place of the nominated card: the seat that was dealt it, the "stock", or None while it is secret.
 
-        A card shows its holder when it is played, and one who indicates shows himself. Under `open_partner` the announcement
-        itself says who was dealt the card, or that nobody was.
+        The play of the card shows its holder, and so does an indication. Under `open_partner` the announcement shows the place.
         """
         if self.nominated is None:
             return None
         if self.options["open_partner"]:
             holder = self.holder(self.nominated)
             return "stock" if holder is None else holder
-        gone = {card for trick in self.trick_history for card in trick.cards} | {card for _, card in self.table}
-        return self.holder(self.nominated) if self.nominated in gone else self.indicated
+        played = {card for trick in self.trick_history for card in trick.cards} | {card for _, card in self.table}
+        return self.holder(self.nominated) if self.nominated in played else self.indicated
 
-    # -- what is legal -------------------------------------------------------------------------------------------------
+    # -- legal actions -------------------------------------------------------------------------------------------------
 
     def legal(self) -> list[str]:
-        """Every legal action of the seat to act; none when the deal is over."""
+        """Every legal action of the seat to act; none after the deal."""
         if self.phase is None:
             return []
         words: dict[str, Callable[[], list[str]]] = {
@@ -877,7 +875,7 @@ class Deal:
         return list(hand)
 
     def _cards_outside_the_nomination(self, hand: list[str]) -> list[str]:
-        """3.1 First-trick restriction: the declarer on lead avoids the suit (or card) that he nominated, if he can."""
+        """3.1 First-trick restriction: the declarer on lead avoids the nominated suit (or card), if possible."""
         restriction = self.options["first_trick_restriction"]
         if self.nominated is None or restriction == "off":
             return list(hand)
@@ -888,7 +886,7 @@ class Deal:
         return allowed or list(hand)
 
     def _may_indicate(self) -> bool:
-        """3.4: the hidden partner, once in the deal, while the card is still in the hand."""
+        """3.4: the hidden partner, once per deal, while the card is still in the hand."""
         return (
             self.variant == "small_ships"
             and self.options["indication"]
@@ -897,10 +895,10 @@ class Deal:
             and self.nominated in self.hands[self.seat]
         )
 
-    # -- what an action does -------------------------------------------------------------------------------------------
+    # -- effects of actions --------------------------------------------------------------------------------------------
 
     def act(self, word: str) -> None:
-        """The seat to act does `word`. ValueError if it may not."""
+        """Take the action `word` for the seat to act. ValueError if it is illegal."""
         legal = self.legal()
         if word not in legal:
             raise ValueError(f"seat {self.seat} may not {self.phase} {word!r}")
@@ -955,7 +953,7 @@ class Deal:
             self._after_trump()
 
     def _contract_has_a_trump_choice(self) -> bool:
-        """Mis and Mis a Vis of Noms have no trump; Misere of Small Ships by `misere_trump`."""
+        """Mis and Mis a Vis of Noms have no trump; `misere_trump` decides for Misere of Small Ships."""
         if self.contract not in (MIS, MIS_A_VIS):
             return True
         return self.variant == "small_ships" and self.options["misere_trump"] == "choice"
@@ -983,7 +981,7 @@ class Deal:
 
     def _nominate(self, word: str) -> None:
         if self.variant == "small_ships" and self.options["stock_nomination"] == "redraw" and word in self.stock:
-            self.refused.append(word)  # 3.3: a refused card; the declarer names another
+            self.refused.append(word)  # 3.3: the declarer names another card
             return
         if len(word) > 1:
             self._set_nominated(word)
@@ -994,7 +992,7 @@ class Deal:
         self._lead_to_the_contract()
 
     def _set_nominated(self, card: str) -> None:
-        """Whoever was dealt the card is the partner; nobody is, if that is the declarer himself or the stock."""
+        """The seat that was dealt the card is the partner. There is none if the declarer or the stock has it."""
         self.nominated = card
         holder = self.holder(card)
         self.partner = holder if holder != self.declarer else None
@@ -1009,7 +1007,7 @@ class Deal:
 
     def _play(self, word: str) -> None:
         if word == INDICATE:
-            self.indicated = self.seat  # the same seat goes on to play
+            self.indicated = self.seat  # the same seat then plays a card
             return
         self.hands[self.seat].remove(word)
         self.table.append((self.seat, word))
@@ -1073,7 +1071,7 @@ class Deal:
 
     @property
     def counted_tricks(self) -> list[int]:
-        """Sniped whist: the tricks that are scored; under `accumulate` those of all deals so far."""
+        """Sniped whist: the tricks that count; under `accumulate` those of all deals so far."""
         if not self.options["accumulate"]:
             return self.tricks
         return [earlier + now for earlier, now in zip(self.carried_tricks, self.tricks, strict=True)]
@@ -1084,7 +1082,7 @@ class Deal:
         return self.passed_out or (self.options.get("accumulate", False) and not self.last)
 
     def seats_to_cut(self) -> list[int]:
-        """Sniped whist, tie="cut": the tied seats of which chance draws one; empty where nothing is drawn."""
+        """Sniped whist, tie="cut": the tied seats, of which chance draws one; empty without a draw."""
         if self.variant != "sniped_whist" or self.options["tie"] != "cut" or self.scores_nothing:
             return []
         tricks = self.counted_tricks
@@ -1095,7 +1093,7 @@ class Deal:
 
     @property
     def points(self) -> list[Number] | None:
-        """Points of this deal, per seat; None while it goes on."""
+        """Points of this deal, per seat; None before its end."""
         if not self.over:
             return None
         if self.scores_nothing:
@@ -1115,22 +1113,22 @@ class Deal:
         return settle_noms(*outcome, self.multiplier)
 
     def _by_seat(self, calls: Sequence[str]) -> list[str]:
-        """Calls in turn from eldest, put in order of the seats."""
+        """Calls in turn from eldest, in the order of the seats."""
         return [calls[(seat - self.eldest) % self.seats] for seat in range(self.seats)]
 
     @property
     def after(self) -> list[Number] | None:
-        """Totals after this deal; None while it goes on."""
+        """Totals after this deal; None before its end."""
         points = self.points
         return None if points is None else [old + new for old, new in zip(self.before, points, strict=True)]
 
     def packets_to_gather(self) -> list[Trick]:
-        """4.3: the tricks, and after an early stop the cards still held as one last trick for each seat."""
+        """4.3: the tricks, and after an early stop the rest of each hand as one last trick."""
         held = [Trick(seat, hand_order(self.variant, self.options, hand)) for seat, hand in enumerate(self.hands) if hand]
         return [*self.trick_history, *held]
 
     def record(self, *, match: int = 0, over: bool, truncated: bool, winners: Sequence[int], with_legal: bool = True) -> Record:
-        """The deal as noms-record/1; what the match made of it is told by the caller."""
+        """The deal as noms-record/1; the caller adds the state of the match."""
         return {
             "format": FORMAT,
             "variant": self.variant,
@@ -1176,10 +1174,10 @@ def next_multiplier(options: Options, multiplier: int) -> int:
 
 
 class Match:
-    """Where a match stands: `deal`, `dealer`, `multiplier`, `totals` are those of the deal to come.
+    """State of a match: `deal`, `dealer`, `multiplier` and `totals` belong to the next deal.
 
-    After `finish` they belong to the next deal, and `over`, `truncated`, `winners` tell whether there is one.
-    With `single_deal` the match is one scored deal (noms: with the passed-out deals before it).
+    `finish` updates them, and `over`, `truncated` and `winners`.
+    With `single_deal` the match is one scored deal (noms: after its passed-out deals).
     """
 
     def __init__(
@@ -1206,10 +1204,10 @@ class Match:
 
     @property
     def hand_size(self) -> int:
-        """Cards a seat in the deal to come."""
+        """Cards per seat in the next deal."""
         return hand_size_of(self.variant, self.seats, self.options, self.deal)
 
-    # -- the deck of the deal to come ----------------------------------------------------------------------------------
+    # -- the deck of the next deal -------------------------------------------------------------------------------------
 
     @property
     def deck_is_gathered(self) -> bool:
@@ -1231,7 +1229,7 @@ class Match:
         return could_be_gathered(self.options, self.previous.packets_to_gather(), self.dealer, deck)
 
     def draw_next_deck(self, rng: random.Random) -> list[str]:
-        """A deck for the next deal by shuffle or gathering and cut."""
+        """Shuffle, or gather and cut, a deck for the next deal."""
         if not self.deck_is_gathered:
             return rng.sample(deck_of(self.variant, self.options), len(deck_of(self.variant, self.options)))
         assert self.previous is not None
@@ -1260,7 +1258,7 @@ class Match:
         )
 
     def finish(self, deal: Deal) -> None:
-        """Counts a deal that is over, and goes on to the next one."""
+        """Add a finished deal and move on to the next."""
         assert deal.after is not None
         self.totals = deal.after
         self.over, self.truncated = self._ended(deal)
@@ -1272,7 +1270,7 @@ class Match:
         self.previous = deal
 
     def _ended(self, deal: Deal) -> tuple[bool, bool]:
-        """Whether the match is over, and whether only because a guard cut it short."""
+        """Whether the match is over, and whether only because of the limit of deals."""
         deals_done = deal.deal + 1
         if self.single_deal and not deal.passed_out:
             return True, False
@@ -1311,13 +1309,13 @@ ABSENT = object()
 
 
 def check_match(records: Sequence[Record], *, single_deal: bool = False) -> list[str]:
-    """Plays the deals of one match again, and returns every disagreement as a sentence; none if all is well.
+    """Replay the deals of one match and return every disagreement as a sentence.
 
-    Only chance is taken from the records: the deck, the first dealer, a random trump, who is cut among tied seats. The
-    first record may be any deal of a match: its number, multiplier and totals before it are taken as given. With
-    `single_deal` every record is a match of one scored deal (noms: with the passed-out deals before it).
+    Only chance comes from the records: the deck, the first dealer, a random trump, the cut among tied seats. The first
+    record may be any deal of a match, so its number, multiplier and totals before it are not checked. With `single_deal`
+    every record is a match of one scored deal (noms: after its passed-out deals).
     """
-    found: list[str] = []
+    faults: list[str] = []
     match: Match | None = None
     number = 0
     for place, record in enumerate(records):
@@ -1326,18 +1324,18 @@ def check_match(records: Sequence[Record], *, single_deal: bool = False) -> list
             if match is None or (match.over and single_deal):
                 match, number = _match_from(record, single_deal), record["match"]
             if not match.possible_next_deck(record["deck"]):
-                found.append(f"{where}: deck: it is no legal cut of a legal gathering of the cards of the deal before")
-            expected = _comparable(_played_again(match, record, number), record)
+                faults.append(f"{where}: deck: it is no legal cut of a legal gathering of the cards of the deal before")
+            expected = _comparable(_replay(match, record, number), record)
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            return [*found, f"{where}: {error}; the check stops here"]
-        given = _comparable(record, record)
-        wrong = [key for key in {**expected, **given} if not _same(expected.get(key, ABSENT), given.get(key, ABSENT))]
-        found += [f"{where}: {key}: expected {expected.get(key)!r}, found {given.get(key)!r}" for key in wrong]
-    return found
+            return [*faults, f"{where}: {error}; the check stops here"]
+        actual = _comparable(record, record)
+        wrong = [key for key in {**expected, **actual} if not _same(expected.get(key, ABSENT), actual.get(key, ABSENT))]
+        faults += [f"{where}: {key}: expected {expected.get(key)!r}, found {actual.get(key)!r}" for key in wrong]
+    return faults
 
 
 def _match_from(record: Record, single_deal: bool) -> Match:
-    """The match that begins with this record."""
+    """The match that starts with this record."""
     options = complete_options(record["variant"], record["seats"], record["options"])
     start = {key: record[key] for key in ("dealer", "deal", "multiplier")}
     match = Match(record["variant"], record["seats"], options, **start, single_deal=single_deal)
@@ -1346,12 +1344,12 @@ def _match_from(record: Record, single_deal: bool) -> Match:
     return match
 
 
-def _played_again(match: Match, record: Record, number: int) -> Record:
-    """The record that the deal should have. ValueError if it cannot be played."""
+def _replay(match: Match, record: Record, number: int) -> Record:
+    """Play the deal again and return its record. ValueError if it cannot be played."""
     if match.over:
         raise ValueError("the match was over before this deal")
-    drawn = record["trump"] if match.options.get("trump_mode") == "random" else None
-    deal = match.start(record["deck"], random_trump=drawn)
+    trump = record["trump"] if match.options.get("trump_mode") == "random" else None
+    deal = match.start(record["deck"], random_trump=trump)
     for step in record["steps"]:
         deal.act(step["action"])
     if not deal.over:
@@ -1364,25 +1362,25 @@ def _played_again(match: Match, record: Record, number: int) -> Record:
     return match.record(deal, match=number)
 
 
-def _comparable(record: Record, given: Record) -> Record:
-    """The record without what does not matter: the order of a hand and of legal actions, which need not be given."""
-    has_legal = ["legal" in step for step in given["steps"]]
+def _comparable(record: Record, original: Record) -> Record:
+    """The record with sorted hands and legal actions, without the legal actions that the original record omits."""
+    has_legal = ["legal" in step for step in original["steps"]]
     steps = [
-        {key: sorted(value) if key == "legal" else value for key, value in step.items() if key != "legal" or wanted}
-        for step, wanted in zip(record["steps"], has_legal, strict=True)
+        {key: sorted(value) if key == "legal" else value for key, value in step.items() if key != "legal" or includes_legal}
+        for step, includes_legal in zip(record["steps"], has_legal, strict=True)
     ]
     return {**record, "steps": steps, "hands": [sorted(hand) for hand in record["hands"]]}
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Equality that tells true from 1, and forgives the last digits of numbers."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return isinstance(one, bool) == isinstance(other, bool) and abs(one - other) <= TOLERANCE
-    return bool(one == other)
+def _same(a: Any, b: Any) -> bool:
+    """Equality that distinguishes true from 1, and ignores rounding of numbers."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return isinstance(a, bool) == isinstance(b, bool) and abs(a - b) <= TOLERANCE
+    return bool(a == b)
 
 
 # Random tables and matches
@@ -1398,9 +1396,9 @@ def random_match(
     match: int = 0,
     single_deal: bool = False,
 ) -> list[Record]:
-    """Plays a match of random legal actions and returns its records; `max_deals` stops it unfinished.
+    """Play a match of random legal actions, at most `max_deals` deals, and return its records.
 
-    `options` may be given in part. A temper per deal, from bold to timid, makes passed-out deals common enough.
+    `options` may omit options. Each deal draws a rate of passes, so that passed-out deals are common enough.
     """
     options = complete_options(variant, seats, options)
     state = Match(variant, seats, options, dealer=rng.randrange(seats), single_deal=single_deal)
@@ -1408,10 +1406,10 @@ def random_match(
     while not state.over and len(records) != max_deals:
         trump = rng.choice(suits_in(variant, options)) if options.get("trump_mode") == "random" else None
         deal = state.start(state.draw_next_deck(rng), random_trump=trump)
-        passing = rng.choice((0.0, 0.5, 0.9, 1.0))
+        pass_rate = rng.choice((0.0, 0.5, 0.9, 1.0))
         while not deal.over:
             legal = deal.legal()
-            deal.act(PASS if PASS in legal and rng.random() < passing else rng.choice(legal))
+            deal.act(PASS if PASS in legal and rng.random() < pass_rate else rng.choice(legal))
         if deal.seats_to_cut():
             deal.sniped = rng.choice(deal.seats_to_cut())
         state.finish(deal)
@@ -1419,25 +1417,25 @@ def random_match(
     return records
 
 
-LARGEST_HAND = 17  # the largest number that is a call of the record format
+LARGEST_HAND = 17  # the record format has no larger calls
 
 
 def random_options(variant: str, rng: random.Random) -> tuple[int, Options]:
-    """A number of seats and some options, given and not complete, that make an allowed table."""
+    """Draw a number of seats and some options of an allowed table."""
     while True:
-        seats, given = _draw_table(variant, rng)
+        seats, partial = _draw_table(variant, rng)
         try:
-            options = complete_options(variant, seats, given)
+            options = complete_options(variant, seats, partial)
         except ValueError:
             continue
         sizes = schedule(variant, seats, options) if variant in EXACT_BID else [hand_size_of(variant, seats, options, 0)]
         if max(sizes) <= LARGEST_HAND:
-            return seats, given
+            return seats, partial
 
 
 def _draw_table(variant: str, rng: random.Random) -> tuple[int, Options]:
-    """A draw that may turn out not to be allowed."""
-    given: Options = {}
+    """Draw seats and options, which the rules may not allow."""
+    partial: Options = {}
     full_deck = rng.random() < 0.5
     seats = rng.randint(SEATS[variant][0] if full_deck else 2, SEATS[variant][1])
     chance = rng.choice((0.2, 0.5, 0.8))
@@ -1446,8 +1444,8 @@ def _draw_table(variant: str, rng: random.Random) -> tuple[int, Options]:
             continue
         if rng.random() < chance:
             value = rng.choice(list(option.drawn))
-            given[name] = list(value) if name == "trump_rotation" else value
-    if variant == "small_ships" and given.get("max_hands", 20) is None:
-        # Only the target ends such a match, and random play has to be able to reach it.
-        given |= {"target": rng.randint(5, 10), "misere_value": 1, "misere_opponents_score": True, "indication": False}
-    return seats, given
+            partial[name] = list(value) if name == "trump_rotation" else value
+    if variant == "small_ships" and partial.get("max_hands", 20) is None:
+        # Only the target ends such a match, and random play must reach it.
+        partial |= {"target": rng.randint(5, 10), "misere_value": 1, "misere_opponents_score": True, "indication": False}
+    return seats, partial

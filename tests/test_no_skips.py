@@ -1,4 +1,4 @@
-"""Under CI a skipped test fails and is named. Deselected tests and expected failures do not count as skipped."""
+"""Under CI a skipped test fails and is named, and `make interop` tries every library."""
 
 import os
 import subprocess
@@ -48,3 +48,12 @@ def test_every_skip_fails_under_ci_and_is_named(tmp_path: Path) -> None:
     assert "left_out" not in out
     assert "1 passed" in out
     assert "1 xfailed" in out
+
+
+def test_make_interop_continues_after_a_failing_library() -> None:
+    outer = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", "interop", "LIBRARIES=no_such_library neither"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], env=outer, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    for library in ("no_such_library", "neither"):
+        assert f"interop-{library}" in done.stderr

@@ -1,4 +1,4 @@
-"""Right and wrong calls for the type checker; each wrong one names its error, which `tests/test_types.py` checks."""
+"""Right calls, which `tests/test_types.py` runs, and wrong ones: mypy reports every ignored error that does not occur."""
 
 import noms_env
 from noms_env import BatchEnv, SeatEnv, SeatVectorEnv, TableGroup, make_batch, noms_v0, small_ships_v0
