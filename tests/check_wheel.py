@@ -54,11 +54,11 @@ print(json.dumps(sorted(shipped)))
 def run(*command: str | Path, cwd: Path) -> str:
     """Return the output of a command that must succeed, in an environment without the checkout."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(command, cwd=cwd, env=env, text=True, capture_output=True, check=False)
-    if done.returncode:
+    result = subprocess.run(command, cwd=cwd, env=env, text=True, capture_output=True, check=False)
+    if result.returncode:
         words = " ".join(map(str, command))
-        sys.exit(f"failed with exit status {done.returncode}: {words}\n{done.stdout}{done.stderr}")
-    return done.stdout.strip()
+        sys.exit(f"failed with exit status {result.returncode}: {words}\n{result.stdout}{result.stderr}")
+    return result.stdout.strip()
 
 
 def build(folder: Path) -> tuple[Path, Path]:

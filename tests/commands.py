@@ -21,9 +21,9 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("noms: ") and text[-1:] == "\n" and text[:-1].isprintable() and "Traceback" not in text
 
 
-def assert_refused(done: tuple[int, str, str], sentence: str) -> None:
+def assert_refused(result: tuple[int, str, str], sentence: str) -> None:
     """Check for exit status 2, no output, and one sentence with these words."""
-    status, out, err = done
+    status, out, err = result
     assert (status, out) == (2, "")
     assert is_one_sentence(err), err
     assert sentence in err

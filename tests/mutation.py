@@ -118,18 +118,18 @@ def mutations(root: Path, room: str) -> list[Mutation]:
 
 def draw(root: Path, room: str, former: list[Mutation]) -> list[Mutation]:
     """Draw 30 mutations of a room, one per line: the former ones that still exist, then random ones."""
-    rng, everything, drawn = random.Random(f"0 {room}"), mutations(root, room), []
+    rng, everything, selected = random.Random(f"0 {room}"), mutations(root, room), []
     for old in former:
         same = [new for new in everything if (new.line, new.replacement) == (old.line, old.replacement)]
         same.sort(key=lambda new: (new.function != old.function, Path(new.file).name != Path(old.file).name))
-        drawn += same[:1]
-    print(f"{room}: {len(everything)} mutations; of {len(former)} former ones {len(drawn)} are still there", flush=True)
-    while len(drawn) < 30:
-        kind = rng.choice(sorted({each.kind for each in everything}))
-        chosen = rng.choice([each for each in everything if each.kind == kind])
-        if chosen.line not in {each.line for each in drawn}:
-            drawn.append(chosen)
-    return drawn
+        selected += same[:1]
+    print(f"{room}: {len(everything)} mutations; of {len(former)} former ones {len(selected)} are still there", flush=True)
+    while len(selected) < 30:
+        kind = rng.choice(sorted({mutation.kind for mutation in everything}))
+        chosen = rng.choice([mutation for mutation in everything if mutation.kind == kind])
+        if chosen.line not in {mutation.line for mutation in selected}:
+            selected.append(chosen)
+    return selected
 
 
 def run_tests(root: Path, room: str) -> str:
@@ -142,9 +142,9 @@ def run_tests(root: Path, room: str) -> str:
             "NUMBA_DISABLE_JIT": str(int(compiler == "off")),
         }
         command = ["prlimit", f"--cpu={LIMIT}", sys.executable, "-m", "pytest", "-x", "-q", "-m", MARKED[marked], *files]
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
-        if done.returncode:
-            return "timeout" if done.returncode < 0 else "caught"
+        result = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False)
+        if result.returncode:
+            return "timeout" if result.returncode < 0 else "caught"
     return "survived"
 
 
@@ -173,10 +173,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("build/mutations.csv"), help="the result; rows that it has are kept")
     parser.add_argument("--like", type=Path, help="take the mutations of this result where their lines are still there")
     parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS))
-    chosen = parser.parse_args()
-    if not chosen.out.exists():
-        chosen.out.parent.mkdir(parents=True, exist_ok=True)
-        chosen.out.write_text(",".join([*Mutation._fields, "outcome", "seconds"]) + "\n")
+    arguments = parser.parse_args()
+    if not arguments.out.exists():
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(",".join([*Mutation._fields, "outcome", "seconds"]) + "\n")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for name in COPIED:
@@ -184,16 +184,17 @@ def main() -> None:
                 shutil.copytree(name, root / name)
             else:  # noms_training is a link to training, where the mutations are: what is imported must be the same files
                 shutil.copy(name, root / name, follow_symlinks=False)
-        for room in chosen.rooms:
-            former = [Mutation(*row[:6]) for row in read(chosen.like) if row[0] == room]
-            left = [each for each in draw(root, room, former) if each not in {row[:6] for row in read(chosen.out)}]
-            if left and run_tests(root, room) != "survived":
+        for room in arguments.rooms:
+            former = [Mutation(*row[:6]) for row in read(arguments.like) if row[0] == room]
+            measured = {row[:6] for row in read(arguments.out)}
+            remaining = [mutation for mutation in draw(root, room, former) if mutation not in measured]
+            if remaining and run_tests(root, room) != "survived":
                 sys.exit(f"{room}: the tests do not pass on the sources as they are")
-            for mutation in left:
+            for mutation in remaining:
                 row = [*mutation, *measure(root, mutation)]
-                with chosen.out.open("a", newline="") as file:
+                with arguments.out.open("a", newline="") as file:
                     csv.writer(file).writerow(row)
-            print(f"{room}: {dict(Counter(row[6] for row in read(chosen.out) if row[0] == room))}", flush=True)
+            print(f"{room}: {dict(Counter(row[6] for row in read(arguments.out) if row[0] == room))}", flush=True)
 
 
 if __name__ == "__main__":

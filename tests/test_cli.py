@@ -26,9 +26,9 @@ def test_version_and_help_do_not_import_the_engine() -> None:
         "import sys; from noms_training.cli import main; status = main(['--version']) + main([]);"
         "sys.exit(status + 10 * ('numba' in sys.modules or 'noms_env' in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"noms {__version__}\n")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"noms {__version__}\n")
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
@@ -67,20 +67,20 @@ def test_shell_completion_knows_commands_and_options(run: Run, shell: str) -> No
 def test_a_full_disk_is_an_error(run: Run) -> None:
     assert_refused(run("record", "noms", "--out", "/dev/full"), "cannot write /dev/full: No space left on device")
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "noms_training", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert (done.returncode, done.stderr) == (2, "noms: cannot print the output: No space left on device\n")
+    assert (result.returncode, result.stderr) == (2, "noms: cannot print the output: No space left on device\n")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["watch", "down_up", *["random"] * 4, "--seed", "1"]], ids=" ".join)
 def test_a_closed_pipe_is_no_error(words: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run([sys.executable, "-m", "noms_training", *words], stdout=write, stderr=subprocess.PIPE, check=False)
+    result = subprocess.run([sys.executable, "-m", "noms_training", *words], stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
-    assert done.returncode == 1
-    assert b"noms: " not in done.stderr, "the notice of a first use is allowed, an error is not"
+    assert result.returncode == 1
+    assert b"noms: " not in result.stderr, "the notice of a first use is allowed, an error is not"
 
 
 def test_install_commands_name_the_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_demo_shows_a_deal_of_each_game(run: Run) -> None:
     ids=lambda words: words[0],
 )
 def test_letters_replace_signs_that_cannot_be_shown(words: list[str], tmp_path: Path) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "noms_training", *words],
         capture_output=True,
         input=b"\xe2\x99\xa5q\nq\n",  # a heart, which ASCII cannot read
@@ -191,9 +191,9 @@ def test_letters_replace_signs_that_cannot_be_shown(words: list[str], tmp_path: 
         cwd=tmp_path,
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).parents[1])},
     )
-    assert done.returncode == (2 if words[0] == "check" else 0), done.stderr
-    assert b"Traceback" not in done.stderr
-    assert done.stdout.isascii()
-    assert done.stderr.isascii()
+    assert result.returncode == (2 if words[0] == "check" else 0), result.stderr
+    assert b"Traceback" not in result.stderr
+    assert result.stdout.isascii()
+    assert result.stderr.isascii()
     if words[0] == "demo":
-        assert re.search(rb"seat 0   C [2-9TJQKA]+  D ", done.stdout)
+        assert re.search(rb"seat 0   C [2-9TJQKA]+  D ", result.stdout)

@@ -61,9 +61,9 @@ def called_from_python() -> set[str]:
 
 def run_in_process(code: str, *words: str) -> str:
     command = [sys.executable, "-W", "ignore", "-c", OVERLOADS + code, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()[-1]
 
 
 def test_noms_compile_compiles_all_functions_that_python_calls() -> None:
@@ -142,21 +142,21 @@ def test_nothing_is_compiled_after_noms_compile(tmp_path: Path) -> None:
             command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=1800
         )
 
-    done = run([*noms, "compile"])
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("noms_env: compiling tables, batches, environments, ")
-    assert done.stderr.count("\n") == 1
-    assert "functions compiled in" in done.stdout
+    result = run([*noms, "compile"])
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.startswith("noms_env: compiling tables, batches, environments, ")
+    assert result.stderr.count("\n") == 1
+    assert "functions compiled in" in result.stdout
     files = {path.name for path in cache.rglob("*.nb*")}
     assert len(files) > 160
     commands = [[*noms, *line.replace("FOLDER", str(tmp_path)).split()] for line in [*COMMANDS.values(), *MORE_COMMANDS]]
     for command in [*commands, [sys.executable, "-c", PYTHON]]:
-        done = run(command)
-        assert done.returncode == 0, (command, done.stderr)
-        assert "compiling" not in done.stderr, command
+        result = run(command)
+        assert result.returncode == 0, (command, result.stderr)
+        assert "compiling" not in result.stderr, command
         assert {path.name for path in cache.rglob("*.nb*")} == files, command
-    done = run([*noms, "compile"])
-    assert (done.stderr, done.stdout.startswith("all is compiled, kept in ")) == ("", True)
+    result = run([*noms, "compile"])
+    assert (result.stderr, result.stdout.startswith("all is compiled, kept in ")) == ("", True)
 
 
 def test_an_unknown_player_is_refused(run: Run) -> None:

@@ -133,9 +133,7 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
         ("exploit", "solved:solution.safetensors", "--micro", "down-up-1", "--threads", 1),
         ("solve", "down-up-1", "--percent", 4, "--iterations", 20, "--out", "solution.safetensors"),
     ],
-    "tournament": [
-        ("tournament", "random", "greedy", "--variant", "down_up", "--deals", 6, "--out", "tournament", "--resume"),
-    ],
+    "tournament": [("tournament", "random", "greedy", "--variant", "down_up", "--deals", 6, "--out", "tournament", "--resume")],
     "entry": [
         ("benchmark", "check", "entry", "--cells", 0),
         ("benchmark", "report", "entry", "--out", "report"),

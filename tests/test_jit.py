@@ -81,8 +81,8 @@ def compile_in(folder: Path, before: str = "") -> tuple[str, str]:
     (folder / "adding.py").write_text(ADD_ONE)
     code = f"import noms_env._jit, resource\n{before}\nfrom adding import add_one\nprint(add_one(1))"
     variables = os.environ | {"NUMBA_CACHE_DIR": str(folder / "kept"), "PYTHONPATH": f"{Path.cwd()}:{folder}"}
-    done = subprocess.run([sys.executable, "-c", code], env=variables, check=True, capture_output=True, text=True)
-    return done.stdout.strip(), done.stderr
+    result = subprocess.run([sys.executable, "-c", code], env=variables, check=True, capture_output=True, text=True)
+    return result.stdout.strip(), result.stderr
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ if __name__ == "__main__":
 
 def run(*words: str | Path, cwd: Path, path: tuple[Path, ...] = (ROOT,)) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run([sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    result = subprocess.run([sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("name", ["training.py", "training/__init__.py"])
@@ -57,8 +57,8 @@ def test_a_player_may_import_its_own_training(tmp_path: Path) -> None:
 
 def test_the_folder_training_cannot_be_imported_by_its_own_name() -> None:
     assert Path(noms_training.__file__).resolve() == ROOT / "training" / "__init__.py"
-    done = subprocess.run([sys.executable, "-c", "import training"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stderr.endswith("ImportError: the package in the folder `training` is imported as `noms_training`\n")
+    result = subprocess.run([sys.executable, "-c", "import training"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.stderr.endswith("ImportError: the package in the folder `training` is imported as `noms_training`\n")
 
 
 def test_no_module_is_loaded_twice() -> None:

@@ -27,8 +27,8 @@ def run(folder: Path, *words: str, ci: str) -> tuple[int, str]:
     """Return the exit status and output of pytest in a folder."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *words]
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    done = subprocess.run(command, cwd=folder, env={**variables, "CI": ci}, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout
+    result = subprocess.run(command, cwd=folder, env={**variables, "CI": ci}, capture_output=True, text=True, check=False)
+    return result.returncode, result.stdout
 
 
 def test_every_skip_fails_under_ci_and_is_named(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_every_skip_fails_under_ci_and_is_named(tmp_path: Path) -> None:
 def test_make_interop_continues_after_a_failing_library() -> None:
     outer = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     command = ["make", "interop", "LIBRARIES=no_such_library neither"]
-    done = subprocess.run(command, cwd=Path(__file__).parents[1], env=outer, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
+    result = subprocess.run(command, cwd=Path(__file__).parents[1], env=outer, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
     for library in ("no_such_library", "neither"):
-        assert f"interop-{library}" in done.stderr
+        assert f"interop-{library}" in result.stderr

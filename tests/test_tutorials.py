@@ -16,9 +16,11 @@ from tests.tutorials import NEW_FILES, ROOT, changed_copy, page
 def run(root: Path, *arguments: str) -> str:
     """Run Python in the copy, with the compiler off, and return its output."""
     environment = {**os.environ, "PYTHONPATH": str(root), "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run([sys.executable, *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    result = subprocess.run(
+        [sys.executable, *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def program_of(name: str) -> str:

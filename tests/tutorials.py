@@ -6,11 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 HOW_TO = ROOT / "docs" / "how_to"
-NEW_FILES = {
-    "variant": (("seven_down.py", "noms_env/variants"),),
-    "option": (),
-    "player": (("lowest.py", "noms_env/players"),),
-}
+NEW_FILES = {"variant": (("seven_down.py", "noms_env/variants"),), "option": (), "player": (("lowest.py", "noms_env/players"),)}
 """Per tutorial: files of `docs/how_to`, and their destination folders."""
 
 

@@ -13,6 +13,6 @@ def printed_uncompiled(module: str, *words: str) -> Any:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-W", "error", "-m", module, *words]
     root = Path(__file__).parents[1]
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    result = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)

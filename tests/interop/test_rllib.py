@@ -203,7 +203,7 @@ def test_a_runner_obeys_masks_and_loses_no_reward(timesteps: int | None) -> None
     config = EXAMPLE.make_config(0, envs=4, batch=400).environment(env_config={"skip_forced": False})
     runner = MultiAgentEnvRunner(config=config)
     returns: dict[str, dict[str, float]] = {}
-    done, decisions = set(), 0
+    finished, decisions = set(), 0
     for _ in range(3):
         for episode in runner.sample(**({"num_episodes": 8} if timesteps is None else {"num_timesteps": timesteps})):
             for agent, part in episode.agent_episodes.items():
@@ -213,11 +213,11 @@ def test_a_runner_obeys_masks_and_loses_no_reward(timesteps: int | None) -> None
                 sums = returns.setdefault(episode.id_, {})
                 sums[agent] = sums.get(agent, 0.0) + part.get_return()
             if episode.is_done:
-                done.add(episode.id_)
-    assert len(done) >= 10
+                finished.add(episode.id_)
+    assert len(finished) >= 10
     assert decisions >= 100
-    assert any(any(returns[number].values()) for number in done)
-    for number in done:
+    assert any(any(returns[number].values()) for number in finished)
+    for number in finished:
         assert sum(returns[number].values()) == pytest.approx(0, abs=1e-5), "relative points"
 
 
