@@ -17,7 +17,6 @@ from noms_env.version import __version__
 from noms_training import extras
 from noms_training.cli import COMMANDS
 from noms_training.options import parse_options
-from tests.cases import some
 from tests.commands import Run, assert_refused
 
 
@@ -174,12 +173,7 @@ def test_demo_shows_a_deal_of_each_game(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        *some([["list"], ["watch", "nonesuch", "thumb", "--deals", "1"]], 2),
-        ["play", "down_up", "--seats", "3", "--deals", "1"],
-        *some([["demo", "--games"], ["evaluate", "thumb", "random", "--variant", "noms", "--deals", "4", "--matches", "2"]], 2),
-        ["check", "\udcff"],
-    ],
+    [["list"], ["play", "down_up", "--seats", "3", "--deals", "1"], ["demo", "--games"], ["check", "\udcff"]],
     ids=lambda words: words[0],
 )
 def test_letters_replace_signs_that_cannot_be_shown(words: list[str], tmp_path: Path) -> None:

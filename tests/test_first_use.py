@@ -17,7 +17,6 @@ import noms_env
 import noms_training
 from noms_env._jit import Compiled, Progress
 from noms_env.engine import batch_kernels
-from tests.commands import Run, assert_refused
 
 ADAPTERS = ("noms_env.interop.", "noms_env.cuda.", "noms_training.interop.", "noms_training.__main__")
 """These need missing libraries, are compiled for a GPU, or run on import."""
@@ -157,10 +156,6 @@ def test_nothing_is_compiled_after_noms_compile(tmp_path: Path) -> None:
         assert {path.name for path in cache.rglob("*.nb*")} == files, command
     result = run([*noms, "compile"])
     assert (result.stderr, result.stdout.startswith("all is compiled, kept in ")) == ("", True)
-
-
-def test_an_unknown_player_is_refused(run: Run) -> None:
-    assert_refused(run("compile", "thump"), "there is no player 'thump'; did you mean thumb?")
 
 
 def test_the_progress_of_compilation_names_the_parts(

@@ -33,8 +33,7 @@ def run(*words: str | Path, cwd: Path, path: tuple[Path, ...] = (ROOT,)) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("name", ["training.py", "training/__init__.py"])
-@pytest.mark.parametrize("place", ["current folder", "earlier on the path"])
+@pytest.mark.parametrize(("name", "place"), [("training.py", "current folder"), ("training/__init__.py", "path")])
 def test_the_command_runs_beside_another_training(name: str, place: str, tmp_path: Path) -> None:
     other = tmp_path / "other" / name
     other.parent.mkdir(parents=True)

@@ -20,6 +20,7 @@ REFUSED = [
     (["list", "\x1b[2J\u202e"], r"there is no variant '\x1b[2J\u202e'"),
     (["replay", "no-such-file"], "cannot read no-such-file: No such file or directory"),
     (["play", "small ships"], "'small ships'; did you mean small_ships?"),
+    (["compile", "thump"], "there is no player 'thump'; did you mean thumb?"),
     (["play", "noms", "--deals", "0"], "deals must be 1 or more, not 0"),
     (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no such folder"),
     (["play", "noms", "--record", "."], ". is there already; give --record a new name"),
