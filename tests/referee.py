@@ -73,7 +73,6 @@ def deck_of(variant: str, options: Options) -> list[str]:
 
 
 def suits_in(variant: str, options: Options) -> list[str]:
-    """The suits of the deck."""
     return list((DECKTET_SUITS if variant == "nonesuch" else FRENCH_SUITS)[: options["suits"]])
 
 
@@ -141,7 +140,6 @@ def limit(default: int, high: int, drawn: Sequence[int]) -> Option:
 
 
 def table_switch() -> Option:
-    """A switch with a default that depends on the table."""
     return Option(None, (False, True), (False, True))
 
 
@@ -922,7 +920,6 @@ class Deal:
             self._end_bidding()
 
     def _end_bidding(self) -> None:
-        """One round of bids is complete."""
         if self.variant == "nonesuch" and self.turn_up != EXCUSE:
             holder = self.holder(EXCUSE)
             assert holder is not None
@@ -1062,7 +1059,6 @@ class Deal:
 
     @property
     def tricks(self) -> list[int]:
-        """Tricks taken, per seat."""
         return [self.trick_winners.count(seat) for seat in range(self.seats)]
 
     @property
@@ -1335,7 +1331,6 @@ def check_match(records: Sequence[Record], *, single_deal: bool = False) -> list
 
 
 def _match_from(record: Record, single_deal: bool) -> Match:
-    """The match that starts with this record."""
     options = complete_options(record["variant"], record["seats"], record["options"])
     start = {key: record[key] for key in ("dealer", "deal", "multiplier")}
     match = Match(record["variant"], record["seats"], options, **start, single_deal=single_deal)
