@@ -140,6 +140,7 @@ def limit(default: int, high: int, drawn: Sequence[int]) -> Option:
 
 
 def table_switch() -> Option:
+    """A switch with a default that depends on the table."""
     return Option(None, (False, True), (False, True))
 
 

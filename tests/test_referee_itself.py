@@ -100,20 +100,6 @@ def whole_match(variant: str) -> list[ref.Record]:
     return records
 
 
-def swap_dealt_cards(records: list[ref.Record]) -> None:
-    hands = records[1]["hands"]
-    hands[0][0], hands[1][0] = hands[1][0], hands[0][0]
-
-
-def swap_deck(records: list[ref.Record]) -> None:
-    deck = records[1]["deck"]
-    deck[0], deck[1] = deck[1], deck[0]
-
-
-def double_a_card(records: list[ref.Record]) -> None:
-    records[0]["deck"][0] = records[0]["deck"][1]
-
-
 def change(key: str, deal: int, value: Callable[[Any], Any]) -> Callable[[list[ref.Record]], None]:
     def corrupt(records: list[ref.Record]) -> None:
         records[deal][key] = value(records[deal][key])
@@ -136,9 +122,9 @@ def add_one(values: list[Any]) -> list[Any]:
 
 
 CORRUPTIONS = [
-    swap_dealt_cards,
-    swap_deck,
-    double_a_card,
+    change("hands", 1, lambda hands: [[hands[1][0], *hands[0][1:]], [hands[0][0], *hands[1][1:]], *hands[2:]]),
+    change("deck", 1, lambda deck: [deck[1], deck[0], *deck[2:]]),
+    change("deck", 0, lambda deck: [deck[1], *deck[1:]]),
     change("dealer", 1, lambda seat: (seat + 1) % 4),
     change("deal", 1, lambda number: number + 1),
     change("match", 1, lambda number: number + 1),
