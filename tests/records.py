@@ -23,12 +23,12 @@ def wrong_keys(records: list[Any]) -> list[str]:
     return [disagreement.what for disagreement in check(records)]
 
 
-def play(table: Table, seed: int = 0, *, passing: bool = False) -> Record:
-    """Play the table's deal at random, with only passes in the auction if `passing`, and return its record."""
-    rng, recorder = random.Random(seed), Recorder(legal=True)
+def play(table: Table, seed: int = 0, *, words: str = "", passing: bool = False) -> Record:
+    """Play the table's deal and return its record: first these words, then at random, with every pass if `passing`."""
+    rng, recorder, script = random.Random(seed), Recorder(legal=True), words.split()
     while not table.is_scored:
         legal = table.legal_words()
-        action = table.number("pass" if passing and "pass" in legal else rng.choice(legal))
+        action = table.number(script.pop(0) if script else "pass" if passing and "pass" in legal else rng.choice(legal))
         recorder.note(table, action)
         table.step(action)
     return recorder.finish(table)

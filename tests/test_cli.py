@@ -18,6 +18,7 @@ from noms_training import extras
 from noms_training.cli import COMMANDS
 from noms_training.options import parse_options
 from tests.commands import Run, assert_refused
+from tests.uncompiled import run_python
 
 
 def test_version_and_help_do_not_import_the_engine() -> None:
@@ -25,9 +26,7 @@ def test_version_and_help_do_not_import_the_engine() -> None:
         "import sys; from noms_training.cli import main; status = main(['--version']) + main([]);"
         "sys.exit(status + 10 * ('numba' in sys.modules or 'noms_env' in sys.modules))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith(f"noms {__version__}\n")
+    assert run_python("-c", code).startswith(f"noms {__version__}\n")
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
@@ -118,7 +117,7 @@ for command in cli.COMMANDS:
 
 def test_help_needs_no_extra() -> None:
     libraries = ["PIL", "h11", "jinja2", "matplotlib", "pyarrow", "resvg_py", "starlette", "tensorboard", "torch", "uvicorn"]
-    subprocess.run([sys.executable, "-c", HELP_WITHOUT_EXTRAS, *libraries, "websockets"], check=True, capture_output=True)
+    run_python("-c", HELP_WITHOUT_EXTRAS, *libraries, "websockets")
 
 
 @pytest.mark.parametrize(

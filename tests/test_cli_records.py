@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from noms_env.record import Record, Recorder, read_records, record_matches, write_records
+from noms_env.record import Record, read_records, record_matches, write_records
 from noms_env.table import Table
 from noms_training.play.deal_text import deal_lines
 from tests.begun import begun
 from tests.commands import Run, assert_refused
+from tests.records import play
 
 
 @pytest.fixture
@@ -156,17 +157,10 @@ def test_replay_from_a_seat_does_not_name_the_partner() -> None:
             assert "partner" not in "\n".join(deal_lines(record, seat=0))
 
 
-def deal_text(table: Table, words: str) -> str:
-    """Play a deal that begins with these words, then with the first legal actions, and return its text."""
-    recorder, actions = Recorder(), words.split()
-    while not table.is_scored:
-        action = table.number(actions.pop(0)) if actions else table.legal_actions()[0]
-        recorder.note(table, action)
-        table.step(action)
-    return "\n".join(deal_lines(recorder.finish(table)))
-
-
 def test_replay_shows_passes_announcements_and_the_excuse() -> None:
+    def deal_text(table: Table, words: str) -> str:
+        return "\n".join(deal_lines(play(table, words=words)))
+
     table = begun(Table("noms", options={"implicit_announcements": True}))
     assert "  contract all passed, no play" in deal_text(table, "pass pass pass pass").splitlines()
     table.next_deal()

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ import noms_env
 import noms_training
 from noms_env._jit import Compiled, Progress
 from noms_env.engine import batch_kernels
+from tests.uncompiled import run_python
 
 ADAPTERS = ("noms_env.interop.", "noms_env.cuda.", "noms_training.interop.", "noms_training.__main__")
 """These need missing libraries, are compiled for a GPU, or run on import."""
@@ -58,16 +60,14 @@ def called_from_python() -> set[str]:
     return called
 
 
-def run_in_process(code: str, *words: str) -> str:
-    command = [sys.executable, "-W", "ignore", "-c", OVERLOADS + code, *words]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    assert result.returncode == 0, result.stderr
-    return result.stdout.splitlines()[-1]
+def run_with_overloads(code: str, *words: str) -> Any:
+    """Run code after that of `OVERLOADS` and return the JSON on its last line."""
+    return json.loads(run_python("-W", "ignore", "-c", OVERLOADS + code, *words).splitlines()[-1])
 
 
 def test_noms_compile_compiles_all_functions_that_python_calls() -> None:
     code = "from noms_training.cli import main; assert main(['compile']) == 0; print(json.dumps(overloads()))"
-    compiled = json.loads(run_in_process(code))
+    compiled = run_with_overloads(code)
     called = called_from_python()
     assert len(called) > 70
     assert sorted(called - set(compiled)) == []
@@ -127,7 +127,7 @@ assert before
 after = overloads()
 print(json.dumps([function for function in after if after[function] > before.get(function, 0)]))
 """
-    late = json.loads(run_in_process(code, *COMMANDS[name].replace("FOLDER", str(tmp_path)).split()))
+    late = run_with_overloads(code, *COMMANDS[name].replace("FOLDER", str(tmp_path)).split())
     assert set(late) <= COMPILED_LATE.get(name, set())
 
 

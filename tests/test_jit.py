@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from noms_env import _compiler, _jit
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import new_tables
+from tests.uncompiled import run_python
 
 PACKAGE = Path(_jit.__file__).parent
 
@@ -28,11 +29,9 @@ def test_modules_outside_the_hash_compile_nothing() -> None:
             assert not [word for word in ("import jit", "@jit", "numba") if word in file.read_text()], file
 
 
-def run_in(folder: Path, code: str, **environment: str) -> str:
-    """Run Python code in a folder and return its output."""
-    variables = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | environment
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=folder, env=variables, check=True, capture_output=True, text=True).stdout.strip()
+def run_in(folder: Path, code: str, **variables: str) -> str:
+    """Run Python code in a folder, by default with the usual cache, and return its output."""
+    return run_python("-c", code, cwd=folder, **{"NUMBA_CACHE_DIR": ""} | variables).strip()
 
 
 PRINT_FOLDER = "from noms_env import _jit; print(_jit.CACHE_FOLDER)"

@@ -12,6 +12,7 @@ import pytest
 
 import noms_training
 from noms_training import cli
+from tests.uncompiled import run_python
 
 ROOT = Path(__file__).parent.parent
 PLAYER = "from training import BEST\ndef act(observation, mask, rng):\n    return int(mask.nonzero()[0][BEST])\n"
@@ -27,10 +28,7 @@ if __name__ == "__main__":
 
 
 def run(*words: str | Path, cwd: Path, path: tuple[Path, ...] = (ROOT,)) -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run([sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return run_python(*words, cwd=cwd, PYTHONPATH=os.pathsep.join(map(str, path)), NUMBA_DISABLE_JIT="1")
 
 
 @pytest.mark.parametrize(("name", "place"), [("training.py", "current folder"), ("training/__init__.py", "path")])

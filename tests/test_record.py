@@ -83,18 +83,9 @@ def test_a_deal_after_many_pass_outs_is_recorded_and_checked() -> None:
 
 
 def test_the_lead_resolves_implicit_announcements_in_the_record() -> None:
-    table = begun(Table("noms", options={"implicit_announcements": True}))
-    recorder = Recorder()
-    for word in ["13", "pass", "pass", "pass", "unsaid", "A"]:
-        recorder.note(table, table.number(word, table.phase if word != "13" else None))
-        table.act(word)
-    lead = table.legal_words()[0]
-    while not table.is_scored:
-        recorder.note(table, table.legal_actions()[0])
-        table.step(table.legal_actions()[0])
-    record = recorder.finish(table)
-    assert record["trump"] == lead[1]
-    assert record["nominated"] == "A" + lead[1]
+    record = play(begun(Table("noms", options={"implicit_announcements": True})), words="13 pass pass pass unsaid A")
+    suit = record["steps"][6]["action"][1]
+    assert (record["trump"], record["nominated"]) == (suit, f"A{suit}")
     assert check([record]) == []
 
 

@@ -1,9 +1,6 @@
 """The tutorials on adding a game, an option and a player work in a copy of the package."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +8,12 @@ import numpy as np
 import pytest
 
 from tests.tutorials import NEW_FILES, ROOT, changed_copy, page
+from tests.uncompiled import run_python
 
 
 def run(root: Path, *arguments: str) -> str:
     """Run Python in the copy, with the compiler off, and return its output."""
-    environment = {**os.environ, "PYTHONPATH": str(root), "NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run(
-        [sys.executable, *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return run_python(*arguments, cwd=root, PYTHONPATH=str(root), NUMBA_DISABLE_JIT="1")
 
 
 def program_of(name: str) -> str:

@@ -17,8 +17,7 @@ from noms_env import NUM_ACTIONS, IllegalActionError, SeatEnv
 from noms_env.envs.validation import MaskPlace
 from noms_env.interop.sb3 import SeatVecEnv
 from noms_training.agents.registry import agent_spec
-from noms_training.benchmark import protocol, task
-from noms_training.benchmark.running import algorithm_file, begin, train_all
+from noms_training.benchmark import protocol, running, task
 from noms_training.evaluation.comparison import alone_in_field
 from tests.begun import begun
 from tests.envs.play import WAYS, choose_in_rows
@@ -172,8 +171,8 @@ def test_the_baseline_of_the_benchmark_learns_and_plays(tmp_path: Path, monkeypa
     for module in (task, protocol):
         monkeypatch.setattr(module, "CURVE_DEALS", 16)
     monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))
-    entry = begin(tmp_path, algorithm_file("maskable_ppo"), ("down_up",), (1,), "12k")
-    train_all(entry, tmp_path)
+    entry = running.begin(tmp_path, running.algorithm_file("maskable_ppo"), ("down_up",), (1,), "12k")
+    running.train_all(entry, tmp_path)
     run = tmp_path / "trained" / "down_up" / "1"
     rows = [line.split(",") for line in (run / "curve.csv").read_text().splitlines()[1:]]
     assert float(rows[-1][3]) > float(rows[0][3])
