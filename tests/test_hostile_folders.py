@@ -232,23 +232,20 @@ class Harm:
 CHANGES = [change_literal, change_literal, change_literal, change_all_words, flip_bits, cut_off, nest, replace_all]
 
 
-def replace_by_no_file(path: Path, draw: random.Random) -> None:
-    """Put a link, folder, pipe or endless file in place of a file."""
-    path.unlink()
-    match draw.randrange(5 if path.suffix == ".jsonl" else 6):  # records may come from a pipe
-        case 5:
-            os.mkfifo(path)
-        case 0:
-            path.symlink_to("/etc/passwd")
-        case 1:
-            path.symlink_to("/dev/zero")
-        case 2:
-            path.symlink_to(path.name)
-        case 3:
-            path.mkdir()
-        case 4:
-            with path.open("wb") as file:
-                file.truncate(1 << 40)
+def make_huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
+SUBSTITUTES: list[Callable[[Path], object]] = [
+    lambda path: path.symlink_to("/etc/passwd"),
+    lambda path: path.symlink_to("/dev/zero"),
+    lambda path: path.symlink_to(path.name),
+    Path.mkdir,
+    make_huge,
+    os.mkfifo,
+]
+"""Each makes a link, a folder, a huge file or a pipe in place of a file."""
 
 
 def attack(target: Path, draw: random.Random) -> str:
@@ -256,7 +253,8 @@ def attack(target: Path, draw: random.Random) -> str:
     files = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
     path = draw.choice([file for file in files if "tensorboard" not in file.parts and file.stat().st_size > 0])
     if draw.random() < 0.15:
-        replace_by_no_file(path, draw)
+        path.unlink()
+        draw.choice(SUBSTITUTES[: 5 if path.suffix == ".jsonl" else 6])(path)  # records may come from a pipe
         return f"{path.name}: {path.lstat()}"
     change = draw.choice(CHANGES)
     path.write_bytes(change(path.read_bytes(), draw))

@@ -99,10 +99,6 @@ def test_a_disagreement_names_its_place_and_key() -> None:
     assert str(fault).startswith('line 1, match 0, deal 0, step 0: action: "99" is not legal for seat ')
 
 
-SEAT = WHOLE["steps"][1]["seat"]
-OTHER = (SEAT + 1) % 4
-
-
 @pytest.mark.parametrize(
     ("values", "what"),
     [
@@ -119,7 +115,7 @@ OTHER = (SEAT + 1) % 4
         ({"multiplier": 2}, ["multiplier"]),
         ({"before": [1, 0, 0, 0]}, ["after"]),
         ({"before": [100, 0, 0, 0]}, ["before", "after", "over", "winners"]),
-        ({"steps__1__seat": OTHER}, ["seat"]),
+        ({"steps__1__seat": (WHOLE["steps"][1]["seat"] + 1) % 4}, ["seat"]),
         ({"steps__1__phase": "play"}, ["phase"]),
         ({"steps__1__action": "nonsense"}, ["action"]),
         ({"steps__1__legal": ["pass"]}, ["legal"]),

@@ -18,7 +18,6 @@ from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
 from tests.variants.table_help import play
 
-every_table = pytest.mark.parametrize(("variant", "seats", "options"), KINDS.values(), ids=KINDS)
 some_tables = pytest.mark.parametrize(("variant", "seats", "options"), some(KINDS.values(), 6), ids=KINDS)
 
 
@@ -40,7 +39,7 @@ def moments(variant: str, seats: int, options: dict[str, Any], count: int, lengt
 
 
 @pytest.mark.uncompiled
-@every_table
+@pytest.mark.parametrize(("variant", "seats", "options"), KINDS.values(), ids=KINDS)
 def test_text_shows_the_hand_and_in_turn_the_legal_actions(variant: str, seats: int, options: dict[str, Any]) -> None:
     for table in moments(variant, seats, options, 2, 60):
         for seat in (None, *range(seats)):

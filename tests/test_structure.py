@@ -12,8 +12,9 @@ import pytest
 from noms_env.variants import GAMES
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("noms_env", "training", "benchmarks")
-MODULES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+MODULES = sorted(
+    path.relative_to(ROOT) for room in ("noms_env", "training", "benchmarks") for path in (ROOT / room).rglob("*.py")
+)
 
 MAY_NAME = {
     *("noms_env/variants/__init__.py", "noms_env/variants/dispatch.py", "noms_env/variants/noms_deck.py"),
