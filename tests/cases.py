@@ -1,4 +1,4 @@
-"""Test cases of which only some run every time, or with the compiler off."""
+"""Mark test cases that run only in soak tests, or also with the compiler off."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -182,7 +182,7 @@ def main() -> None:
         for name in COPIED:
             if Path(name).is_dir() and not Path(name).is_symlink():
                 shutil.copytree(name, root / name)
-            else:  # noms_training is a link to training, where the mutations are: what is imported must be the same files
+            else:  # noms_training stays a link to training, so that imports find the mutations
                 shutil.copy(name, root / name, follow_symlinks=False)
         for room in arguments.rooms:
             former = [Mutation(*row[:6]) for row in read(arguments.like) if row[0] == room]

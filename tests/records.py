@@ -1,4 +1,4 @@
-"""Records for tests: of random play, of one whole deal, with changed values; and what the check says of them."""
+"""Records of random play, of one whole deal, or with changed values, and the faults that the check finds in them."""
 
 import copy
 import json

@@ -284,7 +284,7 @@ def test_hostile_content_does_no_harm(noms: Noms, good: Callable[[str], Path], t
 
 
 def harm_done(folder: Path, end: End) -> str:
-    """Describe what a command must not have done; "" for no harm."""
+    """Return a description of the harm that a command did, "" for none."""
     if (folder / "was-run").exists():
         return "a program ran"
     if end.status not in (0, 1, 2) or "Traceback" in end.text:

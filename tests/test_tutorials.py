@@ -78,7 +78,7 @@ except ValueError as refusal:
     output = run(tmp_path, "-c", program_of("option") + ANSWERS + more)
     here: dict[str, Any] = {}
     exec(ANSWERS, here)
-    np.testing.assert_allclose(np.load(tmp_path / "answers.npy"), here["answers"], atol=1e-5)  # compiled sums round otherwise
+    np.testing.assert_allclose(np.load(tmp_path / "answers.npy"), here["answers"], atol=1e-5)  # compiled sums round differently
     assert "zero_bonus" in output, "the policy refuses an unknown rule"
     run(tmp_path, "docs/make_types.py")
     for file in ("games.pyi", "option_types.py"):

@@ -29,7 +29,7 @@ from tests.interop.learning import run_page
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*Overriding environment rllib-multi-agent-env-v0:UserWarning"),  # at each runner
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # RLlib uses what it has itself deprecated
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # RLlib uses its own deprecated functions
     pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Ray leaves sockets and processes to the garbage collector
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # the same, seen by pytest

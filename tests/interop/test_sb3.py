@@ -137,7 +137,7 @@ def test_training_is_deterministic_by_seed() -> None:
 
 @pytest.mark.parametrize(("policy", "mask_in"), [("MlpPolicy", "info"), ("MultiInputPolicy", "observation")])
 def test_a_model_trains_on_one_table_and_obeys_masks(policy: str, mask_in: MaskPlace, tmp_path: Path) -> None:
-    env = SeatEnv("small_ships", mask_in=mask_in)  # raises where an action is not legal
+    env = SeatEnv("small_ships", mask_in=mask_in)  # an illegal action raises
     assert is_masking_supported(env)
     model = MaskablePPO(policy, env, **SMALL | {"n_steps": 64}).learn(128)
     assert model.num_timesteps == 128
