@@ -24,26 +24,6 @@ def example() -> dict[str, Any]:
     return runpy.run_path(str(EXAMPLE))
 
 
-def play_random(example: dict[str, Any], **arguments: Any) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Play random legal actions; return the rows, the actions, the rewards, and which deals ended, per step."""
-    envs = pufferlib.vector.make(example["make_seat"], num_envs=ROWS, **arguments)
-    form, rng = envs.emulated["emulated_observation_dtype"], np.random.default_rng(1)
-    try:
-        rows, _ = envs.reset(SEED)
-        all_rows, actions, rewards, over = [rows.copy()], [], [], []
-        for _ in range(STEPS):
-            _, masks = example["unpack"](rows, form)
-            legal = [np.flatnonzero(mask) if mask.any() else np.zeros(1, int) for mask in masks]
-            actions.append(np.array([rng.choice(choices) for choices in legal], np.int32))
-            rows, reward, terminals, truncations, _ = envs.step(actions[-1])
-            all_rows.append(rows.copy())
-            rewards.append(reward.copy())
-            over.append(terminals | truncations)
-    finally:
-        envs.close()
-    return all_rows, np.array(actions), np.array(rewards), np.array(over)
-
-
 BACKENDS = {
     "one process": ({"backend": pufferlib.vector.Serial}, (0, 1, 2, 3)),
     # PufferLib gives each process the next seed, whatever its number of tables.
@@ -54,29 +34,30 @@ BACKENDS = {
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_it_shows_the_same_as_the_environments(example: dict[str, Any], backend: str) -> None:
     arguments, seeds = BACKENDS[backend]
-    all_rows, actions, rewards, over = play_random(example, **arguments)
-    form, n_features = example["make_seat"]().obs_dtype, feature_layout("down_up", episode="deal").n_features
-    deals = 0
-
-    def parts(step: int, row: int) -> dict[str, np.ndarray]:
-        observations, masks = example["unpack"](all_rows[step], form)
-        assert (observations.shape, masks.shape) == ((ROWS, n_features), (ROWS, NUM_ACTIONS))
-        return {"observation": observations[row], "action_mask": masks[row]}
-
-    for row in range(ROWS):
-        env = SeatEnv("down_up", **example["TABLE_ARGUMENTS"])
-        seen, _ = env.reset(seed=SEED + seeds[row])
-        was_over = False
-        for step in range(STEPS):
-            assert_seen(parts(step, row), seen)
-            if was_over:  # the step after the end starts the next deal
-                seen, reward, terminated = env.reset()[0], 0.0, False
-            else:
-                seen, reward, terminated, _, _ = env.step(int(actions[step, row]))
-            assert rewards[step, row] == pytest.approx(reward)
-            assert over[step, row] == terminated
-            was_over, deals = terminated, deals + terminated
-        assert_seen(parts(STEPS, row), seen)
+    envs = pufferlib.vector.make(example["make_seat"], num_envs=ROWS, **arguments)
+    tables = [SeatEnv("down_up", **example["TABLE_ARGUMENTS"]) for _ in range(ROWS)]
+    expected = [table.reset(seed=SEED + seed)[0] for table, seed in zip(tables, seeds, strict=True)]
+    form, n_features = envs.emulated["emulated_observation_dtype"], feature_layout("down_up", episode="deal").n_features
+    rng, was_over, deals = np.random.default_rng(1), [False] * ROWS, 0
+    try:
+        rows, _ = envs.reset(SEED)
+        for _ in range(STEPS):
+            observations, masks = example["unpack"](rows, form)
+            assert (observations.shape, masks.shape) == ((ROWS, n_features), (ROWS, NUM_ACTIONS))
+            for observation, mask, seen in zip(observations, masks, expected, strict=True):
+                assert_seen({"observation": observation, "action_mask": mask}, seen)
+            actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in masks], np.int32)
+            rows, rewards, terminals, truncations, _ = envs.step(actions)
+            for row, table in enumerate(tables):
+                if was_over[row]:  # the step after the end starts the next deal
+                    expected[row], reward, terminated = table.reset()[0], 0.0, False
+                else:
+                    expected[row], reward, terminated, _, _ = table.step(int(actions[row]))
+                assert rewards[row] == pytest.approx(reward)
+                assert (terminals | truncations)[row] == terminated
+                was_over[row], deals = terminated, deals + terminated
+    finally:
+        envs.close()
     assert deals > ROWS
 
 
