@@ -1,8 +1,8 @@
-"""What the rule tests share: stacked decks, play in words, and scoring without playing."""
+"""Helpers of the rule tests: stacked decks, play in words, and scoring without play."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 from noms_env.core.actions import PASS, action_number
 from noms_env.core.cards import CARD_WORDS
@@ -15,19 +15,33 @@ from tests.observation.expected import Sight
 
 Options = Mapping[str, Any]
 Words = str | Sequence[str]
-"""Words separated by spaces, or a list of them."""
-
-
-NO_MATCH: Any = None
-"""What a seat knows of its role does not depend on the match."""
+"""Words separated by spaces, or a list of words."""
+NO_MATCH: Any = None  # roles do not depend on the match
 
 
 class WatchedTable(Table):
-    """A table that the referee watches: every example of the rule tests is one for both, and they must agree."""
+    """A table that must agree with the referee at every decision."""
 
     def start(self, *arguments: Any, **position: Any) -> None:
         super().start(*arguments, **position)
         self.watch()
+
+    @property
+    def points(self) -> list[float]:
+        return [float(number) for number in self.row.points[: self.seats]]
+
+    @property
+    def totals(self) -> list[float]:
+        return [float(number) for number in self.row.totals[: self.seats]]
+
+    @property
+    def tricks(self) -> list[int]:
+        return [int(number) for number in self.row.tricks[: self.seats]]
+
+    def play(self, words: Words) -> Self:
+        """Take actions in words."""
+        play(self, words)
+        return self
 
     def next_deal(self) -> int:
         status = super().next_deal()
@@ -36,9 +50,9 @@ class WatchedTable(Table):
         return status
 
     def watch(self) -> None:
-        """The referee at the start of the deal, who must deal the same hands."""
+        """Set up the referee, which must deal the same hands."""
         self.deal = deal = referee_at(self, deck_words(self))
-        assert [set(hand) for hand in deal.hands] == dealt(self)
+        assert [set(hand) for hand in deal.hands] == hands_of(self)
         assert set(self.card_words(self.row.stock)) == set(deal.stock if deal.variant != "nonesuch" else [])
         assert (self.trump_word(), self.row.seat) == (deal.trump, deal.seat)
 
@@ -64,14 +78,14 @@ def words_of(words: Words) -> list[str]:
 
 
 def hand_size_of(rules: Rules, deal: int = 0) -> int:
-    """Cards that each seat is dealt in a deal of the match."""
+    """Return the number of cards that each seat is dealt."""
     if rules.schedule:
         return rules.schedule[deal]
     return len(rules.deck) // rules.seats if rules.variant.name == "nonesuch" else int(rules.options["hand_size"])
 
 
 def seats_dealt_to(rules: Rules, dealer: int, deal: int = 0) -> list[int]:
-    """The seat that each card of the deck goes to, in dealing order (the stock left out)."""
+    """Return the seat of each card of the deck, in dealing order, without the stock."""
     turns = [turn for _ in range(hand_size_of(rules, deal)) for turn in range(rules.seats)]
     if rules.options.get("deal_mode", "single_shuffled") != "single_shuffled":
         # Rules 4.3: four rounds of packets of three; in round r the r-th seat from eldest gets four.
@@ -88,44 +102,27 @@ def deck_for(
     options: Options | None = None,
     deal: int = 0,
 ) -> list[str]:
-    """A deck in dealing order from which the seats are dealt the hands wanted.
+    """Return a deck in dealing order that deals these hands to seats 0, 1, ..., each in dealing order.
 
-    Cards not named go, in the order of the deck, to wherever there is room: a hand or a stock that is named in part has
-    its named cards first.
-
-    Args:
-        variant: name of the game.
-        seats: number of seats.
-        hands: cards wanted by seat, seat 0 first, in the order in which they are dealt to the seat; fewer hands than
-            seats and fewer cards than a hand are filled up.
-        dealer: seat.
-        stock: undealt cards in order; the first may be the turn-up. In nonesuch the up card.
-        options: as given to the table.
-        deal: running number of the deal, where the hand size depends on it.
+    Missing hands and cards are filled up in the order of the deck. The first card of the stock may be the turn-up, in nonesuch
+    the up card. `deal` is the number of the deal, if the hand size depends on it.
 
     Raises:
-        ValueError: more cards are named for a hand or the stock than it has room for, or a card is named twice.
+        ValueError: too many cards for a hand or the stock, a card twice, or a card that is not in the deck.
     """
     rules = make_rules(game(variant), seats, options)
     order = seats_dealt_to(rules, dealer, deal)
     cards = [CARD_WORDS[rules.variant.deck_kind][card] for card in rules.deck]
-    wanted = [words_of(hand) for hand in hands] + [[] for _ in range(seats - len(hands))]
-    rest = words_of(stock)
-    named = [card for part in (*wanted, rest) for card in part]
+    parts = [words_of(hand) for hand in hands] + [[] for _ in range(seats - len(hands))] + [words_of(stock)]
+    named = [card for part in parts for card in part]
     if len(named) != len(set(named)) or not set(named) <= set(cards):
         raise ValueError(f"named twice, or not cards of this deck: {' '.join(sorted(named))}")
-    if any(len(hand) > hand_size_of(rules, deal) for hand in wanted) or len(rest) > len(cards) - len(order):
-        raise ValueError("more cards are named for a hand or the stock than it has room for")
-    free = iter([card for card in cards if card not in named])
-    queues = [iter(hand) for hand in wanted]
-    dealt = [_next(queues[seat], free) for seat in order]
-    queue = iter(rest)
-    return dealt + [_next(queue, free) for _ in range(len(cards) - len(order))]
-
-
-def _next(wanted: Iterator[str], free: Iterator[str]) -> str:
-    card = next(wanted, None)
-    return next(free) if card is None else card
+    free = [card for card in cards if card not in named]
+    order += [seats] * (len(cards) - len(order))
+    deck = [parts[seat].pop(0) if parts[seat] else free.pop(0) for seat in order]
+    if any(parts):
+        raise ValueError("too many cards are named for a hand or the stock")
+    return deck
 
 
 def table_with(
@@ -138,11 +135,8 @@ def table_with(
     options: Options | None = None,
     deal: int = 0,
     **start: Any,
-) -> Table:
-    """A table that is dealt these hands (see `deck_for`); `start` takes `totals` and `multiplier`.
-
-    The number of seats is that of the hands, unless it is given.
-    """
+) -> WatchedTable:
+    """Return a table with these hands (see `deck_for`), by default one for each seat; `start`: `totals` and `multiplier`."""
     seats = seats or len(hands)
     deck = deck_for(variant, seats, hands, dealer, stock, options, deal)
     table = WatchedTable(variant, seats, dict(options or {}))
@@ -150,7 +144,7 @@ def table_with(
     return table
 
 
-def started(
+def new_deal(
     variant: str,
     seats: int = 4,
     calls: str = "",
@@ -159,15 +153,15 @@ def started(
     dealer: int | None = None,
     deal: int | None = None,
     **options: Any,
-) -> Table:
-    """A deal of any cards in which seat 0 is eldest, unless the dealer is given, and these calls are made."""
+) -> WatchedTable:
+    """Return a random deal after these calls; by default seat 0 is eldest."""
     table = WatchedTable(variant, seats, options, seed=seed)
     table.start(dealer=seats - 1 if dealer is None else dealer, deal=deal)
-    return play(table, calls)
+    return table.play(calls)
 
 
-def dealt(table: Table) -> list[set[str]]:
-    """The cards that each seat holds now."""
+def hands_of(table: Table) -> list[set[str]]:
+    """Return the cards that each seat holds now."""
     return [set(table.card_words(table.row.hands[seat])) for seat in range(table.seats)]
 
 
@@ -176,71 +170,40 @@ def legal(table: Table) -> set[str]:
 
 
 def play(table: Table, words: Words) -> Table:
-    """Take the actions that the words mean, one after the other; returns the same table."""
+    """Take actions in words. Return the same table."""
     for word in words_of(words):
         table.act(word)
     return table
 
 
 def play_out(table: Table, rng: random.Random) -> list[str]:
-    """Random legal actions to the end of the deal; returns their words (`next_deal` is left to the caller)."""
-    taken = []
+    """Take random actions to the end of the deal. Return their words."""
+    words = []
     while table.phase is not None:
         action = rng.choice(table.legal_actions())
-        taken.append(table.word(action))
+        words.append(table.word(action))
         table.step(action)
-    return taken
+    return words
 
 
-class Played(NamedTuple):
-    """One deal of a match as `play_match` saw it."""
-
-    dealer: int
-    hand_size: int
-    trump: str | None
-    first: int
-    decisions: int
-    tricks: list[int]
-    points: list[float]
-    totals: list[float]
-
-
-def play_match(table: Table, rng: random.Random) -> list[Played]:
-    """Random legal actions from a started deal to the end of the match, deal by deal.
-
-    `first` is the first seat to act; `trump` the trump at the end of the deal; `decisions` leaves out Decktet suits.
-    """
-    deals = []
+def trumps_of_match(table: Table, rng: random.Random) -> list[str | None]:
+    """Play a match at random. Return the trump at the end of each deal."""
+    trumps = []
     while True:
-        first = int(table.row.seat)
-        words = play_out(table, rng)
-        decisions = len(words) - sum(word in "MSWLYK" for word in words)
-        shown = (int(table.row.dealer), int(table.row.deal_size), table.trump_word(), first, decisions)
-        deals.append(Played(*shown, tricks(table), points(table), totals(table)))
+        play_out(table, rng)
+        trumps.append(table.trump_word())
         if table.is_over:
-            return deals
+            return trumps
         table.next_deal()
 
 
-def points(table: Table) -> list[float]:
-    return [float(number) for number in table.row.points[: table.seats]]
-
-
-def totals(table: Table) -> list[float]:
-    return [float(number) for number in table.row.totals[: table.seats]]
-
-
-def tricks(table: Table) -> list[int]:
-    return [int(number) for number in table.row.tricks[: table.seats]]
-
-
 def members(seats: int) -> list[int]:
-    """The seats of a bit set (`row.winners`, `row.sniped`)."""
+    """Return the seats of a bit set (`row.winners`, `row.sniped`)."""
     return [seat for seat in range(7) if int(seats) >> seat & 1]
 
 
 def set_tricks_and_settle(
-    table: Table,
+    table: WatchedTable,
     tricks: Sequence[int],
     calls: Sequence[str] | None = None,
     *,
@@ -250,22 +213,10 @@ def set_tricks_and_settle(
     indicated: int = -1,
     multiplier: int = 1,
 ) -> list[float]:
-    """Points of a deal with these tricks, without playing it, from the engine; the referee must score the same.
+    """Settle a deal with these tricks without play. Return the points by seat, which the referee must score too.
 
-    The record of a started table is filled and settled.
-
-    Args:
-        table: a started table; its record is changed.
-        tricks: by seat.
-        calls: words by seat (the exact-bid games and nonesuch).
-        contract: word of the bid that was declared (small_ships, noms).
-        declarer: seat.
-        partner: seat, -1 for a declarer who is alone.
-        indicated: seat that indicated (small_ships).
-        multiplier: of the deal (noms).
-
-    Returns:
-        Points by seat.
+    Calls are words by seat (exact-bid games and nonesuch), the contract is a bid in words (small_ships and noms). Partner,
+    declarer and the seat that indicated are -1 if there is none.
     """
     row = table.row
     assert sum(tricks) == row.deal_size, "somebody takes every trick"
@@ -280,20 +231,20 @@ def set_tricks_and_settle(
     row.declarer, row.partner, row.indicated = declarer, partner, indicated
     row.multiplier = multiplier
     dispatch.settle(row)
-    options, taken = table.rules.options, list(tricks)
+    options, by_seat = table.rules.options, list(tricks)
     match table.rules.variant.name:
         case "sniped_whist":
             cut = members(row.sniped)[0] if options["tie"] == "cut" and row.sniped else None
-            expected = referee.settle_sniped_whist(options, taken, cut)
+            expected = referee.settle_sniped_whist(options, by_seat, cut)
         case "nonesuch":
-            expected = referee.settle_nonesuch(options, list(calls or ()), taken)
+            expected = referee.settle_nonesuch(options, list(calls or ()), by_seat)
         case "small_ships":
             ally, teller = (seat if seat >= 0 else None for seat in (partner, indicated))
-            expected = referee.settle_small_ships(options, str(contract), declarer, ally, taken, teller)
+            expected = referee.settle_small_ships(options, str(contract), declarer, ally, by_seat, teller)
         case "noms":
             ally = partner if partner >= 0 else None
-            expected = referee.settle_noms(options, str(contract), declarer, ally, taken, multiplier)
+            expected = referee.settle_noms(options, str(contract), declarer, ally, by_seat, multiplier)
         case _:
-            expected = referee.settle_exact_bid([int(call) for call in calls or ()], taken, options.get("bonus", "exact"))
-    same_numbers(points(table), expected, (options, contract, taken))
-    return points(table)
+            expected = referee.settle_exact_bid([int(call) for call in calls or ()], by_seat, options.get("bonus", "exact"))
+    same_numbers(table.points, expected, (options, contract, by_seat))
+    return table.points

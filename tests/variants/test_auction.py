@@ -1,10 +1,10 @@
-"""The auction of rules 0.3, in small_ships (rules 3) and noms (rules 4), with the short decks of 8b."""
+"""Auctions of small_ships and noms (rules 0.3, 3, 4 and 8b)."""
 
 from typing import Any
 
 import pytest
 
-from tests.variants.table_help import legal, play, started
+from tests.variants.table_help import legal, new_deal
 
 pytestmark = pytest.mark.uncompiled
 
@@ -19,7 +19,7 @@ SHIPS, NOMS = "small_ships", "noms"
         # A forced dealer has bid: the earlier passers get another turn, and Misere is open to all.
         (SHIPS, {}, "pass pass pass 7", 0, "pass 8 9 10 mis 11 12 13"),
         (SHIPS, {}, "pass pass pass 7 8 pass pass", 3, "pass 9 10 mis 11 12 13"),
-        # The seed's own example: the first seat may raise to 10 or more, the second may come back.
+        # The first seat may raise to 10 or more, the second may come back.
         (SHIPS, {}, "7 pass 8 9", 0, "pass 10 mis 11 12 13"),
         (SHIPS, {}, "mis", 1, "pass 11 12 13"),
         # Only the dealer is forced, only without a bid, and not to Misere; by option the forced bid closes the auction.
@@ -30,7 +30,7 @@ SHIPS, NOMS = "small_ships", "noms"
         (NOMS, {}, "", 0, "pass 10 11 12 13 mis mis_a_vis"),
         (NOMS, {}, "mis", 1, "pass mis_a_vis"),
         (NOMS, {}, "pass pass pass", 3, "pass 10 11 12 13 mis mis_a_vis"),
-        # Who has passed may come back over any later bid.
+        # A seat that passed may come back over any later bid.
         (NOMS, {}, "pass pass pass 10", 0, "pass 11 12 13 mis mis_a_vis"),
         (NOMS, {}, "10 pass 12 pass", 0, "pass 13 mis mis_a_vis"),
         # 4.4: a forced dealer may make any bid but not pass, unless another has bid.
@@ -41,8 +41,8 @@ SHIPS, NOMS = "small_ships", "noms"
         (NOMS, {"ranks": 4, "min_bid": 3}, "pass pass pass", 3, "3 4 mis mis_a_vis"),
     ],
 )
-def test_3_1_4_1_legal_calls(variant: str, options: dict[str, Any], calls: str, seat: int, expected: str) -> None:
-    table = started(variant, calls=calls, **options)
+def test_3_1_4_1_calls_that_are_legal(variant: str, options: dict[str, Any], calls: str, seat: int, expected: str) -> None:
+    table = new_deal(variant, calls=calls, **options)
     assert (table.phase, table.row.seat) == ("call", seat)
     assert legal(table) == set(expected.split())
 
@@ -62,13 +62,13 @@ def test_3_1_4_1_legal_calls(variant: str, options: dict[str, Any], calls: str, 
         (NOMS, {}, "mis_a_vis", 0, "mis_a_vis", "play"),
     ],
 )
-def test_0_3_ends_of_the_auction(
+def test_0_3_the_end_of_an_auction(
     variant: str, options: dict[str, Any], calls: str, declarer: int, contract: str, phase: str
 ) -> None:
     *earlier, last = calls.split()
-    table = started(variant, calls=" ".join(earlier), **options)
-    assert table.phase == "call", "it is not over before the last call"
-    play(table, last)
+    table = new_deal(variant, calls=" ".join(earlier), **options)
+    assert table.phase == "call", "before the last call"
+    table.play(last)
     assert (table.phase, table.row.seat, table.row.declarer) == (phase, declarer, declarer)
     assert table.word(74 + int(table.row.contract)) == contract
 
@@ -105,9 +105,9 @@ MIS = "mis mis_a_vis"
         (NOMS, 2, {"suits": 3, "hand_size": 17}, f"10 11 12 13 14 15 16 17 {MIS}"),
     ],
 )
-def test_3_3_4_4_ladders(variant: str, seats: int, options: dict[str, Any], ladder: str) -> None:
+def test_3_3_4_4_the_ladder_of_bids(variant: str, seats: int, options: dict[str, Any], ladder: str) -> None:
     bids = ladder.split()
-    assert legal(started(variant, seats, **options)) == {*bids, "pass"}
+    assert legal(new_deal(variant, seats, **options)) == {*bids, "pass"}
     for place, bid in enumerate(bids[:-1]):
-        assert legal(started(variant, seats, bid, **options)) == {*bids[place + 1 :], "pass"}
-    assert started(variant, seats, bids[-1], **options).phase in ("trump", "play"), "the top bid ends the auction"
+        assert legal(new_deal(variant, seats, bid, **options)) == {*bids[place + 1 :], "pass"}
+    assert new_deal(variant, seats, bids[-1], **options).phase in ("trump", "play"), "the top bid ends the auction"

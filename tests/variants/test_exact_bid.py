@@ -1,4 +1,4 @@
-"""The exact-bid games: big_ships (rules 2), down_up (rules 6), up_down (rules 7), and the hook of 0.2."""
+"""The exact-bid games (rules 2, 6 and 7) and their hook (rules 0.2)."""
 
 import random
 from typing import Any, NamedTuple
@@ -12,24 +12,21 @@ from tests.variants.table_help import (
     deck_for,
     legal,
     members,
-    play,
-    play_match,
-    points,
+    new_deal,
     set_tricks_and_settle,
-    started,
     table_with,
-    totals,
-    tricks,
+    trumps_of_match,
 )
 
 pytestmark = pytest.mark.uncompiled
 
 BIG, DOWN, UP = GAMES = ("big_ships", "down_up", "up_down")
 Options = dict[str, Any]
+Points = list[float]
 
 
 class Golden(NamedTuple):
-    """A deal worked out by hand: `last` is what the last seat may bid after the other bids."""
+    """A deal worked out by hand; `last`: the legal bids of the last seat."""
 
     variant: str
     hands: list[str]
@@ -39,8 +36,8 @@ class Golden(NamedTuple):
     bids: str
     last: str
     cards: str
-    taken: list[int]
-    points: list[float]
+    tricks: list[int]
+    points: Points
     options: Options
 
 
@@ -67,30 +64,29 @@ DOWN_HANDS, DOWN_CARDS = ["3S AH 9D", "TS 8H AC", "AS 7H QC", "KS 4H 2C"], "AS K
 UP_HANDS = ["9H AD AS 2C", "AC KH 2D 3S", "4H 5D 6S 7H", "AH QD KC 8S"]
 UP_CARDS = "3S 6S 8S AS  AD 2D 5D QD  9H KH 7H AH  KC 2C AC 4H"
 
+NO_TRUMP: Options = {"trump_rotation": ["NT"]}
 GOLDEN = [
     Golden(BIG, BIG_HANDS, 2, 10, "H", "2 0 1", "0 1 2 3", BIG_CARDS, [1, 0, 2], [1, 10, 2], {}),
     Golden(BIG, BIG_HANDS, 2, 10, "H", "2 0 1", "0 1 2 3", BIG_CARDS, [1, 0, 2], [1, 10, 12], {"bonus": "at_least"}),
     Golden(DOWN, DOWN_HANDS, 1, 7, "C", "2 0 1 1", "1 2 3", DOWN_CARDS, [1, 1, 1, 0], [11, 11, 1, 10], {}),
-    Golden(
-        DOWN, DOWN_HANDS, 1, 7, "NT", "2 0 1 1", "1 2 3", DOWN_CARDS, [2, 0, 1, 0], [2, 0, 1, 10], {"trump_rotation": ["NT"]}
-    ),
+    Golden(DOWN, DOWN_HANDS, 1, 7, "NT", "2 0 1 1", "1 2 3", DOWN_CARDS, [2, 0, 1, 0], [2, 0, 1, 10], NO_TRUMP),
     Golden(UP, UP_HANDS, 0, 3, "C", "1 0 2 2", "0 2 3 4", UP_CARDS, [2, 1, 0, 1], [12, 11, 10, 1], {}),
 ]
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: f"{golden.variant} {golden.options}")
-def test_2_6_7_golden_deals(golden: Golden) -> None:
+def test_2_6_7_a_golden_deal(golden: Golden) -> None:
     table = table_with(golden.variant, golden.hands, dealer=golden.dealer, deal=golden.deal, options=golden.options)
     eldest = (golden.dealer + 1) % len(golden.hands)
     assert (table.trump_word(), table.phase, table.row.seat) == (golden.trump, "call", eldest)
     *bids, last = golden.bids.split()
-    play(table, bids)
+    table.play(bids)
     assert legal(table) == set(golden.last.split())
-    play(table, last)
+    table.play(last)
     assert (table.phase, table.row.seat) == ("play", eldest)
-    play(table, golden.cards)
-    assert tricks(table) == golden.taken
-    assert points(table) == totals(table) == golden.points
+    table.play(golden.cards)
+    assert table.tricks == golden.tricks
+    assert table.points == table.totals == golden.points
     assert not table.is_over
 
 
@@ -112,18 +108,11 @@ SHORTEST: Options = {"ranks": 2}
     ],
 )
 def test_2_6_7_the_best_total_wins_and_ties_win_together(
-    variant: str,
-    deal: int,
-    options: Options,
-    hands: str,
-    words: str,
-    before: list[float],
-    after: list[float],
-    winners: list[int],
+    variant: str, deal: int, options: Options, hands: str, words: str, before: Points, after: Points, winners: list[int]
 ) -> None:
     dealer = 0 if variant == UP else len(hands.split()) - 1
-    table = play(table_with(variant, hands.split(), dealer=dealer, deal=deal, options=options, totals=before), words)
-    assert totals(table) == after
+    table = table_with(variant, hands.split(), dealer=dealer, deal=deal, options=options, totals=before).play(words)
+    assert table.totals == after
     assert table.is_over
     assert members(table.row.winners) == winners
 
@@ -151,7 +140,7 @@ DOWN_UP_OF = {top: [*range(top, 0, -1), *range(2, top + 1)] for top in (4, 7, 8,
         (UP, 2, {"ranks": 3}, [1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]),
     ],
 )
-def test_2_6_7_schedules(variant: str, seats: int, options: Options, sizes: list[int]) -> None:
+def test_2_6_7_the_schedule_of_hand_sizes(variant: str, seats: int, options: Options, sizes: list[int]) -> None:
     assert list(make_rules(game(variant), seats, options).schedule) == sizes
 
 
@@ -166,21 +155,20 @@ def test_2_6_7_schedules(variant: str, seats: int, options: Options, sizes: list
         (UP, 4, {"ranks": 3, "trump_mode": "none"}, "NT NT NT NT NT"),
     ],
 )
-def test_2_6_7_trump_rotation(variant: str, seats: int, options: Options, trumps: str) -> None:
-    played = play_match(started(variant, seats, deal=0, **options), random.Random(0))
-    assert [deal.trump for deal in played] == trumps.split()
+def test_2_6_7_trumps_rotate(variant: str, seats: int, options: Options, trumps: str) -> None:
+    assert trumps_of_match(new_deal(variant, seats, deal=0, **options), random.Random(0)) == trumps.split()
 
 
 def test_6_there_is_no_twentieth_deal() -> None:
-    with pytest.raises(PositionError, match="deal must be an integer from 0 to 18, not 19"):
-        started(DOWN, deal=19)
+    with pytest.raises(PositionError, match="0 to 18, not 19"):
+        new_deal(DOWN, deal=19)
 
 
 HOOK: Options = {"hook": True}
 
 
 @pytest.mark.parametrize(
-    ("variant", "options", "deal", "bids", "allowed"),
+    ("variant", "options", "deal", "bids", "legal_bids"),
     [
         # The examples of 0.2.
         (DOWN, {}, 0, "3 0 3", "0 1 2 3 5 6 7 8 9 10"),
@@ -205,41 +193,41 @@ HOOK: Options = {"hook": True}
         (UP, {"hook_min_cards": 3}, 2, "1 0 2", "1 2 3"),
     ],
 )
-def test_0_2_hook(variant: str, options: Options, deal: int, bids: str, allowed: str) -> None:
-    table = started(variant, calls=bids, deal=deal, **options)
+def test_0_2_the_hook_bars_a_bid_of_the_dealer(variant: str, options: Options, deal: int, bids: str, legal_bids: str) -> None:
+    table = new_deal(variant, calls=bids, deal=deal, **options)
     assert table.row.seat == table.row.dealer
-    assert legal(table) == set(allowed.split())
+    assert legal(table) == set(legal_bids.split())
 
 
 @pytest.mark.parametrize("variant", GAMES)
 def test_2_6_7_scoring(variant: str) -> None:
-    """Seat 2 of four is looked at; seat 0 takes the other tricks."""
+    """Of bid and tricks of seat 2; seat 0 takes the other tricks."""
     rows = [(3, 3, 13, 13), (3, 2, 2, 2), (3, 5, 5, 15), (0, 0, 10, 10), (0, 1, 1, 11), (1, 2, 2, 12), (0, 3, 3, 13)]
     rows += [(5, 0, 0, 0), (10, 10, 20, 20), (4, 3, 3, 3), (2, 6, 6, 16), (1, 1, 11, 11), (4, 5, 5, 15)]
     rows += [(13, 13, 23, 23), (13, 12, 12, 12)] * (variant != DOWN)
-    for bid, taken, *expected in rows:
-        every: list[Options] = [{}, {"bonus": "at_least"}] if variant == BIG else [{}]
-        for options, number in zip(every, expected, strict=False):
-            table = started(variant, deal=12 if variant == UP else 0, **options)
-            rest = int(table.row.deal_size) - taken
-            assert set_tricks_and_settle(table, [rest, 0, taken, 0], ["0", "0", str(bid), "0"])[2] == number
+    for bid, number, *expected in rows:
+        for bonus, value in zip(("exact", "at_least") if variant == BIG else ("",), expected, strict=False):
+            options: Options = {"bonus": bonus} if bonus else {}
+            table = new_deal(variant, deal=12 if variant == UP else 0, **options)
+            rest = int(table.row.deal_size) - number
+            assert set_tricks_and_settle(table, [rest, 0, number, 0], ["0", "0", str(bid), "0"])[2] == value
 
 
 @pytest.mark.parametrize(("choice", "trump", "turn_up"), [("none", "NT", None), ("dealer_last", "S", "5S")])
-def test_7_trump_turned_up_with_all_cards_dealt(choice: str, trump: str, turn_up: str | None) -> None:
+def test_7_the_turn_up_of_a_deal_without_a_stock(choice: str, trump: str, turn_up: str | None) -> None:
     options: Options = {"trump_mode": "turnup", "turnup_full_deal": choice}
     table = WatchedTable(UP, 4, options)
     table.start(deck=deck_for(UP, 4, ["", "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC 5S"], 1, deal=12), dealer=1, deal=12)
     assert table.trump_word() == trump
     assert (table.word(table.row.turn_up) if table.row.turn_up >= 0 else None) == turn_up
-    fewer = started(UP, deal=11, **options).row
-    assert fewer.turn_up == fewer.deck[48], "the option matters only where no card is left"
+    fewer = new_deal(UP, deal=11, **options).row
+    assert fewer.turn_up == fewer.deck[48], "the option has an effect only without a stock"
 
 
 @pytest.mark.parametrize("suits", [4, 3])
-def test_7_random_trump_is_a_suit_of_the_deck_and_drawn_for_each_deal(suits: int) -> None:
+def test_7_each_deal_draws_a_random_suit_of_the_deck_as_trump(suits: int) -> None:
     options: Options = {"suits": suits, "ranks": 9, "trump_mode": "random"}
-    matches = [play_match(started(UP, 2, deal=0, seed=seed, **options), random.Random(0)) for seed in range(4)]
-    trumps = [deal.trump for match in matches for deal in match]
+    deals = [new_deal(UP, 2, deal=0, seed=seed, **options) for seed in range(4)]
+    trumps = [trump for deal in deals for trump in trumps_of_match(deal, random.Random(0))]
     assert set(trumps) == set("CDHS"[:suits])
     assert all(trumps.count(suit) >= len(trumps) // suits // 2 for suit in "CDHS"[:suits])

@@ -1,25 +1,25 @@
-"""Ends of matches: targets, deals that are the last, ties, truncation (rules 3.1, 4.1, 5.2, 8b)."""
+"""Ends of matches: targets, last deals, ties, truncation (rules 3.1, 4.1, 5.2, 8b)."""
 
 import random
 from typing import Any
 
 import pytest
 
-from noms_env.table import Table
 from noms_env.variants.match import leaders
 from tests import referee
+from tests.begun import begun
 from tests.variants import test_noms, test_nonesuch, test_small_ships
-from tests.variants.table_help import members, play, play_out, totals, tricks
+from tests.variants.table_help import WatchedTable, members, play_out
 
 pytestmark = pytest.mark.uncompiled
 
 SHIPS, NOMS, NONESUCH = "small_ships", "noms", "nonesuch"
-FINISHED: dict[str, tuple[Any, list[float]]] = {
-    SHIPS: (lambda before, deal, options: test_small_ships.ended(totals=before, deal=deal, options=options), [4, 4, 5]),
-    NOMS: (lambda before, deal, options: test_noms.finished(before, **options), [0, 12, 0, 12]),
-    NONESUCH: (lambda before, deal, options: test_nonesuch.finished(before, deal, **options), [1, 9, 10, 3]),
+GOLDEN_ENDS: dict[str, tuple[Any, list[int]]] = {
+    SHIPS: (test_small_ships.golden_end, [4, 4, 5]),
+    NOMS: (test_noms.golden_end, test_noms.GOLDEN_POINTS),
+    NONESUCH: (test_nonesuch.golden_end, test_nonesuch.GOLDEN_POINTS),
 }
-"""A golden deal in a match that stands so, and its points."""
+"""The end of a golden deal, and its points."""
 PLAY_ON, ONE, NO_TARGET = {"tie": "play_on"}, {"max_deals": 1}, {"target": None}
 
 
@@ -52,39 +52,38 @@ PLAY_ON, ONE, NO_TARGET = {"tie": "play_on"}, {"max_deals": 1}, {"target": None}
         (NONESUCH, [0, 0, 90, 0], 0, NO_TARGET, "", []),
         (NONESUCH, [0, 2, 0, 0], 99, {}, "truncated", [1]),
         (NONESUCH, [-9, -40, -12, -40], 99, {}, "truncated", [2]),
-        (NONESUCH, [0, 0, 21, 0], 99, {}, "over", [2]),  # likewise
+        (NONESUCH, [0, 0, 21, 0], 99, {}, "over", [2]),  # not truncated either
         (NONESUCH, [0, 0, 0, 0], 2, {"max_hands": 3}, "truncated", [2]),
     ],
 )
-def test_ends_of_matches(
+def test_a_match_ends_at_its_target_or_with_its_last_deal(
     variant: str, before: list[float], deal: int, options: dict[str, Any], end: str, winners: list[int]
 ) -> None:
-    finish, gains = FINISHED[variant]
-    table = finish(before, deal, options)
-    assert totals(table) == [start + gain for start, gain in zip(before, gains, strict=True)]
+    golden_end, gains = GOLDEN_ENDS[variant]
+    table = golden_end(before, deal, options)
+    assert table.totals == [start + gain for start, gain in zip(before, gains, strict=True)]
     assert (table.is_over, bool(table.row.truncated)) == (end != "", end == "truncated")
     assert members(table.row.winners) == winners
 
 
 @pytest.mark.parametrize("doublings", [0, 19, 20, 40, 199])
 @pytest.mark.parametrize("tie", ["joint", "play_on"])
-def test_4_3_points_that_were_doubled_often_have_winners_too(doublings: int, tie: str) -> None:
-    """From 2**24 points on a total less 1e-9 is the same number: the best is still the best, and equal ones still tie."""
-    table = Table("noms", options={"double_repeat": "quadruple", "tie": tie, "target": 1}, seed=2)
-    table.start(multiplier=2**doublings)
+def test_4_3_points_after_many_doublings_still_have_winners(doublings: int, tie: str) -> None:
+    """From 2**24 points on a tolerance of 1e-9 is lost, but the best total still wins and equal ones still tie."""
+    options = {"double_repeat": "quadruple", "tie": tie, "target": 1}
+    table = begun(WatchedTable("noms", options=options, seed=2), multiplier=2**doublings)
     bidder = int(table.row.seat)
-    play(table, "mis_a_vis")
+    table.play("mis_a_vis")
     play_out(table, random.Random(1))
     others = [seat for seat in range(4) if seat != bidder]
-    assert tricks(table)[bidder] > 0, "it failed"
-    assert totals(table) == [26 * 2**doublings if seat in others else 0 for seat in range(4)]
+    assert table.tricks[bidder] > 0, "it failed"
+    assert table.totals == [26 * 2**doublings if seat in others else 0 for seat in range(4)]
     assert table.is_over == (tie == "joint")
     assert members(table.row.winners) == (others if tie == "joint" else [])
-    assert referee.leaders([int(total) for total in totals(table)]) == others
+    assert referee.leaders([int(total) for total in table.totals]) == others
 
 
-def test_1_fractions_of_a_point_tie_that_differ_by_rounding() -> None:
-    table = Table("sniped_whist", 3, {"n_hands": 2})
-    table.start(totals=[0.1 + 0.2, 0.3, 0.29])
+def test_1_fractions_of_a_point_tie_despite_rounding() -> None:
+    table = begun(WatchedTable("sniped_whist", 3, {"n_hands": 2}), totals=[0.1 + 0.2, 0.3, 0.29])
     assert table.row.totals[0] != table.row.totals[1]
     assert members(leaders(table.row, table.row.totals)) == [0, 1]

@@ -1,4 +1,4 @@
-"""Noms, rules 4 without the deck's way from deal to deal (with the auction of 0.3 and the short decks of 8b)."""
+"""Noms (rules 4 and 8b), except its deck."""
 
 import random
 from typing import Any
@@ -6,21 +6,12 @@ from typing import Any
 import pytest
 
 from noms_env.observation.layout import START
-from noms_env.table import Table
-from tests.variants.table_help import (
-    play,
-    play_out,
-    points,
-    set_tricks_and_settle,
-    table_with,
-    totals,
-    tricks,
-)
-from tests.variants.table_help import started as started_game
+from tests.variants.table_help import WatchedTable, new_deal, play_out, set_tricks_and_settle, table_with
 
 pytestmark = pytest.mark.uncompiled
 
 GAME = "noms"
+Options = dict[str, Any]
 
 # The golden deal with 52 cards. Dealer 0, so seat 1 is eldest.
 GOLDEN_HANDS = [
@@ -31,7 +22,7 @@ GOLDEN_HANDS = [
 ]
 # Seats 3 and 0 overbid one another. Seat 3 declares 12 with hearts, nominates AD, which seat 1 holds, and leads.
 GOLDEN_AUCTION = "pass pass 10 11  pass pass 12 pass  pass pass"
-#  1 2D: the partner takes it with QD over JD and keeps his ace.        1 wins
+#  1 2D: the partner takes it with QD over JD and saves his ace.        1 wins
 #  2 9S: AS.                                                            3 wins
 #  3, 4 AH, KH.                                                         3 wins
 #  5 7H is too small: JH of seat 0. Seat 1 has no more hearts.          0 wins
@@ -40,29 +31,17 @@ GOLDEN_AUCTION = "pass pass 10 11  pass pass 12 pass  pass pass"
 #  8 KD holds.                                                          1 wins
 #  9 8S: seat 3 is void and ruffs with TH.                              3 wins
 # 10-13 AC, KC, QC, and QH as the last trump.                           3 wins
-GOLDEN_TRICKS = [
-    "2D JD QD 5D",
-    "9S 2S AS TS",
-    "AH 5H 8H 2H",
-    "KH 6H 9H 3H",
-    "7H JH 2C 4H",
-    "QS 6S 3S KS",
-    "3D 8D AD 6D",
-    "KD 7D 4D 9D",
-    "8S 4S TH JS",
-    "AC 9C 3C 6C",
-    "KC TC 4C 7C",
-    "QC JC 5C 8C",
-    "QH TD 7S 5S",
-]
+GOLDEN_PLAY = """
+2D JD QD 5D  9S 2S AS TS  AH 5H 8H 2H  KH 6H 9H 3H  7H JH 2C 4H  QS 6S 3S KS  3D 8D AD 6D
+KD 7D 4D 9D  8S 4S TH JS  AC 9C 3C 6C  KC TC 4C 7C  QC JC 5C 8C  QH TD 7S 5S
+"""
 GOLDEN_WINNERS = [1, 3, 3, 3, 0, 3, 1, 1, 3, 3, 3, 3, 3]
 # 9 tricks and 3 make the 12: both score 12, the others nothing.
 GOLDEN_POINTS = [0, 12, 0, 12]
-GOLDEN_PLAY = " ".join(GOLDEN_TRICKS)
 ANNOUNCED = "H AD"
 
 # The golden Mis a Vis: J Q K A of four suits, four cards each, a double hand. Dealer 3. Mis counts 4, Mis a Vis 8, doubled 16.
-SHORT: dict[str, Any] = {"ranks": 4}
+SHORT: Options = {"ranks": 4}
 MIS_HANDS = ["QC KD QH AS", "KC AD KH KS", "AC JD QD JH", "JC AH QS JS"]
 # Seat 2 leads QD; seat 3 is void and throws AH; AD wins. From now on AC JD JH lie open.
 # KS: the bidder throws AC away; AS wins. QC: he has no club left, KC wins. KH: JH is under it. No trick: 16 for him.
@@ -71,55 +50,57 @@ MIS_MADE = "QD AH KD AD  KS AC JS AS  QC KC JD JC  KH JH QS QH"
 MIS_FAILED = "QD AH KD AD  KS JH JS AS  QC KC AC JC  JD QS QH KH"
 
 
-def golden(words: str = "", before: Any = None, **options: Any) -> Table:
-    return play(table_with(GAME, GOLDEN_HANDS, dealer=0, options=options, totals=before), words)
+def golden(words: str = "", **options: Any) -> WatchedTable:
+    return table_with(GAME, GOLDEN_HANDS, dealer=0, options=options).play(words)
 
 
-def mis(words: str = "", multiplier: int = 2, **options: Any) -> Table:
-    return play(table_with(GAME, MIS_HANDS, dealer=3, options={**SHORT, **options}, multiplier=multiplier), words)
+def golden_end(before: list[float] | None = None, deal: int = 0, options: Options | None = None) -> WatchedTable:
+    """Return the end of the golden deal, after these totals."""
+    table = table_with(GAME, GOLDEN_HANDS, dealer=0, options=options, totals=before, deal=deal)
+    return table.play(f"{GOLDEN_AUCTION} {ANNOUNCED} {GOLDEN_PLAY}")
 
 
-def started(seats: int = 4, calls: str = "", **start: Any) -> Table:
-    return started_game(GAME, seats, calls, **start)
+def mis(words: str = "", multiplier: int = 2, **options: Any) -> WatchedTable:
+    return table_with(GAME, MIS_HANDS, dealer=3, options={**SHORT, **options}, multiplier=multiplier).play(words)
 
 
-def settled(
+def points_of(
     taken: list[int], contract: str, declarer: int, partner: int = -1, multiplier: int = 1, **options: Any
 ) -> list[float]:
-    table = started(len(taken), **options)
+    table = new_deal(GAME, len(taken), **options)
     return set_tricks_and_settle(table, taken, contract=contract, declarer=declarer, partner=partner, multiplier=multiplier)
 
 
-def test_4_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
+def test_4_1_golden_deal_with_a_hidden_partner() -> None:
     table = golden(GOLDEN_AUCTION)
     assert (table.row.declarer, table.row.seat, table.phase) == (3, 3, "trump")
-    play(table, ANNOUNCED)
+    table.play(ANNOUNCED)
     assert (table.trump_word(), table.row.partner, table.row.revealed) == ("H", 1, -1)
     assert (table.phase, table.row.seat) == ("play", 3)
-    for trick in GOLDEN_TRICKS[:6]:
-        play(table, trick)
+    before, after = GOLDEN_PLAY.split(" AD 6D")
+    table.play(before)
     assert table.row.revealed == -1
-    play(table, "3D 8D AD")
+    table.play("AD")
     assert table.row.revealed == 1, "in the middle of the trick"
-    play(table, "6D " + " ".join(GOLDEN_TRICKS[7:]))
+    table.play(f"6D {after}")
     assert [int(seat) for seat in table.row.trick_winners[:13]] == GOLDEN_WINNERS
-    assert tricks(table) == [1, 3, 0, 9]
-    assert points(table) == totals(table) == GOLDEN_POINTS
+    assert table.tricks == [1, 3, 0, 9]
+    assert table.points == table.totals == GOLDEN_POINTS
 
 
 @pytest.mark.parametrize(
     ("cards", "taken", "expected"), [(MIS_MADE, [1, 3, 0, 0], [0, 0, 16, 0]), (MIS_FAILED, [1, 1, 2, 0], [16, 16, 0, 16])]
 )
-def test_4_1_golden_deal_a_mis_a_vis_in_a_double_hand(cards: str, taken: list[int], expected: list[float]) -> None:
+def test_4_1_golden_mis_a_vis_in_a_double_hand(cards: str, taken: list[int], expected: list[float]) -> None:
     table = mis("pass pass mis_a_vis")
     assert (table.phase, table.row.seat, table.trump_word()) == ("play", 2, "NT")
-    play(table, cards)
-    assert tricks(table) == taken
-    assert points(table) == expected
+    table.play(cards)
+    assert table.tricks == taken
+    assert table.points == expected
 
 
-IMPLICIT: dict[str, Any] = {"implicit_announcements": True}
-OPEN: dict[str, Any] = {"open_partner": True}
+IMPLICIT: Options = {"implicit_announcements": True}
+OPEN: Options = {"open_partner": True}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +110,7 @@ OPEN: dict[str, Any] = {"open_partner": True}
         ("H TH", {}, "TH", -1, -1),  # a card of his own: alone in secret
         ("H AD", OPEN, "AD", 1, 1),
         ("H TH", OPEN, "TH", -1, 3),
-        # 4.2: a bare rank is of the trump suit, and trump left unsaid that of the first lead.
+        # 4.2: a bare rank means the trump suit, and unsaid trump is the suit of the first lead.
         ("D A", IMPLICIT, "AD", 1, -1),
         ("H K", IMPLICIT, "KH", -1, -1),
         ("unsaid A 2D", IMPLICIT, "AD", 1, -1),
@@ -140,8 +121,7 @@ OPEN: dict[str, Any] = {"open_partner": True}
         ("H A", {**IMPLICIT, "first_lead": "left_of_dealer"}, "AH", -1, -1),
     ],
 )
-def test_4_1_4_2_announcements(words: str, options: dict[str, Any], nominated: str, partner: int, revealed: int) -> None:
-    """The referee watches the rest of the deal."""
+def test_4_1_4_2_announcements(words: str, options: Options, nominated: str, partner: int, revealed: int) -> None:
     table = golden(f"{GOLDEN_AUCTION} {words}", **options)
     assert (table.phase, table.word(table.row.nominated)) == ("play", nominated)
     assert (table.row.partner, table.row.revealed) == (partner, revealed)
@@ -150,22 +130,22 @@ def test_4_1_4_2_announcements(words: str, options: dict[str, Any], nominated: s
 
 @pytest.mark.parametrize("options", [{}, OPEN])
 @pytest.mark.parametrize("words", ["C JS", "unsaid J"])
-def test_4_card_in_the_stock_leaves_the_bidder_alone(words: str, options: dict[str, Any]) -> None:
-    """Rules 3.3; with `open_partner` all know it at once."""
+def test_4_a_nominated_card_in_the_stock_leaves_the_bidder_alone(words: str, options: Options) -> None:
+    """With `open_partner` all know it at once."""
     hands = [hand.split()[:3] for hand in MIS_HANDS]
     options = {**SHORT, **IMPLICIT, "hand_size": 3, **options}
-    table = play(table_with(GAME, hands, dealer=3, stock="JS JH", options=options), f"3 pass pass pass {words} QH")
+    table = table_with(GAME, hands, dealer=3, stock="JS JH", options=options).play(f"3 pass pass pass {words} QH")
     assert table.row.partner == -1
     assert table.row.alone == (options.get("open_partner", False))
     play_out(table, random.Random(1))
 
 
-def test_4_2_the_trump_that_was_left_unsaid_wins_tricks() -> None:
-    # With AH led unsaid the golden deal goes on with hearts: TH ruffs 8S.
-    order = [GOLDEN_TRICKS[2], "2D JD QD 5D", "9S 2S AS TS", *GOLDEN_TRICKS[3:]]
-    table = golden(f"{GOLDEN_AUCTION} unsaid AD {' '.join(order)}", **IMPLICIT)
+def test_4_2_unsaid_trump_wins_tricks() -> None:
+    # With AH led unsaid the golden deal continues with hearts: TH ruffs 8S.
+    first = "AH 5H 8H 2H"
+    table = golden(f"{GOLDEN_AUCTION} unsaid AD {first} {GOLDEN_PLAY.replace(first, '')}", **IMPLICIT)
     assert table.row.trick_winners[8] == 3
-    assert points(table) == GOLDEN_POINTS
+    assert table.points == GOLDEN_POINTS
 
 
 @pytest.mark.parametrize(
@@ -204,17 +184,11 @@ def test_4_2_the_trump_that_was_left_unsaid_wins_tricks() -> None:
     ],
 )
 def test_4_1_4_4_scoring_examples(
-    contract: str,
-    declarer: int,
-    partner: int,
-    taken: list[int],
-    multiplier: int,
-    options: dict[str, Any],
-    expected: list[float],
+    contract: str, declarer: int, partner: int, taken: list[int], multiplier: int, options: Options, expected: list[float]
 ) -> None:
-    assert settled(taken, contract, declarer, partner, multiplier, **options) == expected
+    assert points_of(taken, contract, declarer, partner, multiplier, **options) == expected
     if multiplier == 1:
-        assert settled(taken, contract, declarer, partner, 2, **options) == [2 * number for number in expected]
+        assert points_of(taken, contract, declarer, partner, 2, **options) == [2 * number for number in expected]
 
 
 CONTRACTS = [
@@ -232,11 +206,11 @@ CONTRACTS = [
 
 
 @pytest.mark.parametrize(("contract", "options"), CONTRACTS)
-def test_8b_early_stop_ends_the_deal_when_its_points_are_decided(contract: str, options: dict[str, Any]) -> None:
-    """The referee, who watches, stops when no later trick can change the points; played on, the deal has the same points."""
+def test_8b_early_stop_changes_no_points(contract: str, options: Options) -> None:
+    """The referee checks when a deal stops: as soon as no trick can change the points."""
     for seed in range(4):
-        table = started(calls=contract, seed=seed, early_stop=True, **options)
-        whole = started(calls=contract, seed=seed, **options)
+        table = new_deal(GAME, calls=contract, seed=seed, early_stop=True, **options)
+        whole = new_deal(GAME, calls=contract, seed=seed, **options)
         rng = random.Random(seed)
         while not table.is_scored:
             action = table.number("pass") if table.phase == "call" else rng.choice(table.legal_actions())
@@ -244,20 +218,15 @@ def test_8b_early_stop_ends_the_deal_when_its_points_are_decided(contract: str, 
             whole.step(action)
         play_out(whole, rng)
         assert whole.row.trick_number == table.row.deal_size
-        assert points(table) == points(whole)
+        assert table.points == whole.points
 
 
 def test_8b_early_stop_of_a_lost_bid() -> None:
     # Seat 3 plays alone and may lose one trick of 13; QD and KD of seat 1 are two.
     table = golden("pass pass 12 pass pass pass C KS  KS QS 9S 2S  2D JD QD 5D  KD 6D 3D", early_stop=True)
     assert not table.is_scored
-    play(table, "8D")
-    assert (table.is_scored, table.row.trick_number, points(table)) == (True, 3, [12, 12, 12, 0])
-
-
-def finished(before: list[float], **options: Any) -> Table:
-    """The golden deal, 12 points for seats 1 and 3, in a match that stands so."""
-    return golden(f"{GOLDEN_AUCTION} {ANNOUNCED} {GOLDEN_PLAY}", before, **options)
+    table.play("8D")
+    assert (table.is_scored, table.row.trick_number, table.points) == (True, 3, [12, 12, 12, 0])
 
 
 @pytest.mark.parametrize(
@@ -271,35 +240,35 @@ def finished(before: list[float], **options: Any) -> Table:
         ({"min_bid": 7, "dealer_forced": False}, [1, 2, 2]),
     ],
 )
-def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: list[int]) -> None:
-    table = started(target=None, **options)
+def test_4_3_double_hands_after_pass_outs(options: Options, multipliers: list[int]) -> None:
+    table = new_deal(GAME, target=None, **options)
     for deal, multiplier in enumerate(multipliers):
         assert (table.row.multiplier, table.row.dealer, table.row.deal) == (multiplier, (3 + deal) % 4, deal)
-        play(table, "pass pass pass pass")
+        table.play("pass pass pass pass")
         table.next_deal()
-    # A deal that is played scores by its multiplier, and the next is a usual one.
+    # A deal with play scores by its multiplier, and the next has none.
     factor = int(table.row.multiplier)
-    play(table, "mis_a_vis")
+    table.play("mis_a_vis")
     bidder = int(table.row.declarer)
     play_out(table, random.Random(1))
     value = 2 * int(table.row.deal_size) * factor
-    made = tricks(table)[bidder] == 0
-    assert points(table) == [value if (seat == bidder) == made else 0 for seat in range(4)]
+    made = table.tricks[bidder] == 0
+    assert table.points == [value if (seat == bidder) == made else 0 for seat in range(4)]
     table.next_deal()
     assert table.row.multiplier == 1
 
 
-def test_8b_what_a_seat_sees_of_a_deal_behind_many_pass_outs() -> None:
-    """The multiplier up to 64, above that 58 + its doublings; a total that no byte holds stays the highest of all."""
-    table = started(double_repeat="quadruple", target=None)
+def test_8b_the_observation_after_many_pass_outs() -> None:
+    """The multiplier up to 64, then 58 + its doublings; a total that fits no byte is the highest."""
+    table = new_deal(GAME, double_repeat="quadruple", target=None)
     for doublings in range(200):
         seen = int(table.view(0)[0][START["contract"] + 3])
         assert seen == (2**doublings if doublings <= 6 else min(58 + doublings, 255))
-        play(table, "pass pass pass pass")
+        table.play("pass pass pass pass")
         table.next_deal()
     assert table.is_over, "after max_deals"
     table.start(multiplier=2**199)
-    play(table, "mis_a_vis")
+    table.play("mis_a_vis")
     play_out(table, random.Random(1))
     totals_seen = table.view(0)[0][START["seats"] :].reshape(-1, 8)[:4, :2]
     assert sorted(set(map(tuple, totals_seen.tolist()))) == [(64, 64), (255, 255)]

@@ -1,4 +1,4 @@
-"""The deck of Noms from deal to deal, rules 4.3."""
+"""The deck of noms from deal to deal (rules 4.3)."""
 
 import random
 from itertools import product
@@ -8,14 +8,13 @@ import pytest
 
 from noms_env.core.actions import SCORED
 from noms_env.core.state import HELD, get_byte
-from noms_env.table import Table
+from tests.agreement import play_together
 from tests.begun import begun
-from tests.variants.table_help import WatchedTable, dealt, play, play_out, table_with
-from tests.variants.test_noms import ANNOUNCED, GOLDEN_AUCTION, GOLDEN_HANDS, GOLDEN_PLAY
+from tests.variants.table_help import WatchedTable, hands_of, play_out, table_with
+from tests.variants.test_noms import GOLDEN_HANDS, GOLDEN_PLAY, golden_end
 
 pytestmark = pytest.mark.uncompiled
 
-GAME = "noms"
 PASSED = "pass pass pass pass"
 
 # The golden deal gathered by seat 1, the next dealer: the piles of seats 2 (empty), 3, 0 and 1, newest trick on top.
@@ -47,47 +46,18 @@ DOUBLE_HAND = [
 ]
 
 
-def deck_of(table: Table) -> list[str]:
-    """The deck as it was dealt, after the cut."""
+def deck_of(table: WatchedTable) -> list[str]:
+    """Return the deck after the cut."""
     return [table.word(card) for card in table.row.deck]
 
 
-def golden(**options: Any) -> Table:
-    """The table after the golden deal; the next deal is not dealt."""
-    table = table_with(GAME, GOLDEN_HANDS, dealer=0, options=options)
-    return play(table, f"{GOLDEN_AUCTION} {ANNOUNCED} {GOLDEN_PLAY}")
-
-
-def scored(order: list[int], winners: list[int], dealer: int, **options: Any) -> Table:
-    """A table as after a deal in which these cards were played in this order and these seats won the tricks."""
-    table = begun(WatchedTable(GAME, 4, options), dealer=dealer)
-    row = table.row
-    row.order[:] = order
-    row.trick_winners[:13] = winners
-    row.trick_number = 13
-    row.hands[:] = 0
-    row.phase = SCORED
-    return table
-
-
-def gathered(tricks: list[tuple[int, list[str]]], held: list[list[str]], new_dealer: int, options: dict[str, Any]) -> list[str]:
-    """The deck before the cut, put together as rules 4.3 say, from the tricks in the order in which they were won."""
-    piles: list[list[list[str]]] = [[] for _ in range(4)]
-    packets = [*tricks, *enumerate(held)]
-    for seat, packet in packets:
-        face_down = packet[::-1] if options.get("trick_order") == "reverse" else packet
-        if options.get("trick_stack") == "underneath":
-            piles[seat] = [*piles[seat], face_down]
-        else:
-            piles[seat] = [face_down, *piles[seat]]
-    others = [1, 2, 3] if options.get("pile_order", "left_first") == "left_first" else [3, 2, 1]
-    return [card for step in (*others, 0) for packet in piles[(new_dealer + step) % 4] for card in packet]
-
-
 def test_4_3_fixture_of_cut_and_deal() -> None:
-    # Deck 0..51 from the top, cut 17, dealer 3. All tricks are of one seat and lie with the oldest on top, so that the
-    # deck before the cut is the order of play.
-    table = scored(list(range(52)), [0] * 13, dealer=2, trick_stack="underneath", cut=17)
+    # Deck 0..51 from the top, cut 17, dealer 3. All tricks are seat 0's with the oldest on top, so that the deck before the
+    # cut is the order of play.
+    table = begun(WatchedTable("noms", 4, {"trick_stack": "underneath", "cut": 17}), dealer=2)
+    row = table.row
+    row.order[:], row.trick_winners[:13], row.trick_number = range(52), 0, 13
+    row.hands[:], row.phase = 0, SCORED
     table.next_deal()
     assert [int(card) for card in table.row.deck] == [*range(17, 52), *range(17)]
     hands = [
@@ -100,61 +70,49 @@ def test_4_3_fixture_of_cut_and_deal() -> None:
 
 
 def test_4_3_fixture_of_four_passes() -> None:
-    table = table_with(GAME, SORTED, dealer=3, options={"cut": 5})
-    assert dealt(table) == [set(hand.split()) for hand in SORTED]
-    play(table, PASSED).next_deal()
+    table = table_with("noms", SORTED, dealer=3, options={"cut": 5})
+    assert hands_of(table) == [set(hand.split()) for hand in SORTED]
+    table.play(PASSED).next_deal()
     deck = " ".join(SORTED).split()
     assert deck_of(table) == deck[5:] + deck[:5]
     assert (table.row.dealer, table.row.multiplier) == (0, 2)
-    assert dealt(table) == [set(hand.split()) for hand in DOUBLE_HAND]
+    assert hands_of(table) == [set(hand.split()) for hand in DOUBLE_HAND]
 
 
 def test_4_3_golden_deal_gathered_by_hand() -> None:
-    table = golden(cut=0)
-    table.next_deal()
+    table = after_golden(0)
     assert deck_of(table) == GATHERED.split()
-    assert dealt(table) == [set(hand.split()) for hand in NEXT_HANDS]
+    assert hands_of(table) == [set(hand.split()) for hand in NEXT_HANDS]
 
 
-@pytest.mark.parametrize(
-    ("order", "stack", "piles"), list(product(["play", "reverse"], ["on_top", "underneath"], ["left_first", "right_first"]))
-)
-@pytest.mark.parametrize("early_stop", [False, True])
-def test_4_3_gathering_in_every_order(order: str, stack: str, piles: str, early_stop: bool) -> None:
-    options = {"trick_order": order, "trick_stack": stack, "pile_order": piles}
-    table = begun(WatchedTable(GAME, 4, {"cut": 0, "early_stop": early_stop, **options}, seed=11), dealer=2)
-    # A deal that is lost on the way: seat 3 bids 13 and leads.
-    play(table, "13 pass pass pass NT 2C")
-    words = play_out(table, random.Random(5))
-    number = int(table.row.trick_number)
-    assert (number < 13) == early_stop
-    tricks = [(int(table.row.trick_winners[k]), words[4 * k : 4 * k + 4]) for k in range(number)]
-    # The cards still held are each seat's last trick, in the order of its hand: clubs to spades, low to high.
-    held = [table.card_words(table.row.hands[seat]) for seat in range(4)] if early_stop else []
-    table.next_deal()
-    assert table.row.dealer == 3
-    assert deck_of(table) == gathered(tricks, held, 3, options)
+ORDERS = [*product(("play", "reverse"), ("on_top", "underneath"), ("left_first", "right_first"), (False, True))]
 
 
-def test_4_3_held_cards_are_in_the_order_of_the_hand() -> None:
-    # Seat 0 takes the first trick in a Mis; the others' hands are gathered as they are.
-    table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, "early_stop": True})
-    play(table, "mis pass pass pass  QH 3H 2H 5H")
+@pytest.mark.parametrize(("order", "stack", "piles", "early_stop"), ORDERS)
+def test_4_3_the_referee_gathers_the_same_deck_in_every_order(order: str, stack: str, piles: str, early_stop: bool) -> None:
+    options = {"trick_order": order, "trick_stack": stack, "pile_order": piles, "early_stop": early_stop, "cut": 0}
+    assert play_together("noms", 4, {**options, "target": None}, seed=11, most_deals=6) == 6
+
+
+def test_4_3_unplayed_cards_are_gathered_in_the_order_of_the_hand() -> None:
+    # Seat 0 fails in a Mis with the first trick.
+    table = table_with("noms", SORTED, dealer=3, options={"cut": 0, "early_stop": True}).play("mis pass pass pass  QH 3H 2H 5H")
     assert table.is_scored
     table.next_deal()
     deck = " ".join(deck_of(table))
-    # The new dealer is seat 0: first seat 1, last his own pile, his held cards above his trick.
+    # The new dealer is seat 0: his pile comes last, with his unplayed cards above his trick.
     assert deck.startswith("5C 9C KC 2D 6D TD AD 7H JH 4S 8S QS ")
     assert deck.endswith(" 2C 6C TC AC 3D 7D JD 4H 8H 5S 9S KS QH 3H 2H 5H")
 
 
-def packets_of(table: Table) -> list[list[str]]:
+def packets_of(table: WatchedTable) -> list[list[str]]:
     deck = deck_of(table)
     return [deck[place : place + 4] for place in range(0, 52, 4)]
 
 
-def after_golden(seed: int, **options: Any) -> Table:
-    table = golden(cut=0, **options)
+def after_golden(seed: int, **options: Any) -> WatchedTable:
+    """Return the deal after the golden deal, without a cut."""
+    table = golden_end(options={"cut": 0, **options})
     table.row.seed = seed
     table.next_deal()
     return table
@@ -162,11 +120,13 @@ def after_golden(seed: int, **options: Any) -> Table:
 
 def test_4_3_random_trick_order_shuffles_inside_the_packets() -> None:
     expected = packets_of(after_golden(0))
-    seen = [packets_of(after_golden(seed, trick_order="random")) for seed in range(60)]
-    for packets in seen:
+    decks = [packets_of(after_golden(seed, trick_order="random")) for seed in range(60)]
+    for packets in decks:
         assert [set(packet) for packet in packets] == [set(packet) for packet in expected]
     places = [
-        tuple(packet.index(card) for card in whole) for packets in seen for packet, whole in zip(packets, expected, strict=True)
+        tuple(packet.index(card) for card in whole)
+        for packets in decks
+        for packet, whole in zip(packets, expected, strict=True)
     ]
     assert len(set(places)) == 24, "every order of four cards"
     assert len(set(places[:13])) > 6, "each packet has its own"
@@ -186,11 +146,11 @@ def test_4_3_random_pile_order_keeps_the_piles_whole() -> None:
 
 
 @pytest.mark.parametrize(("mode", "shuffled"), [("packets", False), ("packets_shuffled", True), ("single_shuffled", True)])
-def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) -> None:
+def test_4_3_a_shuffled_deck_does_not_depend_on_the_last_deal(mode: str, shuffled: bool) -> None:
     decks = []
     for words in (PASSED, "mis_a_vis", "pass mis_a_vis"):
-        table = begun(WatchedTable(GAME, 4, {"deal_mode": mode}, seed=8), dealer=0)
-        play(table, words)
+        table = begun(WatchedTable("noms", 4, {"deal_mode": mode}, seed=8), dealer=0)
+        table.play(words)
         play_out(table, random.Random(2))
         table.next_deal()
         decks.append(deck_of(table))
@@ -198,26 +158,26 @@ def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) ->
     assert (decks[0] == decks[1] == decks[2]) == shuffled
 
 
-def remembered(table: Table) -> dict[str, int]:
+def previous_deal(table: WatchedTable) -> dict[str, int]:
     return {table.word(card): int(get_byte(table.row.previous, card)) for card in range(52)}
 
 
-def test_8b_the_previous_hand_is_kept_card_by_card() -> None:
-    table = golden(observe_previous_hand=True)
+def test_8b_the_previous_deal_is_recorded_card_by_card() -> None:
+    table = golden_end(options={"observe_previous_hand": True})
     assert not table.row.previous.any(), "not before the next deal"
     table.next_deal()
     by_seat = {card: seat for seat, hand in enumerate(GOLDEN_HANDS) for card in hand.split()}
     trick_of = {card: place // 4 for place, card in enumerate(GOLDEN_PLAY.split())}
-    assert remembered(table) == {card: 1 + 4 * trick_of[card] + by_seat[card] for card in by_seat}
-    play(table, PASSED).next_deal()
-    assert set(remembered(table).values()) == {HELD, HELD + 1, HELD + 2, HELD + 3}
+    assert previous_deal(table) == {card: 1 + 4 * trick_of[card] + by_seat[card] for card in by_seat}
+    table.play(PASSED).next_deal()
+    assert set(previous_deal(table).values()) == {HELD, HELD + 1, HELD + 2, HELD + 3}
 
 
-def test_8b_the_previous_hand_with_cards_held_and_cards_undealt() -> None:
+def test_8b_the_previous_deal_with_unplayed_and_undealt_cards() -> None:
     options = {"observe_previous_hand": True, "early_stop": True, "ranks": 4, "hand_size": 3}
-    table = table_with(GAME, ["AC KC AD", "QC JC QD", "AH KH QH", "AS KS QS"], dealer=3, stock="JD", options=options)
-    play(table, "mis pass pass pass  AC JC QH QS").next_deal()
-    kept = remembered(table)
-    assert [kept[card] for card in ("AC", "JC", "QH", "QS")] == [1, 2, 3, 4]
-    assert [kept[card] for card in ("KC", "QC", "KH", "KS")] == [HELD, HELD + 1, HELD + 2, HELD + 3]
-    assert [kept[card] for card in ("JD", "KD", "JH", "JS", "2C")] == [0, 0, 0, 0, 0]
+    table = table_with("noms", ["AC KC AD", "QC JC QD", "AH KH QH", "AS KS QS"], dealer=3, stock="JD", options=options)
+    table.play("mis pass pass pass  AC JC QH QS").next_deal()
+    previous = previous_deal(table)
+    assert [previous[card] for card in ("AC", "JC", "QH", "QS")] == [1, 2, 3, 4]
+    assert [previous[card] for card in ("KC", "QC", "KH", "KS")] == [HELD, HELD + 1, HELD + 2, HELD + 3]
+    assert [previous[card] for card in ("JD", "KD", "JH", "JS", "2C")] == [0, 0, 0, 0, 0]

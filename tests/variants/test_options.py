@@ -1,4 +1,4 @@
-"""The options of all variants: allowed is what the referee allows, who knows the rulebook alone; and each option is read."""
+"""Options of all variants: the referee allows the same values, and every option has an effect."""
 
 import doctest
 import random
@@ -18,13 +18,12 @@ from tests.agreement import SENSELESS
 pytestmark = pytest.mark.uncompiled
 
 ALL = [(variant, name) for variant in VARIANTS for name in referee.OPTIONS[variant]]
-ROTATIONS = [variant for variant, name in ALL if name == "trump_rotation"]
 NUMBERS = [*range(-1, 19), 25, 26, 27]
 ODD: list[Any] = [None, False, True, 0.0, 0.5, 7.0, "0", "True", object(), {}, [], np.zeros(2), np.array(["H"]), 1 << 20_000]
 WORDS = sorted({word for variant, name in ALL for word in referee.OPTIONS[variant][name].drawn if isinstance(word, str)})
 LARGEST = {"n_hands": 100, "snip_penalty": 100, "misere_value": 100, "cut": 51}
 LARGEST |= {"target": 10_000, "max_hands": 1000, "max_deals": 1000}
-"""Of numbers that may be larger than those above."""
+"""Maximums above those of `NUMBERS`."""
 
 NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("sniped_whist", "snip_penalty"): {"scoring": "tricks"},
@@ -35,17 +34,17 @@ NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("noms", "keep_mis_a_vis"): {"mis_value": 10},
     ("noms", "forced_bid_closes"): {"dealer_forced": True},
 }
-"""What has to be given with an option."""
+"""Options that another option needs."""
 
 
-def resolved(variant: str, seats: int | None = None, **given: Any) -> dict[str, Any]:
-    return make_rules(game(variant), seats, given).options
+def all_options(variant: str, seats: int | None = None, **options: Any) -> dict[str, Any]:
+    return make_rules(game(variant), seats, options).options
 
 
-def allowed(variant: str, seats: int, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Every option of a table by the referee; None where there is no such table, or hands too large for a record."""
+def options_by_referee(variant: str, seats: int, options: dict[str, Any]) -> dict[str, Any] | None:
+    """Return all options of a table, None if there is no such table or a hand is too large for a record."""
     try:
-        options = referee.complete_options(variant, seats, given)
+        options = referee.complete_options(variant, seats, options)
     except (ValueError, TypeError):
         return None
     is_exact = variant in referee.EXACT_BID
@@ -53,76 +52,65 @@ def allowed(variant: str, seats: int, given: dict[str, Any]) -> dict[str, Any] |
     return options if max(sizes) <= referee.LARGEST_HAND else None
 
 
-def sensible(variant: str, seats: int, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Every option of a table; None where one that is given has no effect, which the referee does not mind."""
-    try:
-        return resolved(variant, seats, **given)
-    except RulesError as refusal:
-        if SENSELESS in str(refusal):
-            return None
-        raise
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_options_and_defaults(variant: str) -> None:
-    assert resolved(variant, 4) == referee.complete_options(variant, 4, {})
+def test_the_defaults_are_those_of_the_referee(variant: str) -> None:
+    assert all_options(variant, 4) == referee.complete_options(variant, 4, {})
     assert all(10 < len(option.doc) < 100 and "\n" not in option.doc for option in GAMES[variant].options)
     assert Table(variant).seats == 4
 
 
 @pytest.mark.parametrize(("variant", "name"), [pair for pair in ALL if pair[1] != "trump_rotation"])
-def test_a_value_is_taken_as_plain_python_or_refused_with_what_is_allowed(variant: str, name: str) -> None:
-    taken = refused = 0
-    largest = LARGEST.get(name, 0)
+def test_a_value_becomes_plain_python_or_is_refused(variant: str, name: str) -> None:
+    accepted = refused = 0
+    needs, largest = NEEDS.get((variant, name), {}), LARGEST.get(name, 0)
     for value in (*NUMBERS, *ODD, *WORDS, largest):
-        given = {name: value, **NEEDS.get((variant, name), {})}
-        expected = allowed(variant, 4, given)
-        given[name] = np.int64(value) if type(value) is int and abs(value) < 100 else value
+        expected = options_by_referee(variant, 4, {name: value, **needs})
+        value = np.int64(value) if type(value) is int and abs(value) < 100 else value
         if expected is None:
             with pytest.raises(RulesError, match="must be") as refusal:
-                resolved(variant, 4, **given)
+                all_options(variant, 4, **{name: value}, **needs)
             refused += str(refusal.value).startswith(f"{name} must be ")
             continue
-        found = resolved(variant, 4, **given)
-        assert found == expected
-        assert type(found[name]) in (bool, int, str, type(None))
-        taken += 1
-    assert taken > 1
+        options = all_options(variant, 4, **{name: value}, **needs)
+        assert options == expected
+        assert type(options[name]) in (bool, int, str, type(None))
+        accepted += 1
+    assert accepted > 1
     assert refused > len(ODD) / 2
     if largest:
         with pytest.raises(RulesError, match=rf"^{name} must be .* to {largest}\b.*, not {largest + 1}$"):
-            resolved(variant, 4, **{name: largest + 1}, **NEEDS.get((variant, name), {}))
+            all_options(variant, 4, **{name: largest + 1}, **needs)
 
 
-@pytest.mark.parametrize("variant", ROTATIONS)
+@pytest.mark.parametrize("variant", [variant for variant, name in ALL if name == "trump_rotation"])
 def test_a_rotation_is_a_list_of_one_to_ten_suits(variant: str) -> None:
-    given = NEEDS.get((variant, "trump_rotation"), {})
+    needs = NEEDS.get((variant, "trump_rotation"), {})
     for value in (["NT"], ("C", "S"), ["D"] * 10, [np.str_("H"), "NT"]):
-        taken = resolved(variant, 4, trump_rotation=value, **given)["trump_rotation"]
-        assert taken == list(value)
-        assert {type(word) for word in (taken, *taken)} == {list, str}
+        rotation = all_options(variant, 4, trump_rotation=value, **needs)["trump_rotation"]
+        assert rotation == list(value)
+        assert {type(word) for word in (rotation, *rotation)} == {list, str}
     for value in ([], ["D"] * 11, ["X"], ["H", None], [["H"]], "NT", 3, {"H", "S"}, iter("HS"), *ODD[1:]):
         with pytest.raises(RulesError, match=r"^trump_rotation must be a list of 1 to 10 of C, D, H, S and NT"):
-            resolved(variant, 4, trump_rotation=value, **given)
+            all_options(variant, 4, trump_rotation=value, **needs)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_table_is_allowed_if_the_referee_allows_it(variant: str) -> None:
+def test_a_table_is_allowed_exactly_if_the_referee_allows_it(variant: str) -> None:
     rng, tables = random.Random(variant), 0
     table_options = [name for name, option in referee.OPTIONS[variant].items() if option.default is None]
     for number in range(600):
-        seats, given = referee._draw_table(variant, rng)
+        seats, options = referee._draw_table(variant, rng)
         seats = rng.randrange(9) if number % 3 == 0 else seats
-        expected, same = allowed(variant, seats, given), [name for name in table_options if name not in given]
-        if expected is None:
-            with pytest.raises(RulesError):
-                resolved(variant, seats, **given)
-            continue
-        found = sensible(variant, seats, given)
-        assert found in (expected, None), (seats, given)
-        if found:
-            assert resolved(variant, seats, **given, **dict.fromkeys(same)) == expected, "None asks for what depends on it"
-            tables += 1
+        expected = options_by_referee(variant, seats, options)
+        try:
+            assert all_options(variant, seats, **options) == expected, (seats, options)
+        except RulesError as refusal:
+            if expected is None or SENSELESS in str(refusal):
+                continue
+            raise
+        defaults = dict.fromkeys(name for name in table_options if name not in options)
+        assert all_options(variant, seats, **options, **defaults) == expected, "None means the default of the table"
+        tables += 1
     assert tables > 50
 
 
@@ -132,27 +120,21 @@ def test_other_numbers_of_seats_are_refused(seats: Any) -> None:
         Table("sniped_whist", seats)
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (("start_cards", "jokers", 0, None, b"hook"), r"down_up has no option {!r}.*[tT]he options are hook, .*suits"),
-        (("hook_", "rank"), "no option {!r}; did you mean (hook|ranks)"),
-    ],
-)
-def test_unknown_options_are_refused_with_the_list_of_those_there_are(names: Sequence[Any], said: str) -> None:
-    for name in names:
-        with pytest.raises(RulesError, match=said.format(name)):
-            make_rules(GAMES["down_up"], 4, {name: 2})
+@pytest.mark.parametrize("name", ["start_cards", "jokers", 0, None, b"hook", "hook_", "rank"])
+def test_an_unknown_option_is_refused(name: Any) -> None:
+    others = f"did you mean {name.strip('_')}" if name in ("hook_", "rank") else "options are hook, .*suits"
+    with pytest.raises(RulesError, match=f"down_up has no option {name!r}.*{others}"):
+        make_rules(GAMES["down_up"], 4, {name: 2})
 
 
-def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None:
-    for name, said in (("whist", "; the variants are sniped_whist, .*up_down"), ("small_ship", "; did you mean small_ships")):
-        with pytest.raises(RulesError, match=f"there is no variant '{name}'{said}"):
-            Table(name)
+@pytest.mark.parametrize(("name", "others"), [("whist", "sniped_whist, .*up_down"), ("small_ship", "did you mean small_ships")])
+def test_an_unknown_variant_is_refused(name: str, others: str) -> None:
+    with pytest.raises(RulesError, match=f"no variant '{name}'; .*{others}"):
+        Table(name)
 
 
 @pytest.mark.parametrize(
-    ("variant", "given", "name", "condition"),
+    ("variant", "options", "name", "condition"),
     [
         ("sniped_whist", {"trump_rotation": ["S"]}, "trump_rotation", "trump_mode='rotation'"),
         ("sniped_whist", {"accumulate": True}, "accumulate", "n_hands above 1"),
@@ -171,15 +153,15 @@ def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None
         ("up_down", {"turnup_full_deal": "dealer_last"}, "turnup_full_deal", "trump_mode='turnup'"),
     ],
 )
-def test_options_without_an_effect_are_refused(variant: str, given: dict[str, Any], name: str, condition: str) -> None:
+def test_an_option_without_an_effect_is_refused(variant: str, options: dict[str, Any], name: str, condition: str) -> None:
     with pytest.raises(RulesError, match=f"^{name} has an effect only .*{condition}"):
-        Table(variant, 4, given)
+        Table(variant, 4, options)
 
 
 @pytest.mark.parametrize(
-    ("variant", "seats", "given", "said"),
+    ("variant", "seats", "options", "sentence"),
     [
-        ("small_ships", 4, {"target": None, "max_hands": None}, "target and max_hands are both None"),
+        ("small_ships", 4, {"target": None, "max_hands": None}, "both None"),
         ("small_ships", 2, {"ranks": 3}, "lowest bid would be 7, .* give min_bid, an integer from 1 to 6"),
         ("small_ships", 4, {"misere_above": 5}, "misere_above must be an integer from 6 to 13 with .* min_bid=7, not 5"),
         ("small_ships", 6, {"min_bid": 9}, "min_bid must be an integer from 1 to 8 with 8 cards, not 9"),
@@ -193,21 +175,23 @@ def test_options_without_an_effect_are_refused(variant: str, given: dict[str, An
         ("nonesuch", 4, {"ranks": 9}, "leave 30 basic cards, but with 4 seats their number must be a multiple of 4"),
     ],
 )
-def test_values_that_do_not_fit_the_table_are_refused(variant: str, seats: int, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(RulesError, match=said):
-        Table(variant, seats, given)
+def test_a_value_that_does_not_fit_the_table_is_refused(
+    variant: str, seats: int, options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        Table(variant, seats, options)
 
 
 ON_DISPLAY = {"reveal_stock_at_end", "observe_previous_hand"}
-"""What these show is no part of the play: the tests of what a seat observes look at them."""
+"""Options of the observation; its tests cover them."""
 
 SMALL: dict[str, Any] = {"ranks": 5}
 FULL: dict[str, Any] = {}
 DECK = {"ranks": (FULL, 13, (2, 12)), "suits": (FULL, 4, (3, 1))}
 HAND = {"hand_size": (SMALL, None, (1, 4))}
 
-# Per option: the table at which it can show, the value to start from (None: the default there), and other values. A table
-# alone: all words, or both flags. Flags and words that are not here show at the small table.
+# Per option: the table, the first value (None: the default there), and other values. A table alone: all words, or both flags.
+# Missing flags and words are tested at the small table.
 Rows = dict[str, tuple[dict[str, Any], Any, Sequence[Any]] | dict[str, Any]]
 
 CHANGES: dict[str, Rows] = {
@@ -278,12 +262,12 @@ CHANGES: dict[str, Rows] = {
 
 
 def change(variant: str, name: str) -> tuple[dict[str, Any], Any, Sequence[Any]]:
-    """The table at which an option can show, the value to start from, and other values."""
-    given = CHANGES[variant].get(name, SMALL)
-    if isinstance(given, tuple):
-        return given
-    default = resolved(variant, 4)[name]
-    return given, default, [value for value in referee.OPTIONS[variant][name].drawn if value != default]
+    """Return the table at which an option has an effect, the first value, and other values."""
+    row = CHANGES[variant].get(name, SMALL)
+    if isinstance(row, tuple):
+        return row
+    default = all_options(variant, 4)[name]
+    return row, default, [value for value in referee.OPTIONS[variant][name].drawn if value != default]
 
 
 ROWS = [
@@ -294,48 +278,43 @@ ROWS = [
     for other in others
 ]
 
-DEALS = 5
-SEEDS = 60
-
 
 def trace(variant: str, options: dict[str, Any], seed: int) -> list[Any]:
-    """Everything that the rules decide in the first deals of a match of four, under random choices of this seed."""
+    """Return everything that the rules decide in the first five deals of a match of four seats, with random actions."""
     table, rng = Table(variant, 4, options, seed=seed), random.Random(seed)
     passing = rng.choice((0.0, 0.5, 0.9))
     table.start()
-    seen: list[Any] = []
-    for _ in range(DEALS):
+    events: list[Any] = []
+    for _ in range(5):
         row = table.row
-        seen += [row.hands.tolist(), int(row.stock), int(row.dealer), int(row.multiplier), int(row.deal_size)]
+        events += [row.hands.tolist(), int(row.stock), int(row.dealer), int(row.multiplier), int(row.deal_size)]
         while table.phase is not None:
             legal = table.legal_actions()
-            seen.append((int(row.seat), table.phase, legal, table.trump_word(), int(row.revealed), int(row.alone)))
+            events.append((int(row.seat), table.phase, legal, table.trump_word(), int(row.revealed), int(row.alone)))
             passes, fraction = rng.random() < passing, rng.random()
             table.step(74 if passes and 74 in legal else legal[int(fraction * len(legal))])
-        seen += [row.points.tolist(), row.totals.tolist(), int(row.over), int(row.truncated), int(row.winners)]
+        events += [row.points.tolist(), row.totals.tolist(), int(row.over), int(row.truncated), int(row.winners)]
         table.next_deal()
-    return seen
+    return events
 
 
 @pytest.mark.parametrize(("variant", "name", "base", "start", "other"), ROWS)
 def test_every_option_changes_a_result(variant: str, name: str, base: dict[str, Any], start: Any, other: Any) -> None:
-    one, two = dict(base), {**base, name: other}
-    if start is not None:
-        one[name] = start
-    assert any(trace(variant, one, seed) != trace(variant, two, seed) for seed in range(SEEDS))
-    if name != "hand_size":  # that is shown as the hand size of each deal
-        assert Table(variant, 4, one).row.choices.tolist() != Table(variant, 4, two).row.choices.tolist()
+    first, second = base if start is None else {**base, name: start}, {**base, name: other}
+    assert any(trace(variant, first, seed) != trace(variant, second, seed) for seed in range(60))
+    if name != "hand_size":  # the observation has the hand size of each deal
+        assert Table(variant, 4, first).row.choices.tolist() != Table(variant, 4, second).row.choices.tolist()
 
 
-def test_the_same_options_give_the_same_trace() -> None:
-    """What the test above finds is due to the option, not to chance."""
+def test_equal_options_give_equal_traces() -> None:
+    """So that the test above does not find chance."""
     for variant in VARIANTS:
         assert trace(variant, {}, 1) == trace(variant, {}, 1)
         assert trace(variant, {}, 1) != trace(variant, {}, 2)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_example_in_the_docstring_of_a_variant_runs(variant: str) -> None:
+def test_the_docstring_example_of_a_variant_runs(variant: str) -> None:
     result = doctest.testmod(import_module(f"noms_env.variants.{variant}"))
     assert result.attempted >= 4
     assert result.failed == 0

@@ -1,4 +1,4 @@
-"""Small Ships, rules 3 (with the auction of 0.3 and the short decks of 8b)."""
+"""Small ships (rules 3 and 8b)."""
 
 import random
 from typing import Any
@@ -6,18 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.table import IllegalActionError, Table
-from tests.variants.table_help import (
-    legal,
-    play,
-    play_out,
-    points,
-    set_tricks_and_settle,
-    table_with,
-    totals,
-    tricks,
-)
-from tests.variants.table_help import started as started_game
+from noms_env.table import IllegalActionError
+from tests.variants.table_help import WatchedTable, legal, new_deal, play_out, set_tricks_and_settle, table_with
 
 pytestmark = pytest.mark.uncompiled
 
@@ -35,7 +25,7 @@ GOLDEN_AUCTION = "pass 7 pass 8  pass 9 pass pass pass"
 GOLDEN_ANNOUNCED = "S AS"
 #  1 AC from seat 0 holds.                                              0 wins
 #  2 9C: seat 1 has KC.                                                 1 wins
-#  3 KS: the partner, seat 3, may hold up his ace and plays 3S.         1 wins
+#  3 KS: the partner, seat 3, holds up his ace with 3S.                 1 wins
 #  4 QS: now AS, and all see who the partner is; seat 0 is void.        3 wins
 #  5 6C: 8C, 3C, and QC of seat 2 is the best club left.                2 wins
 #  6 QD: seat 1 has AD.                                                 1 wins
@@ -50,67 +40,51 @@ GOLDEN_WINNERS = [0, 1, 1, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1]
 # Tricks 1, 10, 1, 1: the side took 11 and scores its 9, the others one for each trick of theirs.
 GOLDEN_POINTS = [1, 9, 1, 9]
 
-# The golden deal of a Misere. Three seats, A K Q J T of clubs, diamonds and hearts: five cards each, nothing in the stock.
-# The lowest number is floor(10 / 3) + 1 = 4, Misere stands below it (max(4 - 1, 5 - 3) = 3) and counts max(1, 5 - 3) = 2.
+# The golden deal of a Misere. Three seats, A K Q J T of clubs, diamonds and hearts: five cards each, no stock. The lowest
+# number is floor(10 / 3) + 1 = 4, Misere stands below it (max(4 - 1, 5 - 3) = 3) and counts max(1, 5 - 3) = 2.
 SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}
 MISERE_HANDS = ["QC TC JD TD TH", "AC JC AD QD KH", "KC KD AH QH JH"]
 # Dealer 2: seat 0 is eldest, declares Misere with hearts as trumps and nominates AC, which seat 1 holds. Seat 0 leads.
 MISERE_DECLARED = "mis pass pass  H AC"
-# TD loses to KD; KC loses to nothing when seat 1 ducks with JC; AH draws TH and KH; JH and QH take the last two, and
-# AC is thrown away on the last trick. The side took nothing: 2 x 2 for each.
+# TD loses to KD; KC wins as seat 1 ducks with JC; AH draws TH and KH; JH and QH take the last two tricks, and AC is
+# thrown away on the last. The side took nothing: 2 x 2 for each.
 MISERE_MADE = "TD QD KD  KC QC JC  AH TH KH  JH JD AD  QH TC AC"
 # Seat 1 takes trick 2 with AC; his JC is ruffed with JH. One trick for the side: -(2 + 1) for each of it.
 MISERE_FAILED = "TD QD KD  KC QC AC  JC JH TC  AH TH KH  QH JD AD"
 
 
-def started(seats: int = 4, calls: str = "", **start: Any) -> Table:
-    return started_game(GAME, seats, calls, **start)
+def golden(words: str = "", **options: Any) -> WatchedTable:
+    return table_with(GAME, GOLDEN_HANDS, dealer=3, options=options).play(words)
 
 
-def golden(words: str = "", **options: Any) -> Table:
-    return play(table_with(GAME, GOLDEN_HANDS, dealer=3, options=options), words)
-
-
-def misere(words: str = "", **options: Any) -> Table:
-    return play(table_with(GAME, MISERE_HANDS, dealer=2, options={**SMALL, **options}), words)
-
-
-def settled(
+def points_of(
     taken: list[int], contract: str, declarer: int, partner: int = -1, indicated: int = -1, **options: Any
 ) -> list[float]:
-    table = started(len(taken), **options)
+    table = new_deal(GAME, len(taken), **options)
     return set_tricks_and_settle(table, taken, contract=contract, declarer=declarer, partner=partner, indicated=indicated)
 
 
-def test_3_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
+def test_3_1_golden_deal_with_a_hidden_partner() -> None:
     table = golden(GOLDEN_AUCTION)
     assert (table.row.declarer, table.row.seat, table.phase) == (1, 1, "trump")
-    play(table, GOLDEN_ANNOUNCED)
+    table.play(GOLDEN_ANNOUNCED)
     assert (table.trump_word(), table.word(table.row.nominated), table.row.partner) == ("S", "AS", 3)
-    play(table, GOLDEN_PLAY)
+    table.play(GOLDEN_PLAY)
     assert [int(seat) for seat in table.row.trick_winners[:13]] == GOLDEN_WINNERS
-    assert tricks(table) == [1, 10, 1, 1]
-    assert points(table) == totals(table) == GOLDEN_POINTS
+    assert table.tricks == [1, 10, 1, 1]
+    assert table.points == table.totals == GOLDEN_POINTS
     assert not table.is_over
 
 
 @pytest.mark.parametrize(
     ("cards", "winners", "expected"), [(MISERE_MADE, [2, 2, 2, 2, 2], [4, 4, 5]), (MISERE_FAILED, [2, 1, 2, 2, 2], [-3, -3, 4])]
 )
-def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int], expected: list[float]) -> None:
-    table = misere(MISERE_DECLARED)
+def test_3_1_golden_misere_with_a_partner(cards: str, winners: list[int], expected: list[float]) -> None:
+    table = table_with(GAME, MISERE_HANDS, dealer=2, options=SMALL).play(MISERE_DECLARED)
     assert (table.row.partner, table.row.seat) == (1, 0)
-    play(table, cards)
+    table.play(cards)
     assert [int(seat) for seat in table.row.trick_winners[:5]] == winners
-    assert points(table) == expected
-
-
-STOCK_HANDS = ["AC KC", "AD KD", "AH KH", "AS KS", "QC QD"]
-
-
-def with_stock(words: str = "", **options: Any) -> Table:
-    """Five seats with ten cards each; two spades lie in the stock."""
-    return play(table_with(GAME, STOCK_HANDS, dealer=4, stock="3S 2S", options=options), words)
+    assert table.points == expected
 
 
 OPEN: dict[str, Any] = {"open_partner": True}
@@ -127,28 +101,27 @@ OPEN: dict[str, Any] = {"open_partner": True}
         ("10 S 2S KH", {"stock_nomination": "redraw", **OPEN}, 2, 0),
     ],
 )
-def test_3_3_cards_in_the_stock(words: str, options: dict[str, Any], partner: int, alone: int) -> None:
-    table = with_stock(words, **options)
+def test_3_3_nominations_of_cards_in_the_stock(words: str, options: dict[str, Any], partner: int, alone: int) -> None:
+    hands = ["AC KC", "AD KD", "AH KH", "AS KS", "QC QD"]
+    table = table_with(GAME, hands, dealer=4, stock="3S 2S", options=options).play(words)
     assert (table.phase, table.row.partner, table.row.alone) == ("play", partner, alone)
     for seat in range(5) if "open_partner" in options else ():
         twin = table.sample_hidden(seat, np.random.default_rng(seat))
-        assert (twin.row.stock >> table.row.nominated & 1, twin.row.partner) == (alone, partner), "all know where it is"
+        assert (twin.row.stock >> table.row.nominated & 1, twin.row.partner) == (alone, partner), (
+            "all know the place of the card"
+        )
     play_out(table, random.Random(1))
     table.next_deal()
     assert (table.row.revealed, table.row.alone) == (-1, 0)
 
 
-def one_card_deal(nominations: str = "AC", **options: Any) -> Table:
-    """One card each of a deck of six: KD, AH and KH are in the stock; seat 0 leads and wins with AC."""
-    options = {"ranks": 2, "suits": 3, "hand_size": 1, **options}
-    return play(table_with(GAME, ["AC", "KC", "AD"], dealer=2, options=options), f"1 C {nominations} AC KC AD")
-
-
-def test_3_3_refused_nominations_are_forgotten_in_the_next_deal() -> None:
-    table = one_card_deal("KD AC", stock_nomination="redraw")
+def test_3_3_refused_nominations_are_legal_in_the_next_deal() -> None:
+    """One card each of a deck of six; KD is in the stock."""
+    options = {"ranks": 2, "suits": 3, "hand_size": 1, "stock_nomination": "redraw"}
+    table = table_with(GAME, ["AC", "KC", "AD"], dealer=2, options=options).play("1 C KD AC AC KC AD")
     assert table.is_scored
     table.next_deal()
-    play(table, "1 C")
+    table.play("1 C")
     assert len(legal(table)) == 6
 
 
@@ -160,7 +133,7 @@ HAND_0 = set(GOLDEN_HANDS[0].split())
     ("reading", "nominated", "barred"),
     [
         ("suit", "KC", CLUBS_0),
-        ("suit", "AC", CLUBS_0),  # his own card: the same ban, or his lead would tell
+        ("suit", "AC", CLUBS_0),  # the same ban for his own card, or his lead would show it
         ("suit", "AS", {"2S"}),
         ("card", "KC", set()),
         ("card", "AC", {"AC"}),
@@ -168,18 +141,18 @@ HAND_0 = set(GOLDEN_HANDS[0].split())
     ],
 )
 @pytest.mark.parametrize("bid", ["13", "mis"])
-def test_3_1_first_trick_restriction_in_its_readings(bid: str, reading: str, nominated: str, barred: set[str]) -> None:
+def test_3_1_the_declarer_may_not_lead_the_nominated_suit(bid: str, reading: str, nominated: str, barred: set[str]) -> None:
     calls = bid if bid == "13" else "mis pass pass pass"
     table = golden(f"{calls} NT {nominated}", first_trick_restriction=reading)
     assert (table.row.seat, table.row.declarer) == (0, 0)
     assert legal(table) == HAND_0 - barred
 
 
-def test_3_1_first_trick_restriction_binds_nobody_else_and_no_other_trick() -> None:
-    # The declarer is not on lead: nothing is barred to the leader, nor to the declarer who follows.
+def test_3_1_the_restriction_binds_only_the_first_lead_of_the_declarer() -> None:
+    # Another seat leads: nothing is barred to it, nor to the declarer who follows.
     table = golden("pass 13 NT KC")
     assert legal(table) == HAND_0
-    play(table, "9C")
+    table.play("9C")
     assert legal(table) == {"KC", "3C", "2C"}
     # The declarer leads for the first time to trick 3, after AC has taken trick 2.
     own_lead = golden("13 S 4C  9D AD QD 5D  2C TC 6C AC")
@@ -190,18 +163,10 @@ def test_3_1_first_trick_restriction_binds_nobody_else_and_no_other_trick() -> N
 @pytest.mark.parametrize(
     ("reading", "hands", "size"), [("suit", ["AC KC QC", "AD KD QD", "AH KH QH"], 3), ("card", ["AC", "KC", "AD"], 1)]
 )
-def test_3_1_first_trick_restriction_leaves_everything_if_it_would_leave_nothing(
-    reading: str, hands: list[str], size: int
-) -> None:
-    options = {
-        "ranks": 4,
-        "suits": 3,
-        "hand_size": size,
-        "min_bid": size,
-        "first_trick_restriction": reading,
-        "misere_above": size,
-    }
-    table = play(table_with(GAME, hands, dealer=2, options=options), "mis NT AC")
+def test_3_1_the_restriction_never_bars_a_whole_hand(reading: str, hands: list[str], size: int) -> None:
+    options: dict[str, Any] = {"ranks": 4, "suits": 3, **dict.fromkeys(("hand_size", "min_bid", "misere_above"), size)}
+    options["first_trick_restriction"] = reading
+    table = table_with(GAME, hands, dealer=2, options=options).play("mis NT AC")
     assert legal(table) == set(hands[0].split())
 
 
@@ -242,35 +207,34 @@ def test_3_scoring_examples(
     contract: str, declarer: int, partner: int, taken: list[int], expected: list[float], options: dict[str, Any]
 ) -> None:
     indicated = partner if options.get("indication") else -1
-    assert settled(taken, contract, declarer, partner, indicated, **options) == expected
+    assert points_of(taken, contract, declarer, partner, indicated, **options) == expected
 
 
-def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
+def test_3_4_the_holder_may_indicate_once_before_he_plays() -> None:
     table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}", indication=True)
     for card in ("AC", "2C", "TC"):
         assert "indicate" not in legal(table), f"seat {table.row.seat} does not hold the card"
         table.act(card)
     assert legal(table) == {"6C", "5C", "4C", "indicate"}
-    play(table, "indicate")
+    table.play("indicate")
     assert (table.row.seat, table.row.revealed, table.row.n_table) == (3, 3, 3), "the same seat then plays"
     assert legal(table) == {"6C", "5C", "4C"}
     for card in GOLDEN_PLAY.split()[3:]:
         assert "indicate" not in legal(table)
         table.act(card)
-    assert points(table) == [1, 9, 1, 9 - 18]
+    assert table.points == [1, 9, 1, 9 - 18]
 
 
-def ended(**start: Any) -> Table:
-    """The Misere that both made, 4, 4 and 5 points, in a match that stands so."""
-    options = {**SMALL, **start.pop("options", {})}
-    table = table_with(GAME, MISERE_HANDS, dealer=2, options=options, **start)
-    return play(table, f"{MISERE_DECLARED} {MISERE_MADE}")
+def golden_end(before: list[float] | None = None, deal: int = 0, options: dict[str, Any] | None = None) -> WatchedTable:
+    """Return the end of the Misere that succeeded, 4, 4 and 5 points, after these totals."""
+    table = table_with(GAME, MISERE_HANDS, dealer=2, options={**SMALL, **(options or {})}, totals=before, deal=deal)
+    return table.play(f"{MISERE_DECLARED} {MISERE_MADE}")
 
 
-def test_3_1_a_match_that_is_over_stays_so() -> None:
-    table = ended(deal=19)
+def test_3_1_nothing_follows_the_end_of_a_match() -> None:
+    table = golden_end(deal=19)
     state = table.get_state()
     table.next_deal()
     assert table.get_state() == state
-    with pytest.raises(IllegalActionError, match="comes after the match is over; nobody is to act"):
+    with pytest.raises(IllegalActionError, match="after the match is over"):
         table.step(0)

@@ -1,4 +1,4 @@
-"""Sniped whist, rules 1, and the conventions of section 0 that every game shares."""
+"""Sniped whist (rules 1 and 8b), and the conventions of all games (rules 0)."""
 
 import random
 from collections.abc import Sequence
@@ -7,21 +7,10 @@ from typing import Any
 
 import pytest
 
-from noms_env.table import IllegalActionError, Table
+from noms_env.table import IllegalActionError
 from noms_env.variants import RulesError
 from tests.begun import begun
-from tests.variants.table_help import (
-    WatchedTable,
-    dealt,
-    members,
-    play,
-    play_out,
-    points,
-    set_tricks_and_settle,
-    table_with,
-    totals,
-    tricks,
-)
+from tests.variants.table_help import WatchedTable, hands_of, members, play_out, set_tricks_and_settle, table_with
 
 pytestmark = pytest.mark.uncompiled
 
@@ -40,18 +29,16 @@ GOLDEN_TRICKS = [0, 0, 1, 3]
 GOLDEN_POINTS = [0.5, 0.5, 0, -1]
 
 
-def golden(**options: Any) -> Table:
+def golden(**options: Any) -> WatchedTable:
     return table_with(GAME, GOLDEN_HANDS, dealer=3, options={**FOUR_EACH, **options})
 
 
-def started(seats: int = 4, seed: int = 0, **options: Any) -> Table:
-    table = begun(WatchedTable(GAME, seats, options, seed=seed))
-    return table
+def deal_of(seats: int = 4, seed: int = 0, **options: Any) -> WatchedTable:
+    return begun(WatchedTable(GAME, seats, options, seed=seed))
 
 
-def settled(tricks: Sequence[int], seed: int = 0, **options: Any) -> list[float]:
-    table = started(len(tricks), seed, hand_size=sum(tricks), **options)
-    return set_tricks_and_settle(table, tricks)
+def points_of(tricks: Sequence[int], seed: int = 0, **options: Any) -> list[float]:
+    return set_tricks_and_settle(deal_of(len(tricks), seed, hand_size=sum(tricks), **options), tricks)
 
 
 def fractions(text: str) -> list[float]:
@@ -62,24 +49,24 @@ def test_1_golden_deal() -> None:
     table = golden()
     assert (table.trump_word(), table.word(table.row.turn_up)) == ("S", "KS")
     assert table.row.seat == 0
-    play(table, GOLDEN_PLAY)
+    table.play(GOLDEN_PLAY)
     assert [int(seat) for seat in table.row.trick_winners[:4]] == [3, 3, 2, 3]
-    assert tricks(table) == GOLDEN_TRICKS
-    assert points(table) == totals(table) == GOLDEN_POINTS
+    assert table.tricks == GOLDEN_TRICKS
+    assert table.points == table.totals == GOLDEN_POINTS
     assert table.is_over
     assert (members(table.row.winners), members(table.row.sniped)) == ([0, 1], [3])
-    other = play(golden(objective="most"), GOLDEN_PLAY)
-    assert (members(other.row.winners), members(other.row.sniped)) == ([3], [0, 1])
-    assert not play(golden(n_hands=2), GOLDEN_PLAY).is_over
+    reverse = golden(objective="most").play(GOLDEN_PLAY)
+    assert (members(reverse.row.winners), members(reverse.row.sniped)) == ([3], [0, 1])
+    assert not golden(n_hands=2).play(GOLDEN_PLAY).is_over
 
 
 def test_1_golden_deal_without_trumps() -> None:
     table = golden(trump_mode="none")
     assert table.trump_word() == "NT"
-    # AC holds the first trick now, and KC the second; then AD beats JD, and AS beats JS with hearts thrown.
-    play(table, "AC QC JC QS  KC JH QD KS  JD AD KD KH  JS AS AH QH")
-    assert tricks(table) == [2, 1, 1, 0]
-    assert points(table) == [-1, 0, 0, 1]
+    # AC and KC win the first two tricks now; then AD beats JD, and AS beats JS with hearts thrown.
+    table.play("AC QC JC QS  KC JH QD KS  JD AD KD KH  JS AS AH QH")
+    assert table.tricks == [2, 1, 1, 0]
+    assert table.points == [-1, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -98,18 +85,15 @@ def test_1_golden_deal_without_trumps() -> None:
 )
 def test_0_who_wins_a_trick(trump: str, cards: str, winner: int) -> None:
     """One card each; the rotation of deal 0 makes hearts trumps."""
-    table = table_with(GAME, cards.split(), dealer=3, options={"trump_mode": trump, "hand_size": 1})
-    play(table, cards)
-    assert tricks(table) == [int(seat == winner) for seat in range(4)]
+    table = table_with(GAME, cards.split(), dealer=3, options={"trump_mode": trump, "hand_size": 1}).play(cards)
+    assert table.tricks == [int(seat == winner) for seat in range(4)]
 
 
-def test_0_illegal_cards_are_refused_with_the_reason() -> None:
-    table = play(golden(), "AC")
+def test_0_an_illegal_card_is_refused() -> None:
+    table = golden().play("AC")
     with pytest.raises(IllegalActionError, match=r"seat 1 .*AD.* must follow C.*QC"):
         table.act("AD")
-    with pytest.raises(IllegalActionError, match=r"does not hold AS"):
-        table.act("AS")
-    play(table, "QC JC QS")
+    table.play("QC JC QS")
     with pytest.raises(IllegalActionError, match=r"does not hold QS"):
         table.act("QS")
 
@@ -122,29 +106,29 @@ def test_0_illegal_cards_are_refused_with_the_reason() -> None:
         (["2C"], 4, "7H 8S", {"hand_size": 12}, "H"),
     ],
 )
-def test_1_turn_up(hands: list[str], seats: int, stock: str, options: dict[str, Any], trump: str) -> None:
+def test_1_the_turn_up_shows_the_trump(hands: list[str], seats: int, stock: str, options: dict[str, Any], trump: str) -> None:
     table = table_with(GAME, hands, seats=seats, dealer=2, stock=stock, options=options)
     assert table.trump_word() == trump
     assert table.word(table.row.turn_up) == (stock.split() or ["9D"])[0]
-    assert stock or "9D" in dealt(table)[2], "it stays the dealer's card"
+    assert stock or "9D" in hands_of(table)[2], "the dealer keeps it"
 
 
 @pytest.mark.parametrize(
-    ("options", "named"), [({**FOUR_EACH}, "D"), ({"suits": 3, "ranks": 4}, "NT"), ({"ranks": 5, "suits": 3}, "C")]
+    ("options", "trump"), [(FOUR_EACH, "D"), ({"suits": 3, "ranks": 4}, "NT"), ({"ranks": 5, "suits": 3}, "C")]
 )
-def test_1_the_dealer_names_the_trump(options: dict[str, Any], named: str) -> None:
-    table = started(2 if "suits" in options else 4, trump_mode="dealer", **options)
+def test_1_the_dealer_names_the_trump(options: dict[str, Any], trump: str) -> None:
+    table = deal_of(2 if "suits" in options else 4, trump_mode="dealer", **options)
     assert (table.phase, table.row.seat) == ("trump", table.row.dealer)
-    play_out(play(table, named), random.Random(1))
-    assert table.trump_word() == named
+    play_out(table.play(trump), random.Random(1))
+    assert table.trump_word() == trump
 
 
 @pytest.mark.parametrize("suits", [4, 3])
-def test_1_random_trump_is_a_suit_of_the_deck_and_never_none(suits: int) -> None:
-    trumps = [started(3, seed, trump_mode="random", suits=suits).trump_word() for seed in range(60)]
+def test_1_random_trump_is_a_suit_of_the_deck(suits: int) -> None:
+    trumps = [deal_of(3, seed, trump_mode="random", suits=suits).trump_word() for seed in range(60)]
     assert set(trumps) == set("CDHS"[:suits])
     assert all(trumps.count(suit) >= 8 for suit in "CDHS"[:suits])
-    assert started(3, trump_mode="random", suits=suits).row.turn_up == -1
+    assert deal_of(3, trump_mode="random", suits=suits).row.turn_up == -1
 
 
 @pytest.mark.parametrize(
@@ -161,9 +145,9 @@ def test_1_random_trump_is_a_suit_of_the_deck_and_never_none(suits: int) -> None
     ],
 )
 def test_1_place_scoring(taken: list[int], expected: str) -> None:
-    assert settled(taken) == pytest.approx(fractions(expected), abs=1e-15)
-    # objective="most" exchanges the two.
-    assert settled(taken, objective="most") == pytest.approx([-x for x in fractions(expected)], abs=1e-15)
+    assert points_of(taken) == pytest.approx(fractions(expected), abs=1e-15)
+    # objective="most" exchanges winners and sniped.
+    assert points_of(taken, objective="most") == pytest.approx([-x for x in fractions(expected)], abs=1e-15)
 
 
 PLACE: dict[str, Any] = {"scoring": "place"}
@@ -187,51 +171,47 @@ TRICKS: dict[str, Any] = {"scoring": "tricks"}
         ([0, 6, 6, 1], {**PLACE, "tie": "none"}, [1, 0, 0, 0]),
         ([2, 5, 3, 3], {**PLACE, "tie": "none"}, [1, -1, 0, 0]),
         ([2, 5, 3, 3], {**PLACE, "tie": "cut"}, [1, -1, 0, 0]),
-        # All equal: by place nothing is scored.
+        # All equal: no points by place.
         *(([2] * 5, {**PLACE, "tie": tie}, [0] * 5) for tie in ("share", "none", "cut")),
     ],
 )
 def test_1_scoring_options(taken: list[int], options: dict[str, Any], expected: list[float]) -> None:
-    assert settled(taken, **options) == expected
+    assert points_of(taken, **options) == expected
 
 
 @pytest.mark.parametrize("scoring", ["place", "tricks"])
-def test_8b_tie_cut_draws_one_of_the_tied(scoring: str) -> None:
+def test_8b_a_cut_draws_one_of_the_tied_seats(scoring: str) -> None:
     options: dict[str, Any] = {"tie": "cut", "scoring": scoring, "snip_penalty": 10 * (scoring == "tricks")}
-    results = [tuple(settled([1, 4, 4, 4], seed, **options)) for seed in range(90)]
+    results = [tuple(points_of([1, 4, 4, 4], seed, **options)) for seed in range(90)]
     plain, price = ([1, 0, 0, 0], 1) if scoring == "place" else ([-1, -4, -4, -4], 10)
     expected = [tuple(number - price * (seat == cut) for seat, number in enumerate(plain)) for cut in (1, 2, 3)]
     assert set(results) == set(expected)
     assert min(results.count(result) for result in expected) >= 15
 
 
-def test_8b_several_hands_are_won_by_the_best_total_not_by_tricks() -> None:
-    """Totals before the last deal outweigh its tricks; in a match of one deal the same tricks decide alone."""
-    hands, options = GOLDEN_HANDS, {**FOUR_EACH, "n_hands": 2}
-    table = table_with(GAME, hands, dealer=3, options=options, deal=1, totals=[-1, -1, 0, 2])
-    play(table, GOLDEN_PLAY)
-    assert totals(table) == [-0.5, -0.5, 0, 1]
+def test_8b_several_deals_are_won_by_the_best_total() -> None:
+    table = table_with(GAME, GOLDEN_HANDS, dealer=3, options={**FOUR_EACH, "n_hands": 2}, deal=1, totals=[-1, -1, 0, 2])
+    table.play(GOLDEN_PLAY)
+    assert table.totals == [-0.5, -0.5, 0, 1]
     assert members(table.row.winners) == [3]
 
 
-def test_8b_accumulate() -> None:
-    """Tricks of all deals are scored once, in the last: here 0 0 1 3 and again what comes."""
-    table = golden(n_hands=2, accumulate=True)
-    play(table, GOLDEN_PLAY)
-    assert points(table) == totals(table) == [0] * 4
+def test_8b_accumulated_tricks_are_scored_in_the_last_deal() -> None:
+    table = golden(n_hands=2, accumulate=True).play(GOLDEN_PLAY)
+    assert table.points == table.totals == [0] * 4
     assert members(table.row.sniped) == []
     assert not table.is_over
     table.next_deal()
     assert table.row.dealer == 0
     play_out(table, random.Random(3))
-    sums = [a + b for a, b in zip(GOLDEN_TRICKS, tricks(table), strict=True)]
+    sums = [a + b for a, b in zip(GOLDEN_TRICKS, table.tricks, strict=True)]
     fewest, most = sums.count(min(sums)), sums.count(max(sums))
     expected = [(n == min(sums)) / fewest - (n == max(sums)) / most for n in sums]
-    assert points(table) == totals(table) == pytest.approx(expected)
-    assert points(table) != pytest.approx(settled(tricks(table)))  # the last deal alone would score otherwise
+    assert table.points == table.totals == pytest.approx(expected)
+    assert table.points != pytest.approx(points_of(table.tricks))  # the last deal alone would score otherwise
     assert table.is_over
 
 
-def test_1_accumulate_is_refused_for_single_deals() -> None:
-    with pytest.raises(RulesError, match=r"accumulate .* episode='deal' it must be False"):
+def test_8b_accumulate_is_refused_for_single_deals() -> None:
+    with pytest.raises(RulesError, match=r"accumulate .* episode='deal' .* False"):
         WatchedTable(GAME, 4, {"accumulate": True, "n_hands": 2}, episode="deal")
