@@ -1,17 +1,19 @@
-"""Decisions to ask players at: of random tables and options, reached by random play or by the players themselves."""
+"""Decisions of many tables and options, reached by random play or by the players themselves."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.batch import make_batch
+from noms_env.envs.table_groups import TableGroup
 from noms_env.players import Player, make_player
 from noms_env.table import Table
-from noms_env.variants import GAMES
+from noms_env.variants import GAMES, Rules
 from tests.agreement import random_table
+from tests.begun import begun
 
 SPECIAL: dict[str, list[tuple[int, dict[str, Any]]]] = {
     "sniped_whist": [(7, {}), (3, {"objective": "most"}), (2, {"ranks": 5, "suits": 3}), (4, {"trump_mode": "dealer"})],
@@ -35,11 +37,11 @@ SPECIAL: dict[str, list[tuple[int, dict[str, Any]]]] = {
     "down_up": [(6, {}), (3, {}), (2, {"ranks": 4, "suits": 2})],
     "up_down": [(4, {"trump_mode": "turnup"}), (4, {"ranks": 3, "suits": 2})],
 }
-"""Tables that bring rare decisions about: seats and options."""
+"""Tables with rare decisions: seats and options."""
 
 
 def tables_of(variant: str, number: int, seed: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Seats and options: the usual ones, the special ones, and a number of random ones."""
+    """Yield seats and options: the usual ones, the special ones, and `number` random ones."""
     rng = random.Random(f"{variant} {seed}")
     yield GAMES[variant].default_seats, {}
     yield from SPECIAL[variant]
@@ -50,7 +52,7 @@ def tables_of(variant: str, number: int, seed: int = 0) -> Iterator[tuple[int, d
 def decisions(
     variant: str, seats: int, options: dict[str, Any], seed: int, player: Player | None = None, deals: int = 2
 ) -> Iterator[Table]:
-    """The table at every decision of a few deals, played by a player, or at random where there is none."""
+    """Yield the table at every decision of a few deals, played by a player (default: at random)."""
     rng, stream = random.Random(f"{variant} {seats} {seed}"), np.random.default_rng(seed)
     table = Table(variant, seats, options, seed=seed)
     places = len(table.rules.schedule)
@@ -64,35 +66,49 @@ def decisions(
         table.next_deal()
 
 
+def some_rows(rule_sets: Sequence[Rules], tables: int, moment: int) -> tuple[np.ndarray, np.ndarray, np.recarray]:
+    """Return observations, masks and tables after `moment` random decisions."""
+    groups = [TableGroup(rules.variant.name, rules.seats, rules.options) for rules in rule_sets]
+    batch = begun(make_batch(groups, tables, seed=moment))
+    streams, actions = np.arange(1, tables + 1) * 77, np.zeros(tables, np.int64)
+    for _ in range(moment):
+        batch.random_actions(streams, actions)
+        batch.step(actions)
+    batch.observe()
+    return batch.observation.copy(), batch.mask.copy(), batch.tables.copy()
+
+
 def answer(player: Player, table: Table, rng: np.random.Generator) -> int:
     action: int = player.act(*table.view(int(table.row.seat)), rng, tables=table.determinize(rng))
     return action
 
 
-def said(player: Player, table: Table, seed: int = 0) -> str:
-    """The word of what a player does at a table."""
-    return table.word(answer(player, table, np.random.default_rng(seed)))
+def answer_word(player: Player, table: Table) -> str:
+    """Return the word of a player's action, which must not depend on chance or on the cards imagined elsewhere."""
+    words = {table.word(answer(player, table, np.random.default_rng(seed))) for seed in range(3)}
+    assert len(words) == 1
+    return words.pop()
 
 
-def relative_points(one: str, rest: str, variant: str, deals: int, **options: Any) -> np.ndarray:
-    """Points of a player less the mean of the others', per deal; each deal is played with the player at every seat."""
+def relative_points(name: str, others: str, variant: str, deals: int, **options: Any) -> np.ndarray:
+    """Return a player's points minus the mean of the others', per deal, averaged over the player at every seat."""
     seats = int(make_batch(variant, 1, **options).tables[0].n_seats)
     batch = make_batch(variant, deals * seats, seed=1, episode="deal", **options)
     batch.reset(table=np.repeat(np.arange(deals), seats))
     own = np.tile(np.arange(seats), deals)
     points, rng = np.zeros((len(batch), seats)), np.random.default_rng(1)
-    players = [make_player(one), make_player(rest)]
+    players = [make_player(name), make_player(others)]
     while not batch.over.all():
         batch.observe()
         actions = np.zeros(len(batch), np.int64)
-        for player, is_his in zip(players, (batch.seat == own, batch.seat != own), strict=True):
-            rows = np.flatnonzero(is_his & ~batch.over)
+        for player, at_his_seat in zip(players, (batch.seat == own, batch.seat != own), strict=True):
+            rows = np.flatnonzero(at_his_seat & ~batch.over)
             if len(rows) > 0:
                 tables = sampled_tables(batch.tables, rows, rng)
                 actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
         batch.step(actions)
         points += batch.points[:, :seats]
         batch.points[:] = 0
-    mine = points[np.arange(len(batch)), own]
-    relative: np.ndarray = (mine - (points.sum(axis=1) - mine) / (seats - 1)).reshape(deals, seats).mean(axis=1)
+    own_points = points[np.arange(len(batch)), own]
+    relative: np.ndarray = (own_points - (points.sum(axis=1) - own_points) / (seats - 1)).reshape(deals, seats).mean(axis=1)
     return relative

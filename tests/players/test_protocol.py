@@ -1,4 +1,4 @@
-"""Players by name, and how they are asked: rows, one row, tables, chance."""
+"""Players by name, and the protocol of `act`: rows, one row, tables, seeds."""
 
 import sys
 from typing import Any, ClassVar
@@ -28,14 +28,15 @@ from noms_env.players.registry import POLICY
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.begun import begun
+from tests.players.positions import some_rows
 
-SEEN = np.zeros((3, OBSERVATION_SIZE), np.uint8)
+OBSERVATIONS = np.zeros((3, OBSERVATION_SIZE), np.uint8)
 LEGAL = np.zeros((3, NUM_ACTIONS), np.int8)
 LEGAL[0, [3, 60, 149]] = LEGAL[1, 0] = 1
 
 
 class Lowest:
-    """Takes the lowest legal action, and keeps what it was given."""
+    """Takes the lowest legal action, and logs its arguments."""
 
     wants_tables: ClassVar[bool] = True
 
@@ -45,119 +46,112 @@ class Lowest:
     @as_batch
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
         assert tables is not None
-        self.given = (observation.shape, mask.shape, tables.shape, int(tables[0].seat))
+        self.received = (observation.shape, mask.shape, tables.shape, int(tables[0].seat))
         actions: np.ndarray = np.argmax(mask, axis=1)
         return actions
 
 
 def some_tables(n: int = 3) -> np.recarray:
-    """Tables of small ships, some calls and cards into the deal."""
-    batch = begun(make_batch("small_ships", n, seed=5))
-    streams, actions = np.arange(1, n + 1) * 999, np.zeros(n, np.int64)
-    for _ in range(30):
-        batch.random_actions(streams, actions)
-        batch.step(actions)
-    return batch.tables
+    """Return tables of small ships in the middle of a deal."""
+    return some_rows([Table("small_ships").rules], n, 30)[2]
 
 
 def test_every_name_makes_a_player() -> None:
     for name, entry in PLAYERS.items():
         if "file" in entry.parameters:
-            with pytest.raises(ValueError, match=f"the player {name} needs a solution: give {name}:FILE"):
+            with pytest.raises(ValueError, match=f"{name} .* {name}:FILE"):
                 make_player(name)
-            continue
-        assert make_player(f"{name}:noms" if POLICY in entry.parameters else name).wants_tables in (True, False)
+        else:
+            assert make_player(f"{name}:noms" if POLICY in entry.parameters else name).wants_tables in (True, False)
 
 
 def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     monkeypatch.setitem(sys.modules, "noms_env.players.lowest", module)
     monkeypatch.setitem(PLAYERS, "lowest", Entry("noms_env.players.lowest:Lowest", "", "", {"start": int, "step": int}))
-    made: list[Any] = [make_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
-    assert [player.numbers for player in made] == [(0, 1), (7, 1), (7, 3)]
-    with pytest.raises(ValueError, match="start of the player lowest must be a whole number, not 'x'"):
-        make_player("lowest:x")
-    with pytest.raises(ValueError, match=r"lowest takes 2 parameters \(lowest:START,STEP\), not '1,2,3'"):
-        make_player("lowest:1,2,3")
+    players: list[Any] = [make_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
+    assert [player.numbers for player in players] == [(0, 1), (7, 1), (7, 3)]
+    for parameters, sentence in (("x", "start .* lowest .* whole number, not 'x'"), ("1,2,3", "2 parameters .*START,STEP")):
+        with pytest.raises(ValueError, match=sentence):
+            make_player(f"lowest:{parameters}")
 
 
-def test_policies_are_players_too() -> None:
-    table, rng = Table("noms", seed=1), np.random.default_rng(0)
-    table.start()
-    seen = table.view(int(table.row.seat))
+def test_a_policy_is_a_player_with_a_temperature() -> None:
+    table, rng = begun(Table("noms", seed=1)), np.random.default_rng(0)
+    view = table.view(int(table.row.seat))
     for name, temperature in (("noms", 1.0), ("noms@0", 0.0), ("noms@0.5", 0.5)):
         policy: Any = make_player(name)
         assert policy.temperature == temperature
         assert ask(policy, table, rng) in table.legal_actions()
-        assert (np.count_nonzero(policy.probabilities(*seen)) == 1) == (temperature == 0)
-    with pytest.raises(ValueError, match="the temperature behind @ must be a number from 0 on, not '-1'"):
+        assert (np.count_nonzero(policy.probabilities(*view)) == 1) == (temperature == 0)
+    with pytest.raises(ValueError, match=r"temperature .* from 0 .*, not '-1'"):
         load_player("noms@-1")
 
 
-def test_players_of_some_seats() -> None:
+def test_players_of_several_seats() -> None:
     rules = Table("noms").rules
-    one, two, three = load_players(["thumb", "noms", "thumb"], 3, rules)
-    assert one is three
-    assert two is not one
-    assert load_players(two, 2, rules) == [two, two]
-    with pytest.raises(ValueError, match="players must be one player for all 3 seats, or 3 of them, clockwise, not 2"):
+    first, second, third = load_players(["thumb", "noms", "thumb"], 3, rules)
+    assert first is third
+    assert second is not first
+    assert load_players(second, 2, rules) == [second, second]
+    with pytest.raises(ValueError, match=r"players must be .* 3 of them, .*not 2"):
         load_players(["thumb", "noms"], 3, rules)
-    with pytest.raises(ValueError, match="noms was trained for noms with 4 seats, not for small_ships with 4 seats"):
+    with pytest.raises(ValueError, match="noms with 4 seats, not for small_ships with 4 seats"):
         load_players("noms", 3, Table("small_ships").rules)
-    with pytest.raises(ValueError, match=r"a player must be a name, a path or .*, and int lacks act"):
+    with pytest.raises(ValueError, match="int lacks act"):
         load_players([5], 1, rules)  # type: ignore[list-item]
 
 
-def test_names_that_are_refused() -> None:
-    names = {"chess": "random", "": "random", "x" * 5000: "xxx...", "random:5": "0 parameters"}
-    meant = {"thum": "thumb", "pimk:20": "pimc", "bigships": "big_ships", "nomms@0": "noms"}
-    for wrong, sentence in {**names, **{wrong: f"did you mean {name}" for wrong, name in meant.items()}}.items():
+def test_an_unknown_name_is_refused_with_the_most_similar_one() -> None:
+    refused = {"chess": "random", "": "random", "x" * 5000: "xxx...", "random:5": "0 parameters"}
+    similar = {"thum": "thumb", "pimk:20": "pimc", "bigships": "big_ships", "nomms@0": "noms"}
+    for name, sentence in (refused | {wrong: f"did you mean {right}" for wrong, right in similar.items()}).items():
         with pytest.raises(ValueError, match=sentence) as refusal:
-            load_player(wrong)
+            load_player(name)
         assert len(str(refusal.value)) < 1000
 
 
-def test_one_row_is_answered_with_a_number() -> None:
+def test_the_answer_to_one_row_is_an_integer() -> None:
     tables, rng = some_tables(), np.random.default_rng(0)
     player: Any = Lowest()
     tables.seat = [2, 0, 1]
-    assert player.act(SEEN, LEGAL, rng, tables=tables).tolist() == [3, 0, 0]
-    assert player.given == ((3, OBSERVATION_SIZE), (3, NUM_ACTIONS), (3,), 2)
-    for one in (tables[:1], tables[0]):
-        action = player.act(SEEN[0], LEGAL[0], rng, tables=one)
+    assert player.act(OBSERVATIONS, LEGAL, rng, tables=tables).tolist() == [3, 0, 0]
+    assert player.received == ((3, OBSERVATION_SIZE), (3, NUM_ACTIONS), (3,), 2)
+    for table in (tables[:1], tables[0]):
+        action = player.act(OBSERVATIONS[0], LEGAL[0], rng, tables=table)
         assert type(action) is int
         assert action == 3
-        assert player.given == ((1, OBSERVATION_SIZE), (1, NUM_ACTIONS), (1,), 2)
+        assert player.received == ((1, OBSERVATION_SIZE), (1, NUM_ACTIONS), (1,), 2)
 
 
 @pytest.mark.parametrize(
-    ("seen", "tables", "sentence"),
-    [(SEEN, 0, "determinize"), (SEEN[:2], 3, "not 2, 3 and 3 tables"), (SEEN, 2, "not 3, 3 and 2 tables")],
+    ("observations", "tables", "sentence"),
+    [(OBSERVATIONS, 0, "determinize"), (OBSERVATIONS[:2], 3, "not 2, 3 and 3"), (OBSERVATIONS, 2, "not 3, 3 and 2")],
 )
-def test_a_player_wants_tables_and_as_many_rows_of_each(seen: np.ndarray, tables: int, sentence: str) -> None:
+def test_missing_tables_and_different_numbers_of_rows_are_refused(observations: np.ndarray, tables: int, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        Lowest().act(seen, LEGAL, np.random.default_rng(0), tables=some_tables(tables) if tables else None)
+        Lowest().act(observations, LEGAL, np.random.default_rng(0), tables=some_tables(tables) if tables else None)
 
 
-def test_a_row_takes_one_number_of_the_stream() -> None:
+def test_each_row_takes_one_number_of_the_stream() -> None:
     rng, twin = np.random.default_rng(4), np.random.default_rng(4)
     assert draw_seeds(rng, 3).tolist() == [int(twin.integers(2**63)) for _ in range(3)]
-    make_player("random").act(SEEN, LEGAL, rng)
+    make_player("random").act(OBSERVATIONS, LEGAL, rng)
     assert rng.integers(2**63) == twin.integers(2**63, size=4)[3]
 
 
-def test_a_draw_that_follows_from_a_seed_is_the_generators_own() -> None:
+def test_a_draw_from_a_seed_is_that_of_the_generator() -> None:
     rng, twin = np.random.default_rng(5), np.random.default_rng(5)
     assert unit_draws(draw_seeds(rng, 9)).tolist() == twin.random(9).tolist()
 
 
 @pytest.mark.parametrize("seeds", [[1, 2], [0.5, 1.0, 2.0], [1, -1, 2], 5, None])
 def test_other_seeds_are_refused(seeds: Any) -> None:
-    with pytest.raises(ValueError, match="seeds must be a generator or 3 integers"):
-        make_player("random").act(SEEN, LEGAL, seeds)
+    with pytest.raises(ValueError, match="generator or 3 integers"):
+        make_player("random").act(OBSERVATIONS, LEGAL, seeds)
 
 
-def test_a_player_of_the_older_form_gets_a_generator_that_follows_from_the_seeds() -> None:
+def test_a_player_of_the_older_form_gets_a_generator_from_the_seeds() -> None:
     class Older:
         wants_tables: ClassVar[bool] = False
 
@@ -167,7 +161,7 @@ def test_a_player_of_the_older_form_gets_a_generator_that_follows_from_the_seeds
     older: Any = Older()
     player = load_players([older], 1, Table("noms").rules)[0]
     seeds = np.array([7, 8, 9])
-    assert player.act(SEEN, LEGAL, seeds) == older.act(SEEN, LEGAL, np.random.default_rng(seeds))
+    assert player.act(OBSERVATIONS, LEGAL, seeds) == older.act(OBSERVATIONS, LEGAL, np.random.default_rng(seeds))
 
 
 @pytest.mark.uncompiled
@@ -181,7 +175,7 @@ def test_random_is_uniform_and_legal() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> None:
+def test_a_sampled_table_is_the_redeal_of_the_seat_to_act(variant: str) -> None:
     batch = begun(make_batch(variant, 12, seed=3))
     streams, actions = np.arange(1, 13) * 77, np.zeros(12, np.int64)
     model = Table(variant)
@@ -193,58 +187,55 @@ def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> Non
         rng = np.random.default_rng(moment)
         for row, copy in zip(rows, copies, strict=True):
             model.set_row(batch.tables[row])
-            twin = model.sample_hidden(int(model.row.seat), rng)
-            assert copy.tobytes() == twin.get_state()
+            assert copy.tobytes() == model.sample_hidden(int(model.row.seat), rng).get_state()
         batch.random_actions(streams, actions)
         batch.step(actions)
         if batch.over.any():
             break
 
 
-def test_all_rows_and_chosen_rows() -> None:
-    tables = some_tables()
-    rng = np.random.default_rng(2)
-    by_choice = {
-        "none": sampled_tables(tables, None, rng),
-        "booleans": sampled_tables(tables, np.array([False, True, True]), rng),
-        "one": sampled_tables(tables, -1, rng),
-        "slice": sampled_tables(tables, slice(0, 2), rng),
-    }
-    n_calls = tables.order.tolist()
-    assert by_choice["none"].order.tolist() == n_calls
-    assert by_choice["booleans"].order.tolist() == n_calls[1:]
-    assert by_choice["one"].order.tolist() == n_calls[2:]
-    assert by_choice["slice"].order.tolist() == n_calls[:2]
+def test_all_rows_or_chosen_rows_are_sampled() -> None:
+    tables, rng = some_tables(), np.random.default_rng(2)
+    orders = tables.order.tolist()
+    for rows, expected in (
+        (None, orders),
+        (np.array([False, True, True]), orders[1:]),
+        (-1, orders[2:]),
+        (slice(0, 2), orders[:2]),
+    ):
+        assert sampled_tables(tables, rows, rng).order.tolist() == expected
 
 
-def test_what_cannot_be_imagined() -> None:
+def test_unknown_rows_other_seeds_and_deals_that_are_over_are_refused() -> None:
     tables, rng = some_tables(), np.random.default_rng(0)
-    with pytest.raises(ValueError, match="rows must be numbers from 0 to 2, or 3 booleans"):
-        sampled_tables(tables, np.array([3]), rng)
-    with pytest.raises(ValueError, match=r"seeds must be a generator or 3 integers .* not 5"):
-        sampled_tables(tables, None, 5)
     tables.phase[1] = SCORED
-    with pytest.raises(ValueError, match="the deal of row 1 of 3 is over"):
-        sampled_tables(tables, None, rng)
+    refused: list[tuple[Any, Any, str]] = [
+        (np.array([3]), rng, "rows .* 0 to 2, or 3 booleans"),
+        ([0, 2], 5, "generator or 2 integers .* not 5"),
+        (None, rng, "row 1 of 3 is over"),
+    ]
+    for rows, seeds, sentence in refused:
+        with pytest.raises(ValueError, match=sentence):
+            sampled_tables(tables, rows, seeds)
     assert len(sampled_tables(tables, [0, 2], rng)) == 2
 
 
-def test_what_is_random_without_a_generator_follows_from_the_decision_alone() -> None:
+def test_a_decision_seed_depends_on_all_of_the_decision_and_on_nothing_else() -> None:
     tables = some_tables(1)
     changes: list[tuple[str, int]] = [("seed", 6), ("table", 7), ("match", 8), ("deal", 9)]
     seatings = [np.array(seating) for seating in ([0, 1, 1, 1], [1, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 2])]
 
-    def drawn() -> list[int]:
+    def decision_seeds() -> list[int]:
         row = kernel_view(tables)[0]
         numbers = [decision_seed(row, seatings[0], decision, seed) for decision in range(40) for seed in (0, 1, 2**63 - 1)]
         return numbers + [decision_seed(row, seating, 3, 0) for seating in seatings[1:]]
 
-    found = drawn()
-    assert drawn() == found
+    seeds = decision_seeds()
+    assert decision_seeds() == seeds
     for name, value in changes:
         tables[name][0] = value
-        found += drawn()
-    assert len(set(found)) == len(found) == 5 * 123
-    assert 0 <= min(found) < 2**56
-    assert 2**63 - 2**56 < max(found) < 2**63
-    assert abs(np.mean(found) / 2**63 - 0.5) < 4 / np.sqrt(12 * len(found))
+        seeds += decision_seeds()
+    assert len(set(seeds)) == len(seeds) == 5 * 123
+    assert 0 <= min(seeds) < 2**56
+    assert 2**63 - 2**56 < max(seeds) < 2**63
+    assert abs(np.mean(seeds) / 2**63 - 0.5) < 4 / np.sqrt(12 * len(seeds))
