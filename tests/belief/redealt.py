@@ -1,4 +1,4 @@
-"""Deals on a table and at the referee's, and told again with the cards elsewhere: what tests of redealing share."""
+"""Helpers for tests of redeals: deals on a table and at the referee, and replays with other cards."""
 
 import math
 import random
@@ -16,7 +16,7 @@ Moment = tuple[Table, referee.Deal]
 
 
 def choose(table: Table, rng: random.Random, temper: str) -> str:
-    """A random action; now and then one that brings rare rules about."""
+    """Return a random action, one that leads to rare rules more often."""
     legal = table.legal_words()
     if table.phase == "call":
         if temper in legal and rng.random() < 0.5:
@@ -29,7 +29,7 @@ def choose(table: Table, rng: random.Random, temper: str) -> str:
 
 
 def play(variant: str, seats: int, options: dict[str, Any], seed: int, deals: int = 1) -> Iterator[Moment]:
-    """Every decision of a few deals, on the table and at the referee's."""
+    """Yield the table and the referee at every decision of a few deals."""
     rng = random.Random(f"{variant} {seats} {seed}")
     table = Table(variant, seats, options, seed=seed)
     places = len(table.rules.schedule)
@@ -48,13 +48,13 @@ def play(variant: str, seats: int, options: dict[str, Any], seed: int, deals: in
 
 
 def open_hand(deal: referee.Deal) -> list[str]:
-    """Rules 4.1: the hand that lies open."""
+    """Return the exposed hand (rules 4.1)."""
     exposed = deal.contract == "mis_a_vis" and deal.trick_history
     return sorted(deal.hands[deal.declarer or 0]) if exposed else []
 
 
-def told_again(table: Table, deal: referee.Deal, deck: list[str], seat: int) -> referee.Deal | None:
-    """The same deal played with another deck, or None if the seat or the rules can tell the two apart."""
+def replay(table: Table, deal: referee.Deal, deck: list[str], seat: int) -> referee.Deal | None:
+    """Replay a deal with another deck; return None if the rules or the seat's knowledge rule it out."""
     other = referee_at(table, deck)
     if sorted(other.initial_hands[seat]) != sorted(deal.initial_hands[seat]) or other.turn_up != deal.turn_up:
         return None
@@ -79,7 +79,7 @@ def batch_with(table: Table, count: int) -> BatchEnv:
 
 
 def surprise(counts: list[int]) -> float:
-    """Standard deviations by which the counts of equally likely things are too uneven (chi-square, Wilson and Hilferty)."""
+    """Return by how many standard deviations counts are too uneven to be uniform (chi-square, Wilson and Hilferty)."""
     mean, free = sum(counts) / len(counts), len(counts) - 1
     if free == 0:
         return 0.0

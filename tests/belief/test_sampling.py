@@ -1,8 +1,7 @@
-"""Redealing: a seat is given a deal that it cannot tell from the true one. That each is as probable: `test_layouts.py`.
+"""A redeal is consistent with all that a seat knows; `test_layouts.py` tests that redeals are uniform.
 
-The measure is the referee. A layout of the cards is consistent with what a seat knows if the referee, who plays all that
-happened again on these cards, finds every action legal and the turns the same, if the seat is offered the same actions as
-it was, and if it is shown the same cards.
+The referee replays the deal with the cards of the redeal. Every action must be legal, the turns must be the same, and the seat
+must see the same cards and legal actions.
 """
 
 import hashlib
@@ -11,6 +10,7 @@ import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,53 +29,46 @@ from noms_env.variants import GAMES, VARIANTS, nonesuch, small_ships
 from tests import referee
 from tests.agreement import deck_words, random_table
 from tests.begun import begun
-from tests.belief.redealt import Moment, batch_with, choose, play, surprise, told_again
+from tests.belief.redealt import Moment, batch_with, choose, play, replay, surprise
 from tests.envs.play import EVERY_TABLE
 from tests.observation.test_leaks import public_unplayed
 from tests.uncompiled import printed_uncompiled
-
-
-def words_of(table: Table, cards: int) -> frozenset[str]:
-    return frozenset(table.card_words(cards))
+from tests.variants.table_help import hands_of
 
 
 def check_redeal(table: Table, deal: referee.Deal, seat: int, rng: np.random.Generator) -> Moment:
-    """Redeal, check the whole record, and return both sides' tables."""
+    """Redeal, check the whole record, and return the redealt table and referee."""
     twin = table.sample_hidden(seat, rng)
     for part, same in zip(table.view(seat), twin.view(seat), strict=True):
         assert part.tobytes() == same.tobytes(), "the seat sees another table"
-    other = told_again(table, deal, deck_words(twin), seat)
+    other = replay(table, deal, deck_words(twin), seat)
     where = (table.rules.variant.name, table.rules.options, seat, [step["action"] for step in deal.steps])
     assert other is not None, where
     row = twin.row
-    assert [words_of(twin, int(hand)) for hand in row.hands[: twin.seats]] == [frozenset(hand) for hand in other.hands], where
-    if row.variant != nonesuch.NUMBER:
-        assert words_of(twin, int(row.stock)) == frozenset(other.stock), where
+    assert hands_of(twin) == [set(hand) for hand in other.hands], where
     assert (row.partner if row.partner >= 0 else None) == other.partner, where
     if row.variant == nonesuch.NUMBER:
         assert (row.excuse if row.excuse >= 0 else None) == other.holder("EX"), where
+    else:
+        assert set(twin.card_words(row.stock)) == set(other.stock), where
     assert sorted(twin.legal_words()) == sorted(other.legal()), where
     changed = {name for name in row.dtype.names or () if not np.array_equal(row[name], table.row[name])}
     assert changed <= HIDDEN_FIELDS, where
     return twin, other
 
 
-HIDDEN_FIELDS = {"hands", "stock", "partner", "excuse", "deck", "legal_cards", "legal_words", "previous"} | {
-    "seed",
-    "table",
-    "match",
-}
-"""What may differ in a redealt record."""
+HIDDEN_FIELDS = {"hands", "stock", "partner", "excuse", "deck", "legal_cards", "legal_words", "previous"}
+HIDDEN_FIELDS |= {"seed", "table", "match"}
+"""Fields that may differ in a redealt record."""
 
 
 def play_out(twin: Table, other: referee.Deal, rng: random.Random) -> None:
-    """Play a redealt table to the end of the deal, and one step into the next."""
+    """Play a redealt table to the end of the deal, and begin the next."""
     while not other.over:
         word = choose(twin, rng, "")
         twin.act(word)
         other.act(word)
         assert sorted(twin.legal_words()) == sorted(other.legal())
-    assert twin.is_scored
     if not other.seats_to_cut():
         assert other.points is not None
         assert np.allclose(twin.row.points[: twin.seats], other.points)
@@ -84,7 +77,7 @@ def play_out(twin: Table, other: referee.Deal, rng: random.Random) -> None:
 
 
 def check_moments(variant: str, seats: int, options: dict[str, Any], seed: int, every: int) -> int:
-    """Redeal at some moments of two deals, for one seat in turn; the number of redeals."""
+    """Redeal at some moments of two deals. Return the number of redeals."""
     rng, play_rng, checked = np.random.default_rng(seed), random.Random(seed), 0
     for number, (table, deal) in enumerate(play(variant, seats, options, seed, deals=2)):
         if number % every == seed % every:
@@ -97,9 +90,8 @@ def check_moments(variant: str, seats: int, options: dict[str, Any], seed: int, 
 
 
 @pytest.mark.parametrize(("variant", "seats", "options"), EVERY_TABLE)
-def test_by_the_rulebook_every_redeal_is_consistent(variant: str, seats: int, options: dict[str, Any]) -> None:
-    checked = sum(check_moments(variant, seats, options, seed, every=5) for seed in range(2))
-    assert checked > 0
+def test_redeals_are_consistent(variant: str, seats: int, options: dict[str, Any]) -> None:
+    assert sum(check_moments(variant, seats, options, seed, every=5) for seed in range(2)) > 0
 
 
 @pytest.mark.parametrize(
@@ -107,14 +99,14 @@ def test_by_the_rulebook_every_redeal_is_consistent(variant: str, seats: int, op
     [(12, 4), pytest.param(250, 1, marks=pytest.mark.soak), pytest.param(2, 7, marks=pytest.mark.uncompiled)],
 )
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_with_random_options_every_redeal_is_consistent(variant: str, matches: int, every: int) -> None:
+def test_redeals_with_random_options_are_consistent(variant: str, matches: int, every: int) -> None:
     rng = random.Random(f"{variant}: redeal")
     for seed in range(matches):
         check_moments(variant, *random_table(variant, rng), seed, every)
 
 
 def plain_draws(seed: int, stream: int, ranges: list[int]) -> list[int]:
-    """Draws from 56 bits at a time, which serve as long as the product of the ranges is at most 2**24."""
+    """Return draws from 56 bits at a time, used while the product of the ranges is at most 2**24."""
     bits: list[int] = []
     for block in range(len(ranges)):
         words = philox(block | DRAW_REDEAL << 24, stream, 0, 0, seed & 0xFFFFFFFF, seed >> 32)
@@ -142,7 +134,7 @@ def test_draws_have_enough_random_bits() -> None:
 
 
 @pytest.mark.parametrize("seats", [3, 4])
-def test_the_excuse_is_in_any_other_hand_during_the_calls(seats: int) -> None:
+def test_the_excuse_is_dealt_to_any_other_seat_during_the_calls(seats: int) -> None:
     for seed in range(8):
         table, _ = next(play("nonesuch", seats, {}, seed))
         for seat in range(seats):
@@ -156,7 +148,7 @@ def test_the_excuse_is_in_any_other_hand_during_the_calls(seats: int) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_whole_deal_spreads_every_card_evenly(variant: str) -> None:
+def test_a_redeal_spreads_every_card_evenly(variant: str) -> None:
     table, _ = next(play(variant, GAMES[variant].default_seats, {}, seed=5))
     seat, draws = int(table.row.seat), 4000
     batch = batch_with(table, draws)
@@ -165,16 +157,14 @@ def test_a_whole_deal_spreads_every_card_evenly(variant: str) -> None:
     if table.row.turn_up >= 0:
         unseen &= ~(1 << int(table.row.turn_up))
     for card in cards_in(unseen):
-        others = [other for other in range(table.seats) if other != seat]
-        counts = [int((batch.tables.hands[:, other] >> card & 1).sum()) for other in others]
-        sizes = [(int(table.row.hands[other]) & unseen).bit_count() for other in others]
-        for count, size in zip(counts, sizes, strict=True):
-            share = size / unseen.bit_count()
+        for other in set(range(table.seats)) - {seat}:
+            count = int((batch.tables.hands[:, other] >> card & 1).sum())
+            share = (int(table.row.hands[other]) & unseen).bit_count() / unseen.bit_count()
             assert abs(count - draws * share) < 5 * math.sqrt(draws * share * (1 - share)) + 1e-9
 
 
 def hide(table: Table, seat: int, rng: random.Random) -> Table:
-    """A copy in which all that the seat does not know is otherwise, by the rules or not."""
+    """Return a copy with all different that the seat does not know, against the rules if need be."""
     twin = table.copy()
     row = twin.row
     known = int(row.refused) | public_unplayed(table)
@@ -204,8 +194,8 @@ def hide(table: Table, seat: int, rng: random.Random) -> Table:
     return twin
 
 
-def dependences(variant: str, seats: int, options: dict[str, Any], seed: int) -> int:
-    """Compare redeals of a table and of another that the seat cannot tell from it; the number of comparisons."""
+def compare_redeals(variant: str, seats: int, options: dict[str, Any], seed: int) -> int:
+    """Compare redeals of a table and of one that looks the same to the seat. Return the number of comparisons."""
     rng, compared = random.Random(seed), 0
     for number, (table, _) in enumerate(play(variant, seats, options, seed, deals=3)):
         seat = rng.randrange(seats)
@@ -218,45 +208,38 @@ def dependences(variant: str, seats: int, options: dict[str, Any], seed: int) ->
     return compared
 
 
-MEMORY = {"observe_previous_hand": True, "min_bid": 10}
-
-
 @pytest.mark.parametrize("matches", [15, pytest.param(300, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_nothing_that_the_seat_does_not_know_has_an_influence(variant: str, matches: int) -> None:
-    rng = random.Random(f"{variant}: hidden")
-    compared = dependences(variant, GAMES[variant].default_seats, MEMORY if variant == "noms" else {}, seed=1)
+def test_a_redeal_depends_only_on_what_the_seat_knows(variant: str, matches: int) -> None:
+    rng, options = random.Random(f"{variant}: hidden"), {"observe_previous_hand": True} if variant == "noms" else {}
+    compared = compare_redeals(variant, GAMES[variant].default_seats, options, seed=1)
     for seed in range(matches):
-        compared += dependences(variant, *random_table(variant, rng), seed)
+        compared += compare_redeals(variant, *random_table(variant, rng), seed)
     assert compared > 100
 
 
-def test_the_previous_deal_is_as_the_seat_saw_it() -> None:
+def test_a_redeal_hides_the_cards_of_the_previous_deal() -> None:
     table = begun(Table("noms", options={"observe_previous_hand": True}, seed=2))
     for _ in range(4):
         table.act("pass")
     table.next_deal()
     twin = table.sample_hidden(1, np.random.default_rng(0))
-    assert sorted(get_byte(table.row.previous, card) for card in range(52)) == sorted(13 * [HELD + seat for seat in range(4)])
-    assert [get_byte(twin.row.previous, card) for card in range(52)] == [
-        seen if seen == HELD + 1 else 0 for seen in (get_byte(table.row.previous, card) for card in range(52))
-    ]
+    true, redealt = ([get_byte(each.row.previous, card) for card in range(52)] for each in (table, twin))
+    assert sorted(true) == sorted(13 * [HELD + seat for seat in range(4)])
+    assert redealt == [place if place == HELD + 1 else 0 for place in true]
 
 
 def middle_of_a_deal(variant: str, decisions: int = 25) -> Table:
-    moments = play(variant, GAMES[variant].default_seats, {}, seed=3, deals=5)
-    table, _ = next(moment for number, moment in enumerate(moments) if number == decisions)
-    return table
+    return next(islice(play(variant, GAMES[variant].default_seats, {}, seed=3, deals=5), decisions, None))[0]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_row_follows_from_the_generator_and_its_place_among_the_rows(variant: str) -> None:
+def test_a_redeal_follows_from_the_generator_and_its_place_among_the_rows(variant: str) -> None:
     table = middle_of_a_deal(variant)
-    seat = int(table.row.seat)
-    batch = batch_with(table, 40)
+    seat, batch = int(table.row.seat), batch_with(table, 40)
     batch.sample_hidden(0, seat, np.random.default_rng(7), range(1, 31))
     many = batch.save(range(1, 31)).tobytes()
-    assert batch.save(0).tobytes() == table.get_state(), "the source is left alone"
+    assert batch.save(0).tobytes() == table.get_state(), "the source is not changed"
     batch.sample_hidden(0, seat, np.random.default_rng(7), [35, 2, 9])
     few = batch.save([35, 2, 9]).tobytes()
     assert many.startswith(few)
@@ -272,7 +255,7 @@ def test_a_row_follows_from_the_generator_and_its_place_among_the_rows(variant: 
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_two_redeals_have_other_cards_and_another_future(variant: str) -> None:
+def test_redeals_have_different_cards_and_seeds(variant: str) -> None:
     table = middle_of_a_deal(variant, decisions=0)
     rng = np.random.default_rng(8)
     first, second = table.sample_hidden(0, rng), table.sample_hidden(0, rng)
@@ -284,7 +267,7 @@ def test_two_redeals_have_other_cards_and_another_future(variant: str) -> None:
 
 
 def fingerprint() -> str:
-    """Hash of redeals at moments of every variant."""
+    """Return a hash of redeals in every variant."""
     digest = hashlib.sha256()
     for variant in VARIANTS:
         rng = random.Random(f"{variant}: bytes")
@@ -295,11 +278,11 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def test_the_compiler_changes_no_byte() -> None:
+def test_the_compiler_changes_no_redeal() -> None:
     assert printed_uncompiled("tests.belief.test_sampling") == fingerprint()
 
 
-def test_sentences() -> None:
+def test_wrong_arguments_are_refused() -> None:
     table = middle_of_a_deal("small_ships")
     batch = batch_with(table, 3)
     rng = np.random.default_rng(0)
@@ -319,25 +302,18 @@ def test_sentences() -> None:
         table.sample_hidden(0, rng)
 
 
-if __name__ == "__main__":
-    print(json.dumps(fingerprint()))
-
-
-def ways_of(variant: str) -> int:
-    """The most numbers of layouts that a game needs: see `MAX_WAYS`."""
+def most_ways(variant: str) -> int:
+    """Return the largest number of layout counts that a game needs: see `MAX_WAYS`."""
     game = GAMES[variant]
     other_places = game.seats[1] - 1 + (game.deck_kind == FRENCH)  # with the Decktet nothing is left over
     states = 14 * 14 * 13 * 2 if variant in ("noms", "small_ships") else 14**3
     return max(0, other_places - 3) * (states if game.deck_kind == FRENCH else MAX_WAYS)
 
 
-def test_the_memory_for_numbers_of_layouts_is_as_large_as_any_game_needs() -> None:
-    assert max(map(ways_of, VARIANTS)) == MAX_WAYS
-
-
 @pytest.mark.parametrize(("matches", "every"), [(30, 3), pytest.param(400, 1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_plans_stay_within_their_memory(variant: str, matches: int, every: int) -> None:
+def test_layout_counts_fit_their_memory(variant: str, matches: int, every: int) -> None:
+    assert max(map(most_ways, VARIANTS)) == MAX_WAYS
     rng, workspace = random.Random(f"{variant}: memory"), new_sampling_workspace()
     p, needed = workspace[0], 0
     for seed in range(matches):
@@ -349,4 +325,8 @@ def test_plans_stay_within_their_memory(variant: str, matches: int, every: int) 
                 sample_hidden_rows(rows, np.zeros(1, np.int64), seat, seed, workspace)
                 assert p["n_classes"] <= MAX_CLASSES
                 needed = max(needed, (p["n_open"] - 3) * p["n_states"] if p["n_open"] > 3 else 0)
-    assert needed <= ways_of(variant)
+    assert needed <= most_ways(variant)
+
+
+if __name__ == "__main__":
+    print(json.dumps(fingerprint()))
