@@ -1,4 +1,4 @@
-"""Candidates: of actions that come to the same one is tried, by hand and in random positions."""
+"""Candidates: one of several equivalent actions is tried, by hand and in random positions."""
 
 import random
 
@@ -16,16 +16,15 @@ from noms_env.search.candidates import MAX_CANDIDATES, candidate_index, only_can
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.agreement import random_table
-from tests.begun import begun
 from tests.belief.redealt import play as moments
 from tests.players import positions
-from tests.variants.table_help import play, table_with
+from tests.variants.table_help import new_deal, table_with
 
 NONE = np.zeros(NUM_ACTIONS, np.float32)
 
 
 def candidates(table: Table) -> list[int]:
-    """The candidates, each once."""
+    """Return the candidates, which must differ."""
     actions = np.zeros(NUM_ACTIONS, np.int64)
     count = write_candidates(kernel_view(table._rows)[0], np.int64(0), actions)
     assert len(set(actions[:count])) == count
@@ -37,37 +36,33 @@ def words(table: Table) -> set[str]:
 
 
 @pytest.mark.parametrize("led", ["7C", "4C"])
-def test_of_cards_that_are_alike_the_lowest_is_tried(led: str) -> None:
-    """5 6 are alike, and 8 9; the 7 counts while it is on the table. The queen may lie between the jack and the king."""
-    table = table_with("sniped_whist", [f"{led} 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3)
-    play(table, led)
+def test_the_lowest_of_equivalent_cards_is_tried(led: str) -> None:
+    """5 6 and 8 9 are equivalent; the 7 counts while it is on the table. The queen may lie between the jack and the king."""
+    table = table_with("sniped_whist", [f"{led} 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3).play(led)
     assert words(table) == {"5C", "8C", "JC", "KC"}
 
 
-def test_a_card_played_that_nobody_can_get_between_makes_its_neighbours_alike() -> None:
-    """The 7 fell in the first trick, so that now 6 and 8 are one."""
-    table = table_with("sniped_whist", ["7C", "6C 8C AC", "2C", "3C"], dealer=3)
-    play(table, "7C AC 2C 3C")
+def test_cards_are_equivalent_if_all_cards_between_them_were_played() -> None:
+    """The 7 was played to the first trick."""
+    table = table_with("sniped_whist", ["7C", "6C 8C AC", "2C", "3C"], dealer=3).play("7C AC 2C 3C")
     assert {"6C", "8C"} & words(table) == {"6C"}
 
 
-def test_the_nominated_card_stands_for_itself() -> None:
-    """Seat 0, the partner, would show itself with the 4."""
+def test_the_nominated_card_is_equivalent_to_no_other() -> None:
+    """Seat 0, the partner, would reveal itself with the 4."""
     table = table_with("noms", ["2C 3C 4C 5C 6C", "AC"], seats=4, dealer=0, options={"deal_mode": "packets_shuffled"})
-    play(table, "10 pass pass pass D 4C AC")
+    table.play("10 pass pass pass D 4C AC")
     while table.row.seat != 0:
         table.step(table.legal_actions()[0])
     assert words(table) == {"2C", "4C", "5C"}
 
 
-def nominating() -> Table:
-    table = table_with("small_ships", ["AC KC JC 2C 2D 5H 3S"], seats=5, dealer=4)
-    play(table, "8 pass pass pass pass C")
-    return table
+def nomination() -> Table:
+    return table_with("small_ships", ["AC KC JC 2C 2D 5H 3S"], seats=5, dealer=4).play("8 pass pass pass pass C")
 
 
-def test_few_cards_are_nominated_but_the_highest_missing_ones_are_among_them() -> None:
-    table = nominating()
+def test_few_nominations_are_tried_among_them_the_highest_missing_cards() -> None:
+    table = nomination()
     held, tried = set(table.card_words(table.row.hands[0])), words(table)
     assert {"QC", "TC", "3C", "2C"} <= tried, "the two highest missing, the lowest missing, the lowest own"
     assert not {"AC", "KC", "JC"} & tried
@@ -75,23 +70,22 @@ def test_few_cards_are_nominated_but_the_highest_missing_ones_are_among_them() -
         assert len([word for word in tried if word[1] == suit]) <= 4
         missing = [rank + suit for rank in "AKQJT98765432" if rank + suit not in held]
         assert {missing[0], missing[1], missing[-1]} <= tried
-    small = begun(Table("small_ships", 3, {"ranks": 5, "suits": 3, "hand_size": 4}, seed=1))
-    play(small, "4 C")
+    small = new_deal("small_ships", 3, "4 C", ranks=5, suits=3, hand_size=4)
     assert {action - NOMINATE for action in candidates(small)} <= set(cards_in(small.row.cards))
 
 
-def test_a_policy_adds_the_cards_that_it_may_nominate() -> None:
-    table, probabilities = nominating(), NONE.copy()
+def test_nominations_of_the_policy_are_tried_too() -> None:
+    table, probabilities = nomination(), NONE.copy()
     few = policy_candidates(kernel_view(table._rows), 0, NONE)[0].tolist()
     assert few == candidates(table)
-    left = next(action for action in table.legal_actions() if action not in few)
-    probabilities[left] = 0.01
-    assert sorted([*few, left]) == policy_candidates(kernel_view(table._rows), 0, probabilities)[0].tolist()
+    added = next(action for action in table.legal_actions() if action not in few)
+    probabilities[added] = 0.01
+    assert sorted([*few, added]) == policy_candidates(kernel_view(table._rows), 0, probabilities)[0].tolist()
 
 
-def test_the_most_probable_of_cards_that_are_alike_is_played_and_their_probabilities_add_up() -> None:
-    table, probabilities = table_with("sniped_whist", ["7C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3), NONE.copy()
-    play(table, "7C")
+def test_equivalent_cards_add_up_and_the_most_probable_is_played() -> None:
+    table = table_with("sniped_whist", ["7C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3).play("7C")
+    probabilities = NONE.copy()
     hand = [CARD_WORDS[0].index(word) for word in ["5C", "6C", "8C", "9C", "JC", "KC", "AC"]]
     probabilities[hand] = [0.1, 0.2, 0.15, 0.05, 0.3, 0.05, 0.15]
     actions, weights, members = policy_candidates(kernel_view(table._rows), 0, probabilities)
@@ -101,23 +95,22 @@ def test_the_most_probable_of_cards_that_are_alike_is_played_and_their_probabili
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_thumb_would_do_is_tried_or_a_card_that_is_like_it(variant: str) -> None:
-    """It may be the highest of some cards that are alike, of which the lowest is tried."""
-    workspaces, alike = new_workspaces(FIRST), 0
+def test_the_action_of_thumb_or_an_equivalent_card_is_tried(variant: str) -> None:
+    workspaces, replaced = new_workspaces(FIRST), 0
     for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=3)):
         for table in positions.decisions(variant, seats, options, seed, make_player("thumb:1")):
             t = kernel_view(table._rows)[0]
             favourite, tried = thumb_action(t, workspaces[0]), np.array(candidates(table))
             action = tried[candidate_index(tried, len(tried), favourite)]
             if action != favourite:
-                alike += 1
+                replaced += 1
                 between = set(range(action + 1, favourite)) & set(cards_in(int(t.cards & ~t.cards_played)))
                 assert between <= set(cards_in(t.hands[t.seat])), (table.word(int(action)), table.word(int(favourite)))
-    assert alike > 0 or variant == "nonesuch"
+    assert replaced > 0 or variant == "nonesuch"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_single_candidate_is_known_without_the_others(variant: str) -> None:
+def test_only_candidate_is_the_only_one_if_there_is_one(variant: str) -> None:
     rng, single = random.Random(f"{variant}: single"), 0
     for seed in range(8):
         seats, options = random_table(variant, rng)

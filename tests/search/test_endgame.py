@@ -1,4 +1,4 @@
-"""The play-out solver against the slowest way there is: every line of play, on the engine itself."""
+"""The endgame solver equals a search of every line of play on the engine."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -16,13 +16,12 @@ from noms_env.search.endgame.position import CACHE_BITS, new_positions, set_up, 
 from noms_env.search.endgame.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.dispatch import common_sides
-from noms_env.variants.table_record import new_tables
 from tests.begun import begun
 from tests.cases import some
 from tests.variants.table_help import play, table_with
 
 SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}
-Worths = list[float]
+Values = list[float]
 
 # Variant, seats, options, tricks to come. Seats, suits, ranks and tricks differ; hands are not all dealt out.
 GAMES: list[tuple[str, int, dict[str, Any], int]] = [
@@ -48,37 +47,36 @@ GAMES: list[tuple[str, int, dict[str, Any], int]] = [
     ("noms", 4, {**SMALL, "hand_size": 3, "unbid_slam_loses": True, "min_bid": 1}, 3),
     ("noms", 4, {**SMALL, "hand_size": 3, "implicit_announcements": True}, 3),
 ]
-NAMES = [f"{name}-{seats}-{'-'.join(options)}" for name, seats, options, _ in GAMES]
 
 
-def worth(table: Table) -> Worths:
-    """Points of each seat less the mean of the others' points."""
+def relative_points(table: Table) -> Values:
+    """Return each seat's points minus the mean of the others'."""
     points = [float(x) for x in table.row.points[: table.seats]]
     return [own - (sum(points) - own) / (table.seats - 1) for own in points]
 
 
-def every_line(table: Table) -> Worths:
-    """Max^n without any shortcut: the first best action of the seat to act, all the way down."""
+def max_n(table: Table) -> Values:
+    """Return the values of Max^n without any shortcut: each seat takes its first best action."""
     if table.is_scored:
-        return worth(table)
+        return relative_points(table)
     seat = int(table.row.seat)
-    best: Worths = []
-    for found in after_each(table, every_line).values():
-        if not best or found[seat] > best[seat] + 1e-9:
-            best = found
+    best: Values = []
+    for values in after_each(table, max_n).values():
+        if not best or values[seat] > best[seat] + 1e-9:
+            best = values
     return best
 
 
-def every_line_of_sides(table: Table) -> float:
-    """Minimax between the declarer's side and the others, in the worth to the declarer."""
+def minimax(table: Table) -> float:
+    """Return the declarer's value of minimax between the declarer's side and the others."""
     if table.is_scored:
-        return worth(table)[int(table.row.declarer)]
-    found: Iterable[float] = after_each(table, every_line_of_sides).values()
-    return max(found) if is_on_side(table.row, int(table.row.seat)) else min(found)
+        return relative_points(table)[int(table.row.declarer)]
+    values: Iterable[float] = after_each(table, minimax).values()
+    return max(values) if is_on_side(table.row, int(table.row.seat)) else min(values)
 
 
 def after_each(table: Table, value: Callable[[Table], Any]) -> dict[int, Any]:
-    """The value of the table behind each legal action."""
+    """Return the value after each legal action."""
     values = {}
     for action in table.legal_actions():
         twin = table.copy()
@@ -88,7 +86,7 @@ def after_each(table: Table, value: Callable[[Table], Any]) -> dict[int, Any]:
 
 
 def moments(name: str, seats: int, options: dict[str, Any], left: int, seeds: range) -> Iterator[Table]:
-    """Tables at which so many tricks are to come, after random play, some in the middle of a trick."""
+    """Yield tables with `left` tricks to come after random play, some in the middle of a trick."""
     for seed in seeds:
         rng = random.Random(seed)
         table = begun(Table(name, seats, options, seed=seed))
@@ -101,7 +99,7 @@ def moments(name: str, seats: int, options: dict[str, Any], left: int, seeds: ra
 
 
 def play_until(table: Table, left: int, rng: random.Random) -> None:
-    """Random actions, few passes among them, until so many tricks are to come in a deal that has as many."""
+    """Play at random, with few passes, until `left` tricks are to come."""
     while not table.is_over:
         if table.is_scored:
             table.next_deal()
@@ -113,8 +111,9 @@ def play_until(table: Table, left: int, rng: random.Random) -> None:
 
 
 def cases() -> Iterator[Any]:
-    """Games with numbers of deals, and of those that are compared at least: some, two tricks without the compiler, and all."""
-    for at, (game, name) in enumerate(zip(GAMES, NAMES, strict=True)):
+    """Yield games, seeds, and the least number of deals to compare: some quick, two tricks uncompiled, and all as soak."""
+    for at, game in enumerate(GAMES):
+        name = f"{game[0]}-{game[1]}-{'-'.join(game[2])}"
         yield pytest.param(game, range(4), 2, id=name, marks=pytest.mark.soak if at % 3 else ())
         if game[3] == 2:
             yield pytest.param(game, range(2), 1, id=f"two tricks {name}", marks=pytest.mark.uncompiled)
@@ -122,18 +121,18 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("game", "seeds", "least"), [*cases()])
-def test_each_seat_for_itself_is_worth_what_every_line_is(
+def test_solving_each_seat_for_itself_equals_max_n(
     game: tuple[str, int, dict[str, Any], int], seeds: range, least: int
 ) -> None:
     solved = 0
     for table in moments(*game, seeds):
         before = table.get_state()
-        found = solve(table, "every_seat")
+        values = solve(table, "every_seat")
         assert table.get_state() == before
-        wanted = after_each(table, every_line)
-        assert list(found) == list(wanted)
-        for action, worths in wanted.items():
-            assert found[action] == pytest.approx(worths, abs=1e-9), table.word(action)
+        expected = after_each(table, max_n)
+        assert list(values) == list(expected)
+        for action in expected:
+            assert values[action] == pytest.approx(expected[action], abs=1e-9), table.word(action)
         solved += 1
     assert solved >= least
 
@@ -146,26 +145,25 @@ def test_each_seat_for_itself_is_worth_what_every_line_is(
         pytest.param("small_ships", 4, {}, 3, marks=pytest.mark.soak),
     ],
 )
-def test_two_sides_are_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
+def test_solving_two_sides_equals_minimax(name: str, seats: int, options: dict[str, Any], left: int) -> None:
     solved = 0
     for table in moments(name, seats, options, left, range(12)):
         if common_sides(table.row) == 0:
             continue
-        found = solve(table, "two_sides")
-        for action, value in after_each(table, every_line_of_sides).items():
-            others = [seat for seat in range(seats) if not is_on_side(table.row, seat)]
-            if table.word(action) == "indicate":
-                continue
-            assert found[action][table.row.declarer] == pytest.approx(value), table.word(action)
-            assert sum(found[action][seat] for seat in others) == pytest.approx(-value * (seats - len(others)))
+        values = solve(table, "two_sides")
+        others = [seat for seat in range(seats) if not is_on_side(table.row, seat)]
+        for action, value in after_each(table, minimax).items():
+            if table.word(action) != "indicate":
+                assert values[action][table.row.declarer] == pytest.approx(value), table.word(action)
+                assert sum(values[action][seat] for seat in others) == pytest.approx(-value * (seats - len(others)))
         solved += 1
     assert solved >= 2
 
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("name", ["nonesuch", "sniped_whist"])
-def test_what_may_be_played_follows_from_the_cards_left(name: str) -> None:
-    """A position set up at the first trick knows what may be led to every later one: in nonesuch no trump until one fell."""
+def test_legal_leads_follow_from_the_remaining_cards(name: str) -> None:
+    """A position set up at the first trick knows the legal leads to every later one: no trump in nonesuch until one fell."""
     banned = lifted = 0
     for seed in range(30):
         rng = random.Random(seed)
@@ -190,22 +188,19 @@ def test_what_may_be_played_follows_from_the_cards_left(name: str) -> None:
 
 
 def numbers(position: np.ndarray, cards: int) -> int:
-    """A set of cards by their numbers in the position."""
+    """Return a set of cards by their numbers in the position."""
     return sum(1 << int(position["number_of"][0, card]) for card in cards_in(cards))
 
 
-def worths_here(table: Table) -> Worths:
-    """What the present moment is worth to each seat."""
-    tables = new_tables(1)
-    tables[0] = table.row
-    position, frames, rows = new_positions(), new_frames(), kernel_view(tables)
-    found = [position_value(position[0], frames, rows[0], EVERY_SEAT, seat) for seat in range(table.seats)]
-    return [worth / units(table.seats) for worth in found]
+def values_of_position(table: Table) -> Values:
+    """Return the value of the position to each seat."""
+    position, frames, row = new_positions(), new_frames(), kernel_view(table.copy()._rows)[0]
+    values = [position_value(position[0], frames, row, EVERY_SEAT, seat) for seat in range(table.seats)]
+    return [value / units(table.seats) for value in values]
 
 
 @pytest.mark.uncompiled
-def test_a_declarer_who_may_not_lead_the_nominated_suit_is_worth_what_every_line_is() -> None:
-    """Seat 0 would like to lead its hearts, but has nominated one."""
+def test_the_ban_on_leading_the_nominated_suit_is_solved() -> None:
     options = {**SMALL, "hand_size": 2, "min_bid": 1}
     differs = 0
     for seed in range(8):
@@ -214,19 +209,19 @@ def test_a_declarer_who_may_not_lead_the_nominated_suit_is_worth_what_every_line
         held = table.card_words(table.row.hands[0])
         table.act(next(word for word in table.legal_words() if word[1] == held[-1][1] and word not in held))
         differs += len(table.legal_actions()) < len(held)
-        assert worths_here(table) == pytest.approx(every_line(table))
+        assert values_of_position(table) == pytest.approx(max_n(table))
     assert differs >= 2
 
 
 @pytest.mark.uncompiled
-def test_a_leader_who_names_a_suit_is_worth_what_every_line_is() -> None:
+def test_the_choice_of_a_suit_is_solved() -> None:
     named = 0
     for table in moments("nonesuch", 4, {}, 2, range(0, 160, 4)):
         two_suited = [action for action in table.legal_actions() if len(table.word(action)) == 3]
         if table.row.n_table == 0 and two_suited and named < 3:
             table.step(two_suited[0])
             assert table.phase == "suit"
-            assert worths_here(table) == pytest.approx(every_line(table))
+            assert values_of_position(table) == pytest.approx(max_n(table))
             named += 1
     assert named == 3
 
@@ -239,59 +234,49 @@ def test_a_leader_who_names_a_suit_is_worth_what_every_line_is() -> None:
         (6, 5, {}),
     ],
 )
-def test_in_noms_two_sides_are_the_same_as_each_seat_for_itself(left: int, seeds: int, options: dict[str, Any]) -> None:
-    """Six tricks are too many for every line, but the two ways share no search."""
+def test_both_kinds_of_solving_agree_in_noms(left: int, seeds: int, options: dict[str, Any]) -> None:
+    """Six tricks are too many for every line, but the two kinds share no search."""
     for table in moments("noms", 4, {"min_bid": 7, **options}, left, range(seeds)):
-        one, other = solve(table, "every_seat"), solve(table, "two_sides")
-        assert {a: pytest.approx(w) for a, w in one.items()} == other
+        by_seat, by_side = solve(table, "every_seat"), solve(table, "two_sides")
+        assert {action: pytest.approx(values) for action, values in by_seat.items()} == by_side
 
 
-def test_a_small_memory_changes_nothing() -> None:
-    """What is overwritten is worked out again."""
+def test_the_size_of_the_cache_changes_no_value() -> None:
     position, frames = new_positions(), new_frames()
     for table in moments("down_up", 4, {}, 5, range(3)):
-        tables = new_tables(1)
-        tables[0] = table.row
-        rows = kernel_view(tables)
-        entered = {}
-        found = {}
+        row, n_cached, values = kernel_view(table.copy()._rows)[0], [], []
         for bits in (6, CACHE_BITS):
-            prepare(position[0], rows[0], EVERY_SEAT)
+            prepare(position[0], row, EVERY_SEAT)
             clear_cache(position[0], bits)
-            found[bits] = [
-                action_value(position[0], frames, rows[0], EVERY_SEAT, action, seat)
-                for action in table.legal_actions()
-                for seat in range(4)
-            ]
-            entered[bits] = int(position[0]["n_cached"])
-        assert found[6] == found[CACHE_BITS]
-        assert entered[6] > entered[CACHE_BITS], "the small memory was too small to hold everything"
+            pairs = [(action, seat) for action in table.legal_actions() for seat in range(4)]
+            values.append([action_value(position[0], frames, row, EVERY_SEAT, *pair) for pair in pairs])
+            n_cached.append(int(position[0]["n_cached"]))
+        assert values[0] == values[1]
+        assert n_cached[0] > n_cached[1], "entries of the small cache were overwritten"
 
 
-def test_the_trick_that_is_needed_is_taken_while_it_can_be() -> None:
+def test_a_needed_trick_is_taken_in_time() -> None:
     """Seat 0 has called one trick: its king wins now, and would fall to the ace later."""
-    table = table_with("big_ships", ["KD 2D", "3D 5D", "4D AD"], dealer=0, options={"start_cards": 2})
-    play(table, "0 1 1 3D 4D")
-    worths = {table.word(action): found for action, found in solve(table).items()}
-    assert worths == {"KD": [0.5, -1.0, 0.5], "2D": [-6.0, 9.0, -3.0]}
+    table = table_with("big_ships", ["KD 2D", "3D 5D", "4D AD"], dealer=0, options={"start_cards": 2}).play("0 1 1 3D 4D")
+    values = {table.word(action): value for action, value in solve(table).items()}
+    assert values == {"KD": [0.5, -1.0, 0.5], "2D": [-6.0, 9.0, -3.0]}
 
 
-def test_equal_ends_are_those_of_the_lowest_card() -> None:
+def test_the_lowest_of_equally_good_cards_is_played() -> None:
     """Seat 2 makes its call with the first trick, then gives the others to seat 0 (by clubs) or seat 1; clubs are lower."""
     options = {"start_cards": 3, "trump_rotation": ["NT"]}
-    table = table_with("big_ships", ["2H 3C 4C", "3H 3D 4D", "4H 2C 2D"], dealer=2, options=options)
-    play(table, "1 1 1")
+    table = table_with("big_ships", ["2H 3C 4C", "3H 3D 4D", "4H 2C 2D"], dealer=2, options=options).play("1 1 1")
     assert solve(table)[table.number("2H")] == [2 - 11 / 2, 0 - 13 / 2, 11 - 2 / 2]
 
 
-def test_what_cannot_be_solved_is_refused() -> None:
-    table = begun(Table("small_ships"))
-    with pytest.raises(ValueError, match="not the phase call"):
-        solve(table)
-    play(table, "13 C 2D")
-    with pytest.raises(ValueError, match="13 tricks by 4 seats"):
-        solve(table)
-    with pytest.raises(ValueError, match=r"every_seat.*two_sides.*not 'alone'"):
-        solve(table, "alone")
-    with pytest.raises(ValueError, match="two_sides does not fit"):
-        solve(begun(Table("sniped_whist")), "two_sides")
+def test_an_unsolvable_position_is_refused() -> None:
+    calls, long = begun(Table("small_ships")), play(begun(Table("small_ships")), "13 C 2D")
+    refused: list[tuple[Table, Any, str]] = [
+        (calls, "every_seat", "not the phase call"),
+        (long, "every_seat", "13 tricks by 4 seats"),
+        (long, "alone", "every_seat.*two_sides.*not 'alone'"),
+        (begun(Table("sniped_whist")), "two_sides", "two_sides does not fit"),
+    ]
+    for table, kind, sentence in refused:
+        with pytest.raises(ValueError, match=sentence):
+            solve(table, kind)

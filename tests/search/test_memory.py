@@ -1,4 +1,4 @@
-"""What a search learns from the deals before in a match: how the others play, from what all have seen."""
+"""A search learns from earlier deals of the match how the others play, from what all have seen."""
 
 from typing import Any
 
@@ -13,7 +13,6 @@ from noms_env.record import record_matches
 from noms_env.search.opponent_models import draw_worlds
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
-from noms_env.variants.rulebook import Rules
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.table_pool import AtTables, TablePool, play_deal_by_deal
 from noms_training.evaluation.matches import compare_matches
@@ -23,8 +22,8 @@ from tests.policy.test_player import rules_of
 from tests.search.test_policy_search import small_player
 
 
-def played(table: Table, players: list[Player], deals: int) -> list[np.record]:
-    """The tables at the ends of some deals, of as many matches as it takes."""
+def ends_of_deals(table: Table, players: list[Player], deals: int) -> list[np.record]:
+    """Play some deals, in one match or more, and return the tables at their ends."""
     ends, rng = list[np.record](), np.random.default_rng(1)
     table.start()
     while len(ends) < deals:
@@ -39,12 +38,12 @@ def played(table: Table, players: list[Player], deals: int) -> list[np.record]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_it_learns_who_is_like_which_model(variant: str) -> None:
-    """Seats 0 and 2 play by rules of thumb, the others like the policy; all four hands are recalled, its own too."""
+def test_a_search_learns_which_model_each_seat_plays_like(variant: str) -> None:
+    """Seats 0 and 2 play by rules of thumb, the others like the policy; the own seat is included."""
     (rules,) = rules_of(variant)
     player = small_player(rules)
     memory, players = None, [make_player("thumb"), player.policy] * 2
-    for end in played(Table(variant, seed=3), players, 6):
+    for end in ends_of_deals(Table(variant, seed=3), players, 6):
         memory = recalled(player, end, memory)
     assert memory is not None
     assert memory.shape == (1, 2, MAX_SEATS)
@@ -54,25 +53,24 @@ def test_it_learns_who_is_like_which_model(variant: str) -> None:
     assert (like_policy[4:] == 0).all()
 
 
-def test_one_model_and_a_deal_whose_cards_are_not_played_teach_nothing() -> None:
+def test_a_single_model_and_a_deal_that_is_passed_out_teach_nothing() -> None:
     (rules,) = rules_of("noms")
     passed = begun(Table("noms", seed=1))
     while not passed.is_scored:
         passed.act("pass")
     assert not is_played_out(passed._rows).any()
-    (end,) = played(Table("noms", seed=8), [make_player("thumb")] * 4, 1)
+    (end,) = ends_of_deals(Table("noms", seed=8), [make_player("thumb")] * 4, 1)
     for opponents, models, row in (("thumb", 1, end), ("uniform", 0, end), ("mixture", 2, passed.row)):
-        told = recalled(small_player(rules, opponents=opponents), row)
-        assert told is not None
-        assert told.shape == (1, models, MAX_SEATS)
-        assert not told.any()
+        memory = recalled(small_player(rules, opponents=opponents), row)
+        assert memory is not None
+        assert memory.shape == (1, models, MAX_SEATS)
+        assert not memory.any()
     assert recalled(make_player("thumb"), end) is None
 
 
-def test_what_nobody_has_seen_has_no_influence() -> None:
-    """The seed and the order of the deck, in which undealt cards may lie anywhere."""
+def test_the_seed_and_the_order_of_undealt_cards_have_no_influence() -> None:
     table = Table("up_down", 4, seed=5)
-    (end,) = played(table, [make_player("thumb")] * 4, 1)
+    (end,) = ends_of_deals(table, [make_player("thumb")] * 4, 1)
     rows = np.zeros(2, table._rows.dtype).view(np.recarray)
     rows[0] = rows[1] = end
     rows[1].seed, rows[1].table, rows[1].match = 12345, 7, 9
@@ -81,11 +79,11 @@ def test_what_nobody_has_seen_has_no_influence() -> None:
     assert rows[0].deck.tolist() != rows[1].deck.tolist()
     shown = copy_shown_tables(rows, np.arange(2))
     assert shown[:1].tobytes() == shown[1:].tobytes()
-    assert rows[0].tobytes() == end.tobytes(), "the tables are left as they are"
+    assert rows[0].tobytes() == end.tobytes(), "the tables are left alone"
     assert shown.seed[0] == shown.match[0] == 0
 
 
-def test_memory_decides_like_whom_the_others_are_taken_to_play() -> None:
+def test_the_memory_decides_which_model_the_others_play_like() -> None:
     (rules,) = rules_of("small_ships")
     player, table = small_player(rules, worlds=40), begun(Table("small_ships", seed=4))
     view, memory = kernel_view(table._rows), np.zeros((2, MAX_SEATS))
@@ -95,12 +93,12 @@ def test_memory_decides_like_whom_the_others_are_taken_to_play() -> None:
         styles = draw_worlds(view, 0, 3, player.models, 40, memory=shown).styles
         assert (np.delete(styles, int(table.row.seat), axis=1)[:, :3] == 1 + model).all()
     without = draw_worlds(view, 0, 3, player.models, 40)
-    same = draw_worlds(view, 0, 3, player.models, 40, memory=memory)
-    assert all((one == other).all() for one, other in zip(without, same, strict=True))
+    empty = draw_worlds(view, 0, 3, player.models, 40, memory=memory)
+    assert all((part == same).all() for part, same in zip(without, empty, strict=True))
 
 
 class Remembering:
-    """Plays at random, and keeps what it is told."""
+    """Plays at random, and logs the number of rows and the memory of each decision."""
 
     wants_tables = False
 
@@ -121,22 +119,25 @@ class Remembering:
 
 
 ALL_SEATS = np.zeros((8, MAX_SEATS), np.int64)
-"""Eight tables at which the first player sits on all seats."""
+"""Eight tables with the first player at all seats."""
+
+
+DOWN_UP = make_rules(game("down_up"))
 
 
 def at_tables(player: Player) -> AtTables:
-    """A player with a stream of random numbers."""
     return AtTables(player, np.random.default_rng(0))
 
 
-def usual(variant: str) -> Rules:
-    return make_rules(game(variant))
-
-
-def test_tables_side_by_side_have_memories_of_their_own() -> None:
-    log = list[Any]()
-    pool = TablePool([usual("down_up")], [0], 3, seed=4, in_matches=True)
+def pool_of(tables: int) -> TablePool:
+    """Return tables of a match, dealt."""
+    pool = TablePool([DOWN_UP], [0], tables, seed=4, in_matches=True)
     pool.deal(0)
+    return pool
+
+
+def test_each_table_of_a_batch_has_its_own_memory() -> None:
+    log, pool = list[Any](), pool_of(3)
     dealers, after = np.zeros(3), list[np.ndarray]()
     for _ in play_deal_by_deal(pool, [at_tables(Remembering(log))], ALL_SEATS[:3]):
         assert all(memory is None if not after else memory.shape == (rows, 2) for rows, memory in log)
@@ -148,50 +149,41 @@ def test_tables_side_by_side_have_memories_of_their_own() -> None:
     assert len(after) > 3
 
 
-def test_who_fails_to_recall_loses_the_table() -> None:
-    spec = agent_spec("random")
+def test_a_player_that_fails_to_recall_loses_the_table() -> None:
+    pool, spec = pool_of(8), agent_spec("random")
+    next(play_deal_by_deal(pool, [at_tables(make_player("random"))], ALL_SEATS))
+    pool.batch.tables.dealer[3] = 2
     failing: Any = type(spec)("failing", lambda: Remembering([], fails=2))
     with pytest.raises(RuntimeError, match="forgotten"):
-        at_tables(failing.make()).deal_over(*scored_batch())
-    found = compare_matches(usual("down_up"), failing, spec, 4)
-    assert found.estimate("alone").mean == 0.0
+        at_tables(failing.make()).deal_over(pool.batch, np.arange(8))
+    assert compare_matches(DOWN_UP, failing, spec, 4).estimate("alone").mean == 0.0
 
 
-def scored_batch() -> tuple[Any, np.ndarray]:
-    pool = TablePool([usual("down_up")], [0], 8, seed=4, in_matches=True)
-    pool.deal(0)
-    next(
-        play_deal_by_deal(pool, [AtTables(make_player("random"), np.random.default_rng(0))], np.zeros((8, MAX_SEATS), np.int64))
-    )
-    pool.batch.tables.dealer[3] = 2
-    return pool.batch, np.arange(8)
-
-
-def test_records_and_sittings_remember_the_match() -> None:
-    """From deal to deal, also when a deal is taken back; the next match begins with nothing."""
+def test_records_and_sessions_remember_the_match() -> None:
+    """Memory grows from deal to deal; the next match begins without it."""
     log = list[Any]()
     records = list(record_matches("down_up", matches=2, players=[Remembering(log), "thumb", "thumb", "thumb"], seed=2))
     deals = len(records) // 2
 
-    def told() -> list[float | None]:
-        """Deals that were remembered, in the order in which they were."""
+    def remembered_deals() -> list[float | None]:
+        """Return the numbers of deals that were remembered, in order."""
         return list(dict.fromkeys(None if memory is None else float(memory[0, 0]) for _, memory in log))
 
-    assert told() == [None, *range(1, deals)]
+    assert remembered_deals() == [None, *range(1, deals)]
     log.clear()
     others = [Seated("remembering", Remembering(log)), *(Seated("thumb", make_player("thumb")) for _ in range(3))]
-    session = Session(usual("down_up"), others, seed=2, deals=deals + 2)
+    session = Session(DOWN_UP, others, seed=2, deals=deals + 2)
     session.let_others_act()
     for _ in range(deals + 1):
         session.next_deal()
         session.let_others_act()
-    assert told() == [None, *range(1, deals)]
+    assert remembered_deals() == [None, *range(1, deals)]
 
 
 def test_a_deal_that_is_taken_back_is_forgotten() -> None:
     log = list[Any]()
     others = [Seated("remembering", Remembering(log)), *(Seated("thumb", make_player("thumb")) for _ in range(2))]
-    session = Session(usual("down_up"), [None, *others], seed=2)
+    session = Session(DOWN_UP, [None, *others], seed=2)
 
     def play_deal() -> list[Any]:
         log.clear()
@@ -203,22 +195,22 @@ def test_a_deal_that_is_taken_back_is_forgotten() -> None:
 
     assert set(play_deal()) == {None}
     session.next_deal()
-    once = play_deal()
+    memories = play_deal()
     assert session.take_back()
     play_deal()
     while len(session.deals) > 1:
         assert session.take_back()
     assert set(play_deal()) == {None}
     session.next_deal()
-    assert play_deal() == once
+    assert play_deal() == memories
     scored = session.deals[0].scored
     assert scored is not None
-    assert once[0] == [[1.0, float(scored.dealer)]]
+    assert memories[0] == [[1.0, float(scored.dealer)]]
 
 
-def test_a_player_keeps_the_memory_of_its_own_when_another_has_left() -> None:
-    """A new object may have the address, so the `id`, of one that is no more."""
-    session, log = Session(usual("down_up"), [Seated("thumb", make_player("thumb"))] * 4, seed=2), list[Any]()
+def test_a_player_never_gets_the_memory_of_a_deleted_player() -> None:
+    """A new object may have the address, so the `id`, of a deleted one."""
+    session, log = Session(DOWN_UP, [Seated("thumb", make_player("thumb"))] * 4, seed=2), list[Any]()
     while not session.table.is_scored:
         session.take(session.choose())
     session.next_deal()

@@ -1,4 +1,4 @@
-"""The player that searches on a policy: legal, repeatable, blind to what is hidden, in time, and stronger than the policy."""
+"""Searches on a policy: legal, reproducible, blind to hidden cards, in time, and stronger than the policy."""
 
 import math
 import time
@@ -12,7 +12,6 @@ from noms_env._threads import ONE_THREAD
 from noms_env.belief.determinize import sampled_tables
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
-from noms_env.envs.table_groups import TableGroup
 from noms_env.players import NOBODY, draw_seeds, load_player, load_players
 from noms_env.search.candidates import policy_candidates
 from noms_env.search.endgame.position import units
@@ -24,25 +23,13 @@ from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec, file_sha256
 from tests.begun import begun
-from tests.players.positions import relative_points
+from tests.players.positions import relative_points, some_rows
 from tests.policy.test_player import SMALL, made_player, rules_of, save_small
 
 
 def small_player(*rule_sets: Rules, **options: Any) -> SearchPlayer:
-    """A search on a policy of the smallest network."""
+    """Return a search on a policy with the smallest network."""
     return SearchPlayer(made_player(rule_sets, SMALL)[1], **options)
-
-
-def some_rows(rule_sets: tuple[Rules, ...], tables: int, moment: int) -> tuple[np.ndarray, np.ndarray, np.recarray]:
-    """Observations, masks and tables, so many random decisions into the deals."""
-    groups = [TableGroup(kind.variant.name, kind.seats, kind.options) for kind in rule_sets]
-    batch = begun(make_batch(groups, tables, seed=moment))
-    streams, actions = np.arange(1, tables + 1) * 77, np.zeros(tables, np.int64)
-    for _ in range(moment):
-        batch.random_actions(streams, actions)
-        batch.step(actions)
-    batch.observe()
-    return batch.observation.copy(), batch.mask.copy(), batch.tables.copy()
 
 
 CASES: list[tuple[str, int | None, dict[str, Any]]] = [
@@ -56,7 +43,7 @@ CASES: list[tuple[str, int | None, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("name", "seats", "options"), CASES, ids=str)
 def test_every_answer_is_legal(name: str, seats: int | None, options: dict[str, Any]) -> None:
-    """One deal, every seat the same player."""
+    """The same player at every seat of a deal."""
     rules = make_rules(game(name), seats, options)
     player = small_player(rules, worlds=1)
     batch, rng = begun(make_batch(name, 2, seats=seats, seed=3, **options)), np.random.default_rng(0)
@@ -81,22 +68,22 @@ RULES = rules_of("small_ships", "nonesuch", "down_up")
 
 @pytest.mark.parametrize("heat", [0.0, 1.0])
 @pytest.mark.parametrize("moment", [0, 9, 25])
-def test_a_row_is_answered_alike_alone_and_among_others(heat: float, moment: int) -> None:
-    """Also where the rollouts of a row do not all run together."""
+def test_a_row_has_the_same_answer_alone_and_in_a_batch(heat: float, moment: int) -> None:
+    """Even if the rollouts of a row do not all run together."""
     policy = made_player(RULES, SMALL)[1]
     policy.temperature = heat
     worlds = 130 if moment == 0 else 20
     player = SearchPlayer(policy, worlds=worlds)
-    seen, legal, true = some_rows(RULES, 9, moment)
+    observation, legal, true = some_rows(RULES, 9, moment)
     tables = sampled_tables(true, None, np.random.default_rng(5))
-    many = player.act(seen, legal, np.random.default_rng(1), tables=tables)
+    together = player.act(observation, legal, np.random.default_rng(1), tables=tables)
     rng = np.random.default_rng(1)
-    alone: list[Any] = [player.act(seen[row], legal[row], rng, tables=tables[row]) for row in range(9)]
+    alone: list[Any] = [player.act(observation[row], legal[row], rng, tables=tables[row]) for row in range(9)]
     assert all(type(action) is int for action in alone)
-    assert many.tolist() == alone
-    assert (np.take_along_axis(legal, many[:, np.newaxis], axis=1) == 1).all()
-    shared = SearchPlayer(policy, worlds=worlds, threads=2).act(seen, legal, np.random.default_rng(1), tables=tables)
-    assert shared.tolist() == alone
+    assert together.tolist() == alone
+    assert (np.take_along_axis(legal, together[:, np.newaxis], axis=1) == 1).all()
+    threaded = SearchPlayer(policy, worlds=worlds, threads=2).act(observation, legal, np.random.default_rng(1), tables=tables)
+    assert threaded.tolist() == alone
     if moment == 0:
         assert worlds * np.count_nonzero(legal, axis=1).max() > TOGETHER
 
@@ -105,59 +92,60 @@ def test_a_row_is_answered_alike_alone_and_among_others(heat: float, moment: int
     ("multiplier", "options", "searches"),
     [(1, {}, True), (2, {}, False), (2, {"deal_mode": "packets_shuffled"}, True)],
 )
-def test_where_the_cards_were_sorted_the_policy_plays(multiplier: int, options: dict[str, Any], searches: bool) -> None:
+def test_the_policy_plays_if_the_cards_were_sorted(multiplier: int, options: dict[str, Any], searches: bool) -> None:
     player, rng = small_player(make_rules(game("noms"), 4, options), worlds=4), np.random.default_rng(0)
     table = Table("noms", 4, options)
     table.start(multiplier=multiplier)
-    seen, legal = table.view(int(table.row.seat))
+    observation, legal = table.view(int(table.row.seat))
     tables = sampled_tables(table._rows, None, rng)
-    assert bool(player.values(seen, legal, rng, tables=tables)) == searches
+    assert bool(player.values(observation, legal, rng, tables=tables)) == searches
     player.policy.temperature = 0
-    favourite = int(player.policy.probabilities(seen, legal, temperature=1).argmax())
-    assert searches or player.act(seen, legal, rng, tables=tables) == favourite
+    favourite = int(player.policy.probabilities(observation, legal, temperature=1).argmax())
+    assert searches or player.act(observation, legal, rng, tables=tables) == favourite
 
 
 @pytest.mark.parametrize("opponents", ["uniform", "policy", "thumb", "mixture"])
-def test_cards_that_a_seat_cannot_see_have_no_influence(opponents: str) -> None:
-    """The player is given the true table, and two with other hidden cards: all that it says is the same."""
+def test_hidden_cards_have_no_influence(opponents: str) -> None:
+    """All outputs are the same at the true table and at two redeals."""
     rule_sets = rules_of(*VARIANTS)
     player, different = small_player(*rule_sets, worlds=3, opponents=opponents), 0
     for moment in (1, 7, 20, 33):
-        seen, legal, true = some_rows(rule_sets, 14, moment)
+        observation, legal, true = some_rows(rule_sets, 14, moment)
         outputs = []
         for world in range(3):
             tables = true.copy() if world == 0 else sampled_tables(true, None, np.random.default_rng(world))
             before = tables.tobytes()
             different += int((tables.hands != true.hands).any(axis=1).sum())
-            outputs.append([part.tolist() for part in player.targets(seen, legal, np.random.default_rng(5), tables=tables)[:2]])
-            assert tables.tobytes() == before, "the tables are left as they are"
+            targets = player.targets(observation, legal, np.random.default_rng(5), tables=tables)
+            outputs.append((targets[0].tolist(), targets[1].tolist()))
+            assert tables.tobytes() == before, "the tables are left alone"
         assert outputs[0] == outputs[1] == outputs[2]
     assert different > 70
 
 
 @pytest.mark.parametrize("heat", [0.0, 1.0])
-def test_the_output_is_the_updated_policy_and_what_it_expects(heat: float) -> None:
+def test_targets_are_the_updated_policy_and_its_value(heat: float) -> None:
     player = small_player(*RULES, worlds=6)
     player.policy.temperature = heat
-    seen, legal, tables = some_rows(RULES, 9, 20)
+    observation, legal, tables = some_rows(RULES, 9, 20)
     legal[0] = 0
-    found = player.targets(seen, legal, np.random.default_rng(4), tables=tables)
-    assert found.action[0] == NOBODY
-    assert found.action.tolist() == player.act(seen, legal, np.random.default_rng(4), tables=tables).tolist()
-    assert found.action_weights.dtype == found.value.dtype == np.float32
-    np.testing.assert_allclose(found.action_weights.sum(axis=1), [0, *[1] * 8], rtol=1e-6)
-    searched = player.search(seen, legal, draw_seeds(np.random.default_rng(4), 9), tables)
-    assert np.flatnonzero(~np.isnan(found.value)).tolist() == [one.row for one in searched]
-    for one in searched:
-        updated = np.exp(one.logits()) / np.exp(one.logits()).sum()
-        np.testing.assert_allclose(found.action_weights[one.row, one.members], updated, rtol=1e-5)
-        assert found.value[one.row] == pytest.approx(float((updated * one.means).sum()), rel=1e-5)
+    targets = player.targets(observation, legal, np.random.default_rng(4), tables=tables)
+    assert targets.action[0] == NOBODY
+    assert targets.action.tolist() == player.act(observation, legal, np.random.default_rng(4), tables=tables).tolist()
+    assert targets.action_weights.dtype == targets.value.dtype == np.float32
+    np.testing.assert_allclose(targets.action_weights.sum(axis=1), [0, *[1] * 8], rtol=1e-6)
+    roots = player.search(observation, legal, draw_seeds(np.random.default_rng(4), 9), tables)
+    assert np.flatnonzero(~np.isnan(targets.value)).tolist() == [root.row for root in roots]
+    for root in roots:
+        updated = np.exp(root.logits()) / np.exp(root.logits()).sum()
+        np.testing.assert_allclose(targets.action_weights[root.row, root.members], updated, rtol=1e-5)
+        assert targets.value[root.row] == pytest.approx(float((updated * root.means).sum()), rel=1e-5)
         if heat == 0:
-            assert found.action_weights[one.row].argmax() == found.action[one.row]
+            assert targets.action_weights[root.row].argmax() == targets.action[root.row]
 
 
 def test_the_policy_plays_the_worlds_out() -> None:
-    """By hand, with the policy as a player of a batch that gives each row the number of its decision."""
+    """Each rollout again, decision by decision."""
     rule_sets = rules_of("small_ships")
     policy = made_player(rule_sets, SMALL)[1]
     table = begun(Table("small_ships", seed=5))
@@ -165,17 +153,17 @@ def test_the_policy_plays_the_worlds_out() -> None:
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)
     actions = policy_candidates(view, 0, policy.probabilities(*table.view(seat)))[0]
-    drawn = draw_worlds(view, 0, 77, [], 4)
-    values = play_tasks([(drawn, actions)], [policy], math.inf, ONE_THREAD)
+    worlds = draw_worlds(view, 0, 77, [], 4)
+    values = play_tasks([(worlds, actions)], [policy], math.inf, ONE_THREAD)
     assert values is not None
     assert values[0].shape == (4, len(actions))
-    numbers: list[int] = []
+    decisions: list[int] = []
     for world in range(4):
         for action, value in zip(actions, values[0][world], strict=True):
             twin = table.copy()
-            twin.set_row(drawn.tables.view(np.recarray)[world])
+            twin.set_row(worlds.tables.view(np.recarray)[world])
             twin.step(int(action))
-            decision, draw = 0, int(drawn.draws[world])
+            decision, draw = 0, int(worlds.draws[world])
             while not is_solvable(twin.row, ROLLOUT_MARGIN):
                 observation, mask = twin.view(int(twin.row.seat))
                 groups = policy_candidates(kernel_view(twin._rows), 0, policy.probabilities(observation, mask))[0]
@@ -187,36 +175,33 @@ def test_the_policy_plays_the_worlds_out() -> None:
             ends = solve(twin, KINDS[choose_kind(twin.row, 0)]).values()
             end = max(ends, key=lambda end: end[int(twin.row.seat)])
             assert value / units(4) == pytest.approx(end[seat] / twin.row.multiplier)
-            numbers.append(decision)
-    assert max(numbers) > 10
+            decisions.append(decision)
+    assert max(decisions) > 10
 
 
-def test_it_stops_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With as many worlds as the time allows, more in more time; where there is none, the policy decides.
-
-    By a clock that stands while others have the processor.
-    """
-    monkeypatch.setattr(time, "perf_counter", time.process_time)
+def test_a_search_stops_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More time means more worlds; without time the policy decides."""
+    monkeypatch.setattr(time, "perf_counter", time.process_time)  # other processes do not count
     player: Any = load_player("search:small_ships@0,time=40")
-    seen, legal, tables = some_rows(rules_of("small_ships"), 6, 5)
+    observation, legal, tables = some_rows(rules_of("small_ships"), 6, 5)
     seeds, worlds = np.arange(6), list[int]()
     for limit in (40, 400):
         player.time = limit
-        player.search(seen, legal, seeds, tables)
+        player.search(observation, legal, seeds, tables)
         started = time.process_time()
-        found = player.search(seen, legal, seeds, tables)
-        assert time.process_time() - started < 1.5 * len(found) * limit / 1000
-        worlds.append(sum(one.worlds for one in found))
+        roots = player.search(observation, legal, seeds, tables)
+        assert time.process_time() - started < 1.5 * len(roots) * limit / 1000
+        worlds.append(sum(root.worlds for root in roots))
     assert 0 < worlds[0] < worlds[1]
     player.time = 1e-6
-    assert [one.worlds for one in player.search(seen, legal, seeds, tables)] == [0] * len(found)
-    chances = player.policy.probabilities(seen, legal, temperature=1)
-    groups = [policy_candidates(kernel_view(tables), row, chances[row]) for row in range(6)]
+    assert [root.worlds for root in player.search(observation, legal, seeds, tables)] == [0] * len(roots)
+    probabilities = player.policy.probabilities(observation, legal, temperature=1)
+    groups = [policy_candidates(kernel_view(tables), row, probabilities[row]) for row in range(6)]
     expected = [int(members[shares.argmax()]) for _, shares, members in groups]
-    assert player.act(seen, legal, np.random.default_rng(0), tables=tables).tolist() == expected
+    assert player.act(observation, legal, np.random.default_rng(0), tables=tables).tolist() == expected
 
 
-def test_names(tmp_path: Path) -> None:
+def test_a_name_sets_the_policy_and_the_options(tmp_path: Path) -> None:
     save_small(tmp_path / "policy.safetensors", rules_of("down_up"))
     usual: Any = load_player("search:noms@0")
     assert (usual.worlds, usual.time, usual.policy.temperature) == (24, None, 0)
@@ -230,11 +215,11 @@ def test_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "sentence"),
     [
         ("search", "search:POLICY"),
         ("search:thumb", "thumb is none"),
-        ("search:nomms@0,worlds=3", "^search:nomms@0 needs a trained policy.*did you mean noms"),
+        ("search:nomms@0,worlds=3", "^search:nomms@0 .*did you mean noms"),
         ("search:noms,worlds=0", "worlds .* from 1 to 10000, not 0"),
         ("search:noms,worlds=two", "worlds .* whole number, not 'two'"),
         ("search:noms,time=nan", "time .* above 0, not nan"),
@@ -244,20 +229,20 @@ def test_names(tmp_path: Path) -> None:
         ("search:noms,opponents=down_up", "for the same games, which down_up is not"),
     ],
 )
-def test_names_that_are_refused(name: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_a_wrong_name_is_refused(name: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
         load_player(name)
 
 
-def test_tables_with_other_rules_are_refused() -> None:
-    with pytest.raises(ValueError, match="search:noms was trained for noms with 4 seats, not for small_ships with 4 seats"):
+def test_a_table_with_other_rules_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"search:noms .* noms with 4 seats, not for small_ships with 4 seats"):
         load_players("search:noms", 3, Table("small_ships").rules)
-    seen, legal, tables = some_rows(rules_of("down_up"), 1, 3)
-    with pytest.raises(ValueError, match="this policy was trained for noms"):
-        load_player("search:noms").act(seen[0], legal[0], np.random.default_rng(0), tables=tables)
+    observation, legal, tables = some_rows(rules_of("down_up"), 1, 3)
+    with pytest.raises(ValueError, match="trained for noms"):
+        load_player("search:noms").act(observation[0], legal[0], np.random.default_rng(0), tables=tables)
 
 
 @pytest.mark.soak
-def test_it_is_stronger_than_its_policy() -> None:
+def test_a_search_is_stronger_than_its_policy() -> None:
     gains = relative_points("search:nonesuch@0,worlds=40", "nonesuch@0", "nonesuch", 100)
     assert gains.mean() > 1.6 * gains.std(ddof=1) / np.sqrt(len(gains))

@@ -1,4 +1,4 @@
-"""The statistics at the root of a search: how many worlds each round has, and the policy that follows."""
+"""Statistics at the root of a search: the worlds of each round, and the updated policy."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ THREE = [0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]]
 
 
 def stats_of(weights: list[float], values: list[list[int]], temperature: float = 0.5, seed: int = 99) -> RootStats:
-    """Of candidates 0, 1, ... with these probabilities, and their points in each world, at a table of three."""
+    """Return statistics of candidates with these probabilities and points in each world, at a table of three."""
     actions = np.arange(len(weights))
     stats = RootStats(0, seed, (actions, np.array(weights), actions + 10), 3, temperature, 10_000)
     for row in values:
@@ -18,12 +18,12 @@ def stats_of(weights: list[float], values: list[list[int]], temperature: float =
     return stats
 
 
-def equal(candidates: int, worlds: int, is_timed: bool = False) -> RootStats:
-    """Candidates that the policy finds equally probable, at a table of four."""
+def equal_candidates(candidates: int, worlds: int, is_timed: bool = False) -> RootStats:
+    """Return statistics of equally probable candidates, at a table of four."""
     return RootStats(0, 1, (np.arange(candidates), np.ones(candidates), np.arange(candidates)), 4, 0.5, worlds, is_timed)
 
 
-def test_the_update_is_that_of_the_module() -> None:
+def test_the_policy_is_updated_by_gains_in_standard_errors() -> None:
     stats = stats_of(*THREE)
     assert stats.means == pytest.approx([5 / 3, 8 / 3, 1])
     gains, error = np.array([0, 1, -2 / 3]), np.sqrt(4 + 1 + 0) / 3
@@ -32,18 +32,17 @@ def test_the_update_is_that_of_the_module() -> None:
     assert stats.logits() == pytest.approx(np.log([0.6, 0.3, 0.1]) + gains / (0.5 * errors))
     assert stats.choose(0.0) == 11
     assert stats_of(*THREE, temperature=1e9).choose(0.0) == 10
-    drawn = [stats_of(*THREE, seed=seed * 7919).choose(2.0) for seed in range(2000)]
+    actions = [stats_of(*THREE, seed=seed * 7919).choose(2.0) for seed in range(2000)]
     weights = np.exp(stats.logits() / 2)
-    assert np.bincount(drawn, minlength=13)[10:] / 2000 == pytest.approx(weights / weights.sum(), abs=0.04)
+    assert np.bincount(actions, minlength=13)[10:] / 2000 == pytest.approx(weights / weights.sum(), abs=0.04)
 
 
-def test_of_one_world_no_error_can_be_told() -> None:
+def test_a_single_world_has_no_standard_error() -> None:
     for values, error in (([], np.nan), ([[0, 3]], np.nan), ([[0, 3], [0, 3]], 0)):
         assert stats_of([0.6, 0.4], values).errors.tolist() == pytest.approx([0, error], nan_ok=True)
 
 
-def test_few_worlds_leave_the_policy_as_it_is_and_many_overrule_it() -> None:
-    """A gain in half of the worlds; and one in all, which has an error all the same."""
+def test_many_worlds_overrule_the_policy_and_few_do_not() -> None:
     few, many = (stats_of([0.99, 0.01], [[0, 1], [0, 0]] * count) for count in (1, 100))
     assert (few.choose(0.0), many.choose(0.0)) == (10, 11)
     sure = stats_of([0.9, 0.1], [[0, 3]], 1.0)
@@ -53,25 +52,25 @@ def test_few_worlds_leave_the_policy_as_it_is_and_many_overrule_it() -> None:
     assert stats_of([0.9, 0.1], [[0, 1], [0, 0]], 0.0).choose(0.0) == 11
 
 
-def test_half_of_the_actions_remain_after_each_round() -> None:
-    """The best ones and the favourite, in 24 worlds on the mean; gains are reckoned from the favourite in the same worlds."""
-    weights, worth = np.array([0.3, *[0.1] * 7]), np.array([0, 9, 1, 8, 2, 7, 3, 6])
+def test_the_favourite_and_the_best_half_remain_after_each_round() -> None:
+    """Gains are differences from the favourite in the same worlds."""
+    weights, points = np.array([0.3, *[0.1] * 7]), np.array([0, 9, 1, 8, 2, 7, 3, 6])
     stats = RootStats(0, 1, (np.arange(8), weights, np.arange(8)), 4, 0.5, 24)
-    seen, rounds, rng = 0, list[tuple[list[int], int]](), np.random.default_rng(0)
+    rollouts, rounds, rng = 0, list[tuple[list[int], int]](), np.random.default_rng(0)
     while stats.worlds_left > 0:
         rounds.append((stats.remaining.tolist(), stats.worlds_left))
-        seen += stats.worlds_left * len(stats.remaining)
-        stats.add((worth[stats.remaining] + rng.integers(-20, 20, (stats.worlds_left, 1))) * units(4))
+        rollouts += stats.worlds_left * len(stats.remaining)
+        stats.add((points[stats.remaining] + rng.integers(-20, 20, (stats.worlds_left, 1))) * units(4))
     assert rounds == [([*range(8)], 8), ([0, 1, 3, 5], 16), ([0, 1], 32)]
-    assert (seen, stats.worlds) == (24 * 8, 56)
+    assert (rollouts, stats.worlds) == (24 * 8, 56)
     assert stats.counts.tolist() == [56, 56, 8, 24, 8, 24, 8, 8]
-    assert stats.means - stats.means[0] == pytest.approx(worth)
+    assert stats.means - stats.means[0] == pytest.approx(points)
     assert stats.choose(0.0) == 1
 
 
 @pytest.mark.parametrize("candidates", [2, 3, 5, 9, 60])
-def test_the_rounds_have_the_worlds_that_were_asked_for(candidates: int) -> None:
-    stats, rollouts = equal(candidates, 100), 0
+def test_all_rounds_have_the_worlds_of_the_budget(candidates: int) -> None:
+    stats, rollouts = equal_candidates(candidates, 100), 0
     worlds = stats.total_left
     while stats.worlds_left > 0:
         rollouts += stats.worlds_left * len(stats.remaining)
@@ -80,8 +79,8 @@ def test_the_rounds_have_the_worlds_that_were_asked_for(candidates: int) -> None
     assert (stats.total_left, stats.worlds, len(stats.remaining)) == (0, worlds, 2)
 
 
-def test_in_a_limited_time_each_round_has_as_many_worlds_as_there_were_before() -> None:
-    stats, rounds = equal(3, 50, is_timed=True), list[tuple[int, int]]()
+def test_each_timed_round_doubles_the_number_of_worlds() -> None:
+    stats, rounds = equal_candidates(3, 50, is_timed=True), list[tuple[int, int]]()
     while stats.worlds_left > 0:
         rounds.append((len(stats.remaining), stats.worlds_left))
         stats.add(np.zeros((stats.worlds_left, len(stats.remaining)), np.int64))
