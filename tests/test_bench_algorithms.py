@@ -20,7 +20,16 @@ from noms_training.agents.spec import AgentSpec
 from noms_training.benchmark import generalist, protocol, task
 from noms_training.benchmark.entry import BASELINES
 from noms_training.benchmark.generalist import layout_of
-from noms_training.benchmark.learning import NetworkPlayer, SelfPlay, drawn, masked, network_of, next_of_same, save_network
+from noms_training.benchmark.learning import (
+    NetworkPlayer,
+    SelfPlay,
+    advantages,
+    drawn,
+    masked,
+    network_of,
+    next_of_same,
+    save_network,
+)
 from noms_training.benchmark.new_rules import HELD_OUT, new_rules
 from noms_training.benchmark.protocol import GAMES, GENERALIST, Budget, budget_of, rules_of_game
 from noms_training.benchmark.running import algorithm_file, baselines, begin, train_all
@@ -136,6 +145,21 @@ def test_decisions_of_self_play_are_linked_and_paid(game: str, tmp_path: Path) -
     sums = torch.zeros(16).index_add(0, found.table[last], found.reward[last])
     assert sums.abs().max() < 1e-4, "points less the mean of the others' add up to nothing"
     assert found.reward.abs().max() > 0
+
+
+def test_advantages_lead_from_the_value_of_a_decision_to_the_rewards_after_it(tmp_path: Path) -> None:
+    decisions = SelfPlay(some_task(tmp_path), tables=4).deals(lambda seen: seen.legal.int().argmax(dim=1).numpy())
+    reward, (value, bonus) = decisions.reward, torch.randn(2, len(decisions), generator=torch.Generator().manual_seed(1))
+    whole, short = (advantages(value, decisions, reward, gae_lambda, bonus) for gae_lambda in (1.0, 0.0))
+    later = bonus.clone()
+    for row in reversed(range(len(decisions))):
+        after = int(decisions.following[row])
+        assert short[row] == pytest.approx(
+            float(bonus[row] + (reward[row] if after < 0 else value[after]) - value[row]), abs=1e-4
+        )
+        later[row] += 0 if after < 0 else later[after]
+    assert torch.allclose(value + whole, reward + later, atol=1e-4)
+    assert torch.allclose(advantages(value, decisions, reward, 1.0), reward - value, atol=1e-4)
 
 
 def test_a_generalist_learns_under_new_rules_each_time_but_never_under_held_out_ones(tmp_path: Path) -> None:

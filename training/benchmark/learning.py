@@ -137,24 +137,25 @@ def rename_suits(suits: CanonicalSuits, observation: np.ndarray, mask: np.ndarra
     return torch.from_numpy(renamed["observation"]), torch.from_numpy(renamed["action_mask"]) != 0, orders
 
 
-def advantages(value: Tensor, decisions: Decisions, reward: Tensor, gae_lambda: float) -> Tensor:
+def advantages(value: Tensor, decisions: Decisions, reward: Tensor, gae_lambda: float, bonus: Tensor | None = None) -> Tensor:
     """Return generalised advantage estimates without discount, float32, shape (n,) (Schulman et al., arXiv 1506.02438).
 
-    Each seat gets its reward after its last decision of the deal.
+    Each seat gets its reward after its last decision of the deal, and the bonus of a decision with that decision.
 
     Args:
         value: Value estimate of each decision, float32, shape (n,).
         decisions: The n decisions.
         reward: Rewards of the decisions on the scale of `value`, float32, shape (n,).
         gae_lambda: Decay of the later estimates.
+        bonus: Further reward of each decision, such as a penalty, float32, shape (n,); none by default.
     """
-    advantage = torch.zeros_like(value)
+    advantage = torch.zeros_like(value) if bonus is None else bonus.clone()
     for step in reversed(decisions.steps):
         after = decisions.following[step]
         is_last = after < 0
         next_value = torch.where(is_last, reward[step], value[after])
         next_advantage = torch.where(is_last, torch.zeros(()), advantage[after])
-        advantage[step] = next_value - value[step] + gae_lambda * next_advantage
+        advantage[step] += next_value - value[step] + gae_lambda * next_advantage
     return advantage
 
 
