@@ -238,7 +238,8 @@ def test_a_budget_in_hours_ends_a_run_and_the_measure_of_the_curve_is_not_counte
 
 
 def test_baselines_have_names_and_files_are_taken_by_their_path(tmp_path: Path) -> None:
-    values, policies = {"dqn", "nfsp", "deep_monte_carlo"}, {"ppo", "mmd", "maskable_ppo", "recurrent_ppo", "ppo_self_play"}
+    values = {"dqn", "nfsp", "deep_monte_carlo"}
+    policies = {"ppo", "mmd", "r_nad", "maskable_ppo", "recurrent_ppo", "ppo_self_play"}
     assert set(baselines()) == values | policies | {"clone_pimc", "expert_iteration"}
     assert algorithm_file("ppo").name == "ppo.py"
     with pytest.raises(EntryError, match="the baselines are clone_pimc, "):
