@@ -50,15 +50,15 @@ class Run:
     algorithm: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ALGORITHM")]
     """A Python file with train(task) and player(folder), or a baseline by name."""
     games: Games = ALL
-    """The games."""
+    """The games. The run for generalist and new_rules is on all seven, whatever these are."""
     tracks: Annotated[tuple[str, ...], by_default("all of the protocol", "TRACK ...")] = ()
-    """The tracks; generalist and new_rules each have one run, on all games together."""
+    """The tracks; generalist and new_rules share one run for each seed, on all games together."""
     budget: Annotated[str, tyro.conf.arg(metavar="BUDGET")] = "10M"
     """Budget of a run of one game: decisions, such as 10M; CPU-hours, such as 0.5h; or both, such as 10M,0.5h, whichever ends
     first. 1M and 10M also end after one CPU-hour, and 100M after ten. A run on all games together has seven times the budget.
     """
     seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 3
-    """Runs of each game, with the seeds 1 to N."""
+    """Runs of each game, and on all games together, with the seeds 1 to N."""
     workers: Annotated[int, tyro.conf.arg(metavar="W")] = 1
     """Worker processes; each does one run at a time."""
     out: Annotated[str | None, by_default("runs/benchmark/ALGORITHM", "DIR")] = None
