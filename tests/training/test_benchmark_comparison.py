@@ -90,7 +90,7 @@ def test_two_players_by_the_command(run: Run, tmp_path: Path, monkeypatch: pytes
     assert [line.split()[-5] for line in out.splitlines() if line.startswith("noms ")] == [f"{points:+.2f}"] == ["+1.00"]
     make_scored(tmp_path / "other", 0.0, games=("down_up",))
     for words, sentence in {
-        ("other", "theirs"): "other and theirs have no game in common",
+        ("other", "theirs"): "other and theirs are scored in no game of the same track",
         ("mine", "nowhere"): "there is no entry in",
     }.items():
         assert_refused(run("benchmark", "compare", *(tmp_path / word for word in words)), sentence)

@@ -63,7 +63,7 @@ def compare(mine: Scored, theirs: Scored, count: int = REPLICATES) -> dict[str, 
                     "errors are used as if the cards differed: the intervals are wider than necessary"
                 )
     if not parts:
-        raise EntryError(f"{mine.name} and {theirs.name} have no game in common in which both are scored")
+        raise EntryError(f"{mine.name} and {theirs.name} are scored in no game of the same track")
     about = {"format": FORMAT, "protocol": mine.entry.protocol, "mine": mine.name, "theirs": theirs.name}
     return {**about, "parts": parts, "notes": notes}
 
