@@ -1,9 +1,9 @@
 """Regularised Nash dynamics: a policy gradient on rewards less a penalty for leaving a policy that is replaced now and then.
 
 Perolat et al., Mastering the game of Stratego with model-free multiagent reinforcement learning, Science 378, 2022, arXiv
-2206.15378. A seat pays for its own decisions only: with more than two at a table nobody is the one who should get the penalty,
-and others' penalties would add noise. Its mean over the actions, the KL, replaces the log ratio of the chosen action. The step
-is an advantage policy gradient kept near the last policy by a KL, in place of NeuRD.
+2206.15378. There the opponent receives what a seat pays, which keeps the game zero-sum. Here nobody does: the theory covers two
+players, and the payments of several others would add noise to a seat's returns. The penalty is the mean over the actions, a KL.
+A policy gradient with a KL to the last policy replaces NeuRD, which learnt less from sampled actions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from noms_training.benchmark.task import Task
 
 PLAYS = "sampled"
 TABLES, MINIBATCH, LEARNING_RATE = 256, 256, 1e-3
-ETA, PERIOD, STEP = 0.1, 20, 0.5
+ETA, PERIOD, STEP = 0.03, 5, 0.5
 GAE_LAMBDA, VALUE, MAX_NORM, REWARD_SCALE = 0.95, 0.5, 0.5, 0.1
 
 
