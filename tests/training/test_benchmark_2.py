@@ -1,10 +1,12 @@
-"""Protocol 2 of the benchmark: its tracks, its cells, and an entry of it that tries to fool the checker."""
+"""Protocol 2 of the benchmark: its tracks, its cells, and attempts to fool the checker."""
 
 import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,8 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_training.agents.registry import file_sha256
-from noms_training.benchmark import scores
 from noms_training.benchmark.cells import Cell, Players, cells_of_entry, play_cells
 from noms_training.benchmark.checking import complaints
 from noms_training.benchmark.entry import (
@@ -31,11 +31,11 @@ from noms_training.benchmark.protocol import GENERALIST, PROTOCOLS, V1, V2, Part
 from noms_training.benchmark.scores import read_scores, replicates_of, scored, write_scores
 from noms_training.benchmark.task import PLAYER_FILE
 from tests.commands import Run, assert_refused
-from tests.training.entries import FIRST, make_small
+from tests.training.entries import FIRST, edit_json, make_small, play_and_score, update_json
 
 GAME, DEALS = "small_ships", 9
-"""A game of all tracks, and deals that all its settings can share: there are 9 in `new_rules`, and 3 in `generalist`."""
-ALGORITHM = f'''"""Takes the first: learns nothing."""
+"""A game of all tracks, and a number of deals that its 9 settings in `new_rules` and 3 in `generalist` can share."""
+ALGORITHM = f'''"""Takes the first legal action: learns nothing."""
 {FIRST}
 
 def train(task):
@@ -43,11 +43,6 @@ def train(task):
 '''
 
 # -------------------------------------------------------------------------------------------------------- the protocol
-
-
-def test_the_policies_of_the_protocol_are_those_of_the_repository() -> None:
-    for name, (policy, sha256) in PROTOCOLS[V2].policies.items():
-        assert file_sha256(policy) == sha256, name
 
 
 def test_the_settings_of_a_part_share_its_deals_evenly() -> None:
@@ -61,7 +56,7 @@ def test_the_settings_of_a_part_share_its_deals_evenly() -> None:
     assert sum(len(new.settings(game)) for game in new.games) == 50
 
 
-def test_a_track_has_the_players_that_its_runs_meet() -> None:
+def test_each_field_has_its_players() -> None:
     parts = PROTOCOLS[V2].parts
 
     def players(part: Part, field: int, game: str) -> tuple[str, ...]:
@@ -79,7 +74,7 @@ def test_a_track_has_the_players_that_its_runs_meet() -> None:
     ]
 
 
-def test_a_run_on_all_games_has_the_budget_of_seven() -> None:
+def test_a_run_on_all_games_has_the_budget_of_seven_runs() -> None:
     protocol = PROTOCOLS[V2]
     assert str(protocol.budget_of_run("10M", "noms")) == "10M,1h"
     assert str(protocol.budget_of_run("10M", GENERALIST)) == "70M,7h"
@@ -90,52 +85,49 @@ def test_a_run_on_all_games_has_the_budget_of_seven() -> None:
     ("player", "name", "other"),
     [("{game}@0", "noms@0", "{game}"), ("noms", "noms", "noms@0"), ("thumb", "thumb:2", ""), ("noms@0.5", "noms@0.5", "")],
 )
-def test_a_policy_has_another_convention(player: str, name: str, other: str) -> None:
+def test_the_policy_of_the_other_convention_has_another_name(player: str, name: str, other: str) -> None:
     assert other_convention(player, name) == other
-
-
-def test_the_reference_of_a_score_has_the_unit() -> None:
-    pair = References(-1.0, 3.0, PROTOCOLS[V2].unit)
-    assert [pair.score(points) for points in (-1.0, 1.0, 3.0)] == [0.0, 50.0, 100.0]
 
 
 # ---------------------------------------------------------------------------------------------------------- the cells
 
 
-def test_blocks_lie_in_one_setting_and_are_the_first_deals_of_its_rules(tmp_path: Path) -> None:
+def test_each_block_has_the_next_deals_of_one_setting(tmp_path: Path) -> None:
     entry = Entry("greedy", "fixed", "greedy", (GAME,), tracks=("generalist",))
     first, second = (cells_of_entry(entry, tmp_path, ["generalist"], most=9, second=second)[0] for second in (False, True))
     assert [*first.blocks] == [(0, 3), (3, 3), (6, 3)]
     play_cells([first, second], None)
-    assert first.cell.blocks[3] == first.pairings[1].play(0, 3, Event()).values.mean(axis=1).__mul__(1e4).round().tolist()
-    assert second.cell.blocks[3] == first.pairings[1].play(160, 3, Event()).values.mean(axis=1).__mul__(1e4).round().tolist()
+    for playing, deal in ((first, 0), (second, 160)):
+        points = first.pairings[1].play(deal, 3, Event()).values.mean(axis=1)
+        assert playing.cell.blocks[3] == (points * 1e4).round().tolist()
     assert [pairing.rules.seats for pairing in first.pairings] == [3, 5, 6]
 
 
-def test_deals_are_drawn_anew_within_each_setting() -> None:
-    """What differs between settings alone is no chance."""
+def test_replicates_draw_deals_within_each_setting() -> None:
+    """Differences between settings are not chance."""
     values, rng = {"thumb": np.repeat([[0.0, 10.0, 20.0]], 50, axis=1)}, np.random.default_rng(0)
     for settings, has_spread in ((3, False), (1, True)):
-        drawn, _ = replicates_of(values, {"thumb": References(0, 1)}, 50, rng, settings)
-        assert (drawn.std() > 0.01) == has_spread
+        means, _ = replicates_of(values, {"thumb": References(0, 1)}, 50, rng, settings)
+        assert (means.std() > 0.01) == has_spread
 
 
-def test_a_cell_of_another_place_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_the_file_of_another_cell_is_ignored(tmp_path: Path) -> None:
     parts, blocks = PROTOCOLS[V2].parts, {0: [1] * 480}
     place = Place(parts["generalist"], GAME, 0, parts["generalist"].fields[0])
-    kept = Cell(*place, None, None, blocks)
-    kept.save(tmp_path)
-    others: list[dict[str, Any]] = [
+    saved = Cell(*place, None, None, blocks)
+    saved.save(tmp_path)
+    changes: list[dict[str, Any]] = [
+        {},
         {"part": parts["single_game"], "field": replace(place.field, deals=2048)},
         *({"game": "noms"}, {"seed": 1}, {"field": parts["generalist"].fields[1]}, {"first": 160}),
         *({"part": replace(place.part, protocol=V1)}, {"player_sha256": "0" * 64}),
     ]
-    for change in (dict[str, Any](), *others):
-        cell = replace(kept, **{"blocks": {}, **change})
+    for change in changes:
+        cell = replace(saved, **{"blocks": {}, **change})
         file = cell.path(tmp_path)
-        if file != kept.path(tmp_path):
+        if file != saved.path(tmp_path):
             file.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(kept.path(tmp_path), file)
+            shutil.copyfile(saved.path(tmp_path), file)
         cell.load(tmp_path)
         assert bool(cell.blocks) == (not change), change
 
@@ -144,7 +136,7 @@ def test_a_cell_of_another_place_is_not_gone_on_with(tmp_path: Path) -> None:
 
 
 def write_run(run: Path, game: str, seed: int, decisions: int) -> None:
-    """What `noms benchmark run` leaves of a run."""
+    """Write the files that `noms benchmark run` leaves of a run."""
     run.mkdir(parents=True)
     (run / "weights.txt").write_text(f"{game} {seed}")
     (run / "player.py").write_text(PLAYER_FILE)
@@ -163,12 +155,11 @@ def small() -> Iterator[None]:
     """The protocol with one game and few deals."""
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch, DEALS, (GAME,), PROTOCOLS[V2].tracks, V2)
-        patch.setattr(scores.summary, "__defaults__", (50,))
         yield
 
 
 @pytest.fixture(scope="module")
-def scored_once(small: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scored_entry(small: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete entry of an algorithm."""
     del small
     folder = tmp_path_factory.mktemp("benchmark") / "entry"
@@ -179,16 +170,13 @@ def scored_once(small: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (1, 2, 3):
         for game in (GAME, GENERALIST):
             write_run(folder / "trained" / game / str(seed), game, seed, 9_700_000)
-    entry = read_entry(folder)
-    playing = cells_of_entry(entry, folder, PROTOCOLS[V2].parts, kept=folder)
-    assert play_cells(playing, folder)[0] == "all"
-    write_scores(folder, scored(entry, [of.cell for of in playing]))
+    play_and_score(folder)
     return folder
 
 
 @pytest.fixture
-def entry(scored_once: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(scored_once, tmp_path / "entry", ignore=shutil.ignore_patterns("__pycache__"))
+def entry(scored_entry: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(scored_entry, tmp_path / "entry", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def test_an_entry_of_all_tracks_is_complete_and_played_again(run: Run, entry: Path) -> None:
@@ -203,149 +191,126 @@ def test_an_entry_of_all_tracks_is_complete_and_played_again(run: Run, entry: Pa
     assert (status, "3 cells played again" in out) == (0, True), out
 
 
-def edited(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    document = json.loads(file.read_text())
-    change(document)
-    file.write_text(json.dumps(document))
-
-
-def update(file: Path, **values: Any) -> bool:
-    edited(file, lambda said: said.update(values))
-    return True
-
-
 def swap_policy_of_a_run(entry: Path) -> None:
     shutil.rmtree(entry / "trained" / GAME / "1")
     shutil.copytree(entry / "trained" / GAME / "2", entry / "trained" / GAME / "1")
 
 
 def play_by_other_files(entry: Path) -> None:
-    """The runs are as they were, and others play."""
+    """Keep the runs and let other policies play."""
     shutil.copytree(entry / "trained", entry / "better")
     for run in (entry / "better").glob("*/*"):
         (run / "weights.txt").write_text(f"better {run}")
         (run / "run.json").unlink()
-    update(entry / "entry.json", player=OF_A_RUN.replace("trained", "better"))
+    update_json(entry / "entry.json", player=OF_A_RUN.replace("trained", "better"))
     rescore(entry)
 
 
 def rescore(entry: Path) -> None:
-    """Score again what the folder has, with as little play as can be: the points of before, by the hashes of now."""
+    """Write scores with the former points and the present hashes, without playing."""
     shutil.rmtree(entry / "cells")
-    said, document = read_entry(entry), read_scores(entry)
-    players, cells = Players(said, entry.resolve(), ()), list[Cell]()
-    for place in PROTOCOLS[V2].places(said.games, said.seeds, document["parts"]):
-        if place.part.kind != "other" or said.other_player:
+    claim, document = read_entry(entry), read_scores(entry)
+    players, cells = Players(claim, entry.resolve(), ()), list[Cell]()
+    for place in PROTOCOLS[V2].places(claim.games, claim.seeds, document["parts"]):
+        if place.part.kind != "other" or claim.other_player:
             seats = players.of(place)
             assert seats is not None
-            (figures, n) = (document["cells"][place.part.name][GAME][str(place.seed)][place.field.name], place.field.deals)
-            cells.append(Cell(*place, seats[0].sha256, figures["field_sha256"], {0: [round(1e4 * figures["points"])] * n}))
-    write_scores(entry, scored(said, cells))
+            figures = document["cells"][place.part.name][GAME][str(place.seed)][place.field.name]
+            points = [round(1e4 * figures["points"])] * place.field.deals
+            cells.append(Cell(*place, seats[0].sha256, figures["field_sha256"], {0: points}))
+    write_scores(entry, scored(claim, cells))
 
 
 def share_a_policy_among_seeds(entry: Path) -> None:
     for seed in (2, 3):
         run = entry / "trained" / GAME / str(seed)
         (run / "weights.txt").write_text(f"{GAME} 1")
-        update(run / "run.json", files_sha256=files_sha256(run, ["weights.txt"]))
+        update_json(run / "run.json", files_sha256=files_sha256(run, ["weights.txt"]))
     rescore(entry)
 
 
 def specialise_the_generalist(entry: Path) -> None:
-    def change(document: dict[str, Any]) -> None:
-        document["cells"]["new_rules"][GAME]["1"]["thumb"]["player_sha256"] = "0" * 64
-
     shutil.rmtree(entry / "cells")
-    edited(entry / "scores.json", change)
+    cell = ("cells", "new_rules", GAME, "1", "thumb")
+    edit_json(entry / "scores.json", lambda scores: reduce(getitem, cell, scores).update(player_sha256="0" * 64))
 
 
-def add_a_cell(entry: Path) -> None:
-    cells = "cells"
-    edited(
-        entry / "scores.json",
-        lambda said: said[cells]["cross"][GAME]["1"].update(thumb=said[cells]["cross"][GAME]["1"]["seed-2"]),
-    )
+def add_a_cell(scores: dict[str, Any]) -> None:
+    cells = scores["cells"]["cross"][GAME]["1"]
+    cells["thumb"] = cells["seed-2"]
 
 
-CHEATS: dict[str, tuple[Callable[[Path], object], str]] = {
+def leave_out_a_track(scores: dict[str, Any]) -> None:
+    scores["parts"].remove("new_rules")
+    del scores["scores"]["new_rules"]
+
+
+Cheat = Callable[[Path], object]
+OF_RUN, OF_GENERALIST = (f"trained/{run}/1" for run in (GAME, GENERALIST))
+
+
+def changing(file: str, **values: object) -> Cheat:
+    return lambda entry: update_json(entry / file, **values)
+
+
+def editing(file: str, change: Callable[[dict[str, Any]], object]) -> Cheat:
+    return lambda entry: edit_json(entry / file, change)
+
+
+def writing(file: str, text: str) -> Cheat:
+    return lambda entry: (entry / file).write_text(text)
+
+
+CHEATS: dict[str, tuple[Cheat, str]] = {
     "the policy of another run": (swap_policy_of_a_run, "1/run.json is that of another run"),
     "one policy for several seeds": (share_a_policy_among_seeds, f"the seeds 1, 2, 3 of {GAME} have the same policy"),
-    "others play than the runs have made": (play_by_other_files, "are of another policy than the run has made"),
+    "players other than the trained ones": (play_by_other_files, "are of another policy than the run has made"),
     "a generalist of several policies": (specialise_the_generalist, "generalist, seed 1, are of another policy than the run"),
-    "a player file of its own": (
-        lambda entry: (entry / "trained" / GAME / "1" / "player.py").write_text("player = 'pimc:100'\n"),
-        "player.py is not the file that every run has",
-    ),
+    "a player file of its own": (writing(f"{OF_RUN}/player.py", "player = 'pimc:100'"), "not the file that every run has"),
     "the curve of another run": (
-        lambda entry: (entry / "trained" / GAME / "1" / "curve.csv").write_text("decisions,points\n0,1\n9700000,2\n"),
-        "curve.csv is not the learning curve of the run",
+        writing(f"{OF_RUN}/curve.csv", "decisions,points\n0,1\n9700000,2\n"),
+        "not the learning curve",
     ),
-    "a run of another budget": (
-        lambda entry: update(entry / "trained" / GAME / "1" / "run.json", budget="100M,10h"),
-        "had the budget '100M,10h', not 10M,1h",
-    ),
-    "more decisions than the budget": (
-        lambda entry: update(entry / "trained" / GENERALIST / "1" / "run.json", decisions=100 * 10**6),
-        "has used 1.43 times the budget 10M",
-    ),
+    "a run of another budget": (changing(f"{OF_RUN}/run.json", budget="100M,10h"), "budget '100M,10h', not 10M,1h"),
+    "too many decisions": (changing(f"{OF_GENERALIST}/run.json", decisions=10**8), "1.43 times the budget 10M"),
     "a curve that ends early": (
-        lambda entry: update(entry / "trained" / GENERALIST / "1" / "run.json", decisions=60 * 10**6),
-        "curve.csv does not end with the run, after 60,000,000 decisions",
+        changing(f"{OF_GENERALIST}/run.json", decisions=6 * 10**7),
+        "does not end with the run, after 60,000,000",
     ),
-    "a budget that the protocol has not": (
-        lambda entry: [update(entry / f"{name}.json", budget="20M") for name in ("entry", "scores")],
+    "a budget outside the protocol": (
+        lambda entry: [update_json(entry / f"{name}.json", budget="20M") for name in ("entry", "scores")],
         "the budget must be one of 1M, 10M, 100M, not 20M",
     ),
-    "an algorithm that is not named": (
-        lambda entry: update(entry / "entry.json", algorithm=""),
-        "algorithm.py is not the file that the runs were made with",
-    ),
-    "other deals": (
-        lambda entry: update(entry / "scores.json", second=True),
-        "the scores are of other deals than those of the protocol",
-    ),
-    "a trial": (
-        lambda entry: update(entry / "scores.json", trial=True),
-        "the scores are of a trial",
-    ),
-    "cells that the entry has not": (add_a_cell, "the scores have cells that the entry has not"),
-    "the scores of the other protocol": (
-        lambda entry: update(entry / "entry.json", protocol=V1, tracks=[]),
-        "the scores are of another protocol than the entry",
-    ),
-    "a track that is not scored": (
-        lambda entry: edited(
-            entry / "scores.json", lambda said: [said["parts"].remove("new_rules"), said["scores"].pop("new_rules")]
-        ),
-        "the part new_rules is not scored",
-    ),
+    "an algorithm that is not named": (changing("entry.json", algorithm=""), "not the file that the runs were made with"),
+    "other deals": (changing("scores.json", second=True), "other deals than those of the protocol"),
+    "a trial": (changing("scores.json", trial=True), "the scores are of a trial"),
+    "cells outside the entry": (editing("scores.json", add_a_cell), "the scores have cells that the entry has not"),
+    "the scores of protocol 2": (changing("entry.json", protocol=V1, tracks=[]), "another protocol than the entry"),
+    "a track that is not scored": (editing("scores.json", leave_out_a_track), "the part new_rules is not scored"),
     "edited points": (
-        lambda entry: edited(
-            entry / "cells" / "single_game" / GAME / "1" / "thumb.json", lambda said: said["points"].update({"0": [9] * DEALS})
-        ),
+        editing(f"cells/single_game/{GAME}/1/thumb.json", lambda cell: cell["points"].update({"0": [9] * DEALS})),
         "cells in the scores is not what the deals in",
     ),
 }
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
-def test_who_cheats_is_refused(entry: Path, cheat: str) -> None:
+def test_a_cheat_is_refused(entry: Path, cheat: str) -> None:
     change, sentence = CHEATS[cheat]
     change(entry)
     assert sentence in "\n".join(complaints(entry)), cheat
 
 
-def test_a_player_of_the_other_convention_is_the_same_policy(run: Run, small: None, tmp_path: Path) -> None:
+def test_the_player_of_the_other_convention_must_be_a_policy(run: Run, small: None, tmp_path: Path) -> None:
     del small
     entry = Entry("noms", "fixed", "thumb", (GAME,), other_player="greedy", tracks=("single_game",))
     write_entry(tmp_path, entry)
-    play = cells_of_entry(entry, tmp_path, ["other_convention"])
-    assert [one.names[0] for one in play] == ["greedy"]
+    assert [each.names[0] for each in cells_of_entry(entry, tmp_path, ["other_convention"])] == ["greedy"]
     assert run("benchmark", "score", tmp_path, "--threads", 1)[0] == 0
     assert complaints(tmp_path) == [f"the player of the other convention in {GAME}, seed 0, is no policy"]
 
 
-def test_second_deals_are_kept_apart_and_are_others(run: Run, small: None, tmp_path: Path) -> None:
+def test_second_deals_differ_and_have_a_folder_of_their_own(run: Run, small: None, tmp_path: Path) -> None:
     del small
     words = ("benchmark", "score", tmp_path / "greedy", "--threads", 1)
     assert run(*words, "--player", "greedy", "--games", GAME, "--tracks", "generalist")[0] == 0
@@ -356,4 +321,4 @@ def test_second_deals_are_kept_apart_and_are_others(run: Run, small: None, tmp_p
     cells = [document["cells"]["generalist"][GAME]["0"]["thumb"] for document in (first, second)]
     assert cells[0]["deals"] == cells[1]["deals"] == DEALS
     assert cells[0]["points"] != cells[1]["points"]
-    assert_refused(run(*words, "--player", "greedy", "--games", GAME, "--name", "other"), "there is another entry in")
+    assert_refused(run(*words, "--player", "greedy", "--games", GAME, "--name", "other"), "another entry")
