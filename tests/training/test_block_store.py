@@ -1,4 +1,4 @@
-"""Blocks of deals: what is left, what counts as done, and what files keep."""
+"""Blocks of deals: which remain, which count as done, and their files."""
 
 import json
 import os
@@ -8,14 +8,7 @@ from threading import Event
 import numpy as np
 import pytest
 
-from noms_training.evaluation.block_store import (
-    Blocks,
-    NothingPlayedError,
-    play_left,
-    points_of,
-    read_results,
-    write_results,
-)
+from noms_training.evaluation.block_store import Blocks, NothingPlayedError, play_left, points_of, read_results, write_results
 
 
 def test_blocks_cover_the_deals_and_count_up_to_the_first_gap() -> None:
@@ -29,25 +22,25 @@ def test_blocks_cover_the_deals_and_count_up_to_the_first_gap() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_series_keep_pace_and_what_is_there_is_not_played_again(threads: int) -> None:
+def test_series_advance_together_and_finished_blocks_are_not_played_again(threads: int) -> None:
     def play(first: int, count: int, stop: Event) -> range:
         return range(first, first + count)
 
     series = [Blocks[range](6, 2), Blocks[range](5, 3, {0: range(3)})]
-    kept, told = list[tuple[int, int]](), list[int]()
+    saved, ticks = list[tuple[int, int]](), list[int]()
     ending = play_left(
         [(blocks, play) for blocks in series],
         threads,
-        keep=lambda number, first, _: kept.append((first, number)),
-        tick=told.append,
+        keep=lambda number, first, _: saved.append((first, number)),
+        tick=ticks.append,
     )
     assert ending == "all"
-    assert sorted(kept) == [(0, 0), (2, 0), (3, 1), (4, 0)]
-    assert (told[0], sum(told)) == (3, 11)
+    assert sorted(saved) == [(0, 0), (2, 0), (3, 1), (4, 0)]
+    assert (ticks[0], sum(ticks)) == (3, 11)
     assert [[deal for part in blocks.joined("all") for deal in part] for blocks in series] == [[*range(6)], [*range(5)]]
 
 
-def test_damaged_files_are_reported_and_missing_ones_are_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_reported_and_a_missing_one_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "deep" / "0.json"
     assert read_results(file, list) is None
     write_results(file, [1, 2])

@@ -24,7 +24,7 @@ def run(run: Run) -> Run:
 
 
 class Falling:
-    """Gives each legal action half of the probability of the one before it, the last as much as the one before."""
+    """Gives each legal action but the last half the probability of the previous one."""
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         legal = np.flatnonzero(mask)
@@ -35,13 +35,13 @@ class Falling:
         return chances
 
 
-def started(variant: str, seed: int = 1, **options: Any) -> Table:
+def start(variant: str, seed: int = 1, **options: Any) -> Table:
     return begun(Table(variant, seed=seed, episode="deal", options=options))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_decision_is_shown_with_its_probability(variant: str) -> None:
-    table = started(variant)
+def test_a_narrated_deal_has_the_probability_of_every_decision(variant: str) -> None:
+    table = start(variant)
     lines = plain(narrate_deal(Falling(), table, np.random.default_rng(3)))
     assert table.is_scored
     steps = [line for line in lines if re.match(r"  seat \d (?!  )", line)]
@@ -55,8 +55,8 @@ def test_every_decision_is_shown_with_its_probability(variant: str) -> None:
     assert any(line.startswith("  points ") for line in lines)
 
 
-def test_the_action_taken_is_shown_even_if_improbable() -> None:
-    table = started("small_ships")
+def test_an_improbable_action_is_shown_if_it_was_taken() -> None:
+    table = start("small_ships")
     known = [(action, 0.2) for action in table.legal_actions()[:5]] + [(table.number("13"), 0.001)]
     text = plain([probabilities_text(table, known, "13")])[0]
     assert text == "pass 20%  7 20%  8 20%  9 20%  13 0%  and 1 more"
@@ -65,31 +65,28 @@ def test_the_action_taken_is_shown_even_if_improbable() -> None:
     assert plain([probabilities_text(table, few, "pass")]) == ["pass 100%  and 1 more"]
 
 
-def test_what_is_drawn_has_the_probabilities_that_are_shown() -> None:
+def test_actions_are_drawn_with_their_probabilities() -> None:
     passes = 0
     for seed in range(60):
-        table = started("small_ships")
+        table = start("small_ships")
         action, known = decide(Falling(), table, np.random.default_rng(seed))
         passes += table.word(action) == "pass"
-        assert [probability for _, probability in known] == sorted((probability for _, probability in known), reverse=True)
+        chances = [probability for _, probability in known]
+        assert chances == sorted(chances, reverse=True)
     assert 18 <= passes <= 42
 
 
 def test_actions_in_words() -> None:
-    table = started("noms", implicit_announcements=True)
+    table = start("noms", implicit_announcements=True)
     for word in ("13", "pass", "pass", "pass"):
         table.act(word)
-    assert action_text(table, table.number("unsaid"), False) == "unsaid"
-    assert action_text(table, table.number("NT"), False) == "NT"
-    assert action_text(table, table.number("H"), False) == "♥"
+    assert [action_text(table, table.number(word), False) for word in ("unsaid", "NT", "H")] == ["unsaid", "NT", "♥"]
     table.act("unsaid")
-    assert action_text(table, table.number("A", "nominate"), False) == "A"
-    assert action_text(table, table.number("QS", "nominate"), False) == "Q♠"
-    shown = started("small_ships", indication=True)
+    assert [action_text(table, table.number(word, "nominate"), False) for word in ("A", "QS")] == ["A", "Q♠"]
+    table = start("small_ships", indication=True)
     for word in ("13", "C", "AC"):
-        shown.act(word)
-    assert action_text(shown, shown.number("indicate", "play"), False) == "indicate"
-    assert action_text(shown, shown.number("2H", "play"), False) == "2♥"
+        table.act(word)
+    assert [action_text(table, table.number(word, "play"), False) for word in ("indicate", "2H")] == ["indicate", "2♥"]
 
 
 def test_a_tiny_demo_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +105,7 @@ def test_a_tiny_demo_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     assert free_folder(Path("runs/demo")) == Path("runs/demo-2")
 
 
-def test_the_run_takes_nothing_from_a_player_by_rule() -> None:
+def test_the_demo_trains_without_rule_based_players() -> None:
     config = demo_config("noms", 123, 4)
     assert (config.variants, config.decisions, config.seed) == (("noms",), 123, 4)
     assert (config.initial_policy, config.opponents.players) == ("", ())

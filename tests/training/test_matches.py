@@ -28,20 +28,20 @@ SEATINGS = np.concatenate([line_up.seatings for line_up in line_ups(4, names=("a
 @pytest.mark.parametrize(
     ("name", "options"), [("big_ships", {"start_cards": 2}), ("noms", {"target": 20}), ("nonesuch", {"max_hands": 3})]
 )
-def test_matches_are_those_that_a_table_plays(name: str, options: dict[str, Any]) -> None:
+def test_batched_matches_equal_those_of_one_table(name: str, options: dict[str, Any]) -> None:
     kind = rules(name, **options)
     shares, deals = play_matches(kind, (FIRST, FIRST), SEATINGS, range(3, 6), 0, "dev", Event())
-    played = 0
-    for place, number in enumerate(range(3, 6)):
-        winners, dealt = match_by_hand(kind, number)
-        played += 8 * dealt
+    count = 0
+    for row, number in enumerate(range(3, 6)):
+        winners, dealt = play_match(kind, number)
+        count += 8 * dealt
         expected = [(seat in winners) / len(winners) for seat in range(4)]
-        assert shares[place] == pytest.approx(expected * 2)
-    assert deals == played
+        assert shares[row] == pytest.approx(expected * 2)
+    assert deals == count
 
 
-def match_by_hand(kind: Rules, number: int) -> tuple[list[int], int]:
-    """Winners of a match at one table, with the first legal action everywhere, and its number of deals."""
+def play_match(kind: Rules, number: int) -> tuple[list[int], int]:
+    """Play the first legal action throughout a match; return its winners and number of deals."""
     table = Table(kind.variant.name, kind.seats, kind.options, seed=deal_seed("dev"), table=number, episode="match")
     table.start(match=0)
     deals = 0
@@ -53,9 +53,9 @@ def match_by_hand(kind: Rules, number: int) -> tuple[list[int], int]:
     return [seat for seat in range(kind.seats) if table.row.winners >> seat & 1], deals
 
 
-def test_no_win_in_few_matches_is_no_proof_of_none_in_many() -> None:
-    found = Matches(np.tile([0.0] * 4 + [1.0] * 4, (5, 1)), 40, "all")
-    none, every = found.estimate("alone"), found.estimate("against")
+def test_the_interval_of_no_or_all_wins_is_exact() -> None:
+    matches = Matches(np.tile([0.0] * 4 + [1.0] * 4, (5, 1)), 40, "all")
+    none, every = matches.estimate("alone"), matches.estimate("against")
     assert (none.low, none.mean, none.high) == pytest.approx((0, 0, 1 - 0.025**0.2))
     assert (every.low, every.mean, every.high) == pytest.approx((0.025**0.2, 1, 1))
     assert (none.method, every.method) == ("exact", "exact")
@@ -64,30 +64,27 @@ def test_no_win_in_few_matches_is_no_proof_of_none_in_many() -> None:
     assert percent(estimate(np.array([0.0, 0.5, 1.0] * 4))) == "50.0 % ±27.1"
 
 
-def test_parts_of_the_win_by_hand() -> None:
+def test_win_shares_by_hand() -> None:
     shares = np.array([[1.0, 0, 0.5, 0.5, 0, 0, 0, 0], [1, 1, 1, 1, 0, 1, 0, 0]])
-    found = Matches(shares, 40, "all")
-    assert found.fair == 0.25
-    assert (found.estimate("alone").mean, found.estimate("against").mean) == (0.75, 0.125)
-    assert found.advantage().mean == pytest.approx(0.3125)
+    matches = Matches(shares, 40, "all")
+    assert matches.fair == 0.25
+    assert (matches.estimate("alone").mean, matches.estimate("against").mean) == (0.75, 0.125)
+    assert matches.advantage().mean == pytest.approx(0.3125)
 
 
-def test_who_loses_a_table_has_no_part_in_the_match() -> None:
-    kind = rules("big_ships", start_cards=2)
-    shares, _ = play_matches(kind, (BAD, FIRST), SEATINGS, range(2), 0, "dev", Event())
-    assert (shares[:, :4] == 0).all()
-    assert (shares[:, 4:] == 1).all()
-    shares, _ = play_matches(kind, (FIRST, BAD), SEATINGS, range(2), 0, "dev", Event())
-    assert (shares[:, :4] == 1).all()
-    assert (shares[:, 4:] == 0).all()
+def test_a_player_that_loses_a_table_has_no_share_of_the_win() -> None:
+    for players, share in (((BAD, FIRST), 0), ((FIRST, BAD), 1)):
+        shares, _ = play_matches(rules("big_ships", start_cards=2), players, SEATINGS, range(2), 0, "dev", Event())
+        assert (shares[:, :4] == share).all()
+        assert (shares[:, 4:] == 1 - share).all()
 
 
 def test_matches_do_not_depend_on_threads() -> None:
     a, b = agent_spec("random"), agent_spec("greedy")
-    one, other = (compare_matches(rules("noms", target=15), a, b, 40, seed=2, threads=threads) for threads in (1, 3))
-    assert np.array_equal(one.shares, other.shares)
-    assert one.deals == other.deals
-    assert not np.array_equal(one.shares, compare_matches(rules("noms", target=15), a, b, 40, seed=3).shares)
+    first, second = (compare_matches(rules("noms", target=15), a, b, 40, seed=2, threads=threads) for threads in (1, 3))
+    assert np.array_equal(first.shares, second.shares)
+    assert first.deals == second.deals
+    assert not np.array_equal(first.shares, compare_matches(rules("noms", target=15), a, b, 40, seed=3).shares)
 
 
 def test_too_few_matches_are_refused() -> None:

@@ -19,4 +19,4 @@ from noms_training.text import LONGEST, short_names
 def test_names_are_short_and_different(names: list[str], short: list[str]) -> None:
     assert short_names(names) == short
     assert len(set(short)) == len(names)
-    assert all(len(one) <= LONGEST + 4 for one in short)
+    assert all(len(name) <= LONGEST + 4 for name in short)

@@ -1,44 +1,35 @@
-"""Intervals, power, control variates, panels of tests: figures worked out by hand, and small simulations."""
+"""Intervals, power, control variates and multiple tests: figures by hand, and small simulations."""
 
 import math
 
 import numpy as np
 import pytest
 
-from noms_training.evaluation.statistics import (
-    FOLDS,
-    Controls,
-    Estimate,
-    Groups,
-    deals_needed,
-    estimate,
-    holm,
-    with_controls,
-)
+from noms_training.evaluation.statistics import FOLDS, Controls, Estimate, Groups, deals_needed, estimate, holm, with_controls
 
 
 def test_an_estimate_by_hand() -> None:
-    one = estimate(np.array([2.0, 2.0, 5.0]))
-    assert one.mean == 3
-    assert one.standard_error == pytest.approx(1.0)  # deviation sqrt(3), over sqrt(3)
-    assert (one.deals, one.method) == (3, "t")
-    assert (one.low, one.high) == pytest.approx((3 - 4.302653, 3 + 4.302653))  # Student's with two degrees of freedom
+    few = estimate(np.array([2.0, 2.0, 5.0]))
+    assert few.mean == 3
+    assert few.standard_error == pytest.approx(1.0)  # deviation sqrt(3), over sqrt(3)
+    assert (few.deals, few.method) == (3, "t")
+    assert (few.low, few.high) == pytest.approx((3 - 4.302653, 3 + 4.302653))  # Student's with two degrees of freedom
     many = estimate(np.tile([2.0, 2.0, 5.0], 10_000))
     assert many.high - many.low == pytest.approx(2 * 1.959964 * many.standard_error, rel=1e-4)
 
 
-def test_what_differs_by_rounding_alone_does_not_differ() -> None:
-    one = estimate(np.array([0.0, 3e-16, 3e-16]))
-    assert (one.standard_error, one.p_value) == (0.0, 1.0)
+def test_rounding_errors_are_no_difference() -> None:
+    rounded = estimate(np.array([0.0, 3e-16, 3e-16]))
+    assert (rounded.standard_error, rounded.p_value) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("deals", [10, 30, 80])
-def test_intervals_hold_the_mean_as_often_as_they_say(deals: int) -> None:
-    """Of values such as duplicate deals have: a third is 0, the others are as good as normal."""
+def test_95_percent_of_the_intervals_contain_the_mean(deals: int) -> None:
+    """Values as in duplicate deals: a third is 0, the others are normal."""
     rng = np.random.default_rng(5)
     values = rng.normal(0.0, 1.0, (2000, deals)) * (rng.random((2000, deals)) > 1 / 3)
-    held = sum(one.low <= 0 <= one.high for one in map(estimate, values)) / 2000
-    assert 0.94 < held < 0.975  # 0.95, and four standard errors of that more
+    share = sum(interval.low <= 0 <= interval.high for interval in map(estimate, values)) / 2000
+    assert 0.94 < share < 0.975  # 0.95, with four standard errors
 
 
 @pytest.mark.parametrize(
@@ -61,26 +52,30 @@ def test_holm_by_hand() -> None:
     assert holm([]) == []
 
 
-def drawn(rng: np.random.Generator, deals: int, slope: float) -> tuple[np.ndarray, Controls]:
-    """Values with mean 1 that a skewed feature with mean 3 explains in part, and a known one with mean 0 too."""
+def draw(rng: np.random.Generator, deals: int, slope: float) -> tuple[np.ndarray, Controls]:
+    """Draw values with mean 1, and two features that explain a part: a skewed one with mean 3, and a known one with mean 0."""
     measured, known = 3 * rng.exponential(1.0, (deals, 1)), rng.integers(2, size=(deals, 1)) - 0.5
     values = 1 + slope * (measured[:, 0] - 3) + 2 * slope * known[:, 0] + rng.normal(0, 1, deals)
     return values, Controls(known, measured, 3 * rng.exponential(1.0, (4 * deals, 1)))
 
 
-def test_the_control_variate_is_without_bias_and_its_error_is_right() -> None:
+def controlled(values: np.ndarray, controls: Controls) -> Estimate:
+    estimate = with_controls(values, controls)
+    assert estimate is not None
+    return estimate
+
+
+def test_the_control_variate_is_unbiased_and_its_error_is_right() -> None:
     rng = np.random.default_rng(2)
-    found, plain = [], []
+    estimates, plain = [], []
     for _ in range(300):
-        values, controls = drawn(rng, 100, 0.7)
-        one = with_controls(values, controls)
-        assert one is not None
-        found.append(one)
+        values, controls = draw(rng, 100, 0.7)
+        estimates.append(controlled(values, controls))
         plain.append(values.mean())
-    means = np.array([one.mean for one in found])
-    claimed = float(np.mean([one.standard_error for one in found]))
+    means = np.array([each.mean for each in estimates])
+    error = float(np.mean([each.standard_error for each in estimates]))
     assert means.mean() == pytest.approx(1.0, abs=3.5 * means.std() / math.sqrt(300))
-    assert means.std(ddof=1) == pytest.approx(claimed, rel=0.13)
+    assert means.std(ddof=1) == pytest.approx(error, rel=0.13)
     assert means.std() < 0.7 * np.std(plain)
 
 
@@ -89,33 +84,29 @@ def test_coefficients_come_from_other_deals() -> None:
     n = 10 * FOLDS
     feature = rng.normal(size=(n, 1))
     values = feature[:, 0] + rng.normal(0, 0.5, n)
-    one = with_controls(values, Controls(feature, np.empty((n, 0)), np.empty((0, 0))))
+    estimate = controlled(values, Controls(feature, np.empty((n, 0)), np.empty((0, 0))))
     corrected = np.empty(n)
     for fold in range(FOLDS):
-        here = np.arange(n) % FOLDS == fold
-        slope = np.polyfit(feature[~here, 0], values[~here], 1)[0]
-        corrected[here] = values[here] - slope * feature[here, 0]
-    assert one is not None
-    assert one.mean == pytest.approx(corrected.mean(), abs=1e-12)
-    assert one.standard_error == pytest.approx(corrected.std(ddof=1) / math.sqrt(n))
+        chosen = np.arange(n) % FOLDS == fold
+        slope = np.polyfit(feature[~chosen, 0], values[~chosen], 1)[0]
+        corrected[chosen] = values[chosen] - slope * feature[chosen, 0]
+    assert estimate.mean == pytest.approx(corrected.mean(), abs=1e-12)
+    assert estimate.standard_error == pytest.approx(corrected.std(ddof=1) / math.sqrt(n))
 
 
-def test_a_control_variate_that_is_no_help_is_not_reported() -> None:
-    values, controls = drawn(np.random.default_rng(1), 400, 0.0)
+def test_a_useless_control_variate_is_not_reported() -> None:
+    values, controls = draw(np.random.default_rng(1), 400, 0.0)
     assert with_controls(values, controls) is None
     nothing = Controls(np.empty((400, 0)), np.empty((0, 2)), np.empty((0, 2)))
     assert with_controls(values, nothing) is None
-    few, controls = drawn(np.random.default_rng(1), 40, 5.0)
+    few, controls = draw(np.random.default_rng(1), 40, 5.0)
     assert with_controls(few, controls) is None
 
 
 def test_the_error_of_measured_expectations_counts() -> None:
-    values, controls = drawn(np.random.default_rng(4), 400, 0.7)
-    many = with_controls(values, controls)
-    few = with_controls(values, Controls(controls.known, controls.measured, controls.others[:800]))
-    assert many is not None
-    assert few is not None
-    assert few.standard_error > 1.15 * many.standard_error
+    values, controls = draw(np.random.default_rng(4), 400, 0.7)
+    fewer = Controls(controls.known, controls.measured, controls.others[:800])
+    assert controlled(values, fewer).standard_error > 1.15 * controlled(values, controls).standard_error
 
 
 def test_means_of_groups_by_hand() -> None:
@@ -123,14 +114,14 @@ def test_means_of_groups_by_hand() -> None:
     member = np.array([[True, True], [True, False], [False, False]])
     groups = Groups()
     groups.add("role", "declarer", values, member)
-    one = groups.estimate("role", "declarer")
-    assert one is not None
-    assert (one.mean, one.deals) == (3.0, 2)
+    declarer = groups.estimate("role", "declarer")
+    assert declarer is not None
+    assert (declarer.mean, declarer.deals) == (3.0, 2)
     # residuals of the two deals with such games: 4 - 2 * 3 = -2, 5 - 1 * 3 = 2; sqrt(2 / 1 * 8) / 3
-    assert one.standard_error == pytest.approx(4 / 3)
-    assert one.high - one.low == pytest.approx(2 * 12.7062 * 4 / 3, rel=1e-4)  # one degree of freedom
+    assert declarer.standard_error == pytest.approx(4 / 3)
+    assert declarer.high - declarer.low == pytest.approx(2 * 12.7062 * 4 / 3, rel=1e-4)  # declarer degree of freedom
     groups.add("role", "defender", values[:1], member[:1])
-    assert groups.estimate("role", "defender") is None, "nobody knows how far one deal is from the mean"
+    assert groups.estimate("role", "defender") is None, "a single deal has no spread"
     assert groups.estimate("role", "partner") is None
     assert groups.games("role", "partner") == 0
 
@@ -143,10 +134,9 @@ def test_groups_add_up_over_blocks() -> None:
     first.add("cards", "7", values[:3], member[:3])
     second.add("cards", "7", values[3:], member[3:])
     second.add("cards", "8", values[3:], member[3:])
-    together = first + second
-    assert together.games("cards", "7") == whole.games("cards", "7") == member.sum()
-    one, other = together.estimate("cards", "7"), whole.estimate("cards", "7")
-    assert one is not None
-    assert other is not None
-    assert (one.mean, one.standard_error) == pytest.approx((other.mean, other.standard_error))
-    assert together.names() == {"cards": ["7", "8"]}
+    total = first + second
+    assert total.games("cards", "7") == whole.games("cards", "7") == member.sum()
+    estimates = [groups.estimate("cards", "7") for groups in (total, whole)]
+    first_figures, second_figures = ((each.mean, each.standard_error) for each in estimates if each is not None)
+    assert first_figures == pytest.approx(second_figures)
+    assert total.names() == {"cards": ["7", "8"]}
