@@ -22,6 +22,7 @@ from noms_training.evaluation.duplicate import FIRST_OTHER, Pairing, deal_seed, 
 from noms_training.evaluation.statistics import estimate
 from tests.training.fakes import FIRST, LOWEST, STUBBORN, rules
 
+THUMB, GREEDY, RANDOM = map(agent_spec, ("thumb", "greedy", "random"))
 Pools = list[tuple[TablePool, np.ndarray]]
 
 
@@ -63,14 +64,14 @@ def test_unknown_line_ups_are_refused() -> None:
 
 @pytest.mark.parametrize(("name", "seats"), [("down_up", 3), ("noms", 4), ("sniped_whist", 5)])
 def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int, pools: Pools) -> None:
-    compare(rules(name, seats), agent_spec("greedy"), FIRST, 5)
+    compare(rules(name, seats), GREEDY, FIRST, 5)
     pool, seating = pools[0]
     tables = pool.batch.tables
     seatings = np.concatenate([line_up.seatings for line_up in line_ups(seats)])
     assert np.array_equal(seating[:, :seats] == 0, np.tile(seatings, (5, 1)))
     assert np.array_equal(tables.table, np.arange(len(pool)) // len(seatings))
     dealt_cards = [(t.hands | t.played).tobytes() + t.dealer.tobytes() + t.deal_size.tobytes() for t in tables]
-    numbers = {(int(t.table), int(t.deal)) for t in tables}  # where all pass, the seatings come to one deal or to another
+    numbers = {(int(t.table), int(t.deal)) for t in tables}  # after a pass-out, the seatings may end at different deals
     assert len({table for table, _ in numbers}) == 5
     assert len(set(dealt_cards)) == len(numbers)
     assert len({(cards, int(t.table)) for cards, t in zip(dealt_cards, tables, strict=True)}) == len(numbers)
@@ -78,7 +79,7 @@ def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int, pools: Poo
 
 def test_a_deal_is_an_episode_of_the_environment(pools: Pools) -> None:
     """After a pass-out it continues until a deal is scored; cut and cards do not depend on the seating."""
-    comparison = compare(rules("noms"), agent_spec("thumb"), agent_spec("greedy"), 12, names=("alone",))
+    comparison = compare(rules("noms"), THUMB, GREEDY, 12, names=("alone",))
     tables = pools[0][0].batch.tables
     assert (tables.deal > 0).sum() > 12
     assert not tables.passed_out.any()
@@ -98,7 +99,7 @@ def test_a_deal_is_an_episode_of_the_environment(pools: Pools) -> None:
 
 @pytest.mark.parametrize("name", ["noms", "nonesuch", "sniped_whist"])
 def test_a_player_is_no_better_than_itself(name: str) -> None:
-    comparison = compare(rules(name), agent_spec("thumb"), agent_spec("thumb"), 20)
+    comparison = compare(rules(name), THUMB, THUMB, 20)
     assert comparison.played.values.any()
     for line_up in ("alone", "against", "mixed", None):
         assert np.abs(comparison.per_deal(line_up)).max() < 1e-12
@@ -108,7 +109,7 @@ def test_a_player_is_no_better_than_itself(name: str) -> None:
 
 def test_values_by_hand(pools: Pools) -> None:
     kind = rules("sniped_whist", 3, scoring="tricks")
-    players = (agent_spec("greedy"), agent_spec("random"))
+    players = (GREEDY, RANDOM)
     block = Pairing(kind, players, line_ups(3)).play(0, 4, Event())
     pool, seating = pools[0]
     points = pool.batch.tables.points[:, :3]
@@ -119,8 +120,8 @@ def test_values_by_hand(pools: Pools) -> None:
 
 def test_swapped_players_swap_the_results() -> None:
     kind = rules("up_down")
-    first = compare(kind, agent_spec("thumb"), agent_spec("greedy"), 40)
-    second = compare(kind, agent_spec("greedy"), agent_spec("thumb"), 40)
+    first = compare(kind, THUMB, GREEDY, 40)
+    second = compare(kind, GREEDY, THUMB, 40)
     assert first.per_deal("alone") == pytest.approx(-second.per_deal("against"))
     assert first.per_deal() == pytest.approx(-second.per_deal())
     assert first.played.probes[0] == second.played.probes[1]
@@ -130,7 +131,7 @@ def test_swapped_players_swap_the_results() -> None:
 
 
 def test_the_variance_is_less_than_that_of_independent_deals() -> None:
-    comparison = compare(rules("sniped_whist", scoring="tricks"), agent_spec("thumb"), agent_spec("greedy"), 100)
+    comparison = compare(rules("sniped_whist", scoring="tricks"), THUMB, GREEDY, 100)
     assert 0 < comparison.variance_ratio < 0.2
     assert comparison.game_ratio == pytest.approx(14 * comparison.variance_ratio)
     assert comparison.detectable == pytest.approx(2.8 * comparison.estimate().standard_error)
@@ -138,7 +139,7 @@ def test_the_variance_is_less_than_that_of_independent_deals() -> None:
 
 
 def test_the_variance_ratio_by_hand() -> None:
-    comparison = compare(rules("sniped_whist", 3), agent_spec("greedy"), agent_spec("random"), 2)
+    comparison = compare(rules("sniped_whist", 3), GREEDY, RANDOM, 2)
     values = np.array([[1.0, 2, 3, 0, 0, 0], [1, 2, 3, 2, 2, 2]])
     comparison = replace(comparison, played=replace(comparison.played, values=values))
     assert list(comparison.per_deal()) == [1.0, 2.0]
@@ -146,26 +147,25 @@ def test_the_variance_ratio_by_hand() -> None:
 
 
 def test_results_do_not_depend_on_threads() -> None:
-    random, greedy = AgentSpec("random", agent_spec("random").make, None, 16), agent_spec("greedy")
-    one, three = (compare(rules("noms"), random, greedy, 70, seed=3, threads=threads) for threads in (1, 3))
+    random = AgentSpec("random", RANDOM.make, None, 16)
+    one, three = (compare(rules("noms"), random, GREEDY, 70, seed=3, threads=threads) for threads in (1, 3))
     assert np.array_equal(one.played.values, three.played.values)
     assert np.array_equal(one.played.features, three.played.features)
     assert (one.estimate(), one.controlled, one.played.probes) == (three.estimate(), three.controlled, three.played.probes)
-    assert not np.array_equal(one.played.values, compare(rules("noms"), random, greedy, 70, seed=4).played.values)
+    assert not np.array_equal(one.played.values, compare(rules("noms"), random, GREEDY, 70, seed=4).played.values)
 
 
 def test_fewer_deals_are_the_first_of_more() -> None:
-    a, b = agent_spec("thumb"), agent_spec("greedy")
-    few, many = (compare(rules("big_ships"), a, b, deals) for deals in (10, BLOCK + 3))
+    few, many = (compare(rules("big_ships"), THUMB, GREEDY, deals) for deals in (10, BLOCK + 3))
     assert np.array_equal(few.played.values, many.played.values[:10])
     assert len(many.played.values) == BLOCK + 3
-    test = compare(rules("big_ships"), a, b, 10, deal_set="test")
+    test = compare(rules("big_ships"), THUMB, GREEDY, 10, deal_set="test")
     assert not np.array_equal(few.played.values, test.played.values)
 
 
 def test_the_control_variate_has_the_points_of_thumb_on_the_same_cards() -> None:
     kind = rules("down_up")
-    comparison = compare(kind, agent_spec("random"), agent_spec("greedy"), 6)
+    comparison = compare(kind, RANDOM, GREEDY, 6)
     pool = dealt(kind, np.arange(6), "dev")
     play(pool, [AtTables(agent_spec("thumb:1").make(), np.random.default_rng(0))], np.zeros((6, 7), np.int64))
     points = pool.batch.tables.points[:, :4]
@@ -177,7 +177,7 @@ def test_the_control_variate_has_the_points_of_thumb_on_the_same_cards() -> None
 
 
 def test_no_two_blocks_share_the_deals_of_the_control_variate() -> None:
-    small = AgentSpec("small", agent_spec("greedy").make, None, 8)
+    small = AgentSpec("small", GREEDY.make, None, 8)
     others = compare(rules("down_up"), small, small, 24).played.others
     assert len(others) == 96
     assert len({features.tobytes() for features in others}) > 60  # deals of different cards seldom end alike
@@ -193,7 +193,7 @@ def test_size_features_have_mean_0() -> None:
 
 
 def test_the_control_variate_agrees_with_the_raw_figure() -> None:
-    comparison = compare(rules("nonesuch"), agent_spec("greedy"), agent_spec("thumb"), 400)
+    comparison = compare(rules("nonesuch"), GREEDY, THUMB, 400)
     assert comparison.controlled is not None
     raw = comparison.estimate()
     assert comparison.controlled.standard_error < 0.97 * raw.standard_error
@@ -215,7 +215,7 @@ def test_roles_by_hand() -> None:
 
 @pytest.mark.parametrize(("name", "grouping"), [("noms", "role"), ("noms", "deal"), ("up_down", "cards"), ("nonesuch", "call")])
 def test_the_groups_of_a_grouping_hold_all_games(name: str, grouping: str) -> None:
-    comparison = compare(rules(name), agent_spec("thumb"), agent_spec("random"), 30)
+    comparison = compare(rules(name), THUMB, RANDOM, 30)
     for side, line_up, sign in ((0, "alone", 1), (1, "against", -1)):
         groups = comparison.played.groups[side]
         names = groups.names()[grouping]
@@ -234,7 +234,7 @@ def test_a_lost_table_is_worth_the_distance_from_best_to_worst_points() -> None:
 
 def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     kind = rules("big_ships", start_cards=3)
-    block = Pairing(kind, (STUBBORN, agent_spec("greedy")), line_ups(4)).play(0, 6, Event())
+    block = Pairing(kind, (STUBBORN, GREEDY), line_ups(4)).play(0, 6, Event())
     is_lost = dealt(kind, np.arange(6), "dev").batch.tables.dealer == 0
     assert 0 < is_lost.sum() < 4
     assert block.lost[0].tables == 14 * is_lost.sum()
@@ -243,11 +243,11 @@ def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     lost = block.values[is_lost]
     assert (lost <= 0).all()
     assert (lost < 0).any()
-    legal = compare(kind, FIRST, agent_spec("greedy"), 6).played.values
+    legal = compare(kind, FIRST, GREEDY, 6).played.values
     assert np.array_equal(block.values[~is_lost], legal[~is_lost])
     assert (lost <= legal[is_lost]).all()
     assert block.groups[0].games("caller", "first") == 6 - is_lost.sum()
-    swapped = Pairing(kind, (agent_spec("greedy"), STUBBORN), line_ups(4)).play(0, 6, Event())
+    swapped = Pairing(kind, (GREEDY, STUBBORN), line_ups(4)).play(0, 6, Event())
     assert (swapped.values[is_lost] >= 0).all()
     both = Pairing(kind, (STUBBORN, STUBBORN), line_ups(4)).play(0, 6, Event())
     assert not both.values[is_lost].any()
@@ -281,7 +281,7 @@ def test_equal_opponents_count_as_one_and_each_may_lose_tables(pools: Pools) -> 
     ("name", "player", "options", "deals"),
     [("noms", "random", {}, 10), ("noms", "random", {}, 30), ("big_ships", "pimc:2", {"start_cards": 3}, 10)],
 )
-def test_95_percent_of_the_intervals_contain_the_difference_of_a_player_to_itself(
+def test_a_player_is_no_better_than_itself_in_95_of_100_evaluations(
     name: str, player: str, options: dict[str, Any], deals: int
 ) -> None:
     spec = agent_spec(player)
@@ -291,15 +291,14 @@ def test_95_percent_of_the_intervals_contain_the_difference_of_a_player_to_itsel
 
 
 def test_too_few_deals_and_unknown_tables_are_refused() -> None:
-    kind, thumb = rules("noms"), agent_spec("thumb")
     with pytest.raises(ValueError, match="the number of deals must be from 2 to 268,435,456, not 1"):
-        compare(kind, thumb, thumb, 1)
-    trained = AgentSpec("mine", thumb.make, (rules("down_up"), rules("noms", target=60)))
+        compare(rules("noms"), THUMB, THUMB, 1)
+    trained = AgentSpec("mine", THUMB.make, (rules("down_up"), rules("noms", target=60)))
     with pytest.raises(ValueError, match=r"for down_up with 4 seats, noms with 4 seats, not for nonesuch with 4 seats"):
-        compare(rules("nonesuch"), trained, thumb, 2)
+        compare(rules("nonesuch"), trained, THUMB, 2)
     with pytest.raises(ValueError, match=r"not for noms with 4 seats and other options"):
-        compare(kind, thumb, trained, 2)
-    compare(rules("down_up"), trained, thumb, 2)
+        compare(rules("noms"), THUMB, trained, 2)
+    compare(rules("down_up"), trained, THUMB, 2)
 
 
 def test_ctrl_c_before_two_deals_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,5 +307,5 @@ def test_ctrl_c_before_two_deals_raises_an_error(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("noms_training.thread_pool.wait", interrupt)
     with pytest.raises(NothingPlayedError) as nothing:
-        compare(rules("down_up"), agent_spec("random"), agent_spec("random"), 5)
+        compare(rules("down_up"), RANDOM, RANDOM, 5)
     assert nothing.value.ending == "ctrl-c"

@@ -1,4 +1,4 @@
-"""Players that fail lose the table at which they do, and no other."""
+"""A player that fails loses that table and no other."""
 
 from threading import Event
 
@@ -13,21 +13,21 @@ from tests.begun import begun
 
 
 class Fails:
-    """The highest legal action; fails in its own way at one row."""
+    """Plays the highest legal action, and fails in row 2."""
 
-    def __init__(self, how: str, row: int = 2) -> None:
-        self.how, self.row = how, row
-        self.asked: list[list[int]] = []
+    def __init__(self, fault: str) -> None:
+        self.fault = fault
+        self.calls: list[list[int]] = []
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        self.asked.append([int(row) for row in rows])
+        self.calls.append([int(row) for row in rows])
         actions = highest_legal(batch, rows)
-        if self.row in rows and self.how == "raises":
+        if 2 in rows and self.fault == "raises":
             raise RuntimeError("cannot think")
-        if self.how == "shape":
+        if self.fault == "shape":
             return actions[:, np.newaxis]
-        wrong = {"illegal": int(np.flatnonzero(batch.mask[self.row] == 0)[0]), "below": -3, "above": 9999}.get(self.how)
-        return actions if wrong is None else np.where(rows == self.row, wrong, actions)
+        wrong = {"illegal": int(np.flatnonzero(batch.mask[2] == 0)[0]), "below": -3, "above": 9999}.get(self.fault)
+        return actions if wrong is None else np.where(rows == 2, wrong, actions)
 
 
 def highest_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
@@ -37,9 +37,9 @@ def highest_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def batch() -> BatchEnv:
-    made = begun(make_batch("down_up", tables=6, seed=1))
-    made.observe()
-    return made
+    batch = begun(make_batch("down_up", tables=6, seed=1))
+    batch.observe()
+    return batch
 
 
 ROWS = np.array([0, 2, 3, 5])
@@ -52,7 +52,7 @@ def test_good_answers_pass(batch: BatchEnv) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "why"),
+    ("fault", "sentence"),
     [
         ("raises", "raised RuntimeError: cannot think"),
         ("illegal", "which was not legal"),
@@ -60,20 +60,17 @@ def test_good_answers_pass(batch: BatchEnv) -> None:
         ("above", "chose action 9999, which was not legal"),
     ],
 )
-def test_only_the_table_is_lost(batch: BatchEnv, how: str, why: str) -> None:
-    player = Fails(how)
+def test_a_failure_loses_only_its_table(batch: BatchEnv, fault: str, sentence: str) -> None:
+    player = Fails(fault)
     guard = Guarded(player, Event())
-    actions = guard(batch, ROWS)
-    assert list(guard.lost) == [2]
-    assert why in guard.lost[2]
     expected = np.where(ROWS == 2, first_legal(batch, ROWS), highest_legal(batch, ROWS))
-    assert list(actions) == list(expected)
-    player.asked.clear()
     assert list(guard(batch, ROWS)) == list(expected)
-    assert player.asked == [[0, 3, 5]]  # it is not asked again at a table that it has lost
-    player.asked.clear()
+    assert list(guard.lost) == [2]
+    assert sentence in guard.lost[2]
+    player.calls.clear()
+    assert list(guard(batch, ROWS)) == list(expected)
     assert list(guard(batch, np.array([2]))) == [int(first_legal(batch, np.array([2]))[0])]
-    assert player.asked == []
+    assert player.calls == [[0, 3, 5]], "the player is not asked again at a lost table"
 
 
 def test_answers_of_another_shape_lose_all_tables(batch: BatchEnv) -> None:
@@ -83,14 +80,14 @@ def test_answers_of_another_shape_lose_all_tables(batch: BatchEnv) -> None:
     assert "the answer must be 1 integers, not int64 of shape (1, 1)" in guard.lost[0]
 
 
-def test_a_block_that_is_stopped_is_given_up(batch: BatchEnv) -> None:
+def test_a_guard_stops_when_the_event_is_set(batch: BatchEnv) -> None:
     stop = Event()
     stop.set()
     with pytest.raises(Stopped):
         Guarded(Fails("never"), stop)(batch, ROWS)
 
 
-@pytest.mark.parametrize(("how", "error"), [("raises", RuntimeError), ("illegal", ValueError), ("illegal", ForfeitError)])
-def test_a_strict_guard_raises(batch: BatchEnv, how: str, error: type[Exception]) -> None:
+@pytest.mark.parametrize(("fault", "error"), [("raises", RuntimeError), ("illegal", ValueError), ("illegal", ForfeitError)])
+def test_a_strict_guard_raises(batch: BatchEnv, fault: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        Guarded(Fails(how), Event(), strict=True)(batch, ROWS)
+        Guarded(Fails(fault), Event(), strict=True)(batch, ROWS)

@@ -42,12 +42,6 @@ def test_points_are_those_of_an_evaluation(variant: str, options: dict[str, Any]
     assert margin == pytest.approx((expected.high - expected.low) / 2) != 0
 
 
-def test_a_random_player_gains_nothing_on_random_opponents() -> None:
-    rng = np.random.default_rng(1)
-    mean, margin = duplicate_points(lambda _, mask: (rng.random(mask.shape) * mask).argmax(axis=1), "down_up", deals=300)
-    assert abs(mean) < 2 * margin < 2
-
-
 def test_one_deal_and_an_illegal_action_are_refused() -> None:
     with pytest.raises(ValueError, match="deals must be at least 2"):
         duplicate_points(lowest, "down_up", deals=1)

@@ -119,7 +119,7 @@ def test_means_of_groups_by_hand() -> None:
     assert (declarer.mean, declarer.deals) == (3.0, 2)
     # residuals of the two deals with such games: 4 - 2 * 3 = -2, 5 - 1 * 3 = 2; sqrt(2 / 1 * 8) / 3
     assert declarer.standard_error == pytest.approx(4 / 3)
-    assert declarer.high - declarer.low == pytest.approx(2 * 12.7062 * 4 / 3, rel=1e-4)  # declarer degree of freedom
+    assert declarer.high - declarer.low == pytest.approx(2 * 12.7062 * 4 / 3, rel=1e-4)  # one degree of freedom
     groups.add("role", "defender", values[:1], member[:1])
     assert groups.estimate("role", "defender") is None, "a single deal has no spread"
     assert groups.estimate("role", "partner") is None
