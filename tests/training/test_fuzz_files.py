@@ -1,4 +1,4 @@
-"""Damage to records and files of runs: flipped bits, cuts and odd values end in the errors that are documented."""
+"""Damage to records and files of runs: flipped bits, cuts and odd values raise the documented errors."""
 
 import contextlib
 import hashlib
@@ -62,12 +62,12 @@ def spoilt(draw: Callable[[Any], Any], value: Any) -> None:
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
     if not keys:
         return
-    key, how = draw(st.sampled_from(keys)), draw(st.integers(0, 9))
-    if isinstance(value[key], dict | list) and how < 7:
+    key, kind = draw(st.sampled_from(keys)), draw(st.integers(0, 9))
+    if isinstance(value[key], dict | list) and kind < 7:
         spoilt(draw, value[key])
-    elif how == 7:
+    elif kind == 7:
         del value[key]
-    elif how == 8:
+    elif kind == 8:
         other = draw(st.sampled_from(keys))
         value[key], value[other] = value[other], value[key]
     else:
@@ -75,7 +75,7 @@ def spoilt(draw: Callable[[Any], Any], value: Any) -> None:
 
 
 def damaged(draw: Callable[[Any], Any], content: bytes) -> bytes:
-    """A content with a bit flipped, a part cut out, or something put in."""
+    """Flip a bit, cut out a part, or insert bytes."""
     place = draw(st.integers(0, len(content) - 1))
     match draw(st.integers(0, 3)):
         case 0:
@@ -91,7 +91,7 @@ def damaged(draw: Callable[[Any], Any], content: bytes) -> bytes:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Write a new file: for one that is cut off and written again ext4 waits for the disk."""
+    """Write a new file, since ext4 syncs a truncated file to the disk."""
     path.unlink(missing_ok=True)
     path.write_bytes(content)
 
@@ -110,7 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @fuzzed(150, 20_000)
-def test_records(folder: Path, data: st.DataObject) -> None:
+def test_damaged_records_are_refused(folder: Path, data: st.DataObject) -> None:
     draw = data.draw
     records: list[Any] = json.loads(RECORDS[draw(st.sampled_from(VARIANTS))])
     for _ in range(draw(st.integers(0, 2))):
@@ -125,24 +125,24 @@ def test_records(folder: Path, data: st.DataObject) -> None:
         assert "\n" not in str(disagreement)
     for _, record in lines:
         if isinstance(record, dict):
-            is_refused(partial(all_of, replay, record), RecordError)
-            is_refused(partial(all_of, deal_lines, record), RecordError)
-    is_refused(partial(all_of, from_records, lines), ExportError)
+            is_refused(partial(exhaust, replay, record), RecordError)
+            is_refused(partial(exhaust, deal_lines, record), RecordError)
+    is_refused(partial(exhaust, from_records, lines), ExportError)
 
 
-def all_of(function: Callable[[Any], Iterator[Any]], argument: Any) -> None:
+def exhaust(function: Callable[[Any], Iterator[Any]], argument: Any) -> None:
     for _ in function(argument):
         pass
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run, while the features of its tables, which take longer than all else, are made once."""
+    """A run; the encoding of its tables, the slowest step, is computed once."""
     with patch("noms_env.policy.file.make_encoding", cache(make_encoding)):
-        made = make_run(tmp_path_factory.mktemp("fuzz") / "run")
-        log = made / "log.csv"
+        folder = make_run(tmp_path_factory.mktemp("fuzz") / "run")
+        log = folder / "log.csv"
         log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:100]))
-        yield made
+        yield folder
 
 
 READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
@@ -153,7 +153,7 @@ READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
 
 
 @fuzzed(150, 10_000)
-def test_files_of_a_run(run: Path, data: st.DataObject) -> None:
+def test_damaged_files_of_a_run_are_refused(run: Path, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(READERS)))
     file = run / name
     whole = file.read_bytes()
@@ -169,14 +169,14 @@ def test_files_of_a_run(run: Path, data: st.DataObject) -> None:
 
 @pytest.fixture(scope="module")
 def state(folder: Path) -> Path:
-    """A state that is not in use."""
-    with RunFolder.create(folder / "states", {}) as made:
-        made.write_state(1, {"weights": torch.arange(6.0), "standing": {"best": None, "past": ["000012"], 7: (1, 2.5, True)}})
-        return next((made.path / "state").iterdir())
+    """The file of a training state."""
+    with RunFolder.create(folder / "states", {}) as run:
+        run.write_state(1, {"weights": torch.arange(6.0), "standing": {"best": None, "past": ["000012"], 7: (1, 2.5, True)}})
+        return next((run.path / "state").iterdir())
 
 
 @fuzzed(150, 15_000)
-def test_states_of_a_run(state: Path, data: st.DataObject) -> None:
+def test_a_damaged_training_state_is_refused(state: Path, data: st.DataObject) -> None:
     whole = state.read_bytes()
     line, _, content = whole.partition(b"\n")
     fits = data.draw(st.booleans())
@@ -192,7 +192,7 @@ def test_states_of_a_run(state: Path, data: st.DataObject) -> None:
 
 
 def changed_json(draw: Callable[[Any], Any], document: Any) -> bytes:
-    """A JSON document with odd values in it, or with damage to its text."""
+    """A JSON document with odd values, or with damage to its text."""
     changed = json.loads(json.dumps(document))
     for _ in range(draw(st.integers(0, 2))):
         spoilt(draw, changed)
@@ -204,7 +204,7 @@ DONE = {"policy": "a/run", "before": "noms", "gains": {"noms_4": {"mean": 0.5, "
 
 
 @fuzzed(40, 5_000)
-def test_results_of_rounds(folder: Path, data: st.DataObject) -> None:
+def test_a_damaged_result_of_a_round_is_refused(folder: Path, data: st.DataObject) -> None:
     put(folder / "result.json", changed_json(data.draw, DONE))
     result: dict[str, Any] = {}
     if not is_refused(lambda: result.update(read_result(folder, "noms")), RefusedError):
@@ -217,7 +217,7 @@ BLOCK = {"alone": [0.5, 1.0, -2.0, 0.0], "against": [0.5] * 4, "lost": [{"tables
 
 
 @fuzzed(40, 5_000)
-def test_files_of_tournaments(folder: Path, data: st.DataObject) -> None:
+def test_damaged_tournament_files_are_refused_or_ignored(folder: Path, data: st.DataObject) -> None:
     tournament, pair = Folder(folder / "tournament"), (0, 1)
     block = tournament.file_of(pair, 0)
     block.parent.mkdir(parents=True, exist_ok=True)
@@ -229,22 +229,25 @@ def test_files_of_tournaments(folder: Path, data: st.DataObject) -> None:
     is_refused(lambda: tournament.go_on(PLAN), TournamentError)
 
 
+Shards = dict[str, tuple[dict[str, Any], Decisions, bytes]]
+
+
 @pytest.fixture(scope="module")
-def shards(folder: Path) -> dict[str, tuple[dict[str, Any], Decisions, bytes]]:
-    """By format: what a good shard says of itself, its rows, and its bytes."""
-    found = {}
+def shards(folder: Path) -> Shards:
+    """By format: the description, rows and bytes of a good shard."""
+    shards: Shards = {}
     for name in ("npz", "parquet"):
         write_shards(decided(folder), folder / name, SOURCE, name, 30, COLUMNS + TARGETS)
         content = (folder / name / f"decisions-00000.{name}").read_bytes()
-        about, rows = next(read_shards(folder / name, tuple(ALLOWED)))
-        found[name] = about, rows, content
+        description, rows = next(read_shards(folder / name, tuple(ALLOWED)))
+        shards[name] = description, rows, content
         for file in sorted((folder / name).glob("decisions-*"))[1:]:
             file.unlink()
-    return found
+    return shards
 
 
 def spoilt_rows(draw: Callable[[Any], Any], rows: Decisions) -> Decisions:
-    """Rows of which one column has other values, another length, width or type, or is not there."""
+    """Rows with one column missing, or with other values, length, width or type."""
     name = draw(st.sampled_from(sorted(rows)))
     values = rows[name].copy()
     match draw(st.integers(0, 5)):
@@ -269,20 +272,26 @@ def spoilt_rows(draw: Callable[[Any], Any], rows: Decisions) -> Decisions:
 
 
 @fuzzed(40, 6_000)
-def test_shards(folder: Path, shards: dict[str, tuple[dict[str, Any], Decisions, bytes]], data: st.DataObject) -> None:
+def test_damaged_shards_are_refused(
+    folder: Path, shards: dict[str, tuple[dict[str, Any], Decisions, bytes]], data: st.DataObject
+) -> None:
     name = data.draw(st.sampled_from(sorted(shards)))
-    about, rows, content = shards[name]
+    description, rows, content = shards[name]
     file = folder / name / f"decisions-00000.{name}"
     file.unlink(missing_ok=True)
     if data.draw(st.booleans()):
         put(file, damaged(data.draw, content))
     else:
-        text = changed_json(data.draw, about).decode(errors="replace") if data.draw(st.booleans()) else json.dumps(about)
-        with contextlib.suppress(ValueError, pyarrow.ArrowException):  # there is no such table
+        text = (
+            changed_json(data.draw, description).decode(errors="replace")
+            if data.draw(st.booleans())
+            else json.dumps(description)
+        )
+        with contextlib.suppress(ValueError, pyarrow.ArrowException):  # such a table cannot be written
             put_shard(file, text, spoilt_rows(data.draw, rows))
     if file.exists():
-        read = [data.draw(st.sampled_from([("observation", "action_mask", "policy"), tuple(ALLOWED), ()]))]
-        is_refused(lambda: list(read_shards(folder / name, read[0])), ValueError)
+        columns = data.draw(st.sampled_from([("observation", "action_mask", "policy"), tuple(ALLOWED), ()]))
+        is_refused(lambda: list(read_shards(folder / name, columns)), ValueError)
         is_refused(lambda: RecordedDecisions([str(folder / name)], ENCODING, [RULES]), ValueError)
 
 
@@ -291,7 +300,7 @@ ENCODING = make_encoding((RULES,), card_features=True, trick_features=True)
 
 @pytest.fixture(scope="module")
 def solved(folder: Path) -> tuple[Tree, bytes, bytes]:
-    """A small game, its solution, and the state of a solver on the way to it."""
+    """A small game, its solution, and an intermediate state of a solver."""
     tree = build_tree(micro_game("down-up-1").setup())
     solve(tree, folder / "solution", iterations=2, share=0)
     solver = Solver(tree)
@@ -301,29 +310,29 @@ def solved(folder: Path) -> tuple[Tree, bytes, bytes]:
 
 
 @fuzzed(40, 5_000)
-def test_solutions(folder: Path, solved: tuple[Tree, bytes, bytes], data: st.DataObject) -> None:
+def test_a_damaged_solution_is_refused(folder: Path, solved: tuple[Tree, bytes, bytes], data: st.DataObject) -> None:
     _, content, _ = solved
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     if data.draw(st.booleans()):
         content = damaged(data.draw, content)
     else:
-        told = changed_json(data.draw, json.loads(header["__metadata__"]["noms-solution"])).decode(errors="replace")
-        begin = json.dumps({**header, "__metadata__": {"noms-solution": told}}).encode()
-        content = len(begin).to_bytes(8, "little") + begin + content[8 + length :]
+        text = changed_json(data.draw, json.loads(header["__metadata__"]["noms-solution"])).decode(errors="replace")
+        start = json.dumps({**header, "__metadata__": {"noms-solution": text}}).encode()
+        content = len(start).to_bytes(8, "little") + start + content[8 + length :]
     put(folder / "solution", content)
     is_refused(lambda: agent_spec(f"solved:{folder / 'solution'}").check(RULES), ValueError)
 
 
 @fuzzed(40, 5_000)
-def test_states_of_a_solver(folder: Path, solved: tuple[Tree, bytes, bytes], data: st.DataObject) -> None:
+def test_a_damaged_state_of_a_solver_is_refused(folder: Path, solved: tuple[Tree, bytes, bytes], data: st.DataObject) -> None:
     tree, _, content = solved
     state = folder / "solution.state.npz"
     if data.draw(st.booleans()):
         put(state, damaged(data.draw, content))
     else:
-        with np.load(io.BytesIO(content)) as kept:
-            arrays = dict(kept)
+        with np.load(io.BytesIO(content)) as file:
+            arrays = dict(file)
         name = data.draw(st.sampled_from(sorted(arrays)))
         values = arrays[name].copy()
         if values.dtype.kind == "U" or data.draw(st.integers(0, 3)) == 0:

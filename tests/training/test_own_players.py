@@ -1,4 +1,4 @@
-"""Players of other people that are Python functions: how they are found, and that whatever they do harms nobody else."""
+"""Foreign players that are Python functions: their names, and that their failures harm no other player."""
 
 import copy
 import os
@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,96 +29,61 @@ SMALL_WORDS = ("--seats", "3", "--option", "ranks=3")
 """Four cards each at most."""
 
 
-def compared(a: str, deals: int = 4, b: str = "random", **arguments: Any) -> Comparison:
-    limit = arguments.pop("limit", None)
-    return compare(SMALL, agent_spec(a, limit), agent_spec(b, limit), deals, names=("alone", "against"), **arguments)
+def compare_with_random(player: str, deals: int = 6, limit: float | None = None) -> Comparison:
+    """Play small deals of a player named by text against random ones."""
+    return compare(SMALL, agent_spec(player, limit), agent_spec("random"), deals, names=("alone", "against"))
 
 
 MODULE = """
 import sys
 import numpy as np
 from noms_env.players import make_player
-
-
 def act(observation, mask, rng, temperature=1.0):
     assert observation.shape == (1072,) and mask.shape == (150,)
     return rng.choice(np.flatnonzero(mask))
-
-
 def thumb():
     return make_player("thumb")
-
-
 class Lowest:
     wants_tables = False
-
     def act(self, observation, mask, seeds, *, tables=None):
         return mask.argmax(axis=-1)
-
-
 def raises(observation, mask, rng):
-    if mask[:52].any():
-        return {}["the answer"]
-    return int(mask.argmax())
-
-
+    return {}["the answer"] if mask[:52].any() else int(mask.argmax())
 def text(observation, mask, rng):
     return "3C"
-
-
 def illegal(observation, mask, rng):
     return int(mask.argmin())
-
-
-made = []
-
-
+instances = []
 def twice():
-    made.append(1)
-    if len(made) > 1:
+    instances.append(1)
+    if len(instances) > 1:
         raise RuntimeError("no more")
     return Lowest()
-
-
 def two(observation, mask):
     return 0
-
-
 def nothing():
     return None
-
-
 def broken():
     raise OSError("no model")
-
-
 def leaves(observation, mask, rng):
     sys.exit(0)
-
-
 def writes(observation, mask, rng):
     action = int(mask.argmax())
     observation[:] = mask[:] = 1
     return action
-
-
 def cheats(observation, mask, rng):
     action = int(mask.argmin())
     mask[:] = 1
     return action
-
-
 def full(observation, mask, rng):
     raise MemoryError
-
-
 number = 5
 """
 
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A module of the present folder, new for each test."""
+    """A module in the working directory, new for each test."""
     name = f"agents_{tmp_path.name.replace('-', '_')}"
     (tmp_path / f"{name}.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
@@ -128,27 +92,26 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_functions_and_classes_play(module: str, tmp_path: Path) -> None:
-    kind = make_rules(game("down_up"), 3)
     for name in (f"{module}:thumb", f"{tmp_path / module}.py:thumb"):
+        kind = make_rules(game("down_up"), 3)
         assert compare(kind, agent_spec(name), agent_spec("thumb"), 4, seed=2).played.lost[0].tables == 0
-    own = AgentSpec("own", agent_spec(f"{module}:Lowest").make)
-    found = compare(SMALL, own, agent_spec(f"{EXAMPLES / 'own_player.py'}:lowest"), 20)
-    assert np.abs(found.played.values.mean(axis=1)).max() < 1e-12, "both take the lowest action"
-    found = compare(SMALL, agent_spec(f"{module}:act"), agent_spec("random"), 10)
-    assert found.played.lost[0].tables == 0
-    again = compare(SMALL, agent_spec(f"{module}:act"), agent_spec("random"), 10)
-    assert np.array_equal(found.played.values, again.played.values)
+    lowest = agent_spec(f"{EXAMPLES / 'own_player.py'}:lowest")
+    values = compare(SMALL, AgentSpec("own", agent_spec(f"{module}:Lowest").make), lowest, 20).played.values
+    assert np.abs(values.mean(axis=1)).max() < 1e-12, "both take the lowest action"
+    first, second = (compare_with_random(f"{module}:act").played for _ in range(2))
+    assert first.lost[0].tables == 0
+    assert np.array_equal(first.values, second.values)
     assert compare_matches(SMALL, agent_spec(f"{module}:act"), agent_spec("random"), 2).deals > 0
 
 
-def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) -> None:
+def test_the_random_numbers_of_a_function_do_not_depend_on_the_other_rows(module: str) -> None:
     batch = begun(make_batch("down_up", tables=20, seed=1))
     batch.observe()
     rows = np.arange(20)
     player = agent_spec(f"{module}:act")
-    at_once = AtTables(player.make(), np.random.default_rng([7, 0]))(batch, rows)
+    actions = AtTables(player.make(), np.random.default_rng([7, 0]))(batch, rows)
     with guard_players([player], (7,), Event()) as (guard,):
-        assert np.array_equal(guard(batch, rows), at_once)
+        assert np.array_equal(guard(batch, rows), actions)
 
 
 @pytest.mark.parametrize(
@@ -161,10 +124,10 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
     ],
 )
 def test_a_function_that_fails_loses_the_table(module: str, function: str, why: str, run: Run) -> None:
-    found = compare(SMALL, agent_spec(f"{module}:{function}"), agent_spec("random"), 6)
-    assert found.played.lost[0].tables > 0
-    assert found.played.lost[1].tables == 0
-    assert why in found.played.lost[0].why[0]
+    lost = compare_with_random(f"{module}:{function}").played.lost
+    assert lost[0].tables > 0
+    assert lost[1].tables == 0
+    assert why in lost[0].why[0]
     status, _, err = run("watch", "up_down", f"{module}:{function}", "--delay", "0", "--seed", "1")
     assert_refused((status, "", err), f"noms: {module}:{function} {why.partition(' (')[0].split('action 0')[0]}")
 
@@ -172,22 +135,16 @@ def test_a_function_that_fails_loses_the_table(module: str, function: str, why: 
 ENDING = """
 import os, sys
 from os import _exit
-
 def act(observation, mask, rng):
     os._exit(0)
-
 def other(observation, mask, rng):
     sys.modules[os.name]._exit(0)
-
 def program(observation, mask, rng):
     os.execvp(sys.executable, [sys.executable, "-c", "pass"])
-
 def make():
     _exit(0)
-
 def train(task):
     os._exit(0)
-
 def player(folder):
     pass
 """
@@ -195,7 +152,6 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 def test_a_player_that_ends_the_process_ends_no_command(tmp_path: Path) -> None:
-    """In a process of its own, which would be ended."""
     (tmp_path / "ends.py").write_text(ENDING)
     (tmp_path / "imported.py").write_text("import os\nos._exit(0)\n")
     evaluate = ["--variant", "up_down", *SMALL_WORDS, "--deals", "2", "--threads", "1"]
@@ -210,12 +166,12 @@ def test_a_player_that_ends_the_process_ends_no_command(tmp_path: Path) -> None:
         ["benchmark", "run", "imported.py", "--games", "up_down", "--budget", "100", "--seeds", "1", "--out", "other"],
     ]
     script = f"from noms_training.cli import main\nfor words in {words}:\n    print('status', main(words), flush=True)\n"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
-    statuses = [line for line in done.stdout.splitlines() if line.startswith("status ")]
-    assert statuses == [f"status {status}" for status in (0, 0, 0, 2, 2, 0, 2, 2, 2, 1, 1)], (done.stdout, done.stderr)
-    for name in ("_exit", "_exit", "execv"):
-        assert f"raised SystemExit: os.{name} was called (ends.py, line " in done.stdout
-    sentences = done.stderr.splitlines()
+    process = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
+    statuses = [line for line in process.stdout.splitlines() if line.startswith("status ")]
+    assert statuses == [f"status {status}" for status in (0, 0, 0, 2, 2, 0, 2, 2, 2, 1, 1)], (process.stdout, process.stderr)
+    for name in ("_exit", "execv"):
+        assert f"raised SystemExit: os.{name} was called (ends.py, line " in process.stdout
+    sentences = process.stderr.splitlines()
     assert all(line.startswith("noms: ") for line in sentences), sentences
     assert len(sentences) == 7
     assert "noms: somebody else's code ended the command before it was done (SystemExit: os._exit was called)" in sentences
@@ -223,19 +179,19 @@ def test_a_player_that_ends_the_process_ends_no_command(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-def test_a_process_that_trains_and_ends_itself_is_a_sentence(tmp_path: Path) -> None:
+def test_a_training_process_that_ends_itself_is_reported(tmp_path: Path) -> None:
     (tmp_path / "ends.py").write_text(ENDING)
     words = ["benchmark", "run", "ends.py", "--games", "up_down", "--budget", "100", "--workers", "2", "--out", "entry"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "noms_training", *words], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT
     )
-    assert done.returncode == 2
-    assert "noms: a process that trained has ended itself or was killed" in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
+    assert process.returncode == 2
+    assert "noms: a process that trained has ended itself or was killed" in process.stderr.splitlines()[-1]
+    assert "Traceback" not in process.stderr
 
 
-def test_a_function_may_write_into_what_it_sees(module: str, run: Run) -> None:
-    assert compare(SMALL, agent_spec(f"{module}:writes"), agent_spec("random"), 6).played.lost[0].tables == 0
+def test_a_function_may_change_its_arguments(module: str, run: Run) -> None:
+    assert compare_with_random(f"{module}:writes").played.lost[0].tables == 0
     assert run("watch", "up_down", f"{module}:writes", *SMALL_WORDS, "--delay", "0", "--seed", "1")[0] == 0
 
 
@@ -246,9 +202,9 @@ def test_an_environment_takes_the_same_names(module: str, name: str) -> None:
     twin = copy.deepcopy(env)
     for _ in range(4):
         action = int(env.action_masks().argmax())
-        given, again = env.step(action), twin.step(action)
-        assert np.array_equal(given[0]["observation"], again[0]["observation"])
-        if given[2]:
+        step, again = env.step(action), twin.step(action)
+        assert np.array_equal(step[0]["observation"], again[0]["observation"])
+        if step[2]:
             break
     env = SeatEnv("up_down", opponents=f"{module}:illegal", seats=3, ranks=3)
     env.reset(seed=1)
@@ -256,18 +212,17 @@ def test_an_environment_takes_the_same_names(module: str, name: str) -> None:
         env.step(int(env.action_masks().argmax()))
 
 
-def test_want_of_memory_is_not_the_players_fault(module: str) -> None:
+def test_a_memory_error_is_not_blamed_on_the_player(module: str) -> None:
     with pytest.raises(MemoryError):
-        compare(SMALL, agent_spec(f"{module}:full"), agent_spec("random"), 2)
+        compare_with_random(f"{module}:full")
 
 
-def test_only_programs_have_a_limit(module: str) -> None:
+def test_only_programs_have_a_time_limit(module: str) -> None:
     with pytest.raises(ValueError, match=f"only programs .* and {module}:act, thumb is none"):
         agent_specs([f"{module}:act", "thumb"], 1.0)
 
 
-def test_a_name_in_a_file_runs_nothing(module: str) -> None:
-    """While a command runs, whose words are those."""
+def test_only_names_of_the_command_line_run_code(module: str) -> None:
     names = [f"{module}:act", f"{module}.py:act", f"search:{module}:act", f"search:up_down,opponents={module}.py:act"]
     with by_command_line(["play", "up_down", f"--against={module}:thumb"]):
         for name in [*names, "cmd:touch ran", "search:cmd:touch ran"]:
@@ -280,37 +235,31 @@ def test_a_name_in_a_file_runs_nothing(module: str) -> None:
     assert not Path("ran").exists()
 
 
-def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
-    found = compare(SMALL, agent_spec(f"{module}:twice"), agent_spec("random"), 2)
-    assert found.played.lost[0].tables == 2 * found.games
-    assert "raised RuntimeError: no more" in found.played.lost[0].why[0]
+def test_a_player_that_cannot_be_created_again_loses_all(module: str) -> None:
+    comparison = compare_with_random(f"{module}:twice", 2)
+    lost = comparison.played.lost[0]
+    assert lost.tables == 2 * comparison.games
+    assert "raised RuntimeError: no more" in lost.why[0]
 
 
 @pytest.mark.parametrize(
-    ("function", "why"),
+    ("name", "sentence"),
     [
-        ("two", "takes the arguments (observation, mask): a player is a function without arguments"),
-        ("nothing", "returned no player: NoneType lacks act(observation, mask, seeds, *, tables) and wants_tables"),
-        ("broken", "raised OSError: no model (agents_"),
-        ("number", "is int: a player is"),
-        ("absent", "cannot be loaded: there is no absent in "),
+        ("{module}:two", ":two takes the arguments (observation, mask)"),
+        ("{module}:nothing", ":nothing returned no player: NoneType lacks act("),
+        ("{module}:broken", ":broken raised OSError: no model (agents_"),
+        ("{module}:number", ":number is int: a player is"),
+        ("{module}:absent", ":absent cannot be loaded: there is no absent in "),
+        ("no_such_module:make", "raised ModuleNotFoundError: No module named 'no_such_module'"),
+        ("absent.py:make", "cannot be loaded: there is no file"),
+        ("wrong.py:make", "raised SyntaxError"),
+        ("chess", "MODULE:FUNCTION or cmd:PROGRAM"),
     ],
 )
-def test_what_is_no_player_is_refused(module: str, function: str, why: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(f"{module}:{function} {why}")):
-        agent_spec(f"{module}:{function}")
-
-
-def test_modules_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no_such_module:make raised ModuleNotFoundError: No module named 'no_such_module'"):
-        agent_spec("no_such_module:make")
-    with pytest.raises(ValueError, match="cannot be loaded: there is no file"):
-        agent_spec(f"{tmp_path}/absent.py:make")
-    (tmp_path / "wrong.py").write_text("def make(:\n")
-    with pytest.raises(ValueError, match="raised SyntaxError"):
-        agent_spec(f"{tmp_path}/wrong.py:make")
-    with pytest.raises(ValueError, match=r"there is no player 'chess'; .* your own player as MODULE:FUNCTION or cmd:PROGRAM"):
-        agent_spec("chess")
+def test_a_wrong_or_unknown_player_is_refused(module: str, name: str, sentence: str) -> None:
+    Path("wrong.py").write_text("def make(:\n")
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        agent_spec(name.format(module=module))
 
 
 def test_packages_register_players_by_name(tmp_path: Path, module: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
@@ -319,7 +268,7 @@ def test_packages_register_players_by_name(tmp_path: Path, module: str, monkeypa
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: alice-plays\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[noms_env.players]\nalice = {module}:Lowest\nbob = {module}:absent\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert compare(SMALL, agent_spec("alice"), agent_spec("random"), 4).played.lost[0].tables == 0
+    assert compare_with_random("alice", 4).played.lost[0].tables == 0
     with pytest.raises(ValueError, match="bob raised AttributeError"):
         agent_spec("bob")
     with pytest.raises(ValueError, match=r"the players are random, .*, alice, bob; the policies"):

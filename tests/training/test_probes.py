@@ -1,4 +1,4 @@
-"""Probes of behaviour, on tables made by hand and on deals that were played."""
+"""Behaviour statistics, on tables made by hand and on played deals."""
 
 import itertools
 from collections.abc import Mapping
@@ -14,7 +14,6 @@ from noms_env.core.state import MAX_SEATS, put_byte
 from noms_env.core.tricks import beats
 from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
-from noms_env.variants import VARIANTS as NAMES
 from noms_env.variants import Rules
 from noms_env.variants.table_record import new_tables, write_rules
 from noms_training.agents.table_pool import AtTables, TablePool, play
@@ -35,7 +34,7 @@ ACE, TWO, KING = (CARD_NUMBERS[FRENCH][word] for word in ("AS", "2S", "KH"))
 
 
 def table(kind: Rules, **fields: Any) -> np.recarray:
-    """One table with fields set by hand; lists are filled up to the length of the field."""
+    """One table with fields set by hand; lists are padded."""
     tables = new_tables(1)
     write_rules(tables[0], kind)
     start: dict[str, Any] = {"declarer": -1, "partner": -1, "nominated": -1, "indicated": -1, "contract": -1}
@@ -55,8 +54,8 @@ def bids(*numbers: int) -> list[int]:
     return [CALL_ZERO + number for number in numbers]
 
 
-class Watching:
-    """A player whose chances to overtake the declarer are counted where they arise, from the table as it is then."""
+class Counting:
+    """A player that counts its chances to overtake the declarer as they arise."""
 
     def __init__(self, player: Player, rng: np.random.Generator, seats: np.ndarray) -> None:
         self.choose, self.seats, self.counts = AtTables(player, rng), seats, np.zeros((2, 2), int)
@@ -78,26 +77,25 @@ class Watching:
 
 @pytest.mark.parametrize(("variant", "seats"), [("small_ships", 4), ("small_ships", 5), ("noms", 4)])
 @pytest.mark.parametrize("name", ["thumb", "random"])
-def test_overtaking_is_counted_as_it_happens(variant: str, seats: int, name: str) -> None:
-    kind = rules(variant, seats)
+def test_overtakes_are_counted_after_the_deal(variant: str, seats: int, name: str) -> None:
+    kind, rng = rules(variant, seats), np.random.default_rng(0)
     pool = TablePool([kind], [0], 300, seed=4)
-    rng = np.random.default_rng(0)
-    watched = rng.random((300, MAX_SEATS)) < 0.7
-    watching = Watching(make_player(name), rng, watched)
+    chosen = rng.random((300, MAX_SEATS)) < 0.7
+    player = Counting(make_player(name), rng, chosen)
     pool.deal(0)
-    play(pool, [watching], np.zeros((300, MAX_SEATS), np.int64))
-    found = overtakes(pool.batch.tables, watched)
-    assert (found == watching.counts).all()
-    assert (found[:, COULD] > 0).all()
-    rates = count_deals(pool.batch.tables, kind, watched).means()
-    assert rates["partner/overtakes"] == found[PARTNER, DID] / found[PARTNER, COULD]
-    assert rates["defender/overtakes"] == found[DEFENDER, DID] / found[DEFENDER, COULD]
+    play(pool, [player], np.zeros((300, MAX_SEATS), np.int64))
+    counts = overtakes(pool.batch.tables, chosen)
+    assert (counts == player.counts).all()
+    assert (counts[:, COULD] > 0).all()
+    rates = count_deals(pool.batch.tables, kind, chosen).means()
+    assert rates["partner/overtakes"] == counts[PARTNER, DID] / counts[PARTNER, COULD]
+    assert rates["defender/overtakes"] == counts[DEFENDER, DID] / counts[DEFENDER, COULD]
     if name == "thumb":
         assert rates["partner/overtakes"] < rates["defender/overtakes"] / 2
 
 
 @pytest.mark.parametrize("variant", ["small_ships", "noms"])
-def test_nobody_has_to_find_an_open_partner(variant: str) -> None:
+def test_an_open_partner_has_no_statistics_of_the_search_for_him(variant: str) -> None:
     probes = {}
     for is_open in (False, True):
         kind = rules(variant, open_partner=is_open)
@@ -111,39 +109,34 @@ def test_nobody_has_to_find_an_open_partner(variant: str) -> None:
 def test_exact_bids_by_hand() -> None:
     kind = rules("down_up")
     deal = table(kind, deal_size=5, call=bids(2, 0, 0, 3), tricks=[2, 0, 2, 1])
-    assert count_deals(deal, kind).means() == {
-        "bid/hit": 0.5,
-        "bid/over": 0.25,
-        "bid/under": 0.25,
-        "bid/excess": 0.0,
-        "bid/zero": 0.5,
-        "bid/zero/hit": 0.5,
-        "bid/hit/5": 0.5,
-    }
+    hits = {"bid/hit": 0.5, "bid/over": 0.25, "bid/under": 0.25, "bid/zero": 0.5, "bid/zero/hit": 0.5, "bid/hit/5": 0.5}
+    assert count_deals(deal, kind).means() == hits | {"bid/excess": 0.0}
 
 
-def test_hits_are_told_apart_by_hand_size_and_by_seat() -> None:
+def test_hits_are_counted_by_hand_size_and_by_seat() -> None:
     kind = rules("big_ships", 3)
     deals = joined(
         table(kind, deal_size=2, call=bids(1, 1, 0), tricks=[1, 1, 0]),
         table(kind, deal_size=13, call=bids(4, 5, 6), tricks=[4, 4, 5]),
     )
-    assert {
-        name: value for name, value in count_deals(deals, kind).means().items() if "/hit/" in name and "zero" not in name
-    } == {"bid/hit/2": 1.0, "bid/hit/13": pytest.approx(1 / 3)}
+    means = count_deals(deals, kind).means()
+    assert {name: means[name] for name in means if "/hit/" in name and "zero" not in name} == {
+        **{"bid/hit/2": 1.0, "bid/hit/13": pytest.approx(1 / 3)}
+    }
     seats = np.zeros((2, MAX_SEATS), bool)
     seats[:, 1] = seats[:, 5] = True  # there is no seat 5
-    probes = count_deals(deals, kind, seats).means()
-    assert (probes["bid/hit/2"], probes["bid/hit/13"], probes["bid/excess"]) == (1.0, 0.0, 0.5)
-    assert count_deals(deals, kind, seats).counts["bid/hit"] == 2
+    tally = count_deals(deals, kind, seats)
+    means = tally.means()
+    assert (means["bid/hit/2"], means["bid/hit/13"], means["bid/excess"]) == (1.0, 0.0, 0.5)
+    assert tally.counts["bid/hit"] == 2
 
 
 def test_contracts_by_hand() -> None:
     kind = rules("small_ships")
     holds_ace, holds_two = [0, 1 << ACE, 0, 0], [1 << TWO, 0, 0, 0]
-    made = {"contract": CALL_ZERO + 8, "declarer": 0, "nominated": ACE, "partner": 1, "points": [8, 8, 1, 2]}
+    fields: dict[str, Any] = {"contract": CALL_ZERO + 8, "declarer": 0, "nominated": ACE, "partner": 1, "points": [8, 8, 1, 2]}
     deals = [
-        table(kind, **made, played=holds_ace),
+        table(kind, **fields, played=holds_ace),
         table(kind, contract=CALL_ZERO + 8, declarer=0, nominated=TWO, played=holds_two, points=[0, 3, 2, 1]),
         table(kind, contract=CALL_MIS, declarer=2, nominated=ACE, partner=1, played=holds_ace, points=[4, -12, -12, 5]),
         table(kind, contract=CALL_MIS, declarer=0, nominated=TWO, played=holds_two, points=[10, 5, 4, 4]),
@@ -153,20 +146,15 @@ def test_contracts_by_hand() -> None:
     put_byte(deals[1].trick_of[0], TWO, 9)
     tables = joined(*deals)
     probes = count_deals(tables, kind).means()
-    expected = {
-        "contract/8": 1 / 8,
-        "contract/8/made": 0.5,
-        "contract/mis": 1 / 8,
-        "contract/mis/made": 0.5,
-        "numbers/made": 0.5,
-        "misere": 1 / 8,
-        "misere/made": 0.5,
-        "solo": 0.5,
-        "solo/made": 0.5,
+    half = ("contract/8/made", "contract/mis/made", "numbers/made", "misere/made", "solo", "solo/made")
+    eighth = ("contract/8", "contract/mis", "misere")
+    never = (f"contract/{number}" for number in (7, 9, 10, 11, 12, 13))
+    assert probes == {
+        **dict.fromkeys(half, 0.5),
+        **dict.fromkeys(eighth, 1 / 8),
+        **dict.fromkeys(never, 0.0),
         "partner/trick": 4.5,
     }
-    never = {f"contract/{number}": 0.0 for number in (7, 9, 10, 11, 12, 13)}
-    assert probes == expected | never
     second = np.zeros((4, MAX_SEATS), bool)
     second[:, 2] = True
     probes = count_deals(tables, kind, second).means()
@@ -175,7 +163,7 @@ def test_contracts_by_hand() -> None:
     assert "solo/made" not in probes
 
 
-def test_passed_out_deals_count_among_the_contracts() -> None:
+def test_shares_of_contracts_include_deals_passed_out() -> None:
     kind = rules("noms")
     deals = joined(
         table(kind, passed_out=1),
@@ -187,11 +175,11 @@ def test_passed_out_deals_count_among_the_contracts() -> None:
     assert probes["passed_out"] == 0.25
     assert (probes["contract/mis_a_vis"], probes["contract/mis_a_vis/made"]) == (1 / 16, 1)
     assert (probes["misere"], probes["misere/made"], probes["contract/10"]) == (1 / 8, 0.5, 1 / 16)
-    assert "partner/trick" not in probes  # the deal ended before the card was played
+    assert "partner/trick" not in probes
     assert "stock" not in probes
 
 
-def test_a_card_in_the_stock_is_neither_own_nor_a_partners() -> None:
+def test_a_nominated_card_in_the_stock_is_counted_apart() -> None:
     kind = rules("small_ships", 5)
     deals = joined(
         table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, points=[5, 1, 1, 1, 2]),
@@ -201,7 +189,7 @@ def test_a_card_in_the_stock_is_neither_own_nor_a_partners() -> None:
     assert (probes["stock"], probes["solo"]) == (0.5, 0.5)
 
 
-def test_a_partner_who_showed_himself_did_not_come_out_with_the_card() -> None:
+def test_a_partner_who_indicated_has_no_trick_of_the_card() -> None:
     kind = rules("small_ships", indication=True)
     holder = {"contract": CALL_ZERO + 7, "declarer": 0, "nominated": ACE, "partner": 1, "points": [7, -7, 3, 3]}
     deals = [table(kind, **holder, indicated=1), table(kind, **holder)]
@@ -219,24 +207,17 @@ def test_a_partner_who_showed_himself_did_not_come_out_with_the_card() -> None:
         (rules("noms", mis_value=10), [10, 11, 12, 13, "mis"]),
     ],
 )
-def test_the_contracts_there_are(kind: Rules, words: list[Any]) -> None:
-    numbers = {"mis": CALL_MIS, "mis_a_vis": CALL_MIS_A_VIS}
-    assert list(possible_contracts(kind)) == [
-        numbers.get(word, word if isinstance(word, str) else CALL_ZERO + word) for word in words
-    ]
+def test_the_possible_contracts_follow_from_the_rules(kind: Rules, words: list[Any]) -> None:
+    calls = {"mis": CALL_MIS, "mis_a_vis": CALL_MIS_A_VIS} | {number: CALL_ZERO + number for number in range(7, 14)}
+    assert list(possible_contracts(kind)) == [calls[word] for word in words]
 
 
 def test_nonesuch_by_hand() -> None:
     kind = rules("nonesuch")
     calls = [CALL_NONE, CALL_MOST, CALL_SOME, CALL_NONE]
     deal = table(kind, deal_size=9, call=calls, tricks=[0, 4, 4, 1])
-    assert count_deals(deal, kind).means() == {
-        "call/none": 0.5,
-        "call/some": 0.25,
-        "call/most": 0.25,
-        "none/made": 0.5,
-        "most/made": 0.0,
-    }
+    shares = {"call/none": 0.5, "call/some": 0.25, "call/most": 0.25}
+    assert count_deals(deal, kind).means() == shares | {"none/made": 0.5, "most/made": 0.0}
     assert count_deals(table(kind, deal_size=9, call=calls, tricks=[0, 5, 3, 1]), kind).means()["most/made"] == 1
     three = rules("nonesuch", 3)
     half = table(three, deal_size=12, call=[CALL_MOST, CALL_SOME, CALL_MOST], tricks=[6, 1, 5])
@@ -245,54 +226,34 @@ def test_nonesuch_by_hand() -> None:
 
 def test_sniped_whist_by_hand() -> None:
     kind = rules("sniped_whist")
-    deals = np.concatenate(
-        [table(kind, sniped=0b0110, tricks=[0, 6, 6, 1]), table(kind, sniped=0b1000, tricks=[2, 3, 3, 5])]
-    ).view(np.recarray)
+    deals = joined(table(kind, sniped=0b0110, tricks=[0, 6, 6, 1]), table(kind, sniped=0b1000, tricks=[2, 3, 3, 5]))
     assert count_deals(deals, kind).means() == {"sniped": 3 / 8, "sniped/shared": 0.5, "tricks/spread": 4.5}
     last = np.zeros((2, MAX_SEATS), bool)
     last[:, 3] = True
     assert count_deals(deals, kind, last).means()["sniped"] == 0.5
 
 
-def told_by_records(records: list[Record], name: str) -> Mapping[str, float]:
-    """Some of the probes from game records, which know nothing of tables."""
-    calls = [(one, step) for one in records for step in one["steps"] if step["phase"] == "call"]
-    words = [step["action"] for _, step in calls]
-    if name in ("small_ships", "noms"):
-        return told_of_contracts(records)
-    if name == "nonesuch":
-        return {f"call/{word}": words.count(word) / len(words) for word in ("none", "some", "most")}
-    if name == "sniped_whist":
-        return {"tricks/spread": float(np.mean([max(one["tricks"]) - min(one["tricks"]) for one in records]))}
-    excess = np.array([int(step["action"]) - one["tricks"][step["seat"]] for one, step in calls])
-    return {
-        "bid/hit": float((excess == 0).mean()),
-        "bid/over": float((excess < 0).mean()),
-        "bid/zero": words.count("0") / len(words),
-    }
-
-
-def told_of_contracts(records: list[Record]) -> Mapping[str, float]:
-    """The same for the games with an auction."""
-    declared = [one for one in records if one["declarer"] is not None]
-    contracts = [[step["action"] for step in one["steps"] if step["action"] in BIDS][-1] for one in declared]
-    made = [one["points"][one["declarer"]] > 0 for one in declared]
-    named = [one for one in declared if one["nominated"] is not None]
+def statistics_of_records(records: list[Record]) -> Mapping[str, float]:
+    """Compute some of the statistics of an auction game from its records."""
+    declared = [record for record in records if record["declarer"] is not None]
+    contracts = [[step["action"] for step in record["steps"] if step["action"] in BIDS][-1] for record in declared]
+    won = [record["points"][record["declarer"]] > 0 for record in declared]
+    nominated = [record for record in declared if record["nominated"] is not None]
     tricks = []
-    for one in named:
-        plays = [step["action"] for step in one["steps"] if step["phase"] == "play"]
-        if one["partner"] is not None:
-            tricks.append(1 + plays.index(one["nominated"]) // one["seats"])
+    for record in nominated:
+        plays = [step["action"] for step in record["steps"] if step["phase"] == "play"]
+        if record["partner"] is not None:
+            tricks.append(1 + plays.index(record["nominated"]) // record["seats"])
     return {
-        "numbers/made": float(np.mean([good for good, word in zip(made, contracts, strict=True) if word.isdigit()])),
-        "solo": float(np.mean([one["nominated"] in one["hands"][one["declarer"]] for one in named])),
-        "misere": sum(not word.isdigit() for word in contracts) / sum(one["seats"] for one in records),
+        "numbers/made": float(np.mean([is_won for is_won, word in zip(won, contracts, strict=True) if word.isdigit()])),
+        "solo": float(np.mean([record["nominated"] in record["hands"][record["declarer"]] for record in nominated])),
+        "misere": sum(not word.isdigit() for word in contracts) / sum(record["seats"] for record in records),
         "partner/trick": float(np.mean(tricks)),
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_probes_of_played_deals_are_those_of_their_records(name: str) -> None:
+@pytest.mark.parametrize("name", ["small_ships", "noms"])
+def test_statistics_of_played_deals_are_those_of_their_records(name: str) -> None:
     records = list(itertools.islice(record_matches(name, matches=200, seed=5), 200))
     tally = Tally()
     for record in records:
@@ -300,5 +261,5 @@ def test_probes_of_played_deals_are_those_of_their_records(name: str) -> None:
         tables = new_tables(1)
         tables[0] = end.row
         tally += count_deals(tables, rules(name))
-    told = told_by_records(records, name)
-    assert {probe: tally.means()[probe] for probe in told} == {probe: pytest.approx(value) for probe, value in told.items()}
+    expected = statistics_of_records(records)
+    assert {key: tally.means()[key] for key in expected} == pytest.approx(expected)

@@ -1,4 +1,4 @@
-"""Players of other people that are programs: what they are told, and that whatever they do harms nobody else."""
+"""Foreign players that are programs: their input, and that their failures harm no other player."""
 
 import copy
 import json
@@ -34,21 +34,21 @@ from tests.cases import some
 from tests.commands import Run
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
-from tests.training.test_own_players import EXAMPLES, SMALL, SMALL_WORDS, compared
+from tests.training.test_own_players import EXAMPLES, SMALL, SMALL_WORDS, compare_with_random
 
 PYTHON = f"{sys.executable} -IS"
 BOT = f"cmd:{PYTHON} {EXAMPLES / 'jsonl_bot.py'}"
 
 
-def told(table: Table, seed: int = 0, **changes: Any) -> dict[str, Any]:
-    """What a program is told of a decision."""
+def line_of(table: Table, seed: int = 0, **changes: Any) -> dict[str, Any]:
+    """The line that a program gets for a decision."""
     _, mask = table.view(int(table.row.seat))
     document: dict[str, Any] = json.loads(decision(table.row, mask, seed, **changes))
     return document
 
 
 def script(folder: Path, body: str, name: str = "bot.py") -> str:
-    """The name of a player that is a program of these lines, in a loop over `line`, with `number` from 0."""
+    """Write a program with `body` in its loop over `line` and `number`; return its name as a player."""
     indented = "\n".join(f"    {line}" for line in body.splitlines())
     start = "import json, os, sys, time\nfor number, line in enumerate(iter(sys.stdin.readline, '')):\n"
     greeting = "    if number == 0:\n        print(line, flush=True, end='')\n        continue\n"
@@ -58,7 +58,7 @@ def script(folder: Path, body: str, name: str = "bot.py") -> str:
 
 
 def is_gone(process: int) -> bool:
-    """Whether a process is no more; a zombie still is."""
+    """Whether a process ends within 2 seconds; a zombie has not."""
     for _ in range(100):
         try:
             os.kill(process, 0)
@@ -69,21 +69,21 @@ def is_gone(process: int) -> bool:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_line_does_not_depend_on_what_the_seat_cannot_see(name: str) -> None:
+def test_a_line_has_no_hidden_information(name: str) -> None:
     env, rng, chance = make(KINDS[name]), random.Random(name), np.random.default_rng(0)
     env.reset(seed=3)
     for number in walk(env, rng, 75):
         if number % 4:
             continue
         table, seat = env.table, int(env.table.row.seat)
-        expected = told(table)
-        assert told(mix_hidden(table, seat, rng)) == expected
-        row = sampled_tables(table._rows, None, chance)[0]  # what `AtTables` and `ask` give a player
+        expected = line_of(table)
+        assert line_of(mix_hidden(table, seat, rng)) == expected
+        row = sampled_tables(table._rows, None, chance)[0]  # as `AtTables` and `ask` do
         assert json.loads(decision(row, table.view(seat)[1], 0)) == expected
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_line_says_what_the_record_says(name: str) -> None:
+def test_a_line_agrees_with_the_record(name: str) -> None:
     variant, seats, options = KINDS[name]
     for record in record_matches(variant, seats, 1, 8, {**options}, legal=True):
         steps = record["steps"]
@@ -91,7 +91,7 @@ def test_a_line_says_what_the_record_says(name: str) -> None:
         for place, table in enumerate(replay(record)):
             if table.is_scored:
                 break
-            line, step = told(table, seed=place), steps[place]
+            line, step = line_of(table, seed=place), steps[place]
             for key in ("variant", "seats", "options", "deal", "dealer", "hand_size", "multiplier", "turn_up", "before"):
                 assert line[key] == record[key], key
             assert (line["seat"], line["phase"], line["legal"]) == (step["seat"], step["phase"], step["legal"])
@@ -99,7 +99,7 @@ def test_a_line_says_what_the_record_says(name: str) -> None:
             assert sorted(line["cards"]) == sorted(record["deck"])
             assert line["seed"] == place
             assert line["calls"] == calls[: len(line["calls"])]
-            assert len(line["calls"]) == sum(one["phase"] == "call" for one in steps[:place])
+            assert len(line["calls"]) == sum(each["phase"] == "call" for each in steps[:place])
             _check_play(line, record, place)
             _check_view(line, table)
         if record["deal"] == 1:
@@ -107,61 +107,59 @@ def test_a_line_says_what_the_record_says(name: str) -> None:
 
 
 def _check_play(line: dict[str, Any], record: dict[str, Any], place: int) -> None:
-    """The cards played so far, and what is left of the hand."""
-    played = [(one["seat"], one["action"]) for one in record["steps"][:place] if one["phase"] == "play"]
-    played = [(seat, card) for seat, card in played if card != "indicate"]
+    """Check the cards played so far, and the rest of the hand."""
+    steps = [step for step in record["steps"][:place] if step["phase"] == "play" and step["action"] != "indicate"]
+    plays = [(step["seat"], step["action"]) for step in steps]
     tricks = [*line["played"], line["trick"] or {"leader": 0, "cards": []}]
     cards = [((trick["leader"] + turn) % line["seats"], card) for trick in tricks for turn, card in enumerate(trick["cards"])]
-    assert cards == played
+    assert cards == plays
     assert [sum(trick["winner"] == seat for trick in line["played"]) for seat in range(line["seats"])] == line["tricks"]
-    if line["variant"] != "nonesuch":  # where the Excuse and the up card change places
-        own = [card for seat, card in played if seat == line["seat"]]
+    if line["variant"] != "nonesuch":  # the Excuse and the up card change places
+        own = [card for seat, card in plays if seat == line["seat"]]
         assert sorted(line["hand"] + own) == sorted(record["hands"][line["seat"]])
 
 
 def _check_view(line: dict[str, Any], table: Table) -> None:
-    """What `look` shows the same seat."""
+    """Check the facts that `look` shows the same seat."""
     view, words = look(table, int(table.row.seat)), table.card_words
     assert line["hand"] == words(int(table.row.hands[table.row.seat]))
-    assert line["declarer"] == view.declarer
-    assert line["revealed"] == view.revealed
-    assert line["indicated"] == view.indicated
+    assert [line[key] == getattr(view, key) for key in ("declarer", "revealed", "indicated")] == [True] * 3
     assert line["role"] == (view.role or "none")
     assert line["role"] in ROLES
     assert line["trump"] == ("unsaid" if view.trump_unsaid else table.trump_word())
     assert line["excuse"] == view.excuse_shown_by
-    exposed = [one for one in view.places if one.seat == table.row.exposed]
-    hands = [{"seat": one.seat, "hand": words(sum(1 << card for card in one.hand or ()))} for one in exposed]
+    exposed = [place for place in view.places if place.seat == table.row.exposed]
+    hands = [{"seat": place.seat, "hand": words(sum(1 << card for card in place.hand or ()))} for place in exposed]
     assert line["open"] == (hands[0] if hands else None)
     assert line["nominated"] == (words(1 << view.nominated)[0] if view.nominated is not None else line["nominated"])
     if line["trick"] is not None and view.led_suit is not None:
         assert line["trick"]["suit"] == "CDHSMSWLYK"[view.led_suit + 4 * table.deck_kind]
 
 
-def test_the_deal_before_is_told_where_the_seat_may_remember_it() -> None:
+def test_a_line_has_the_previous_deal_if_the_rules_show_it() -> None:
     env, rng = make(KINDS["noms, previous deal shown"]), random.Random(0)
     env.reset(seed=1)
     cards: dict[str, tuple[int, int]] = {}
     while env.table.row.deal == 0:
-        assert told(env.table)["previous"] == {"played": [], "held": []}
+        assert line_of(env.table)["previous"] == {"played": [], "held": []}
         env.step(rng.choice([action for action in env.legal_actions() if action != 74] or env.legal_actions()))
         if env.table.row.deal == 0:
-            line = told(env.table)
+            line = line_of(env.table)
             for number, trick in enumerate([*line["played"], line["trick"] or {"leader": 0, "cards": []}]):
                 cards |= {card: (number, (trick["leader"] + turn) % 4) for turn, card in enumerate(trick["cards"])}
-    previous = told(env.table)["previous"]
+    previous = line_of(env.table)["previous"]
     assert previous["held"] == []
-    found = {one["card"]: (one["trick"], one["seat"]) for one in previous["played"]}
-    assert len(found) == 52
-    assert cards.items() <= found.items()
+    plays = {card["card"]: (card["trick"], card["seat"]) for card in previous["played"]}
+    assert len(plays) == 52
+    assert cards.items() <= plays.items()
     assert len(cards) >= 48
 
 
-def test_the_observation_is_told_to_those_who_ask() -> None:
+def test_a_program_can_ask_for_the_observation() -> None:
     table = begun(Table("down_up", seed=1))
-    seen, _ = table.view(int(table.row.seat))
-    assert b64decode(told(table, observation=seen)["observation"]) == seen.tobytes()
-    assert "observation" not in told(table)
+    observation, _ = table.view(int(table.row.seat))
+    assert b64decode(line_of(table, observation=observation)["observation"]) == observation.tobytes()
+    assert "observation" not in line_of(table)
     assert json.loads(hello(2.5)) == {"type": "hello", "protocol": "noms-bot/1", "environment": 0, "limit": 2.5}
     assert wants_observation(b'{"protocol": "noms-bot/1", "observation": true}')
     assert not wants_observation(b'{"protocol": "noms-bot/1"}')
@@ -176,39 +174,39 @@ def test_answers_are_words_or_numbers() -> None:
     assert mask[75 + 3] == 1
     for answer in (b'{"action": "3"}', b'{"action": 78, "why": "a guess"}', b'"3"', b"78"):
         assert find_action(answer, row, mask) == 78
-    for answer, why in {
+    for answer, sentence in {
         b"3C": "answered '3C', which is no JSON",
         b'{"action": "17"}': "which was not legal: legal were 0 1 2 3 4 5 6 7 ...",
         b'{"action": 5}': "chose action 5, which was not legal",
         b'{"action": true}': "which names no action",
         b"[" * 100_000: "which is no JSON",
     }.items():
-        with pytest.raises(AnswerError, match=re.escape(why)) as refusal:
+        with pytest.raises(AnswerError, match=re.escape(sentence)) as refusal:
             find_action(answer, row, mask)
         assert len(str(refusal.value)) < 200
 
 
-def test_a_program_is_told_that_an_open_nomination_found_nobody() -> None:
+def test_a_line_says_that_an_open_nomination_found_no_partner() -> None:
     table = begun(Table("small_ships", 5, {"open_partner": True}, seed=3))
     for word in ("10", "S"):
         table.act(word)
-    assert [told(table)[key] for key in ("revealed", "alone")] == [None, False]
+    assert [line_of(table)[key] for key in ("revealed", "alone")] == [None, False]
     table.act(table.card_words(table.row.stock)[0])
-    assert [told(table)[key] for key in ("revealed", "alone")] == [None, True]
-    assert "alone" not in told(begun(Table("small_ships", 5, seed=3)))
+    assert [line_of(table)[key] for key in ("revealed", "alone")] == [None, True]
+    assert "alone" not in line_of(begun(Table("small_ships", 5, seed=3)))
 
 
-def test_the_page_lists_every_key() -> None:
+def test_the_documentation_lists_every_key() -> None:
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    (shown,) = (json.loads(block) for block in re.findall(r"(?s)```json\n(.*?)```", page) if '"decision"' in block)
+    (example,) = (json.loads(block) for block in re.findall(r"(?s)```json\n(.*?)```", page) if '"decision"' in block)
     table = begun(Table("small_ships", seed=1))
-    keys = told(table, observation=table.view(0)[0]).keys()
-    assert shown.keys() == keys - {"observation"}
+    keys = line_of(table, observation=table.view(0)[0]).keys()
+    assert example.keys() == keys - {"observation"}
     listed = re.findall(r"(?m)^\| (`\w+`(?:, `\w+`)*) \|", page.partition("| key | value |")[2])
     assert {key for cell in listed for key in re.findall(r"\w+", cell)} == keys - {"type"}
 
 
-def test_the_examples_measure_themselves(run: Run, tmp_path: Path) -> None:
+def test_the_examples_play_a_tournament_without_losses(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "all"
     players = (BOT, f"{EXAMPLES / 'own_player.py'}:make", f"{EXAMPLES / 'own_player.py'}:lowest")
     words = (*SMALL_WORDS, "--deals", "34", "--threads", "2")
@@ -218,7 +216,7 @@ def test_the_examples_measure_themselves(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_programs_choice_is_legal_in_every_game(name: str) -> None:
+def test_the_choice_of_the_example_is_legal_in_every_game(name: str) -> None:
     spec = {"__name__": "jsonl_bot"}
     exec(compile((EXAMPLES / "jsonl_bot.py").read_text(), "jsonl_bot.py", "exec"), spec)
     choose: Any = spec["choose"]
@@ -226,10 +224,10 @@ def test_the_programs_choice_is_legal_in_every_game(name: str) -> None:
     for number in range(100):
         if env.phase is None:
             break
-        line = told(env.table)
+        line = line_of(env.table)
         word = choose(line)
         assert word in line["legal"]
-        # Some other actions in between, so that there are auctions and not only passes.
+        # Two of three calls are the highest, so that not all auctions are passes.
         env.step(line["actions"][-1] if env.phase == "call" and number % 3 else line["actions"][line["legal"].index(word)])
 
 
@@ -244,59 +242,46 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("how", FAILURES)
-def test_a_program_that_fails_once_loses_that_table_only(how: str, tmp_path: Path) -> None:
-    body, why = FAILURES[how]
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_program_that_fails_once_loses_that_table_only(failure: str, tmp_path: Path) -> None:
+    body, why = FAILURES[failure]
     mark = tmp_path / "failed"
     pids = f"open({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}}\\n')"
     guard = f"if number == 2 and not os.path.exists({str(mark)!r}):\n    open({str(mark)!r}, 'w').close()\n"
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     name = script(tmp_path, f"if number == 1:\n    {pids}\n{guard}{lines}")
-    fine = compared(script(tmp_path, "", "fine.py"))
-    found = compared(name, limit=1.0 if how == "hangs" else 20.0)
-    lost, other = found.played.lost
+    legal = compare_with_random(script(tmp_path, "", "legal.py"), 4).played
+    block = compare_with_random(name, 4, limit=1.0 if failure == "hangs" else 20.0).played
+    lost, other = block.lost
     assert (lost.tables, other.tables) == (1, 0)
     assert why in lost.why[0]
-    assert (found.played.values != fine.played.values).sum() <= 1, "all other games are as if nothing had happened"
+    assert (block.values != legal.values).sum() <= 1, "all other games are unchanged"
     processes = [int(line) for line in (tmp_path / "pids").read_text().split()]
-    assert len(processes) == 2, "it is started again"
+    assert len(processes) == 2, "the program is restarted"
     assert all(map(is_gone, processes))
 
 
 def test_a_program_that_always_fails_is_given_up(tmp_path: Path) -> None:
     name = script(tmp_path, "open('" + str(tmp_path / "count") + "', 'a').write('s')\nif number: time.sleep(60)")
-    began = time.monotonic()
-    found = compared(name, deals=2, limit=0.1)
-    assert time.monotonic() - began < 20
+    start = time.monotonic()
+    comparison = compare_with_random(name, 2, limit=0.1)
+    assert time.monotonic() - start < 20
     assert (tmp_path / "count").read_text() == "sss", "three starts"
-    lost = found.played.lost[0]
-    assert lost.tables == found.games * 2
-    late = "took more than 0.1 seconds for a decision"
-    assert lost.why == [late, "failed 3 times in a row and was not asked again"]
-    assert found.estimate().mean < 0
+    lost = comparison.played.lost[0]
+    assert lost.tables == comparison.games * 2
+    assert ["0.1 seconds" in lost.why[0], "3 times in a row" in lost.why[1]] == [True, True]
+    assert comparison.estimate().mean < 0
 
 
-def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
-    note = tmp_path / "child"
-    child = f"if number == 1:\n    open({str(note)!r}, 'w').write(str(os.spawnvp(os.P_NOWAIT, 'sleep', ['sleep', '60'])))"
-    compared(script(tmp_path, child), deals=2)
-    process = int(note.read_text())
-    for _ in range(100):
-        if not Path(f"/proc/{process}").exists() or "\nState:\tZ" in Path(f"/proc/{process}/status").read_text():
-            return  # whoever takes over orphans may take its time
-        time.sleep(0.02)
-    pytest.fail("the child of the program still runs")
-
-
-def test_a_block_that_is_stopped_ends_its_program(tmp_path: Path) -> None:
+def test_a_stopped_block_ends_its_program(tmp_path: Path) -> None:
     slow = agent_spec(script(tmp_path, f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(0.05)"))
     pool, stop = TablePool([SMALL], [0], 200, seed=1), Event()
     pool.deal(0)
     Timer(0.5, stop.set).start()
-    began = time.monotonic()
+    start = time.monotonic()
     with guard_players([slow], (0,), stop) as guards, pytest.raises(Stopped):
         play(pool, guards, np.zeros((200, 7), np.int64))
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - start < 20
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -355,7 +340,7 @@ for line in sys.stdin:
 while True:
     pass
 """
-"""A program that nobody can ask to end, and its child, which has left it."""
+"""A program that ignores signals, with a detached child."""
 OWNER = """
 import signal, sys, time
 from noms_training.agents.registry import agent_spec
@@ -368,8 +353,8 @@ time.sleep(60)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a keeper finds what is in the program's group only")
-@pytest.mark.parametrize("what", some([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP], 3))
-def test_a_program_and_its_children_end_with_the_command_however_it_ends(what: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("signal_number", some([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP], 3))
+def test_a_program_and_its_children_end_with_a_killed_command(signal_number: int, tmp_path: Path) -> None:
     note = tmp_path / "pids"
     (tmp_path / "bot.py").write_text(BUSY.format(note=str(note)))
     owner = [sys.executable, "-c", OWNER, f"cmd:{PYTHON} {tmp_path / 'bot.py'}"]
@@ -377,6 +362,8 @@ def test_a_program_and_its_children_end_with_the_command_however_it_ends(what: i
         assert process.stdout is not None
         assert process.stdout.readline() == b"\n"
         processes = [int(line) for line in note.read_text().split()]
-        assert list(map(is_gone, processes)) == [True, True, False, False], "those of the check of its name, and the player"
-        process.send_signal(what)
+        assert list(map(is_gone, processes)) == [True, True, False, False], (
+            "the check of the name has ended, and the player runs"
+        )
+        process.send_signal(signal_number)
     assert all(map(is_gone, processes))

@@ -1,4 +1,4 @@
-"""`noms publish`: the folder of a policy, what its card and RESULTS.md say, and what is refused."""
+"""`noms publish`: the folder of a policy, its card, RESULTS.md, and refusals."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from PIL import Image
 
 from noms_env.policy import player as policies
 from noms_env.policy.player import load_policy
-from noms_env.variants import Rules, game, make_rules
+from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 from noms_training.cli import main
 from noms_training.evaluation.deal_sets import digest
@@ -30,7 +30,7 @@ from tests.training.test_publish_runs import COMMAND, CONFIG, KEPT, make_run
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 FILES = ["README.md", "curve.csv", "curve.png", "policy.safetensors", "runs.json"]
-NONESUCH, THREE = make_rules(game("nonesuch")), make_rules(game("nonesuch"), 3)
+NONESUCH, THREE, NOMS = make_rules(game("nonesuch")), make_rules(game("nonesuch"), 3), make_rules(game("noms"))
 DOWN_UP = [make_rules(game("down_up"), seats) for seats in (3, 4)]
 NOTHING_LOST = {"tables": 0, "why": []}
 
@@ -41,18 +41,14 @@ def estimate(mean: float, margin: float = 0.25, deals: int = 400) -> dict[str, A
 
 
 def entry(mean: float, rules: Rules = NONESUCH, **changes: Any) -> dict[str, Any]:
-    """A game of `noms evaluate`: what matters of it."""
-    return {
-        "variant": rules.variant.name,
-        "seats": rules.seats,
-        "options": {},
-        "set": "test",
-        "deals": 400,
-        "points": {"all": estimate(mean), "alone": estimate(0.5), "against": estimate(0.25)},
-        "matches": None,
-        "lost": {"a": NOTHING_LOST, "b": NOTHING_LOST},
-        **unit_of(rules),
-    } | changes
+    """A game of `noms evaluate`, with the keys that publishing reads."""
+    points = {"all": estimate(mean), "alone": estimate(0.5), "against": estimate(0.25)}
+    lost = {"a": NOTHING_LOST, "b": NOTHING_LOST}
+    return {**tables_of(rules), "points": points, "matches": None, "lost": lost, **unit_of(rules)} | changes
+
+
+def tables_of(rules: Rules) -> dict[str, Any]:
+    return {"variant": rules.variant.name, "seats": rules.seats, "options": {}, "set": "test", "deals": 400}
 
 
 def evaluation(a: str, b: str, *games: dict[str, Any], **policies: str) -> dict[str, Any]:
@@ -60,18 +56,9 @@ def evaluation(a: str, b: str, *games: dict[str, Any], **policies: str) -> dict[
 
 
 def tournament(ratings: dict[str, float], pairs: dict[tuple[str, str], float], rules: Rules = NONESUCH) -> dict[str, Any]:
+    points = {a: {b: estimate(ratings[a] - ratings[b]) for b in ratings if b != a} for a in ratings}
     return {
-        "format": TOURNAMENT,
-        "environment": ENV_VERSION,
-        "players": list(ratings),
-        "variant": rules.variant.name,
-        "seats": rules.seats,
-        "options": {},
-        "deals": 400,
-        "set": "test",
-        "table": {
-            one: {other: estimate(ratings[one] - ratings[other]) for other in ratings if other != one} for one in ratings
-        },
+        **{"format": TOURNAMENT, "environment": ENV_VERSION, "players": list(ratings), **tables_of(rules), "table": points},
         "pairs": [{"a": a, "b": b, **estimate(mean), "p_value": 0.5, "p_value_holm": 1.0} for (a, b), mean in pairs.items()],
         "ratings": {name: estimate(mean) for name, mean in ratings.items()},
         "lost": dict.fromkeys(ratings, NOTHING_LOST),
@@ -104,13 +91,13 @@ def policy(folder: Path) -> Trained:
 
 @pytest.fixture
 def no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A word in place of the picture, which takes a second to draw."""
+    """Skip the picture, which takes a second to draw."""
     monkeypatch.setattr("noms_training.commands.publish.picture_of", lambda name, curve: b"picture")
 
 
 @pytest.fixture
-def made(policy: Trained, tmp_path: Path) -> Path:
-    """A folder with the policy `mine`, figures of its own, and a tournament of others."""
+def checkpoints(policy: Trained, tmp_path: Path) -> Path:
+    """A folder with the policy `mine`, its figures, and a tournament of other players."""
     folder = tmp_path / "checkpoints"
     (folder / "mine").mkdir(parents=True)
     for name, content in policy.files().items():
@@ -125,7 +112,6 @@ def made(policy: Trained, tmp_path: Path) -> Path:
 
 
 def card_of(policy: Trained, folder: Path | None = None, name: str = "mine") -> str:
-    """The card of a policy, with the results of a folder."""
     nothing = Results({name: policy}, {name: []}, [], [], [], [])
     results = nothing if folder is None else read_results(folder, {name: policy})
     return pages(results, {})[Path(name) / CARD]
@@ -136,12 +122,12 @@ def results_page(folder: Path) -> str:
 
 
 def part(text: str, title: str) -> str:
-    (found,) = re.findall(rf"(?ms)^## {title}\n\n(.*?)(?=^## |\Z)", text)
-    return str(found)
+    (body,) = re.findall(rf"(?ms)^## {title}\n\n(.*?)(?=^## |\Z)", text)
+    return str(body)
 
 
 def rows(text: str) -> list[list[str]]:
-    """The rows of the tables of a text, with neither heads nor rules."""
+    """The rows of the tables in a text, without headers and rules."""
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
     rules = [number for number, line in enumerate(lines) if line[0].startswith("---")]
     return [line for number, line in enumerate(lines) if number not in rules and number + 1 not in rules]
@@ -163,39 +149,39 @@ def test_the_same_run_gives_the_same_bytes(publish: Run, folder: Path, tmp_path:
     assert lines[0] == "decisions,name,value"
     assert "2000,eval/points/nonesuch_3/thumb,0.5" in lines
     assert not [line for line in lines if "played/" in line]
-    assert publish("--out", places[0].parent) == (0, "", "")  # all is as it was
+    assert publish("--out", places[0].parent) == (0, "", ""), "nothing has changed"
 
 
 @pytest.mark.usefixtures("no_picture")
-def test_what_is_there_is_replaced_and_handwriting_kept(publish: Run, folder: Path, tmp_path: Path) -> None:
-    made = tmp_path / "mine"
+def test_files_are_replaced_and_handwritten_notes_are_kept(publish: Run, folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
     assert publish(folder, "--name", "mine", "--out", tmp_path)[0] == 0
-    first = (made / CARD).read_text()
+    card = (mine / CARD).read_text()
     notes = "\r\nNever underleads an ace.\n\n* “quoted” \x1f\n"
-    (made / CARD).write_bytes(first.replace(f"{NOTES_BEGIN}\n", NOTES_BEGIN + notes).replace("# mine", "# x").encode())
-    (made / "policy.safetensors").write_bytes(b"old")
-    (made / "more.txt").write_text("kept")
+    (mine / CARD).write_bytes(card.replace(f"{NOTES_BEGIN}\n", NOTES_BEGIN + notes).replace("# mine", "# x").encode())
+    (mine / "policy.safetensors").write_bytes(b"old")
+    (mine / "more.txt").write_text("kept")
     assert publish(folder, "--name", "mine", "--out", tmp_path)[0] == 0
-    assert (made / CARD).read_bytes() == first.replace(f"{NOTES_BEGIN}\n", NOTES_BEGIN + notes).encode()
-    assert sorted(file.name for file in made.iterdir()) == sorted([*FILES, "more.txt"])
-    assert load_policy(made).info.decisions == KEPT
+    assert (mine / CARD).read_bytes() == card.replace(f"{NOTES_BEGIN}\n", NOTES_BEGIN + notes).encode()
+    assert sorted(file.name for file in mine.iterdir()) == sorted([*FILES, "more.txt"])
+    assert load_policy(mine).info.decisions == KEPT
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["nowhere", "--name", "mine"], "there is no run in nowhere: config.json cannot be read"),
+        (["nowhere", "--name", "mine"], "there is no run in nowhere"),
         (["RUN"], "RUN and --name go together"),
         (["RUN", "--name", "../mine"], "--name must be of lower-case letters"),
-        (["RUN", "--name", "panel"], "--name panel is the name of a folder of results; those are panel, behaviour"),
-        (["RUN", "--name", "thumb"], "--name thumb is the name of a player; those are random, greedy, thumb"),
+        (["RUN", "--name", "panel"], "--name panel is the name of a folder of results"),
+        (["RUN", "--name", "thumb"], "--name thumb is the name of a player"),
         (["RUN", "--name", "noms"], "--name noms is the name of a game; the policy was trained for nonesuch, down_up"),
         (["RUN", "--name", "mine", "--out", "RUN/log.csv"], "cannot write in"),
         (["--out", "no/such/folder"], "there is no folder no/such/folder"),
     ],
 )
 @pytest.mark.usefixtures("no_picture")
-def test_what_is_refused(publish: Run, folder: Path, tmp_path: Path, words: list[str], sentence: str) -> None:
+def test_wrong_requests_are_refused(publish: Run, folder: Path, tmp_path: Path, words: list[str], sentence: str) -> None:
     out = [] if "--out" in words else ["--out", str(tmp_path)]
     run = [str(folder) + word.removeprefix("RUN") if word.startswith("RUN") else word for word in words]
     assert_refused(publish(*run, *out), sentence)
@@ -203,15 +189,14 @@ def test_what_is_refused(publish: Run, folder: Path, tmp_path: Path, words: list
 
 
 @pytest.mark.usefixtures("no_picture")
-def test_a_card_whose_comments_are_gone_is_left_alone(publish: Run, folder: Path, tmp_path: Path) -> None:
+def test_a_card_without_its_comments_is_not_replaced(publish: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / CARD).write_text("# Mine\n")
     assert_refused(publish(folder, "--name", "mine", "--out", tmp_path), "put them back, or move the file away")
-    assert [file.name for file in (tmp_path / "mine").iterdir()] == [CARD]
-    assert (tmp_path / "mine" / CARD).read_text() == "# Mine\n"
+    assert {file.name: file.read_text() for file in (tmp_path / "mine").iterdir()} == {CARD: "# Mine\n"}
 
 
-def test_the_card_of_a_policy_that_is_not_measured_yet(policy: Trained) -> None:
+def test_the_card_of_a_policy_without_results(policy: Trained) -> None:
     text = card_of(policy)
     assert "`nonesuch` with 3 and 4 seats, `down_up` with 3 and 4 seats, trained by self-play." in text
     for fact in (f"{policy.parameters:,} parameters", "2,000; the last run made 3,000", policy.sha256, "`v1-2-gabc`"):
@@ -219,35 +204,35 @@ def test_the_card_of_a_policy_that_is_not_measured_yet(policy: Trained) -> None:
     assert ["nonesuch, 4 seats", "`mine`", "`thumb:1`", "+0.100 ±0.300"] in rows(part(text, "Against others"))
     assert rows(part(text, "What it does")) == [["`mine`", "64", "37.5%"]] * 3
     assert f"```sh\n{COMMAND}\n```" in part(text, "How to make it again")
-    before = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=10, command=""),))
-    assert "[runs.json](runs.json) has the configuration" in card_of(before)
-    assert part(card_of(before), "Against others") == part(card_of(before), "What it does") == "Not measured.\n\n"
+    old = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=10, command=""),))
+    assert "[runs.json](runs.json) has the configuration" in card_of(old)
+    assert part(card_of(old), "Against others") == part(card_of(old), "What it does") == "Not measured.\n\n"
 
 
-def test_the_card_has_the_results_of_its_policy(made: Path, policy: Trained) -> None:
+def test_the_card_has_the_results_of_its_policy(checkpoints: Path, policy: Trained) -> None:
     matches = {"fair": 0.25, "a_alone": estimate(0.3), "b_alone": estimate(0.2)}
-    put(made, PANEL, "matches", evaluation("thumb", "mine", entry(2, DOWN_UP[0], matches=matches), mine=policy.sha256))
+    put(checkpoints, PANEL, "matches", evaluation("thumb", "mine", entry(2, DOWN_UP[0], matches=matches), mine=policy.sha256))
     own = tournament({"mine": 3.0, "mine@0": 1.0}, {("mine", "mine@0"): 0.5})
-    put(made, PANEL, "own", own | {"policies": {"mine": policy.sha256, "mine@0": policy.sha256}})
-    text = card_of(policy, made)
+    put(checkpoints, PANEL, "own", own | {"policies": {"mine": policy.sha256, "mine@0": policy.sha256}})
+    text = card_of(policy, checkpoints)
     cells = [[row[0], *row[2:]] for row in rows(part(text, "Against others"))]
     assert ["nonesuch, 4 seats", "`random`", "400 of `test`", "-0.250 ±0.250", "", "-1.000 ±0.250"] in cells
     assert ["nonesuch, 4 seats", "`mine@0`", "400 of `test`", "+2.000 ±0.250", "", "+0.500 ±0.250"] in cells
     wins = "20.0 % ±25.0 (equals: 25.0 %)"
     assert ["down_up, 3 seats", "`thumb:1`", "400 of `test`", "-0.250 ±0.250", wins, "-2.000 ±0.250"] in cells
-    said = part(text, "Known weaknesses").partition("\n\n")[0].splitlines()
-    for beginning, figures in (
+    weaknesses = part(text, "Known weaknesses").partition("\n\n")[0].splitlines()
+    for start, figures in (
         ("It is behind `random`", "-1.000"),
         ("It is not clearly better than `thumb:1`", "+0.000 ±0.500"),
         ("It was not measured in `down_up` with 4 seats", ""),
         ("Its last run has not come to its end", "3,000 of 4,000"),
         ("How much a player gains", "not known"),
     ):
-        assert any(line.startswith(f"- {beginning}") and figures in line for line in said), beginning
+        assert any(line.startswith(f"- {start}") and figures in line for line in weaknesses), start
 
 
 @pytest.mark.usefixtures("no_picture")
-def test_runs_one_after_the_other_and_their_commands(publish: Run, tmp_path: Path) -> None:
+def test_the_card_has_the_commands_of_successive_runs(publish: Run, tmp_path: Path) -> None:
     first = make_run(tmp_path / "first")
     second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/first"))
     assert "second learnt from the policy runs/first; --before" in publish(second, "--name", "mine", "--out", tmp_path)[2]
@@ -265,7 +250,7 @@ def test_runs_one_after_the_other_and_their_commands(publish: Run, tmp_path: Pat
     assert str(absolute) in publish(second, "--name", "mine", "--out", tmp_path, "--before", first)[2]
 
 
-def test_a_game_with_options(tmp_path: Path) -> None:
+def test_the_card_of_a_game_with_options(tmp_path: Path) -> None:
     config = TrainConfig(("noms",), option=("target=20", 'tie="play_on"'), network=CONFIG.network)
     text = card_of(read_trained(make_run(tmp_path / "run", config)))
     assert 'A policy for `noms` with 4 seats (`tie="play_on"`, `target=20`), trained by self-play.' in text
@@ -275,32 +260,20 @@ def test_a_game_with_options(tmp_path: Path) -> None:
     assert seats_text([3, 5, 6]) == "3, 5 and 6 seats"
 
 
-def test_strength_is_reached_when_the_interval_is_clear_of_zero(made: Path, policy: Trained) -> None:
-    curve = made / "mine" / "curve.csv"
-    kept = [line for line in curve.read_text().splitlines() if ",seconds," not in line]
-    curve.write_text("\n".join([*kept, "1000,seconds,60", "3000,seconds,300"]) + "\n")
+def test_strength_is_reached_when_the_interval_excludes_0(checkpoints: Path, policy: Trained) -> None:
+    curve = checkpoints / "mine" / "curve.csv"
+    lines = [line for line in curve.read_text().splitlines() if ",seconds," not in line]
+    curve.write_text("\n".join([*lines, "1000,seconds,60", "3000,seconds,300"]) + "\n")
 
     def first_row() -> list[str]:
-        return rows(part(results_page(made), "Time to strength"))[0][2:]
+        return rows(part(results_page(checkpoints), "Time to strength"))[0][2:]
 
     assert first_row() == ["3,000 decisions, 5 min", "not shown"]
     for deals, mean, cell in ((400, 0.5, "2,000 decisions, 1 min"), (401, -0.5, "not shown")):
         points = {name: estimate(mean, deals=deals) for name in ("all", "alone")}
         document = evaluation("mine@0", "pimc:100", entry(1, points=points), **{"mine@0": policy.sha256})
-        put(made, PANEL, f"pimc-{deals}", document)
+        put(checkpoints, PANEL, f"pimc-{deals}", document)
         assert first_row()[-1] == cell
-
-
-@pytest.mark.parametrize("kind", ["evaluation", "tournament"])
-def test_figures_of_first_deals_only_are_refused(tmp_path: Path, kind: str) -> None:
-    noms = make_rules(game("noms"))
-    old = {
-        "evaluation": evaluation("thumb", "random", entry(1, noms) | {"unit": None}),
-        "tournament": tournament({"thumb": 1.0, "random": 0.0}, {}, noms),
-    }
-    put(tmp_path, PANEL, "old", old[kind])
-    with pytest.raises(ResultsError, match="counts a deal of noms that is passed out as 0: measure it again"):
-        read_results(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -315,25 +288,32 @@ def test_figures_of_first_deals_only_are_refused(tmp_path: Path, kind: str) -> N
         ("behaviour/x.json", json.dumps(evaluation("a", "a", entry(1))), "is damaged: KeyError('probes')"),
         ("exploit/x.json", json.dumps(evaluation("a", "b")), "is not from `noms exploit --variant --json`"),
         ("crossplay/x.json", json.dumps(best_response("a")), "is not from `noms crossplay --json`"),
+        (
+            "panel/x.json",
+            json.dumps(tournament({"a": 1.0, "b": 0.0}, {}, NOMS) | {"unit": None}),
+            "noms that is passed out as 0",
+        ),
+        ("panel/x.json", json.dumps(evaluation("a", "b", entry(1, NOMS, unit=None))), "noms that is passed out as 0"),
         ("mine/policy.safetensors", "no", "policy.safetensors"),
         ("mine/curve.csv", "no", "is not the log of a run"),
     ],
 )
-def test_what_is_wrong_is_told_and_nothing_written(made: Path, publish: Run, file: str, content: str, sentence: str) -> None:
-    (made / file).parent.mkdir(exist_ok=True)
-    (made / file).write_text(content)
-    assert_refused(publish("--out", made), sentence)
-    assert not (made / RESULTS).exists()
+def test_a_damaged_file_is_refused_and_nothing_is_written(
+    checkpoints: Path, publish: Run, file: str, content: str, sentence: str
+) -> None:
+    (checkpoints / file).parent.mkdir(exist_ok=True)
+    (checkpoints / file).write_text(content)
+    assert_refused(publish("--out", checkpoints), sentence)
+    assert not (checkpoints / RESULTS).exists()
 
 
-def test_figures_of_tables_for_which_a_policy_was_not_trained_are_refused(made: Path, policy: Trained) -> None:
-    put(made, PANEL, "x", evaluation("mine", "thumb", entry(1, make_rules(game("noms"))), mine=policy.sha256))
-    with pytest.raises(ResultsError, match="is of noms with 4 seats and options for which mine was not trained"):
-        read_results(made)
+def test_results_at_tables_without_training_are_refused(checkpoints: Path, policy: Trained) -> None:
+    put(checkpoints, PANEL, "x", evaluation("mine", "thumb", entry(1, NOMS), mine=policy.sha256))
+    with pytest.raises(ResultsError, match="noms with 4 seats and options for which mine was not trained"):
+        read_results(checkpoints)
 
 
 def test_the_published_pages_are_up_to_date() -> None:
-    """So all their figures are those of the files beside them."""
     results = read_results(CHECKPOINTS)
     cards = {name: (CHECKPOINTS / name / CARD).read_text() for name in results.policies}
     for path, text in pages(results, cards).items():
@@ -347,22 +327,19 @@ def test_the_published_pages_are_up_to_date() -> None:
 )
 def test_the_published_figures_are_of_the_frozen_test_deals(path: Path) -> None:
     document = json.loads(path.read_text())
-    for one in document.get("games", [document]):
-        rules = make_rules(game(one["variant"]), one["seats"], one["options"])
-        assert (one["set"], one["set_sha256"]) == ("test", digest(rules, "test"))
-        assert all(lost["tables"] == 0 for lost in one["lost"].values())
+    for each in document.get("games", [document]):
+        rules = make_rules(game(each["variant"]), each["seats"], each["options"])
+        assert (each["set"], each["set_sha256"]) == ("test", digest(rules, "test"))
+        assert all(lost["tables"] == 0 for lost in each["lost"].values())
 
 
-def test_every_game_has_its_panel() -> None:
-    searched = [one for one in read_results(CHECKPOINTS).tournaments if "pimc:100" in one["players"]]
-    assert [one["variant"] for one in searched] == [
-        *("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
-    ]
-    for one in searched:
-        assert one["table"]["pimc:100"]["thumb:1"]["low"] > 0, "the search is better than the rules of thumb"
+def test_search_beats_thumb_in_every_game() -> None:
+    panels = [each for each in read_results(CHECKPOINTS).tournaments if "pimc:100" in each["players"]]
+    assert [panel["variant"] for panel in panels] == list(VARIANTS)
+    assert all(panel["table"]["pimc:100"]["thumb:1"]["low"] > 0 for panel in panels)
 
 
-def test_a_trained_policy_is_published_measured_and_found_by_name(
+def test_a_trained_policy_is_published_evaluated_and_loaded_by_name(
     publish: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -379,12 +356,12 @@ def test_a_trained_policy_is_published_measured_and_found_by_name(
     exec(compile(python, "README.md", "exec"), {})
     (evaluate,) = re.findall(r"(?m)^noms evaluate .*$", text)
     Path("checkpoints/panel").mkdir()
-    one = Path("checkpoints/panel/one.json")
+    result = Path("checkpoints/panel/result.json")
     few = ["--deals", "4", "--threads", "1", "--matches", "2"]
-    assert main([*shlex.split(evaluate)[1:], *few, "--json", str(one)]) == 0
+    assert main([*shlex.split(evaluate)[1:], *few, "--json", str(result)]) == 0
     capsys.readouterr()
     assert publish() == (0, "checkpoints/mine/README.md\n", "")
     text = part(Path("checkpoints/mine/README.md").read_text(), "Against others")
-    points = json.loads(one.read_text())["games"][0]["points"]
+    points = json.loads(result.read_text())["games"][0]["points"]
     assert f"| noms, 4 seats | `mine` | `thumb:1` | 4 of `dev` | {points['alone']['mean']:+.3f} ±" in text
     assert f" | {points['all']['mean']:+.3f} ±" in text

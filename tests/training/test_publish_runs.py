@@ -35,8 +35,8 @@ CONFIG = TrainConfig(
 )
 COMMAND = "noms train nonesuch down_up --seats 3 4"
 KEPT, DONE = 2000, 3000
-"""Decisions after which the policy was kept, and those of the run so far."""
-POINTS = {  # against random and thumb, in evaluations after KEPT decisions: mean, low, high
+"""Decisions at which the policy was kept, and those of the run so far."""
+POINTS = {  # mean, low and high against random and thumb, after KEPT decisions
     "nonesuch_3": ((1.5, 1.0, 2.0), (0.5, 0.25, 0.75)),
     "nonesuch_4": ((2.0, 1.5, 2.5), (0.1, -0.2, 0.4)),
     "down_up_3": ((3.0, 2.5, 3.5), (-1.0, -1.5, -0.5)),
@@ -45,15 +45,16 @@ POINTS = {  # against random and thumb, in evaluations after KEPT decisions: mea
 
 
 def evaluation(shift: float = 0.0) -> dict[str, float]:
-    found = {"eval/score": 0.5 + shift}
+    figures = {"eval/score": 0.5 + shift}
     for kind, estimates in POINTS.items():
         for opponent, (mean, low, high) in zip(("random", "thumb"), estimates, strict=True):
-            figure = f"points/{kind}/{opponent}"
-            points = {figure: mean + shift, f"{figure}/low": low + shift, f"{figure}/high": high + shift}
-            found |= {f"eval/{name}": value for name, value in points.items()} | {f"eval/greedy/{figure}": mean - 0.125}
-    for kind, probe in (("nonesuch_3", "call/none"), ("nonesuch_4", "call/none"), ("down_up_3", "bid/hit")):
-        found[f"eval/probe/{kind}/{probe}"] = 0.375 + shift
-    return found
+            name = f"points/{kind}/{opponent}"
+            for suffix, value in (("", mean), ("/low", low), ("/high", high)):
+                figures[f"eval/{name}{suffix}"] = value + shift
+            figures[f"eval/greedy/{name}"] = mean - 0.125
+    for probe in ("nonesuch_3/call/none", "nonesuch_4/call/none", "down_up_3/bid/hit"):
+        figures[f"eval/probe/{probe}"] = 0.375 + shift
+    return figures
 
 
 def actor_of(info: PolicyInfo) -> Actor:
@@ -61,21 +62,16 @@ def actor_of(info: PolicyInfo) -> Actor:
 
 
 def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path:
-    """The folder of a run, without what only training needs."""
+    """Write the folder of a run, without the files that only training needs."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config.as_dict()))
     (folder / "command.txt").write_text(f"{COMMAND}\n")
     rule_sets = tuple(make_rule_sets(config.variants, config.seats, parse_options(config.option)))
     usual = {
-        "training": json.loads(json.dumps(config.as_dict())),
-        "seed": config.seed,
-        "decisions": KEPT,
-        "score": 0.5,
-        "packages": {"noms-env": "1.2", "numpy": "3.4"},
-        "revision": "v1-2-gabc",
+        **{"training": json.loads(json.dumps(config.as_dict())), "seed": config.seed, "card_features": config.card_features},
+        **{"decisions": KEPT, "score": 0.5, "packages": {"noms-env": "1.2", "numpy": "3.4"}, "revision": "v1-2-gabc"},
     }
-    sees = {"card_features": config.card_features}
-    info = PolicyInfo(rule_sets, config.network.sizes(), **usual | sees | changes)
+    info = PolicyInfo(rule_sets, config.network.sizes(), **usual | changes)
     save_policy(folder / "policy.safetensors", tensors_of(actor_of(info)), info)
     with Log(folder, events=False) as log:
         log.started(0, config.decisions)
@@ -87,12 +83,8 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
     return folder
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_run(tmp_path_factory.mktemp("outcome") / "run")
-
-
-def test_what_a_run_folder_says(folder: Path, tmp_path: Path) -> None:
+def test_the_facts_of_a_run_folder(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run")
     trained = read_trained(folder)
     (run,) = trained.runs
     assert (run.command, run.folder, run.source) == (COMMAND, str(folder), "")
@@ -103,18 +95,18 @@ def test_what_a_run_folder_says(folder: Path, tmp_path: Path) -> None:
     assert trained.evaluation() == pytest.approx(evaluation())
     assert set(trained.curve) == {*evaluation(), "losses/entropy/play", "losses/approx_kl", SECONDS}
     assert trained.curve["eval/points/down_up_4/thumb"][0].tolist() == [1000, 2000, 3000]
-    at, values = trained.curve["losses/entropy/play"]
-    assert len(at) == len(values) == SMOOTHED
-    assert np.issubdtype(at.dtype, np.integer)
+    decisions, values = trained.curve["losses/entropy/play"]
+    assert len(decisions) == len(values) == SMOOTHED
+    assert np.issubdtype(decisions.dtype, np.integer)
 
 
-def test_a_run_that_learns_from_recorded_decisions(tmp_path: Path) -> None:
+def test_a_run_names_its_recorded_decisions(tmp_path: Path) -> None:
     source = {"variant": "nonesuch", "seats": 4, "options": {}, "limit": None, "players": ["thumb"], "matches": 8, "seed": 5}
     write_shards([empty_rows(1)], tmp_path / "own", source, "npz")
-    taught = dataclasses.replace(CONFIG, curriculum=CurriculumConfig(shards=(str(tmp_path / "own"),)))
-    (recorded,) = read_trained(make_run(tmp_path / "taught", taught)).runs[0].recorded
-    place, _, said = recorded.partition(": ")
-    assert (place, json.loads(said)) == (str(tmp_path / "own"), source)
+    config = dataclasses.replace(CONFIG, curriculum=CurriculumConfig(shards=(str(tmp_path / "own"),)))
+    (recorded,) = read_trained(make_run(tmp_path / "taught", config)).runs[0].recorded
+    path, _, text = recorded.partition(": ")
+    assert (path, json.loads(text)) == (str(tmp_path / "own"), source)
 
 
 @pytest.mark.parametrize(
@@ -127,42 +119,40 @@ def test_a_run_that_learns_from_recorded_decisions(tmp_path: Path) -> None:
         ({"curriculum": CurriculumConfig(expert=("my_agent:make",))}, ""),
     ],
 )
-def test_what_a_run_learns_from(tmp_path: Path, changes: dict[str, Any], policy: str) -> None:
+def test_a_run_names_the_policy_that_it_learns_from(tmp_path: Path, changes: dict[str, Any], policy: str) -> None:
     assert read_trained(make_run(tmp_path / "run", dataclasses.replace(CONFIG, **changes))).runs[0].source == policy
 
 
-def test_runs_one_after_the_other(tmp_path: Path) -> None:
-    first = make_run(tmp_path / "first")
-    other = make_run(tmp_path / "other", dataclasses.replace(CONFIG, variants=("down_up",), seats=(3, 4, 5)))
-    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/first"))
-    larger = make_run(
-        tmp_path / "larger", dataclasses.replace(CONFIG, initial_policy="runs/first", network=ActorConfig(8, 0, 2))
-    )
-    fewer = make_run(tmp_path / "fewer", dataclasses.replace(CONFIG, seats=(3,)))
-    taught = dataclasses.replace(CONFIG, network=ActorConfig(8, 0, 2), curriculum=CurriculumConfig(expert=("runs/first",)))
-    pupil = make_run(tmp_path / "pupil", taught)
+def test_successive_runs_are_joined(tmp_path: Path) -> None:
+    def successor(name: str, **changes: Any) -> Path:
+        return make_run(tmp_path / name, dataclasses.replace(CONFIG, **changes))
+
+    small, from_first = ActorConfig(8, 0, 2), {"initial_policy": "runs/first"}
+    first, second = successor("first"), successor("second", **from_first)
+    other, fewer = successor("other", variants=("down_up",), seats=(3, 4, 5)), successor("fewer", seats=(3,))
+    larger = successor("larger", network=small, **from_first)
+    pupil = successor("pupil", network=small, curriculum=CurriculumConfig(expert=("runs/first",)))
     assert len(read_trained(pupil, [first]).runs) == 2, "an expert may be of another size"
-    found = read_trained(second, [first])
-    assert [run.kept for run in found.runs] == [KEPT, KEPT]
-    assert (found.seen, read_trained(second).seen) == (2 * KEPT, KEPT)
-    assert list(found.curve) == sorted(read_trained(first).curve)
-    at, points = found.curve["eval/points/down_up_4/thumb"]
-    assert at.tolist() == [1000, KEPT, KEPT + 1000, KEPT + KEPT, KEPT + DONE]
+    trained = read_trained(second, [first])
+    assert [run.kept for run in trained.runs] == [KEPT, KEPT]
+    assert (trained.seen, read_trained(second).seen) == (2 * KEPT, KEPT)
+    assert list(trained.curve) == sorted(read_trained(first).curve)
+    decisions, points = trained.curve["eval/points/down_up_4/thumb"]
+    assert decisions.tolist() == [1000, KEPT, KEPT + 1000, KEPT + KEPT, KEPT + DONE]
     assert points.tolist() == [-1, 0, -1, 0, 1]
-    assert (np.diff(found.curve[SECONDS][0]) > 0).all()
-    assert (np.diff(found.curve[SECONDS][1]) > 0).all()
-    for place, before, sentence in (
-        (first, [second], "the run in .*first learnt from no other policy"),
-        (second, [other], "the run in .*second cannot have learnt from the one before it"),
-        (larger, [first], "larger cannot have learnt from the one before it, which is for other tables or of another size"),
-        (pupil, [fewer], "pupil cannot have learnt from the one before it, which is for other tables"),
+    assert all((np.diff(values) > 0).all() for values in trained.curve[SECONDS])
+    for last, before, sentence in (
+        (first, second, "the run in .*first learnt from no other policy"),
+        (second, other, "second cannot have learnt from the one before it"),
+        (larger, first, "larger cannot have learnt from the one before it, which is for other tables or of another size"),
+        (pupil, fewer, "pupil cannot have learnt from the one before it, which is for other tables"),
     ):
         with pytest.raises(RunError, match=sentence):
-            read_trained(place, before)
+            read_trained(last, [before])
 
 
-def published(folder: Path, *runs: Path) -> Path:
-    """The folder of a published policy that these runs have made."""
+def publish(folder: Path, *runs: Path) -> Path:
+    """Write the folder of the policy that these runs have trained."""
     folder.mkdir(parents=True, exist_ok=True)
     *before, last = runs
     for name, content in read_trained(last, before).files().items():
@@ -170,19 +160,19 @@ def published(folder: Path, *runs: Path) -> Path:
     return folder
 
 
-def test_a_published_policy_stands_for_the_runs_that_made_it(tmp_path: Path) -> None:
+def test_a_published_policy_replaces_its_runs(tmp_path: Path) -> None:
     first = make_run(tmp_path / "first")
-    again = [make_run(tmp_path / name, dataclasses.replace(CONFIG, initial_policy="checkpoints/mine")) for name in ("2", "3")]
-    stepwise = published(tmp_path / "stepwise", first)
-    for number, run in enumerate(again, 1):
-        published(stepwise, stepwise, run)
-        expected = read_trained(published(tmp_path / f"at_once_{number}", first, *again[:number]))
-        found = read_trained(stepwise)
-        assert (found.seen, found.runs, found.content) == ((number + 1) * KEPT, expected.runs, expected.content)
+    later = [make_run(tmp_path / name, dataclasses.replace(CONFIG, initial_policy="checkpoints/mine")) for name in ("2", "3")]
+    stepwise = publish(tmp_path / "stepwise", first)
+    for number, run in enumerate(later, 1):
+        publish(stepwise, stepwise, run)
+        expected = read_trained(publish(tmp_path / f"at_once_{number}", first, *later[:number]))
+        trained = read_trained(stepwise)
+        assert (trained.seen, trained.runs, trained.content) == ((number + 1) * KEPT, expected.runs, expected.content)
         assert (stepwise / CURVE).read_text().count(BEGUN) == number + 1
-        assert list(found.curve) == list(expected.curve)
-        for name, (at, values) in found.curve.items():
-            assert at.tolist() == expected.curve[name][0].tolist()
+        assert list(trained.curve) == list(expected.curve)
+        for name, (decisions, values) in trained.curve.items():
+            assert decisions.tolist() == expected.curve[name][0].tolist()
             assert values == pytest.approx(expected.curve[name][1], rel=1e-4), name  # numbers have six digits in the file
 
 
@@ -196,13 +186,13 @@ def test_a_published_policy_stands_for_the_runs_that_made_it(tmp_path: Path) -> 
     ],
 )
 def test_a_damaged_published_policy_is_refused(tmp_path: Path, file: str, old: str, new: str, sentence: str) -> None:
-    place = published(tmp_path / "mine", make_run(tmp_path / "first")) / file
-    place.write_text(place.read_text().replace(old, new))
+    path = publish(tmp_path / "mine", make_run(tmp_path / "first")) / file
+    path.write_text(path.read_text().replace(old, new))
     with pytest.raises(RunError, match=sentence):
         read_trained(tmp_path / "mine")
 
 
-def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RunError, match=r"there is no run in .*config\.json cannot be read: No such file"):
         read_trained(tmp_path / "nowhere")
     folder = make_run(tmp_path / "run")
@@ -227,17 +217,17 @@ def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: 
         read_trained(folder)
 
 
-def test_a_policy_that_is_replaced_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_that_changes_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, read, reads = make_run(tmp_path / "run"), read_policy, list[Path]()
     later = make_run(tmp_path / "later", decisions=KEPT + 1) / "policy.safetensors"
 
-    def replaced_behind(file: Path) -> object:
-        found = read(file)
+    def read_and_replace(file: Path) -> object:
+        policy = read(file)
         if not reads:
             shutil.copyfile(later, file)
         reads.append(file)
-        return found
+        return policy
 
-    monkeypatch.setattr(module, "read_policy", replaced_behind)
-    found = read_trained(folder)
-    assert (len(reads), found.info.decisions, found.content) == (2, KEPT + 1, later.read_bytes())
+    monkeypatch.setattr(module, "read_policy", read_and_replace)
+    trained = read_trained(folder)
+    assert (len(reads), trained.info.decisions, trained.content) == (2, KEPT + 1, later.read_bytes())
