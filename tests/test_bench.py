@@ -1,9 +1,8 @@
-"""The speed benchmark: what it counts, in what order it measures, what it writes. Nothing here depends on a speed."""
+"""The speed benchmark: its counts, the order of its cases, and its files. No test depends on a speed."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,83 +20,77 @@ from tests.begun import begun
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize(("variant", "steps"), [("big_ships", 60), ("noms", 90), ("nonesuch", 60)])
-def test_play_in_one_call_is_the_play_of_the_single_calls(variant: str, steps: int) -> None:
-    one, other = (noms_env.make_batch(variant, 2, seed=3, episode="deal", hidden_state=True) for _ in range(2))
+def test_random_play_in_one_call_equals_single_calls(variant: str, steps: int) -> None:
+    fused, stepped = (noms_env.make_batch(variant, 2, seed=3, episode="deal", hidden_state=True) for _ in range(2))
     streams = np.array([5, 2**31])
     words = [np.zeros((2, size // 8), np.int64) for size in (OBSERVATION_SIZE, PADDED_MASK_SIZE, HIDDEN_SIZE)]
-    one.reset()
+    fused.reset()
     observation, mask, hidden = words
-    batch_kernels.play_random(kernel_view(one.tables), 0, 2, steps, streams.copy(), observation, mask, hidden, ours.ALL)
-    other.reset()
+    batch_kernels.play_random(kernel_view(fused.tables), 0, 2, steps, streams.copy(), observation, mask, hidden, ours.ALL)
+    stepped.reset()
     actions = np.zeros(2, np.int64)
     for _ in range(steps):
-        other.observe()
-        other.random_actions(streams, actions)
-        other.step(actions)
-        if other.over.any():
-            other.reset(other.over)
-    assert (other.tables.match > 0).all()
-    assert one.tables.tobytes() == other.tables.tobytes()
-    assert other.hidden_state is not None
-    for written, array in zip(words, (other.observation, other.mask, other.hidden_state), strict=True):
+        stepped.observe()
+        stepped.random_actions(streams, actions)
+        stepped.step(actions)
+        if stepped.over.any():
+            stepped.reset(stepped.over)
+    assert (stepped.tables.match > 0).all()
+    assert fused.tables.tobytes() == stepped.tables.tobytes()
+    assert stepped.hidden_state is not None
+    for written, array in zip(words, (stepped.observation, stepped.mask, stepped.hidden_state), strict=True):
         assert written.view(np.uint8)[:, : array.shape[1]].tobytes() == array.tobytes()
 
 
-@pytest.mark.parametrize("wanted", range(8))
-def test_only_what_is_wanted_is_written(wanted: int) -> None:
+@pytest.mark.parametrize("outputs", range(8))
+def test_only_the_chosen_outputs_are_written(outputs: int) -> None:
     batch = begun(noms_env.make_batch("up_down", 3, seed=1))
     words = [np.full((3, size // 8), -1) for size in (PADDED_MASK_SIZE, OBSERVATION_SIZE, HIDDEN_SIZE)]
     mask, observation, hidden = words
-    batch_kernels.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, wanted)
+    batch_kernels.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, outputs)
     for bit, array in enumerate(words):
         assert (array[[0, 2]] == -1).all()
-        assert (array[1] != -1).all() == bool(wanted >> bit & 1)
+        assert (array[1] != -1).all() == bool(outputs >> bit & 1)
 
 
-def ticking_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a second pass at every look at the clock."""
+def test_a_rate_is_decisions_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter(range(1000))
     monkeypatch.setattr(clock, "perf_counter", lambda: next(times))
-
-
-def test_a_rate_is_decisions_by_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticking_clock(monkeypatch)
     pieces = iter([10, 20, 60, 1000])
     assert clock.rate(lambda: next(pieces))(3) == 30
     assert next(pieces) == 1000
 
 
-def test_the_cases_take_turns_with_the_control_before_each() -> None:
-    done: list[str] = []
+def test_cases_take_turns_and_the_control_runs_before_each() -> None:
+    runs: list[str] = []
 
     def case(key: str) -> Case:
         def run(seconds: float) -> float:
-            done.append(f"{key} {seconds}")
-            return float(len(done))
+            runs.append(f"{key} {seconds}")
+            return float(len(runs))
 
         return Case(key, key, run)
 
     def control() -> float:
-        done.append("control")
+        runs.append("control")
         return 0.5
 
     measured, failed = by_turns([case("a"), case("b")], 2, 0.25, control)
     turn = ["control", "a 0.25", "control", "b 0.25"]
-    assert done == ["a 0.0", "b 0.0", *turn, *turn]
+    assert runs == ["a 0.0", "b 0.0", *turn, *turn]
     assert measured["a"].values == [4.0, 8.0]
     assert measured["b"].control == [0.5, 0.5]
     assert failed == {}
 
 
 def failing_after(runs: int) -> Callable[[float], float]:
-    """A measurement that fails, but for its first runs."""
-    left = iter([1.0] * runs)
+    """A measurement that fails after its first runs."""
+    rates = [1.0] * runs
 
     def run(_: float) -> float:
-        try:
-            return next(left)
-        except StopIteration:
-            raise RuntimeError("broken") from None
+        if not rates:
+            raise RuntimeError("broken")
+        return rates.pop()
 
     return run
 
@@ -111,36 +104,25 @@ def test_a_peer_that_fails_is_left_out_and_named(runs: int) -> None:
     assert failed == {"peer/x": "RuntimeError: broken"}
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    """The JSON and the picture of a quick run with everything in it."""
-    folder = tmp_path_factory.mktemp("bench")
-    words = ["--quick", "--repetitions", "1", "--json", folder / "b.json", "--plot", folder / "b.png"]
+def test_a_quick_run_measures_every_kind_of_case_and_compares_peers_with_ours(tmp_path: Path) -> None:
+    words = ["--quick", "--repetitions", "1", "--json", tmp_path / "b.json", "--plot", tmp_path / "b.png"]
     assert main([str(word) for word in words]) == 0
-    return json.loads((folder / "b.json").read_text()), folder / "b.png"
-
-
-def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Path]) -> None:
-    found, _ = run
-    assert list(found) == [
-        *("form", "date", "machine", "versions", "settings", "control", "cases", "bytes_per_table", "missing")
-    ]
-    assert found["form"] == "noms-bench/1"
+    assert (tmp_path / "b.png").stat().st_size > 10_000
+    run = json.loads((tmp_path / "b.json").read_text())
+    keys = ("form", "date", "machine", "versions", "settings", "control", "cases", "bytes_per_table", "missing")
+    assert (tuple(run), run["form"]) == (keys, "noms-bench/1")
     expected = {f"engine/{name}{cores}" for name in ("alone", "mask", "observation", "state") for cores in ("", "/two")}
     expected |= {f"{group}/{variant}" for variant in noms_env.VARIANTS for group in ("games", "copies/redeal")}
     expected |= {f"games/{variant}/features" for variant in noms_env.VARIANTS}
     expected |= {"batch/check", "batch/trusted", "batch/calls", "threads/1", "threads/2", "single/raw_env", "single/env"}
     expected |= {"seats/random", "seats/random/two", "seats/thumb", "policies/one", "policies/batch"}
     expected |= {"copies/clone", "start/import", "start/first_step", "growth/compiled/16", "growth/batch/16"}
-    assert expected <= set(found["cases"])
-    assert found["bytes_per_table"]["record"] == TABLE.itemsize
-    assert sum(found["bytes_per_table"].values()) == 2 * found["bytes_per_table"]["all"]
-    assert {"numba", "numpy"} <= set(found["versions"])
-    assert found["settings"]["repetitions"] == 1
-
-
-def test_every_comparison_is_with_a_case_of_ours(run: tuple[dict[str, Any], Path]) -> None:
-    cases = run[0]["cases"]
+    assert expected <= set(run["cases"])
+    assert run["bytes_per_table"]["record"] == TABLE.itemsize
+    assert sum(run["bytes_per_table"].values()) == 2 * run["bytes_per_table"]["all"]
+    assert {"numba", "numpy"} <= set(run["versions"])
+    assert run["settings"]["repetitions"] == 1
+    cases = run["cases"]
     for key, case in cases.items():
         for other, ratio in case["faster"].items():
             assert not cases[other]["peer"]
@@ -157,7 +139,7 @@ def test_every_comparison_is_with_a_case_of_ours(run: tuple[dict[str, Any], Path
         (["--plot", "nowhere/b.png"], "cannot write nowhere/b.png: there is no such folder"),
     ],
 )
-def test_a_wrong_request_is_refused_before_anything_is_measured(
+def test_a_wrong_request_is_refused_before_measuring(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*words]) == 2

@@ -1,4 +1,4 @@
-"""The pages on the benchmark: they say what the protocol says, and the algorithm of a reader becomes an entry."""
+"""The pages on the benchmark agree with the protocol, and the algorithm of a reader becomes an entry."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from noms_training.benchmark import protocol, scores, task
+from noms_training.benchmark import protocol, task
 from noms_training.benchmark.checking import complaints
 from noms_training.benchmark.entry import BASELINES, read_entry
 from noms_training.benchmark.new_rules import HELD_OUT
@@ -17,30 +17,32 @@ from noms_training.benchmark.running import baselines
 from noms_training.benchmark.task import division_of, load_algorithm
 from tests.commands import Run
 from tests.test_docs import python_blocks
-from tests.training.entries import make_small
+from tests.training.entries import make_small, set_references
 
 GAME, DEALS = "nonesuch", 8
-"""A game without strangers, and deals that its new rules can share."""
+"""A game without strangers, and a number of deals that its new rules can share."""
 DOCS = Path(__file__).parent.parent / "docs"
 PROTOCOL, ENTRY = ((DOCS / name).read_text(encoding="utf-8") for name in ("benchmark.md", "how_to/own_entry.md"))
 
 
 def rows(section: str) -> list[tuple[str, ...]]:
-    """The rows of all tables in a section of the page on the protocol, without backticks."""
+    """The rows of all tables in a section of the protocol's page, without backticks."""
     text = PROTOCOL.partition(f"## {section}\n")[2].partition("\n## ")[0].replace("`", "")
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
 
 
-def test_the_page_says_what_the_protocol_says() -> None:
+def test_the_page_agrees_with_the_protocol() -> None:
     protocol_1, protocol_2 = PROTOCOLS[V1], PROTOCOLS[V2]
     names = {"seed": "each other seed of the algorithm"}
 
     def fields(parts: Mapping[str, Part]) -> list[tuple[Part, str, str]]:
-        return [(of, names.get(field.name, field.name), f"{field.deals:,}") for of in parts.values() for field in of.fields]
+        return [
+            (part, names.get(field.name, field.name), f"{field.deals:,}") for part in parts.values() for field in part.fields
+        ]
 
-    said = [row[:3] for row in rows("The tracks") if re.fullmatch(r"[\d,]+", row[2])]
-    assert said == [(part.name, *field) for part, *field in fields(protocol_2.parts)]
+    documented = [row[:3] for row in rows("The tracks") if re.fullmatch(r"[\d,]+", row[2])]
+    assert documented == [(part.name, *field) for part, *field in fields(protocol_2.parts)]
     assert {row[0] for row in rows("The tracks")} >= {*protocol_2.tracks}
     assert rows("Protocol 1")[2:] == [(part.track, *field) for part, *field in fields(protocol_1.parts)]
     assert rows("Divisions")[2:] == [*DIVISIONS.items()]
@@ -53,33 +55,28 @@ def test_the_page_says_what_the_protocol_says() -> None:
     assert f"`{V2}`" in PROTOCOL
 
 
-def test_the_page_names_every_baseline_with_its_track() -> None:
-    said = {row[0]: row[2].partition(":")[0] for row in rows("The baselines")[2:]}
-    assert set(said) == set(baselines())
-    for name in set(said) - {"maskable_ppo"}:  # needs a library of its own
-        assert division_of(load_algorithm(BASELINES / f"{name}.py")) == said[name], name
+def test_the_page_names_every_baseline_and_its_division() -> None:
+    divisions = {row[0]: row[2].partition(":")[0] for row in rows("The baselines")[2:]}
+    assert set(divisions) == set(baselines())
+    for name in set(divisions) - {"maskable_ppo"}:  # needs a library of its own
+        assert division_of(load_algorithm(BASELINES / f"{name}.py")) == divisions[name], name
     assert re.search(r'(?m)^DIVISION = "best-response"$', (BASELINES / "maskable_ppo.py").read_text())
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The protocol at tiny size: few deals, a small budget, a short curve; its references are any."""
+    """The protocol with few deals, a small budget, a short curve, and arbitrary references."""
     make_small(monkeypatch, DEALS, None, PROTOCOLS[V2].tracks, V2)
     monkeypatch.setitem(PROTOCOLS, V2, replace(PROTOCOLS[V2], budgets={"6k": Budget(6_000)}))
     parts = [PROTOCOLS[V2].parts[name] for name in ("generalist", "new_rules")]  # whose fields have the same deals
     names = {part.name: [field.name for field in part.fields] for part in parts}
-    anchors = {(V2, part): {GAME: dict.fromkeys(fields, References(0, 1))} for part, fields in names.items()}
-    anchors = protocol._references() | anchors
-    monkeypatch.setattr(protocol, "_references", lambda: anchors)
+    set_references(monkeypatch, {(V2, part): {GAME: dict.fromkeys(fields, References(0, 1))} for part, fields in names.items()})
     monkeypatch.setattr(task, "CURVE_DEALS", 4)
     monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))
-    monkeypatch.setattr(scores.summary, "__defaults__", (50,))
 
 
 @pytest.mark.usefixtures("tiny")
-def test_the_algorithm_of_a_reader_becomes_an_entry_by_the_commands_of_the_page(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_the_page_make_an_entry(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (algorithm,) = python_blocks(ENTRY)
     assert len(algorithm.splitlines()) <= 60

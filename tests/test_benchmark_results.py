@@ -1,6 +1,5 @@
-"""The results of the benchmark in the repository: the pages say what the entries say; how an entry comes there."""
+"""The results of the benchmark in the repository: pages that agree with the entries, and how an entry is published."""
 
-import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -9,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks import publish
-from noms_training.benchmark import protocol, report, scores, task
+from noms_training.benchmark import report, task
 from noms_training.benchmark.checking import complaints, unchecked
 from noms_training.benchmark.entry import algorithm_of, sha256_of
 from noms_training.benchmark.protocol import PROTOCOLS, V2, References
 from tests.commands import Run
-from tests.training.entries import FIRST, make_small
+from tests.training.entries import FIRST, make_small, set_references, update_json
 
 ROOT = Path(__file__).parent.parent
 GAMES = ("nonesuch", "down_up")
-ALGORITHM = f'''"""Takes the first: learns nothing | at all."""
+ALGORITHM = f'''"""Takes the first action: learns nothing | at all."""
 
 
 def train(task):
@@ -27,7 +26,7 @@ def train(task):
 {FIRST}'''
 
 
-def test_the_pages_are_what_the_entries_say() -> None:
+def test_the_pages_agree_with_the_entries() -> None:
     text, curves = publish.pages(ROOT)
     again = "run `python -m benchmarks.publish`"
     for path, page in text.items():
@@ -35,41 +34,36 @@ def test_the_pages_are_what_the_entries_say() -> None:
     assert {path.stem for path in (ROOT / publish.CURVES).iterdir()} == {*curves}, again
 
 
-def entries_here() -> Iterator[report.Scored]:
+def published_entries() -> Iterator[report.Scored]:
     for of_protocol in publish.published(ROOT).values():
         yield from of_protocol
 
 
-def test_what_is_in_the_repository_is_complete() -> None:
-    for one in entries_here():
-        assert complaints(one.folder) == []
-
-
-def test_the_published_algorithms_are_named_by_their_file_and_revision() -> None:
-    for one in entries_here():
-        if one.entry.algorithm:
-            path, _, revision = one.entry.source.partition("@")
+def test_the_published_entries_are_complete_and_name_their_algorithms() -> None:
+    for each in published_entries():
+        assert complaints(each.folder) == []
+        if each.entry.algorithm:
+            path, _, revision = each.entry.source.partition("@")
             assert (ROOT / path).is_file()
             assert re.fullmatch(r"[0-9a-f]{7,40}", revision)
-            said = f"algorithm.py is not here: it is {path}@{revision}" in "\n".join(unchecked(one.folder))
-            assert said != algorithm_of(one.folder).is_file()
+            is_missing = f"algorithm.py is not here: it is {path}@{revision}" in "\n".join(unchecked(each.folder))
+            assert is_missing != algorithm_of(each.folder).is_file()
 
 
 def test_a_missing_algorithm_without_a_source_is_refused(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / publish.ENTRIES / "1/ppo", tmp_path / "ppo")
-    document = json.loads((folder / "entry.json").read_text())
-    (folder / "algorithm.py").write_bytes((ROOT / "benchmarks/algorithms/dqn.py").read_bytes())
-    assert complaints(folder) == [f"{folder / 'algorithm.py'} is not the file that the runs were made with"]
-    (folder / "algorithm.py").unlink()
-    (folder / "entry.json").write_text(json.dumps(document | {"source": ""}))
-    assert complaints(folder) == [f"{folder / 'algorithm.py'} is not the file that the runs were made with"]
+    algorithm = folder / "algorithm.py"
+    shutil.copyfile(ROOT / "benchmarks/algorithms/dqn.py", algorithm)
+    assert complaints(folder) == [f"{algorithm} is not the file that the runs were made with"]
+    algorithm.unlink()
+    update_json(folder / "entry.json", source="")
+    assert complaints(folder) == [f"{algorithm} is not the file that the runs were made with"]
 
 
-def test_an_algorithm_that_is_not_copied_is_the_baseline_as_long_as_that_is_the_same(tmp_path: Path) -> None:
+def test_an_entry_without_a_copy_has_the_baseline_if_its_hash_agrees(tmp_path: Path) -> None:
     folder, dqn = shutil.copytree(ROOT / publish.ENTRIES / "1/ppo", tmp_path / "ppo"), ROOT / "benchmarks/algorithms/dqn.py"
-    document = json.loads((folder / "entry.json").read_text()) | {"source": "benchmarks/algorithms/dqn.py@0000000"}
     for sha256, file in ((sha256_of(dqn), dqn), ("0" * 64, folder / "algorithm.py")):
-        (folder / "entry.json").write_text(json.dumps(document | {"algorithm": sha256}))
+        update_json(folder / "entry.json", source="benchmarks/algorithms/dqn.py@0000000", algorithm=sha256)
         assert algorithm_of(folder) == file
     (folder / "algorithm.py").touch()
     assert algorithm_of(folder) == folder / "algorithm.py"
@@ -89,9 +83,7 @@ def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[P
     make_small(monkeypatch, 2, GAMES, ("single_game",), V2)
     fields = PROTOCOLS[V2].parts["single_game"].fields
     references = {game: {field.name: References(-1.0, 1.0, 100) for field in fields} for game in GAMES}
-    known = protocol._references() | {(V2, "single_game"): references}
-    monkeypatch.setattr(protocol, "_references", lambda: known)
-    monkeypatch.setattr(scores.summary, "__defaults__", (50,))
+    set_references(monkeypatch, {(V2, "single_game"): references})
     monkeypatch.setattr(task, "CURVE_DEALS", 2)
     (tmp_path / "first.py").write_text(ALGORITHM)
     folders = [tmp_path / "learnt", tmp_path / "fixed"]
@@ -111,6 +103,10 @@ def test_without_entries_there_is_no_table(checkout: Path) -> None:
         assert "No entries" in (checkout / path).read_text()
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_entries_are_published_with_the_policies_of_one_seed_and_without_deals(
     run: Run, checkout: Path, entries: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,31 +122,21 @@ def test_entries_are_published_with_the_policies_of_one_seed_and_without_deals(
     assert rows[1].startswith("| first<br><small>self-play · 1M · 3 seeds</small> | ")
     assert "| first | 100 decisions<br>" in page
     assert sorted(path.stem for path in (checkout / publish.CURVES).iterdir()) == sorted([*GAMES, "profiles"])
-    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    before = contents(checkout)
     publish.main(publish.Args(tuple(entries[:1]), checkout))
-    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+    assert contents(checkout) == before
     status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1, "--allow-programs")
     assert (status, "accepted as far as can be checked here, 12 cells played again" in out) == (0, True), out
     assert "the policies of 4 of 6 runs are not here: none of their cells can be played again" in out
     monkeypatch.setattr(publish, "MOST_BYTES", 1)
     with pytest.raises(SystemExit, match="policies of all entries would have 2 bytes, and 1 are allowed"):
         publish.main(publish.Args(tuple(entries[:1]), checkout))
-    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+    assert contents(checkout) == before
 
 
-def test_a_part_of_the_policies_is_enough_for_a_part_of_the_cells(run: Run, entries: list[Path]) -> None:
-    folder = entries[0]
-    (folder / "trained" / "nonesuch" / "2" / "weights.txt").unlink()
-    assert unchecked(folder) == ["the policies of 1 of 6 runs are not here: none of their cells can be played again"]
-    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1, "--allow-programs")
-    assert (status, "30 cells played again" in out) == (0, True), (
-        out
-    )  # of 2 games, 3 seeds and 6 fields, without those of a run
-
-
-def test_what_is_wrong_is_not_published(checkout: Path, entries: list[Path]) -> None:
+def test_a_wrong_entry_is_not_published(checkout: Path, entries: list[Path]) -> None:
     run_file = entries[0] / "trained" / "down_up" / "3" / "run.json"
-    run_file.write_text(json.dumps(json.loads(run_file.read_text()) | {"files_sha256": "0" * 64}))
+    update_json(run_file, files_sha256="0" * 64)
     shutil.rmtree(run_file.with_name("__pycache__"), ignore_errors=True)
     run_file.with_name("weights.txt").unlink()
     with pytest.raises(SystemExit, match="down_up, seed 3, are of another policy than the run has made"):

@@ -1,7 +1,7 @@
 """Helpers for the tests of the benchmark: entries scored by the command, short protocols, and edits of JSON files."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def update_json(file: Path, **values: Any) -> None:
 
 
 def set_references(
-    monkeypatch: pytest.MonkeyPatch, references: Mapping[tuple[str, str], dict[str, dict[str, References]]]
+    monkeypatch: pytest.MonkeyPatch, references: dict[tuple[str, str], dict[str, dict[str, References]]]
 ) -> None:
     """Replace the references of some parts: {(protocol, part): {game: {field: references}}}."""
     everything = protocol._references() | references

@@ -13,17 +13,7 @@ from noms_env.variants import VARIANTS
 from noms_training.agents.registry import file_sha256
 from noms_training.benchmark.cells import cells_of_entry, play_by_name, play_cells
 from noms_training.benchmark.entry import Entry, EntryError, write_entry
-from noms_training.benchmark.protocol import (
-    CURVE_FIELD,
-    GAMES,
-    PROTOCOLS,
-    V1,
-    Budget,
-    Field,
-    Place,
-    References,
-    budget_of,
-)
+from noms_training.benchmark.protocol import CURVE_FIELD, GAMES, PROTOCOLS, V1, Budget, Field, Place, References, budget_of
 from noms_training.benchmark.scores import (
     cross_play,
     interquartile_mean,
@@ -74,6 +64,8 @@ def test_every_game_and_field_has_references_that_differ() -> None:
                 for field, pair in fields.items():
                     assert pair.one - pair.zero > 0.05, (part.name, game, field)
                     assert [pair.score(pair.zero), pair.score(pair.one)] == pytest.approx([0, protocol.unit])
+                is_one_scale = len({round(pair.one - pair.zero, 9) for pair in fields.values()}) == 1
+                assert is_one_scale or protocol is PROTOCOLS[V1], (part.name, game)
     assert all(PROTOCOLS[V1].parts[name].references for name in ("core", "search"))
 
 
@@ -140,17 +132,6 @@ def test_the_bootstrap_has_the_spread_of_seeds_and_deals() -> None:
 def test_a_field_without_a_drawn_deal_has_the_mean_of_all_deals() -> None:
     times = np.array([[0.0, 0.0, 3.0], [3.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     assert means_drawn(np.array([[1.0, 5.0], [2.0, 2.0]]), times).tolist() == [[3.0, 2.0], [1.0, 2.0], [3.0, 2.0]]
-
-
-def test_the_interval_of_the_difference_of_equal_entries_contains_0() -> None:
-    """The same player on independent deals, with seeds that differ: 0 lies in about 95 % of the intervals."""
-    rng, hits = np.random.default_rng(1), 0
-    for _ in range(100):
-        sides = [rng.normal(0, 0.2, (20, 1)) + rng.normal(0, 2, (20, 300)) for _ in "ab"]
-        means = [replicates_of({"a": side}, {"a": References(0, 1)}, 400, rng)[0].mean(axis=1) for side in sides]
-        low, high = np.quantile(means[0] - means[1], (0.025, 0.975))
-        hits += bool(low <= 0 <= high)
-    assert hits >= 88  # fewer have a probability below 0.2 % at 95 %
 
 
 def test_cross_play_by_hand() -> None:

@@ -235,6 +235,11 @@ def specialise_the_generalist(entry: Path) -> None:
     edit_json(entry / "scores.json", lambda scores: reduce(getitem, cell, scores).update(player_sha256="0" * 64))
 
 
+def change_the_budget(entry: Path) -> None:
+    for name in ("entry", "scores"):
+        update_json(entry / f"{name}.json", budget="20M")
+
+
 def add_a_cell(scores: dict[str, Any]) -> None:
     cells = scores["cells"]["cross"][GAME]["1"]
     cells["thumb"] = cells["seed-2"]
@@ -266,6 +271,8 @@ CHEATS: dict[str, tuple[Cheat, str]] = {
     "one policy for several seeds": (share_a_policy_among_seeds, f"the seeds 1, 2, 3 of {GAME} have the same policy"),
     "players other than the trained ones": (play_by_other_files, "are of another policy than the run has made"),
     "a generalist of several policies": (specialise_the_generalist, "generalist, seed 1, are of another policy than the run"),
+    "a changed policy": (writing(f"{OF_RUN}/weights.txt", "7"), "not those that the run has made"),
+    "a missing curve": (lambda entry: (entry / OF_RUN / "curve.csv").unlink(), "no learning curve"),
     "a player file of its own": (writing(f"{OF_RUN}/player.py", "player = 'pimc:100'"), "not the file that every run has"),
     "the curve of another run": (
         writing(f"{OF_RUN}/curve.csv", "decisions,points\n0,1\n9700000,2\n"),
@@ -277,10 +284,7 @@ CHEATS: dict[str, tuple[Cheat, str]] = {
         changing(f"{OF_GENERALIST}/run.json", decisions=6 * 10**7),
         "does not end with the run, after 60,000,000",
     ),
-    "a budget outside the protocol": (
-        lambda entry: [update_json(entry / f"{name}.json", budget="20M") for name in ("entry", "scores")],
-        "the budget must be one of 1M, 10M, 100M, not 20M",
-    ),
+    "a budget outside the protocol": (change_the_budget, "the budget must be one of 1M, 10M, 100M, not 20M"),
     "an algorithm that is not named": (changing("entry.json", algorithm=""), "not the file that the runs were made with"),
     "other deals": (changing("scores.json", second=True), "other deals than those of the protocol"),
     "a trial": (changing("scores.json", trial=True), "the scores are of a trial"),
