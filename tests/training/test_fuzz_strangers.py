@@ -1,11 +1,11 @@
-"""Damage to tables and entries of the benchmark that come from elsewhere: it ends in the errors that are documented."""
+"""Damaged tables and benchmark entries end in the documented errors."""
 
 import json
 import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import strategies as st
@@ -26,8 +26,8 @@ TABLES = [some_table(actions, variant).to_json() for variant, actions in (("smal
 LOBBY = Lobby()
 
 
-def spoilt_or_damaged(draw: Any, text: str) -> bytes:
-    """JSON with other values, or damaged as bytes."""
+def damaged_json(draw: Any, text: str) -> bytes:
+    """Return JSON with other values, or with damaged bytes."""
     document = json.loads(text)
     for _ in range(draw(st.integers(0, 2))):
         spoilt(draw, document)
@@ -37,7 +37,7 @@ def spoilt_or_damaged(draw: Any, text: str) -> bytes:
 
 @fuzzed(60, 15_000)
 def test_tables(data: st.DataObject) -> None:
-    text = spoilt_or_damaged(data.draw, data.draw(st.sampled_from(TABLES))).decode(errors="replace")
+    text = damaged_json(data.draw, data.draw(st.sampled_from(TABLES))).decode(errors="replace")
     try:
         table = table_from(text, LOBBY.check)
     except ValueError:
@@ -62,25 +62,20 @@ FILES = ("entry.json", "scores.json", "times.json", "trained/noms/1/run.json", "
 def test_entries(entry: Path, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(FILES))
     file = entry / name
-    whole = file.read_text()
-    json_like = name.endswith(".json")
-    put(file, spoilt_or_damaged(data.draw, whole) if json_like else damaged(data.draw, whole.encode()))
+    text = file.read_text()
+    put(file, damaged_json(data.draw, text) if file.suffix == ".json" else damaged(data.draw, text.encode()))
     try:
         for read in (complaints, unchecked, lambda folder: read_scored([folder])):
             is_refused(partial(read, entry), EntryError)
         read_times(entry)
-        with patch.multiple("noms_training.benchmark.figures", draw_profiles=nothing, draw_runs=nothing):
-            is_refused(partial(reported, entry), EntryError)
+        no_picture = Mock(return_value=b"")  # a real one takes long
+        with patch.multiple("noms_training.benchmark.figures", draw_profiles=no_picture, draw_runs=no_picture):
+            is_refused(partial(report, entry), EntryError)
     finally:
-        put(file, whole.encode())
+        put(file, text.encode())
 
 
-def nothing(*_: Any) -> bytes:
-    """In place of a picture, which takes long."""
-    return b""
-
-
-def reported(folder: Path) -> None:
-    (one,) = read_scored([folder])
-    assert list(sections([one]))
-    curves_of(one.entry, folder)
+def report(folder: Path) -> None:
+    (scored,) = read_scored([folder])
+    assert list(sections([scored]))
+    curves_of(scored.entry, folder)

@@ -1,4 +1,4 @@
-"""What `noms play` and `noms watch` say besides the table: results in words, the score sheet, help, rules."""
+"""`noms play` and `noms watch` besides the table: results in words, the score sheet, help and rules."""
 
 import re
 from dataclasses import replace
@@ -10,24 +10,24 @@ from rich.text import Text
 from noms_env import show
 from noms_env.show.view import View, look
 from noms_env.table import Table
-from noms_env.variants import GAMES, VARIANTS, game, make_rules
+from noms_env.variants import GAMES, VARIANTS
 from noms_training.commands.watch import narrate_session
 from noms_training.console import broken
 from noms_training.play.score_sheet import result_lines, score_sheet
-from noms_training.play.session import Session, seat_players
 from noms_training.play.terminal.screen import help_lines, own_lines, prompt, rules_lines, screen_lines
 from tests.begun import begun
 from tests.commands import plain
 from tests.envs.play import KINDS
-from tests.training.test_play import Person, first_legal, sitting_of, usual
+from tests.training.fakes import rules
+from tests.training.test_play import Person, first_legal, make_session, rules_of
 
 NARROW = 60
 
 
 def scored(variant: str, *seats: dict[str, Any], **facts: Any) -> View:
-    """The view of a scored deal with these facts of each seat."""
+    """Return the view of a scored deal with these facts of each seat."""
     view = show.look(begun(Table(variant, len(seats), {"ranks": 3} if variant == "small_ships" else None)), 0)
-    places = [replace(place, **{"tricks": 0} | given) for place, given in zip(view.places, seats, strict=True)]
+    places = [replace(place, **{"tricks": 0} | own) for place, own in zip(view.places, seats, strict=True)]
     return replace(view, phase=None, places=tuple(places), **facts)
 
 
@@ -89,13 +89,12 @@ def scored(variant: str, *seats: dict[str, Any], **facts: Any) -> View:
     ],
     ids=["exact", "side", "shares", "plain", "passed out"],
 )
-def test_after_a_deal_it_is_said_who_has_made_what(view: View, lines: list[str]) -> None:
+def test_the_result_shows_who_has_made_what(view: View, lines: list[str]) -> None:
     assert list(result_lines(view, [None, "thumb", "greedy", "thumb"])) == lines
 
 
-def test_a_partner_who_never_played_the_nominated_card_is_named_when_the_deal_is_over() -> None:
-    rules = make_rules(game("noms"), None, {"early_stop": True, "min_bid": 7})
-    session = Session(rules, seat_players(["thumb"], 4, rules), seed=64, deals=1)
+def test_the_result_names_a_partner_who_never_played_the_nominated_card() -> None:
+    session = make_session(rules("noms", early_stop=True, min_bid=7), None, ("thumb",), seed=64, deals=1)
     session.let_others_act()
     row = session.table.row
     assert (row.revealed, row.partner, row.declarer) == (-1, 2, 3), "a deal that ends before the card is played"
@@ -104,13 +103,13 @@ def test_a_partner_who_never_played_the_nominated_card_is_named_when_the_deal_is
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_results_and_score_sheet_are_shown_and_agree_with_the_records(variant: str) -> None:
-    session = sitting_of(usual(variant), 1, ("thumb",), seed=3, deals=3)
+def test_results_and_score_sheet_agree_with_the_records(variant: str) -> None:
+    session = make_session(rules(variant), 1, ("thumb",), seed=3, deals=3)
     person = Person(session, answer=first_legal).play()
     records = session.records()
     played = [record for record in records if any(record["tricks"])]
-    said = [line for line in person.shown if re.search(r" took \d+ trick", line)]
-    assert len(said) >= sum(1 if record["declarer"] is not None else record["seats"] for record in played)
+    results = [line for line in person.shown if re.search(r" took \d+ trick", line)]
+    assert len(results) >= sum(1 if record["declarer"] is not None else record["seats"] for record in played)
     table = score_sheet(records, session.table.rules.variant, ["thumb", None, "thumb", "thumb"])
     columns = table.columns[-4:]
     assert [str(column.header) for column in columns] == ["0 thumb", "1 you", "2 thumb", "3 thumb"]
@@ -120,30 +119,29 @@ def test_results_and_score_sheet_are_shown_and_agree_with_the_records(variant: s
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_rules_of_a_table_fit_a_page_and_name_what_is_not_usual(name: str) -> None:
-    variant, seats, options = KINDS[name]
-    rules = usual(variant, seats, **options)
-    lines = [part.plain for line in rules_lines(rules) for part in broken(Text.from_ansi(line), 80)]
+def test_the_rules_of_a_table_fit_a_page_and_name_unusual_options(name: str) -> None:
+    kind = rules_of(name)
+    lines = [part.plain for line in rules_lines(kind) for part in broken(Text.from_ansi(line), 80)]
     text = " ".join(" ".join(lines).split())
     assert len(lines) <= 50
     assert max(map(len, lines)) <= 80
     assert not re.search(r"rules \d|`", text)
-    standard = usual(variant).options
-    for option, value in rules.options.items():
-        assert (f"{option} is {value}, usually " in text) == (value != standard[option]), option
+    usual = rules(kind.variant.name).options
+    for option, value in kind.options.items():
+        assert (f"{option} is {value}, usually " in text) == (value != usual[option]), option
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_help_names_what_can_be_typed_and_the_cards(variant: str) -> None:
-    text = "\n".join(plain(help_lines(usual(variant))))
+def test_help_names_commands_and_suits(variant: str) -> None:
+    text = "\n".join(plain(help_lines(rules(variant))))
     assert all(f"\n{word} " in text for word in ("?", "t", "u", "q", "score", "rules", "help", "card"))
     assert ("Moons" in text) == (variant == "nonesuch")
     assert ("spades" in text) == (variant != "nonesuch")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_is_typed_shows_a_page_and_changes_nothing(variant: str) -> None:
-    session = sitting_of(usual(variant), seed=5)
+def test_a_page_changes_nothing(variant: str) -> None:
+    session = make_session(rules(variant), seed=5)
     session.let_others_act()
     before = session.table.get_state()
     person = Person(session, ["help", "rules", "score", "HELP"]).play()
@@ -155,17 +153,16 @@ def test_what_is_typed_shows_a_page_and_changes_nothing(variant: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_narrow_terminal_shows_everything_within_its_width(name: str) -> None:
-    variant, seats, options = KINDS[name]
-    session = sitting_of(usual(variant, seats, **options), 0, ("thumb",), seed=7, deals=2)
+def test_a_narrow_terminal_cuts_no_line(name: str) -> None:
+    session = make_session(rules_of(name), 0, ("thumb",), seed=7, deals=2)
+    seats = session.table.seats
     names = [None, *["runs/small_ships-with-a-long-name"] * (seats - 1)]
     while True:
         session.let_others_act()
         view = show.look(session.table, 0)
         lines = screen_lines(view, names, NARROW)
         for line in lines:
-            parts = list(broken(Text.from_ansi(line), NARROW))
-            assert max(len(part) for part in parts) <= NARROW, line
+            assert max(len(part) for part in broken(Text.from_ansi(line), NARROW)) <= NARROW, line
         rows = [line for line in plain(lines) if re.match(r"[> ] (seat|\d) ", line)]
         assert len(rows) == seats + 1
         assert all(len(row) <= NARROW for row in rows), rows
@@ -183,8 +180,10 @@ def test_a_narrow_terminal_shows_everything_within_its_width(name: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_watch_names_the_winner_of_each_trick(variant: str) -> None:
-    session = sitting_of(usual(variant), None, ("thumb",), seed=3, deals=2)
+    session = make_session(rules(variant), None, ("thumb",), seed=3, deals=2)
     lines = plain(line for block in narrate_session(session, None) for line in block)
-    won = [int(seat) for line in lines for seat in re.findall(r"^  won by seat (\d) with \S+ · tricks so far ", line)]
+    winners = [int(seat) for line in lines for seat in re.findall(r"^  won by seat (\d) with \S+ · tricks so far ", line)]
     records = session.records()
-    assert [won.count(seat) for seat in range(4)] == [sum(record["tricks"][seat] for record in records) for seat in range(4)]
+    assert [winners.count(seat) for seat in range(4)] == [
+        sum(record["tricks"][seat] for record in records) for seat in range(4)
+    ]

@@ -1,4 +1,4 @@
-"""`noms replay --html` and `--picture`: what is in the page and the pictures, what is not, and what is refused."""
+"""`noms replay --html` and `--picture`: the content of pages and pictures, and refusals."""
 
 import base64
 import io
@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -25,17 +26,15 @@ from noms_training.play.browser.pictures import drawings
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, Kind
 
-MOST_WITHOUT_RECORDS = 400_000
 EVIL = '</script><script>alert(1)</script>"><img src=x onerror=alert(2)>'
 
 
 def deals(kind: Kind, count: int, seed: int = 3) -> list[Record]:
-    records = record_matches(kind.variant, kind.seats, 3, seed, kind.options)
-    return [record for _, record in zip(range(count), records, strict=False)]
+    return [*islice(record_matches(kind.variant, kind.seats, 3, seed, kind.options), count)]
 
 
 def film_in(page: str) -> dict[str, Any]:
-    """The film that a page holds."""
+    """Return the film that a page holds."""
     packed = re.search(r'<script type="text/plain" id="film">([A-Za-z0-9+/=]+)</script>', page)
     assert packed
     film: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed[1])))
@@ -43,13 +42,13 @@ def film_in(page: str) -> dict[str, Any]:
 
 
 def texts_of(film: dict[str, Any], deal: int, view: str) -> list[str]:
-    """The drawing of every moment of a view, as one text each."""
+    """Return the drawing of every moment of a view, each as one text."""
     frames = film["deals"][deal]["views"][view]["frames"]
     return ["".join(film["texts"][number] for number in frame) for frame in frames]
 
 
 @pytest.mark.parametrize("kind", [*KINDS.values()][::4], ids=str)
-def test_a_film_shows_every_moment_as_it_is_drawn_from_every_seat(kind: Kind) -> None:
+def test_a_film_shows_every_moment_from_every_seat(kind: Kind) -> None:
     (record,) = deals(kind, 1)
     film = film_of([record], Shown())
     data = film.data()
@@ -65,7 +64,7 @@ def test_a_film_shows_every_moment_as_it_is_drawn_from_every_seat(kind: Kind) ->
 
 
 def hidden_cards(record: Record, number: int, seat: int) -> set[str]:
-    """Cards that a seat has not seen before a step of a deal without an open hand."""
+    """Return the cards that a seat has not seen before a step of a deal without an open hand."""
     steps = record["steps"][:number]
     seen = {step["action"] for step in steps if step["phase"] in ("play", "nominate")} | {record["turn_up"]}
     return {card for other, hand in enumerate(record["hands"]) if other != seat for card in hand} - seen
@@ -79,12 +78,12 @@ def test_a_page_for_one_seat_holds_no_hand_of_the_others(kind: Kind) -> None:
     for number, shown in enumerate(texts_of(data, 0, "1")):
         assert not set(re.findall(r"#noms-[ct]-([A-Z0-9]+)[fd]\"", shown)) & hidden_cards(record, number, 1) - {"EX"}
     used = {number for frame in data["deals"][0]["views"]["1"]["frames"] for number in frame}
-    assert used == set(range(len(data["texts"]))), "nor are there texts of other views"
+    assert used == set(range(len(data["texts"]))), "no texts of other views"
 
 
-def test_the_partner_is_not_told_to_who_cannot_know() -> None:
-    found = (one for one in deals(KINDS["small ships"], 8) if one["partner"] not in (None, one["declarer"]))
-    record = next(found)
+def test_an_opponent_does_not_see_the_partner_before_the_nominated_card() -> None:
+    records = deals(KINDS["small ships"], 8)
+    record = next(record for record in records if record["partner"] not in (None, record["declarer"]))
     opponent = next(seat for seat in range(4) if seat not in (record["declarer"], record["partner"]))
     plays = [step["action"] if step["phase"] == "play" else None for step in record["steps"]]
     shown = texts_of(film_of([record], Shown(seat=opponent)).data(), 0, str(opponent))
@@ -92,7 +91,7 @@ def test_the_partner_is_not_told_to_who_cannot_know() -> None:
     assert ">partner<" in shown[-1]
 
 
-def test_probabilities_are_those_of_the_player_that_is_asked() -> None:
+def test_a_film_has_the_probabilities_of_its_player() -> None:
     record = deals(KINDS["down up"], 1)[0]
     policy = load_player("down_up")
     assert isinstance(policy, TellsProbabilities)
@@ -104,41 +103,31 @@ def test_probabilities_are_those_of_the_player_that_is_asked() -> None:
         observation, mask = moment.table.view(int(moment.table.row.seat))
         expected = policy.probabilities(observation, mask)
         words = {word: float(expected[moment.table.number(word)]) for word in moment.table.legal_words()}
-        assert {word: one["p"] for word, one in moment.options.items()} == pytest.approx(words, abs=1e-4)
+        assert {word: option["p"] for word, option in moment.options.items()} == pytest.approx(words, abs=1e-4)
     film = film_of([record], shown).data()
     assert all(("options" in moment) == ("taken" in moment) for moment in film["deals"][0]["moments"])
-    one = film_of([record], Shown(seat=0, players=[policy])).data()
-    assert all(("options" in moment) == (moment.get("seat") == 0) for moment in one["deals"][0]["moments"])
+    film = film_of([record], Shown(seat=0, players=[policy])).data()
+    assert all(("options" in moment) == (moment.get("seat") == 0) for moment in film["deals"][0]["moments"])
 
 
 def test_values_of_a_search_come_with_their_errors() -> None:
     record = deals(Kind("down_up", 3, {}), 1)[0]
     shown = Shown(players=[load_player("search:down_up,worlds=2")])
-    told = [one for moment in moments(record, shown) for one in moment.options.values()]
-    assert any("v" in one for one in told)
-    assert all("e" in one for one in told if "v" in one)
+    options = [option for moment in moments(record, shown) for option in moment.options.values()]
+    assert any("v" in option for option in options)
+    assert all("e" in option for option in options if "v" in option)
 
 
-class Checked(HTMLParser):
-    """What a page would load, run and say."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-
-def test_a_page_loads_nothing_and_lets_nothing_foreign_run() -> None:
+def test_a_page_loads_nothing_and_runs_nothing_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
     page = page_of(film_of(deals(KINDS["noms"], 1), Shown(names=[EVIL] * 4)), EVIL)
-    parser = Checked()
+    parser, tags = HTMLParser(), list[tuple[str, dict[str, str | None]]]()
+    monkeypatch.setattr(parser, "handle_starttag", lambda tag, attributes: tags.append((tag, dict(attributes))))
     parser.feed(page)
-    for tag, attributes in parser.tags:
+    for tag, attributes in tags:
         assert not {"src", "onclick", "onload", "style"} & set(attributes), tag
         assert tag not in ("link", "iframe", "object", "img", "base")
-    assert sum(tag == "script" for tag, _ in parser.tags) == 2
-    policy = next(attributes["content"] for tag, attributes in parser.tags if attributes.get("http-equiv"))
+    assert sum(tag == "script" for tag, _ in tags) == 2
+    policy = next(attributes["content"] for _, attributes in tags if attributes.get("http-equiv"))
     assert policy is not None
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
@@ -158,9 +147,9 @@ def games(tmp_path: Path) -> Path:
 
 def test_the_command_writes_a_page(run: Run, games: Path) -> None:
     out = games.with_name("games.html")
-    status, said, _ = run("replay", games, "--html", out, "--name", "Ann", "Bo", "Cy", "<Di>")
+    status, text, _ = run("replay", games, "--html", out, "--name", "Ann", "Bo", "Cy", "<Di>")
     assert status == 0
-    assert re.fullmatch(rf"{out}: \d+ kB\n", said)
+    assert re.fullmatch(rf"{out}: \d+ kB\n", text)
     film = film_in(out.read_text())
     assert [deal["title"] for deal in film["deals"]] == ["Match 0, deal 0", "Match 0, deal 1"]
     assert film["deals"][0]["names"] == ["Ann", "Bo", "Cy", "<Di>"]
@@ -171,8 +160,7 @@ def test_the_command_writes_pictures(run: Run, games: Path) -> None:
     for name in ("one.svg", "one.png", "one.gif"):
         out = games.with_name(name)
         assert run("replay", games, "--match", "0", "--deal", "0", "--picture", out)[0] == 0
-    drawn = drawings(record, Shown(), "light")
-    assert games.with_name("one.svg").read_text() == drawn[-1]
+    assert games.with_name("one.svg").read_text() == drawings(record, Shown(), "light")[-1]
     with Image.open(games.with_name("one.png")) as image:
         assert image.size == (1080, 1380)
     with Image.open(io.BytesIO(games.with_name("one.gif").read_bytes())) as image:
@@ -199,7 +187,7 @@ def test_the_command_writes_pictures(run: Run, games: Path) -> None:
         (["--html", "a.svg", "--deal", "0", "--picture", "./a.svg"], "--html and --picture want two files"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(
+def test_an_impossible_picture_or_page_is_refused_and_nothing_is_written(
     run: Run, games: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(games.parent)
@@ -207,23 +195,20 @@ def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(
     assert [path.name for path in games.parent.iterdir()] == ["games.jsonl"]
 
 
-def test_a_deal_by_itself_is_shown_with_what_the_deals_before_it_left(run: Run, tmp_path: Path) -> None:
+def test_a_single_deal_is_shown_with_the_points_of_those_before_it(run: Run, tmp_path: Path) -> None:
     """Sniped Whist may count the tricks of the deals before, which decide who wins the match."""
-    options = {"accumulate": True, "n_hands": 3}
-    records = [*record_matches("sniped_whist", seats=4, options=options, seed=1)]
-    path, out = tmp_path / "games.jsonl", tmp_path / "last.html"
-    write_records(path, records)
-    assert run("replay", path, "--deal", str(records[-1]["deal"]), "--html", out)[0] == 0
-    (alone,) = film_in(out.read_text())["deals"]
-    assert texts_of(film_in(out.read_text()), 0, "all") == texts_of(film_of(records, Shown()).data(), len(records) - 1, "all")
-    assert run("replay", path, "--deal", str(records[-1]["deal"]), "--picture", tmp_path / "last.svg")[0] == 0
-    *_, (record, before) = pair_with_previous(records)
-    assert (tmp_path / "last.svg").read_text() == drawings(record, Shown(), "light", before)[-1]
-    assert before is not None
+    records = [*record_matches("sniped_whist", seats=4, options={"accumulate": True, "n_hands": 3}, seed=1)]
+    path, page, drawing = (tmp_path / f"last.{end}" for end in ("jsonl", "html", "svg"))
+    deal = records[-1]["deal"]
     write_records(path, [*records, {**records[0], "match": 1}])  # a match without a deal of that number
-    assert run("replay", path, "--deal", str(records[-1]["deal"]), "--picture", tmp_path / "again.svg")[0] == 0
-    assert (tmp_path / "again.svg").read_text() == (tmp_path / "last.svg").read_text()
-    assert alone["title"] == f"Match 0, deal {records[-1]['deal']}"
+    for option, file in (("--html", page), ("--picture", drawing)):
+        assert run("replay", path, "--deal", deal, option, file)[0] == 0
+    film = film_in(page.read_text())
+    assert [shown["title"] for shown in film["deals"]] == [f"Match 0, deal {deal}"]
+    assert texts_of(film, 0, "all") == texts_of(film_of(records, Shown()).data(), len(records) - 1, "all")
+    *_, (record, before) = pair_with_previous(records)
+    assert before is not None
+    assert drawing.read_text() == drawings(record, Shown(), "light", before)[-1]
 
 
 @pytest.mark.parametrize(
@@ -235,24 +220,21 @@ def test_a_deal_by_itself_is_shown_with_what_the_deals_before_it_left(run: Run, 
         ({"phase": "call"}, "step 5 is by seat "),
     ],
 )
-@pytest.mark.parametrize("out", ["a.html", "a.svg"])
-def test_a_step_that_is_not_one_of_the_table_is_not_drawn(
-    run: Run, games: Path, changes: dict[str, Any], sentence: str, out: str
-) -> None:
+@pytest.mark.parametrize("option", ["--html", "--picture"])
+def test_an_impossible_step_is_not_drawn(run: Run, games: Path, changes: dict[str, Any], sentence: str, option: str) -> None:
     record = json.loads(games.read_text().splitlines()[0])
     record["steps"][5].update(changes)
     games.write_text(json.dumps(record))
-    option = "--html" if out == "a.html" else "--picture"
-    assert_refused(run("replay", games, "--player", "thumb", option, games.with_name(out)), sentence)
+    assert_refused(run("replay", games, "--player", "thumb", option, games.with_name("a.svg")), sentence)
     assert [path.name for path in games.parent.iterdir()] == ["games.jsonl"]
     assert run("replay", games)[0] == 1, "nor shown as text"
 
 
-def test_names_on_a_page_turn_no_text_and_no_terminal() -> None:
+def test_names_on_a_page_have_no_control_characters() -> None:
     page = page_of(film_of(deals(KINDS["noms"], 1), Shown(names=["\u202eAnn\x1b[2J\n", "Bo", "Cy", "Di"])), "\u202eone\x1b")
-    shown = page + json.dumps(film_in(page), ensure_ascii=False)
-    assert "Ann[2J" in shown
-    assert not {"\u202e", "\x1b"} & set(shown)
+    text = page + json.dumps(film_in(page), ensure_ascii=False)
+    assert "Ann[2J" in text
+    assert not {"\u202e", "\x1b"} & set(text)
 
 
 def test_a_damaged_line_is_named(run: Run, games: Path) -> None:
