@@ -1,77 +1,70 @@
-"""`noms table`: people at one table: the lobby, an undo by agreement, and links to moments."""
+"""`noms table`: people at one table: the lobby, undo by agreement, and links to moments."""
 
 import json
 import random
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from noms_env.record import check_records
 from noms_env.show.data import view_data
 from noms_env.show.view import look
-from noms_env.variants import VARIANTS, game, make_rules
+from noms_env.variants import VARIANTS, game
 from noms_training.play.browser.live import RefusedError, new_table, table_from
 from noms_training.play.browser.messages import Limits
 from noms_training.play.browser.moment import moment_data
-from noms_training.play.browser.room import Room
-from tests.training.table_browsers import Browser, connected, opened, request, server
+from tests.training.fakes import rules
+from tests.training.table_browsers import Browser, OpenTable, TableServer, finish_deal, pass_out, request, run_server
 from tests.training.test_table_server import cards_shown, hidden_from
 
-QUICK = Limits(rate=1e9, pace=0, undo_seconds=0)
 KEYS = {seat: f"the_key_of_seat_{seat}".ljust(22, "_") for seat in range(7)}
 
 
-def claim(client: TestClient, told: dict[str, Any], seat: int, key: str = "") -> Any:
-    wish = {"table": told["table"], "invitation": told["invitations"][str(seat)], "key": key or KEYS[seat]}
-    return client.post("/api/seat", json=wish)
+class LobbyTable(OpenTable):
+    """A table of four with open invitations to guests."""
+
+    def __init__(self, server: TableServer, guests: int) -> None:
+        people = {str(seat): "" if seat else "Ann" for seat in range(guests + 1)}
+        wish = request("up_down", 4, guests + 1, host=0, substitute="greedy") | {"people": people}
+        self.answer = server.post("tables", wish)
+        super().__init__(server, self.answer["table"], KEYS)
+
+    def invitation(self, seat: int, key: str = "") -> dict[str, str]:
+        return {"table": self.name, "invitation": self.answer["invitations"][str(seat)], "key": key or KEYS[seat]}
+
+    def join(self, seat: int) -> Browser:
+        """Accept an invitation."""
+        assert self.server.post("seat", self.invitation(seat)) == {"seat": seat}
+        return self.browser(seat)
 
 
 @contextmanager
-def lobby(
-    folder: Path, guests: int = 2, seats: int = 4, limits: Limits = QUICK
-) -> Iterator[tuple[Any, dict[str, Any], Any, Room]]:
-    """A table whose host has come: the client, what was told of it, a function that opens browsers, and its room."""
-    with server(folder, limits) as client, ExitStack() as stack:
-        people = {str(seat): "" if seat else "Ann" for seat in range(guests + 1)}
-        wish = request("up_down", seats, guests + 1) | {"people": people, "host": 0, "substitute": "greedy"}
-        told = client.post("/api/tables", json=wish).json()
-        claim(client, told, 0)
-
-        def browser(seat: int | None) -> Browser:
-            return Browser(stack.enter_context(connected(client)), told["table"], None if seat is None else KEYS[seat])
-
-        yield client, told, browser, client.hall.rooms[told["table"]]  # type: ignore[attr-defined]
-
-
-def until(browser: Browser, **wanted: Any) -> None:
-    """Read what a browser is sent until it knows this of the table."""
-    while any(browser.state.get(name) != value for name, value in wanted.items()):
-        browser.next()
+def open_lobby(folder: Path, guests: int = 2) -> Iterator[LobbyTable]:
+    with run_server(folder) as server:
+        lobby = LobbyTable(server, guests)
+        assert server.post("seat", lobby.invitation(0)) == {"seat": 0}
+        yield lobby
 
 
 def settle(*browsers: Browser) -> None:
-    """Wait until the server has done what these browsers asked for, the first of them first, and they know what came of it."""
+    """Wait until the server has done what these browsers asked for, and they know the result."""
     for browser in browsers:
-        browser.send(do="nothing")
-        while browser.until("refused")["text"] != "there is no such message":
+        while browser.refusal(do="nothing") != "there is no such message":
             pass
 
 
 def test_the_first_deal_waits_until_every_guest_has_a_name(tmp_path: Path) -> None:
-    with lobby(tmp_path) as (client, told, browser, room):
-        host = browser(0)
+    with open_lobby(tmp_path) as lobby:
+        host = lobby.browser(0)
         assert (host.state["waits"], host.state["leads"]) == (True, True)
         jobs: list[dict[str, Any]] = [{"do": "act", "word": "0", "moment": "1.0"}, {"do": "hint"}, {"do": "back"}]
         for job in jobs:
-            host.send(**job)
-            assert host.until("refused")["text"] == "the first deal waits until everybody is here"
-        claim(client, told, 1)
-        first = browser(1)
-        assert [(one["invited"], one["name"], one["host"]) for one in first.state["people"]] == [
+            assert host.refusal(**job) == "the first deal waits until everybody is here"
+        first = lobby.join(1)
+        assert [(person["invited"], person["name"], person["host"]) for person in first.state["people"]] == [
             (False, "Ann", True),
             (False, "", False),
             (True, "", False),
@@ -79,297 +72,240 @@ def test_the_first_deal_waits_until_every_guest_has_a_name(tmp_path: Path) -> No
         assert first.state["leads"] is False
         jobs = [{"do": "begin"}, {"do": "replace", "seat": 2, "player": "thumb"}]
         for job in jobs:
-            first.send(**job)
-            assert first.until("refused")["text"] == "only the host can do that"
-        for wrong in ("", " \t", "x" * 41, "‮"):
-            first.send(do="name", name=wrong)
-            assert "40 letters" in first.until("refused")["text"]
+            assert first.refusal(**job) == "only the host can do that"
+        for name in ("", " \t", "x" * 41, "‮"):
+            assert "40 letters" in first.refusal(do="name", name=name)
         first.send(do="name", name="  Bo\n<b>")
-        until(first, names=["Ann", "Bo <b>", "Guest 3", "Dan"])
-        claim(client, told, 2)
-        second = browser(2)
+        first.wait(names=["Ann", "Bo <b>", "Guest 3", "Dan"])
+        second = lobby.join(2)
         assert second.state["waits"]
         second.send(do="name", name="Cy")
-        until(second, waits=False)
-        room.table.speed = 0.0
-        while room.table.session.table.row.seat == 3:
+        second.wait(waits=False)
+        lobby.live.speed = 0.0
+        while lobby.table.row.seat == 3:
             second.next()  # the player acts by itself
         with pytest.raises(RefusedError):
-            room.table.begin(room.table.hints)
+            lobby.live.begin(lobby.live.hints)
 
 
-def test_the_host_begins_without_those_who_are_missing_and_they_may_come_later(tmp_path: Path) -> None:
-    with lobby(tmp_path) as (client, told, browser, room):
-        host = browser(0)
-        claim(client, told, 1)
-        nameless = browser(1)
+def test_the_host_begins_without_missing_guests_who_may_come_later(tmp_path: Path) -> None:
+    with open_lobby(tmp_path) as lobby:
+        host, nameless = lobby.browser(0), lobby.join(1)
         host.send(do="begin")
-        until(host, waits=False)
-        assert [player and player.name for player in room.table.session.players] == [None, None, "greedy", "random"]
+        host.wait(waits=False)
+        assert [player and player.name for player in lobby.live.session.players] == [None, None, "greedy", "random"]
         assert host.state["names"][:3] == ["Ann", "Guest 2", "Cleo"]
-        host.send(do="begin")
-        assert host.until("refused")["text"] == "the deal has started already"
-        assert claim(client, told, 2).json() == {"seat": 2}
-        late = browser(2)
+        assert host.refusal(do="begin") == "the deal has started already"
+        late = lobby.join(2)
         late.send(do="name", name="Cy")
         late.send(do="sit")
-        until(late, names=["Ann", "Guest 2", "Cy", "Dan"])
-        until(nameless, names=["Ann", "Guest 2", "Cy", "Dan"])
+        for browser in (late, nameless):
+            browser.wait(names=["Ann", "Guest 2", "Cy", "Dan"])
 
 
-def test_anybody_who_sits_begins_where_the_host_is_not_here(tmp_path: Path) -> None:
-    with lobby(tmp_path, guests=1) as (client, told, browser, _):
-        claim(client, told, 1)
-        guest = browser(1)
+def test_a_guest_begins_if_the_host_is_absent(tmp_path: Path) -> None:
+    with open_lobby(tmp_path, guests=1) as lobby:
+        guest, spectator = lobby.join(1), lobby.browser(None)
         assert guest.state["leads"]
-        watcher = browser(None)
-        assert (watcher.state["leads"], watcher.state["watching"]) == (False, 1)
-        for do in ("begin", "answer"):
-            watcher.send(do=do, **({"seat": 0, "moment": "1.0", "agrees": True} if do == "answer" else {}))
-            assert watcher.until("refused")["text"] == "you are a spectator"
+        assert (spectator.state["leads"], spectator.state["watching"]) == (False, 1)
+        for job in ({"do": "begin"}, {"do": "answer", "seat": 0, "moment": "1.0", "agrees": True}):
+            assert spectator.refusal(**job) == "you are a spectator"
         guest.send(do="begin")
-        until(guest, waits=False)
+        guest.wait(waits=False)
 
 
-def test_a_lobby_survives_a_restart_and_a_reload_keeps_the_seat(tmp_path: Path) -> None:
-    with lobby(tmp_path) as (client, told, browser, _):
-        claim(client, told, 1)
-        browser(1).send(do="name", name="Bo")
-        until(browser(0), names=["Ann", "Bo", "Guest 3", "Dan"])
-    with server(tmp_path, QUICK) as client, connected(client) as one, connected(client) as two:
-        host, guest = Browser(one, told["table"], KEYS[0]), Browser(two, told["table"], KEYS[1])
+def test_a_lobby_survives_a_restart(tmp_path: Path) -> None:
+    with open_lobby(tmp_path) as lobby:
+        lobby.join(1).send(do="name", name="Bo")
+        lobby.browser(0).wait(names=["Ann", "Bo", "Guest 3", "Dan"])
+    with run_server(tmp_path) as lobby.server:
+        host, guest = lobby.browser(0), lobby.browser(1)
         assert guest.state["yours"] == 1
         assert (host.state["waits"], host.state["leads"], guest.state["leads"]) == (True, True, False)
         assert host.state["substitute"] == {"name": "greedy", "level": "greedy"}
-        assert claim(client, told, 1, "x" * 22).status_code == 400, "the link was used"
-        assert claim(client, told, 2).json() == {"seat": 2}
+        assert "used this link" in lobby.server.refusal("seat", lobby.invitation(1, "x" * 22))
+        lobby.join(2)
 
 
-def both_decide(room: Room, browsers: list[Browser]) -> None:
-    """Let people and players decide until each of the people has."""
-    session = room.table.session
-    while any(room.table.later_decisions(seat) is None for seat in range(len(browsers))):
-        seat = int(session.table.row.seat)
+def let_all_decide(table: OpenTable, browsers: list[Browser]) -> None:
+    """Play until each of the people has decided."""
+    while any(table.live.later_decisions(seat) is None for seat in range(len(browsers))):
+        seat = int(table.table.row.seat)
         if seat < len(browsers):
-            word, before = session.table.legal_words()[0], room.table.moment
-            until(browsers[seat], moment=before)
-            browsers[seat].send(do="act", word=word, moment=before)
-            while browsers[seat].state["moment"] == before:
-                browsers[seat].next()
+            browsers[seat].wait(moment=table.live.moment)
+            browsers[seat].act(table.table.legal_words()[0])
         else:
             browsers[0].next()
 
 
-def three(told: dict[str, Any], stack: ExitStack, client: TestClient) -> list[Browser]:
-    return [Browser(stack.enter_context(connected(client)), told["table"], told["keys"][str(seat)]) for seat in range(3)]
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_decision_is_taken_back_when_all_others_agree_and_the_record_stays_exact(variant: str, tmp_path: Path) -> None:
-    with server(tmp_path, QUICK) as client, ExitStack() as stack:
-        seats = make_rules(game(variant)).seats
-        told = opened(client, variant=variant, seats=seats, people=3)
-        room: Room = client.hall.rooms[told["table"]]  # type: ignore[attr-defined]
-        room.table.speed = 0.0
-        people = three(told, stack, client)
-        both_decide(room, people)
-        while room.table.session.table.row.seat >= 3 and not room.table.session.table.is_scored:
-            people[0].next()
-        moment, deal = room.table.moment, room.table.session.deals[-1]
-        last = deal.last_decision(0)
-        assert last is not None
-        later, kept = len(deal.actions) - last - 1, deal.actions[:last]
+def test_a_decision_is_undone_when_all_others_agree_and_the_record_stays_exact(variant: str, server: TableServer) -> None:
+    table = server.open(variant=variant, seats=rules(variant).seats, people=3)
+    people = [table.browser(seat) for seat in range(3)]
+    let_all_decide(table, people)
+    while table.table.row.seat >= 3 and not table.table.is_scored:
+        people[0].next()
+    moment, deal = table.live.moment, table.live.session.deals[-1]
+    last = deal.last_decision(0)
+    assert last is not None
+    later, before = len(deal.actions) - last - 1, deal.actions[:last]
+    people[0].send(do="back")
+    for browser in people:
+        browser.wait(undo={"seat": 0, "later": later, "missing": [1, 2]})
+    people[1].send(do="answer", seat=0, moment=moment, agrees=True)
+    people[2].wait(undo={"seat": 0, "later": later, "missing": [2]})
+    assert table.live.moment == moment, "one has still to agree"
+    people[2].send(do="answer", seat=0, moment=moment, agrees=True)
+    people[0].wait(undo=None, turn=0)
+    assert table.live.session.deals[-1].actions[: len(before)] == before
+    table.live.speed = 5  # the players wait, since this test acts for them
+    people[0].act(people[0].words[-1])
+    finish_deal(table.live)
+    records = table.live.session.records()
+    assert not list(check_records(enumerate(records, 1)))
+    assert table_from(table.live.to_json()).session.records() == records
+
+
+def test_a_refusal_or_a_decision_ends_an_undo_request(server: TableServer) -> None:
+    table = server.open(people=3)
+    people = [table.browser(seat) for seat in range(3)]
+    let_all_decide(table, people)
+    before, moment = table.table.get_state(), table.live.moment
+    answer = {"do": "answer", "seat": 0, "moment": moment}
+
+    def ask() -> None:
         people[0].send(do="back")
-        for browser in people:
-            until(browser, undo={"seat": 0, "later": later, "missing": [1, 2]})
-        people[1].send(do="answer", seat=0, moment=moment, agrees=True)
-        until(people[2], undo={"seat": 0, "later": later, "missing": [2]})
-        assert room.table.moment == moment, "one has still to agree"
-        people[2].send(do="answer", seat=0, moment=moment, agrees=True)
-        until(people[0], undo=None, turn=0)
-        assert room.table.session.deals[-1].actions[: len(kept)] == kept
-        people[0].send(do="act", word=people[0].words[-1], moment=people[0].state["moment"])
-        rng, session = random.Random(1), room.table.session
-        while not session.table.is_scored:
-            room.table.take(rng.choice(session.table.legal_actions()))
-        assert not list(check_records(enumerate(session.records(), 1)))
-        assert table_from(room.table.to_json()).session.records() == session.records()
+        settle(people[0], *people)
+        assert [browser.state["undo"]["seat"] for browser in people] == [0] * 3
+
+    ask()
+    assert people[1].refusal(do="back") == "there is a request to take back already"
+    assert people[2].refusal(**answer | {"seat": 1}, agrees=True) == "this request is closed"
+    people[1].send(**answer, agrees=False)
+    people[0].wait(undo=None)
+    assert people[0].until("refused")["text"] == "Person 1 does not agree"
+    ask()
+    people[0].send(**answer, agrees=True)
+    people[0].send(**answer, agrees=False)
+    settle(people[0], people[1])
+    assert people[1].state["undo"] is None
+    assert people[1].refusal(**answer, agrees=True) == "this request is closed", "it was withdrawn"
+    assert table.table.get_state() == before
+    ask()
+    seat = int(table.table.row.seat)
+    people[seat].send(do="act", word=table.table.legal_words()[0], moment=moment)
+    settle(people[seat], people[0])
+    assert people[0].state["undo"] is None, "a decision ends it"
+    assert people[0].state["moment"] == table.live.moment != moment
 
 
-def test_who_does_not_agree_or_goes_on_ends_the_request(tmp_path: Path) -> None:
-    with server(tmp_path, QUICK) as client, ExitStack() as stack:
-        told = opened(client, people=3)
-        room: Room = client.hall.rooms[told["table"]]  # type: ignore[attr-defined]
-        people = three(told, stack, client)
-        both_decide(room, people)
-        before = room.table.session.table.get_state()
-        moment = room.table.moment
-
-        def ask(seat: int = 0) -> None:
-            people[seat].send(do="back")
-            settle(people[seat], *people)
-            assert [browser.state["undo"]["seat"] for browser in people] == [seat] * 3
-
-        ask()
-        people[1].send(do="back")
-        assert people[1].until("refused")["text"] == "there is a request to take back already"
-        people[2].send(do="answer", seat=1, moment=moment, agrees=True)
-        assert people[2].until("refused")["text"] == "this request is closed"
-        people[1].send(do="answer", seat=0, moment=moment, agrees=False)
-        until(people[0], undo=None)
-        assert people[0].until("refused")["text"] == "Person 1 does not agree"
-        ask()
-        people[0].send(do="answer", seat=0, moment=moment, agrees=True)
-        people[0].send(do="answer", seat=0, moment=moment, agrees=False)
-        settle(people[0], people[1])
-        assert people[1].state["undo"] is None
-        people[1].send(do="answer", seat=0, moment=moment, agrees=True)
-        assert people[1].until("refused")["text"] == "this request is closed", "it was withdrawn"
-        assert room.table.session.table.get_state() == before
-        ask()
-        seat = int(room.table.session.table.row.seat)
-        people[seat].send(do="act", word=room.table.session.table.legal_words()[0], moment=moment)
-        settle(people[seat], people[0])
-        assert people[0].state["undo"] is None, "a decision ends it"
-        assert people[0].state["moment"] == room.table.moment != moment
-
-
-def test_a_request_survives_a_restart_and_players_wait_for_its_answer(tmp_path: Path) -> None:
-    with server(tmp_path, QUICK) as client, ExitStack() as stack:
-        told = opened(client, people=2)
-        room: Room = client.hall.rooms[told["table"]]  # type: ignore[attr-defined]
-        room.table.speed = 0.0
-        people = [Browser(stack.enter_context(connected(client)), told["table"], told["keys"][seat]) for seat in "01"]
-        both_decide(room, people)
+def test_an_undo_request_survives_a_restart_and_players_wait_for_its_answer(tmp_path: Path) -> None:
+    with run_server(tmp_path) as server:
+        table = server.open(people=2)
+        people = [table.browser(seat) for seat in range(2)]
+        let_all_decide(table, people)
         people[0].send(do="back")
         while not people[1].state["undo"]:
             people[1].next()
-        moment = room.table.moment
-    path = tmp_path / f"{told['table']}.json"
-    saved = json.loads(path.read_text())
+        moment = table.live.moment
+    saved = json.loads(table.path.read_text())
     assert saved["undo"] == [0]
-    for wrong in (5, [], [0, [1]]):
-        with pytest.raises(ValueError, match="not a table"):
-            table_from(json.dumps(saved | {"undo": wrong}))
     for impossible in ([2], [0, 0], ["0"], [0, 7], [0, 1]):
         assert table_from(json.dumps(saved | {"undo": impossible})).undo is None
-    for field, value in (("host", 9), ("host", "0"), ("host", True), ("substitute", None), ("substitute", [])):
-        with pytest.raises(ValueError, match="not a table"):
-            table_from(json.dumps(saved | {field: value}))
-    with server(tmp_path, QUICK) as client, connected(client) as one, connected(client) as two:
-        other, asker = Browser(one, told["table"], told["keys"]["1"]), Browser(two, told["table"], told["keys"]["0"])
+    with run_server(tmp_path) as table.server:
+        other, asker = table.browser(1), table.browser(0)
         assert (asker.state["undo"]["missing"], asker.state["moment"]) == ([1], moment)
         other.send(do="answer", seat=0, moment=moment, agrees=True)
-        until(asker, undo=None, turn=0)
+        asker.wait(undo=None, turn=0)
 
 
-def test_who_has_joined_must_agree_also_while_a_player_has_the_seat(tmp_path: Path) -> None:
-    rules = make_rules(game("up_down"), 4)
-    table = new_table(rules, [None, None, None, "random"], {0: "Ann", 1: "Bo", 2: ""}, "thumb", host=0)
+def test_a_person_who_has_joined_must_agree_even_while_a_player_has_the_seat() -> None:
+    live = new_table(rules("up_down", 4), [None, None, None, "random"], {0: "Ann", 1: "Bo", 2: ""}, "thumb", host=0)
     for seat in (0, 1):
-        table.claim(table.people[seat].invitation, KEYS[seat])
-    assert table.waits
-    table.begin(table.hints)
-    table.replace(1, table.hints)
-    while table.later_decisions(0) is None:
-        table.take(table.session.table.legal_actions()[0])
-    table.take_back(0)
-    assert table.undo is not None
-    table.claim(table.people[2].invitation, KEYS[2])
-    assert table.others(0) == [1], "a player has Bo's seat for a while; the third has not joined"
-    table.people[2].name = "Cy"
-    assert table.others(0) == [1, 2]
-    del table.people[2]
-    del table.people[1]
-    table.undo = None
-    table.take_back(0)
-    assert table.undo is None
-    assert table.later_decisions(0) is None
+        live.claim(live.people[seat].invitation, KEYS[seat])
+    assert live.waits
+    live.begin(live.hints)
+    live.replace(1, live.hints)
+    while live.later_decisions(0) is None:
+        live.take(live.session.table.legal_actions()[0])
+    live.take_back(0)
+    assert live.undo is not None
+    live.claim(live.people[2].invitation, KEYS[2])
+    assert live.others(0) == [1], "a player has Bo's seat; the third has not joined"
+    live.people[2].name = "Cy"
+    assert live.others(0) == [1, 2]
+    del live.people[2], live.people[1]
+    live.undo = None
+    live.take_back(0)
+    assert live.undo is None
+    assert live.later_decisions(0) is None
     with pytest.raises(RefusedError, match="nothing yet"):
-        table.take_back(0)
+        live.take_back(0)
 
 
-def test_requests_to_take_back_are_not_too_often(tmp_path: Path) -> None:
-    with server(tmp_path, Limits(rate=1e9, pace=0, undo_seconds=1000)) as client, ExitStack() as stack:
-        told = opened(client, people=3)
-        room: Room = client.hall.rooms[told["table"]]  # type: ignore[attr-defined]
-        people = three(told, stack, client)
-        both_decide(room, people)
+def test_undo_requests_have_a_rate(tmp_path: Path) -> None:
+    with run_server(tmp_path, Limits(rate=1e9, pace=0, undo_seconds=1000)) as server:
+        table = server.open(people=3)
+        people = [table.browser(seat) for seat in range(3)]
+        let_all_decide(table, people)
         people[0].send(do="back")
-        while not people[0].state["undo"]:
-            people[0].next()
-        people[0].send(do="answer", seat=0, moment=room.table.moment, agrees=False)
-        people[0].send(do="back")
-        assert people[0].until("refused")["text"].startswith("wait 1000 seconds for the next request to take back")
+        people[0].send(do="answer", seat=0, moment=table.live.moment, agrees=False)
+        assert people[0].refusal(do="back").startswith("wait 1000 seconds for the next request to take back")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_moment_shows_what_a_spectator_saw_and_all_hands_when_everybody_knows_them(variant: str) -> None:
+def test_a_moment_shows_what_a_spectator_saw_and_at_the_end_all_hands(variant: str) -> None:
     for seats in range(game(variant).seats[0], game(variant).seats[1] + 1):
-        table = new_table(make_rules(game(variant), seats), ["random"] * seats, {}, "thumb", seed=seats)
-        session, rng, seen, hands = table.session, random.Random(seats), [], []
+        session = new_table(rules(variant, seats), ["random"] * seats, {}, "thumb", seed=seats).session
+        rng, views, hands = random.Random(seats), [], []
         while not session.table.is_scored:
-            seen.append(view_data(look(session.table, None)))
-            hands.append([place.hand or () for place in look(session.table, None, full=True).places])
-            for decision, view in enumerate(seen):
-                told = moment_data(session, 1, decision, is_open=session.is_over)
-                assert (told["view"], told["all"]) == (view, False)
-                assert not cards_shown(json.dumps(told)) & hidden_from(session.table, None)
-            table.take(rng.choice(session.table.legal_actions()))
-        told = moment_data(session, 1, 0, is_open=session.is_over)
+            views.append(view_data(look(session.table, None)))
+            hands.append([len(place.hand or ()) for place in look(session.table, None, full=True).places])
+            for decision in {0, rng.randrange(len(views)), len(views) - 1}:
+                moment = moment_data(session, 1, decision, is_open=session.is_over)
+                assert (moment["view"], moment["all"]) == (views[decision], False)
+                assert not cards_shown(json.dumps(moment)) & hidden_from(session.table, None)
+            session.take(rng.choice(session.table.legal_actions()))
+        moment = moment_data(session, 1, 0, is_open=session.is_over)
         if session.table.row.passed_out and not session.is_over:
-            assert (told["all"], told["view"]) == (False, seen[0])
+            assert (moment["all"], moment["view"]) == (False, views[0])
         else:
-            assert [len(place["hand"]) for place in told["view"]["places"]] == [len(hand) for hand in hands[0]]
-            assert (told["all"], told["view"]["legal"], told["view"]["choices"]) == (True, [], [])
-        for deal, decision in ((0, 0), (2, 0), (1, len(seen) + 1)):
+            assert [len(place["hand"]) for place in moment["view"]["places"]] == hands[0]
+            assert (moment["all"], moment["view"]["legal"], moment["view"]["choices"]) == (True, [], [])
+        for deal, decision in ((0, 0), (2, 0), (1, len(views) + 1)):
             with pytest.raises(RefusedError, match="no such moment"):
                 moment_data(session, deal, decision, is_open=True)
 
 
-def test_hands_of_a_deal_that_all_passed_stay_hidden() -> None:
-    table = new_table(make_rules(game("noms")), ["random"] * 4, {}, "thumb", seed=1)
-    while not table.session.table.is_scored:
-        table.take(table.session.table.number("pass"))
-    assert not table.session.is_over
-    told = moment_data(table.session, 1, 2, is_open=False)
-    assert told["all"] is False
-    assert not cards_shown(json.dumps(told["view"]))
-
-
-def test_a_link_to_a_moment_takes_no_seat_and_tells_no_secret(tmp_path: Path) -> None:
-    with lobby(tmp_path, guests=1) as (_, _, browser, room):
-        host, watcher = browser(0), browser(None)
-        watcher.send(do="moment", deal=1, decision=0)
-        answer = watcher.until("moment")
-        assert (answer["deal"], answer["decision"], answer["decisions"], answer["all"]) == (1, 0, 0, False)
+def test_a_link_to_a_moment_takes_no_seat_and_reveals_no_secret(tmp_path: Path) -> None:
+    with open_lobby(tmp_path, guests=1) as lobby:
+        host, spectator = lobby.browser(0), lobby.browser(None)
+        spectator.send(do="moment", deal=1, decision=0)
+        moment = spectator.until("moment")
+        assert (moment["deal"], moment["decision"], moment["decisions"], moment["all"]) == (1, 0, 0, False)
         for deal, decision in ((1, 1), (2, 0), (-1, 0), (1, "0"), (1, True), (1, 1 << 16)):
-            watcher.send(do="moment", deal=deal, decision=decision)
-            assert watcher.until("refused")["text"]
+            assert spectator.refusal(do="moment", deal=deal, decision=decision)
         assert [person["here"] for person in host.state["people"]] == [True, False]
-        secrets = [room.table.people[0].key, *(person.invitation for person in room.table.people.values())]
-        sent = "".join([*host.texts, *watcher.texts])
-        assert not [secret for secret in secrets if secret in sent]
+        texts = "".join([*host.texts, *spectator.texts])
+        for person in lobby.live.people.values():
+            assert person.invitation not in texts
+            assert not person.key or person.key not in texts
 
 
-def test_hands_that_all_passed_stay_hidden_where_a_later_deal_is_tried_again(tmp_path: Path) -> None:
-    """A trial ends with its deal, and the match goes on."""
-    table, rng = new_table(make_rules(game("noms")), [None, *["random"] * 3], {0: "Ann"}, "thumb", seed=1), random.Random(1)
-    table.claim(table.people[0].invitation, KEYS[0])
-    session = table.session
-    while not session.table.is_scored:
-        table.take(session.table.number("pass"))
-    table.next_deal()
-    while not session.table.is_scored:
-        legal = session.table.legal_actions()
-        table.take(legal[-1] if not session.deals[-1].actions else rng.choice(legal))
-    first = next(number for number, step in enumerate(session.records()[1]["steps"]) if step["seat"] == 0)
-    trial = table_from(table.trial_json("a_match_of_noms", 0, f"2.{first}"))
-    while not trial.session.table.is_scored:
-        trial.take(rng.choice(trial.session.table.legal_actions()))
+def test_hands_that_all_passed_stay_hidden_in_a_trial_of_a_later_deal(server: TableServer, tmp_path: Path) -> None:
+    """A trial ends with its deal, but the match continues."""
+    live = new_table(rules("noms"), [None, *["random"] * 3], {0: "Ann"}, "thumb", seed=1)
+    pass_out(live)
+    live.claim(live.people[0].invitation, KEYS[0])
+    live.next_deal()
+    live.take(live.session.table.legal_actions()[-1])
+    finish_deal(live, 1)
+    first = next(number for number, step in enumerate(live.session.records()[1]["steps"]) if step["seat"] == 0)
+    trial = table_from(live.trial_json("a_match_of_noms", 0, f"2.{first}"))
+    finish_deal(trial)
     trial.save(tmp_path / "a_trial_of_noms.json")
-    with server(tmp_path, QUICK) as client, connected(client) as socket:
-        watcher = Browser(socket, "a_trial_of_noms", None)
-        for deal, is_shown in ((1, False), (2, True)):
-            watcher.send(do="moment", deal=deal, decision=0)
-            assert watcher.until("moment")["all"] is is_shown
+    spectator = server.browser("a_trial_of_noms", None)
+    for deal, is_shown in ((1, False), (2, True)):
+        spectator.send(do="moment", deal=deal, decision=0)
+        moment = spectator.until("moment")
+        assert moment["all"] is bool(cards_shown(json.dumps(moment["view"]))) is is_shown
