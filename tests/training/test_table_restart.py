@@ -98,7 +98,7 @@ def test_a_file_seats_a_player_that_the_command_line_names(tmp_path: Path, monke
 
 
 def test_a_table_that_cannot_be_saved_continues_with_a_notice(server: TableServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    browser = server.open(people=2).browser()
+    browser = server.open(speed=5, people=2).browser()
     monkeypatch.setattr("noms_training.play.browser.live.write_atomically", disk_full)
     browser.send(do="speed", seconds=3)
     assert browser.until("table")["speed"] == 3

@@ -79,8 +79,7 @@ def test_no_message_holds_a_card_that_its_seat_may_not_see(variant: str, deals: 
             marks = {seat: len(browser.texts) for seat, browser in browsers.items()}
             seat = int(table.row.seat)
             if seat < 2:
-                browsers[seat].send(do="act", word=rng.choice(table.legal_words()), moment=live.moment)
-                browsers[seat].until("table")
+                browsers[seat].act(rng.choice(table.legal_words()))
             else:
                 live.take(live.session.choose())
                 browsers[0].send(do="speed", seconds=5)
@@ -183,7 +182,7 @@ def test_a_person_gets_a_hint_and_undoes_a_decision(server: TableServer) -> None
 
 
 def test_a_player_takes_the_seat_of_an_absent_person_and_returns_it(server: TableServer) -> None:
-    opened = server.open(people=2)
+    opened = server.open(speed=5, people=2)
     first = opened.browser(0)
     assert [person["here"] for person in first.state["people"]] == [True, False]
     first.send(do="replace", seat=1, player="thumb")
