@@ -1,6 +1,6 @@
-"""What the tests in a browser share: Chromium, Firefox, a server, and pages that must not complain.
+"""Fixtures of the tests in a browser: Chromium, Firefox, a server, and pages whose console must stay empty.
 
-They are left out unless asked for: `make browser`. The browsers are the system's; none is downloaded.
+They run only in `make browser`. The browsers are the system's; none is downloaded.
 """
 
 import os
@@ -16,12 +16,12 @@ NAMES = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
     "firefox": ("firefox-esr", "firefox"),
 }
-"""Under which systems have them."""
+"""Names of the commands."""
 SIZES = ((1440, 900), (1024, 768), (844, 390), (390, 844))
 
 
 def find_browser(kind: str) -> str | None:
-    """The path of a browser: `NOMS_CHROMIUM`, `NOMS_FIREFOX` (empty: none), or the system's."""
+    """Return the path of a browser: `NOMS_CHROMIUM`, `NOMS_FIREFOX` (empty: none), or the system's."""
     return os.environ.get(f"NOMS_{kind.upper()}", next(filter(None, map(shutil.which, NAMES[kind])), None)) or None
 
 
@@ -29,12 +29,10 @@ KINDS = ["chromium", *(["firefox"] if find_browser("firefox") else [])]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """An option for pictures that have changed on purpose."""
     parser.addoption("--approve", action="store_true", help="approve the pictures of pages as they are now")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says which tests were left out."""
     if "firefox" not in KINDS:
         terminalreporter.write_line(
             "the tests in Firefox are left out: install it (apt install firefox-esr), or name it by NOMS_FIREFOX"
@@ -43,7 +41,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Any]:
-    """What drives the browsers."""
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
@@ -54,20 +51,19 @@ def playwright() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def chromium(playwright: Any) -> Iterator[Any]:
-    """The browser; the tests fail with a sentence where there is none."""
     path = find_browser("chromium")
     if path is None:
         pytest.fail("the tests in a browser need Chromium: install it (apt install chromium), or name it by NOMS_CHROMIUM")
     root = hasattr(os, "geteuid") and os.geteuid() == 0
-    same = ["--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"]
-    browser = playwright.chromium.launch(executable_path=path, args=[*same, *(["--no-sandbox"] if root else [])])
+    flags = ["--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"]
+    browser = playwright.chromium.launch(executable_path=path, args=flags + ["--no-sandbox"] * root)
     yield browser
     browser.close()
 
 
 @pytest.fixture(scope="session")
 def firefox(playwright: Any) -> Iterator[Any]:
-    """The browser as its makers publish it, driven by WebDriver BiDi, which this Playwright has without a public name."""
+    """Firefox by WebDriver BiDi, for which this Playwright has no public name; it needs no patched browser."""
     from playwright._impl._connection import from_channel
     from playwright._impl._sync_base import mapping
 
@@ -81,19 +77,18 @@ def firefox(playwright: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server in a thread of its own."""
     from noms_training.play.browser.hall import Hall
     from noms_training.play.browser.lobby import Lobby
     from noms_training.play.browser.messages import Limits
     from tests.served import served
 
-    with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000, pace=0))) as address:
+    with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000, pace=0, undo_seconds=1))) as address:
         yield address
 
 
 @contextmanager
 def pages_of(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens pages, each of a person of its own; at the end none may have complained in its console."""
+    """Yield a function that opens a page in a new context; at the end, assert that the consoles have no errors."""
     contexts, complaints = [], list[str]()
 
     def open_page(address: str | Path, size: tuple[int, int] = (1280, 900), **settings: Any) -> Any:
@@ -101,7 +96,7 @@ def pages_of(browser: Any) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(60_000)
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(str(address))
         return page
@@ -114,19 +109,16 @@ def pages_of(browser: Any) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def new_page(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Opens pages in Chromium."""
     with pages_of(chromium) as open_page:
         yield open_page
 
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
-    """Each browser."""
     return str(request.param)
 
 
 @pytest.fixture
 def new_page_of_kind(kind: str, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
-    """Opens pages in each browser."""
     with pages_of(request.getfixturevalue(kind)) as open_page:
         yield open_page

@@ -1,46 +1,46 @@
-"""The analysis of a deal in a real Chromium: its graph and its marks, by clicks, keys and touch, and a decision tried again."""
+"""The analysis of a deal in Chromium: its graph and marks, by clicks, keys and touch, and a decision tried again."""
 
 from typing import Any
 
 import pytest
 
 from tests.browser.conftest import SIZES
-from tests.browser.playing import click, sit_down, until, wait_for_turn
+from tests.browser.playing import NewPage, axe_findings, download, finish_deal, sit_down, until
 from tests.browser.test_boxes import MEASURE, faults
-from tests.browser.test_pages import NewPage, saved
 
 pytestmark = pytest.mark.browser
 AT = "noms.analysis.at"
 
 
-def analysed(new_page: NewPage, address: str, variant: str = "up_down", **settings: Any) -> Any:
-    """A page that shows the analysis of a deal."""
-    page = new_page(address, reduced_motion="reduce", **settings)
-    sit_down(page, variant)
-    while wait_for_turn(page):
-        click(page)
-    page.wait_for_selector("#judge")
+def open_analysis(new_page: NewPage, address: str, variant: str = "up_down", **settings: Any) -> Any:
+    """Play a deal and open its analysis."""
+    page = sit_down(new_page(address, reduced_motion="reduce", **settings), variant)
+    finish_deal(page)
     page.click("#judge")
     page.wait_for_selector(".analysis-page #graph")
     return page
 
 
-def decisions(page: Any) -> list[dict[str, Any]]:
-    """The judged decisions of the person."""
-    found: list[dict[str, Any]] = page.evaluate(
-        "noms.analysis.deals[0].moments.map((one, at) => ({ at, ...one })).filter((one) => one.judged && one.seat === 0)"
+def own_decisions(page: Any) -> list[dict[str, Any]]:
+    """Return the judged decisions of the person, each with its number `at`."""
+    decisions: list[dict[str, Any]] = page.evaluate(
+        "noms.analysis.deals[0].moments.map((moment, at) => ({ at, ...moment }))"
+        ".filter(({ judged, seat }) => judged && seat === 0)"
     )
-    return found
+    return decisions
 
 
-def test_an_analysis_opens_at_the_biggest_mistake_and_is_walked_through_by_keys(new_page: NewPage, address: str) -> None:
-    page = analysed(new_page, address, "down_up")
-    link, own = page.url, decisions(page)
+def test_an_analysis_opens_at_the_biggest_mistake_and_follows_keys(new_page: NewPage, address: str) -> None:
+    page = open_analysis(new_page, address, "down_up")
+    link, own = page.url, own_decisions(page)
+    for _ in ("light", "dark"):
+        assert axe_findings(page) == []
+        page.click("#theme")
     assert page.locator("#decisions tbody tr").count() == page.locator(".plot .dot:not(.end)").count() == len(own)
     worst = page.evaluate("noms.analysis.deals[0].worst")
     assert worst is not None, "random play loses something"
     assert page.evaluate(AT) == worst
-    moment = next(one for one in own if one["at"] == worst)
+    moment = next(decision for decision in own if decision["at"] == worst)
     assert page.locator(".marked").count() == 2, "what was taken and what is better, both on the board"
     better = page.locator(".marked.better").first
     assert better.get_attribute("data-word") or better.get_attribute("data-card") == moment["judged"]["best"]
@@ -59,8 +59,8 @@ def test_an_analysis_opens_at_the_biggest_mistake_and_is_walked_through_by_keys(
     box = page.locator("#graph").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 1, box["y"] + 10)
     assert page.evaluate(AT) == page.evaluate("noms.analysis.deals[0].moments.length") - 1
-    assert saved(page, "#png")[:4] == b"\x89PNG"
-    assert b"<svg" in saved(page, "#svg")
+    assert download(page, "#png")[:4] == b"\x89PNG"
+    assert b"<svg" in download(page, "#svg")
     page.keyboard.press("Escape")
     assert page.is_visible("#result-headline")
     assert page.url == link
@@ -76,17 +76,15 @@ def test_an_analysis_opens_at_the_biggest_mistake_and_is_walked_through_by_keys(
     page.wait_for_selector(".top >> text=Deal 1")
 
 
-def test_a_decision_is_tried_again_and_compared_and_the_match_goes_on(new_page: NewPage, address: str) -> None:
-    page = analysed(new_page, address)
+def test_a_trial_is_compared_and_the_match_continues(new_page: NewPage, address: str) -> None:
+    page = open_analysis(new_page, address)
     sheet, link = page.evaluate("noms.table.sheet"), page.url
     page.locator("#decisions tbody button").first.click()
     at = page.evaluate(AT)
     page.keyboard.press("t")
     page.wait_for_selector(".top >> text=it does not count")
     assert page.evaluate("noms.table.moment") == f"1.{at}"
-    assert "does not count" in page.inner_text(".top")
-    while wait_for_turn(page):
-        click(page)
+    finish_deal(page)
     page.wait_for_selector(".compared")
     assert "the first time" in page.inner_text(".compared")
     page.click("#once-more")
@@ -103,36 +101,24 @@ def test_a_decision_is_tried_again_and_compared_and_the_match_goes_on(new_page: 
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_nothing_lies_over_anything_else_in_an_analysis(width: int, height: int, new_page: NewPage, address: str) -> None:
-    page = new_page(f"{address}gallery.html", reduced_motion="reduce")
-    page.set_viewport_size({"width": width, "height": height})
+def test_nothing_overlaps_in_an_analysis(width: int, height: int, new_page: NewPage, address: str) -> None:
+    page = new_page(f"{address}gallery.html", (width, height), reduced_motion="reduce")
     page.wait_for_selector(".gallery h2 >> text=up_down")
-    wrong = {}
-    for name in page.evaluate("noms.states.filter(({ table }) => table.view.turn === table.yours).map((one) => one.name)"):
+    problems = {}
+    for name in page.evaluate("noms.states.filter(({ table }) => table.view.turn === table.yours).map((state) => state.name)"):
         page.evaluate("(name) => gallery.analyse(name)", name)
         page.wait_for_timeout(60)
-        if found := faults(page.evaluate(MEASURE), width):
-            wrong[name] = found
-    assert wrong == {}
+        problems[name] = faults(page.evaluate(MEASURE), width)
+    assert problems
+    assert not any(problems.values()), {state: texts for state, texts in problems.items() if texts}
 
 
-def test_a_phone_shows_table_and_graph_and_a_finger_moves_along_it(new_page: NewPage, address: str) -> None:
-    page = analysed(new_page, address, "down_up", has_touch=True)
+def test_a_phone_shows_a_graph_that_follows_a_finger(new_page: NewPage, address: str) -> None:
+    page = open_analysis(new_page, address, "down_up", has_touch=True)
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(300)
     graph = page.locator("#graph").bounding_box()
     assert graph["y"] + graph["height"] <= 844, "without scrolling"
-    assert all(box["height"] >= 24 for box in (one.bounding_box() for one in page.locator(".steps button:visible").all()))
+    assert all(box["height"] >= 24 for box in (button.bounding_box() for button in page.locator(".steps button:visible").all()))
     page.touchscreen.tap(graph["x"] + 2, graph["y"] + 10)
-    assert page.evaluate(AT) == decisions(page)[0]["at"]
-
-
-def test_axe_finds_nothing_in_an_analysis(new_page: NewPage, address: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    page = analysed(new_page, address)
-    for _ in ("light", "dark"):
-        page.wait_for_timeout(300)
-        violations = Axe().run(page).response["violations"]
-        assert [f"{one['id']}: {one['nodes'][0]['html']}" for one in violations] == []
-        page.click("#theme")
+    assert page.evaluate(AT) == own_decisions(page)[0]["at"]

@@ -1,26 +1,23 @@
-"""A deal of each game in each browser, on each size of screen: by clicks, by keys and by touch in turn."""
-
-from collections.abc import Callable
-from typing import Any
+"""A deal of each game in each browser and on each size of screen, by clicks, keys or touch."""
 
 import pytest
 
 from noms_env.variants import VARIANTS
 from tests.browser.conftest import SIZES
-from tests.browser.playing import click, press, tap, wait_for_turn
+from tests.browser.playing import NewPage, click, press, tap, wait_for_turn
 
 pytestmark = pytest.mark.browser
-ACTS = {"chromium": (click, press, tap), "firefox": (click, press)}
-"""Playwright does not touch the screen of Firefox; `test_touch` does."""
+ACTIONS = {"chromium": (click, press, tap), "firefox": (click, press)}
+"""Playwright cannot touch the screen of Firefox; `test_touch` does."""
 
 
 @pytest.mark.parametrize("size", SIZES, ids=[str(width) for width, _ in SIZES])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_deal_is_played_to_its_score(
-    variant: str, size: tuple[int, int], kind: str, new_page_of_kind: Callable[..., Any], address: str
+    variant: str, size: tuple[int, int], kind: str, new_page_of_kind: NewPage, address: str
 ) -> None:
-    acts = ACTS[kind]
-    act = acts[([*VARIANTS].index(variant) + SIZES.index(size)) % len(acts)]
+    actions = ACTIONS[kind]
+    act = actions[([*VARIANTS].index(variant) + SIZES.index(size)) % len(actions)]
     page = new_page_of_kind(address, size, has_touch=act is tap, reduced_motion="reduce")
     page.click("#level >> text=easy")
     page.click(f"[data-game={variant}] .play")

@@ -1,10 +1,9 @@
-"""Forty named states of the page look as they were approved, axe finds nothing in them, and nothing complains.
+"""Forty named states of the page look as approved, without findings of axe.
 
-What differs is left in `build/pictures` beside what was approved. After a look at it, approve anew:
+Differences are saved in `build/pictures`. To approve them:
 `python -m pytest -m browser tests/browser/test_pictures.py --approve`.
 """
 
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from tests.browser.playing import until
+from tests.browser.playing import NewPage, axe_findings, until
 
 pytestmark = pytest.mark.browser
 APPROVED = Path(__file__).parent / "approved"
@@ -33,13 +32,12 @@ down_up-3-play wide, down_up-5-over high, up_down-4-call high dark, up_down-4-ov
 """
 PAGES = {"lesson": "#lesson=small_ships", "results": "#page=results"}
 STATES = [tuple(name.split()) for name in NAMES.replace("\n", " ").split(",")]
-"""A state, what is turned on in it, and the size of the screen."""
+"""The state, modifiers, and the size of the screen."""
 SHADES, PIXELS = 40, 4
-"""So many pixels, each the mean of four by four, may differ by more than so many shades of 255."""
+"""Of the means of four by four pixels at most `PIXELS` may differ by more than `SHADES` of 255."""
 
 
 def show_state(page: Any, state: tuple[str, ...]) -> None:
-    """Bring a page to a state."""
     name, *more = state
     page.evaluate("(theme) => document.documentElement.dataset.theme = theme", "dark" if "dark" in more else "light")
     if "-" in name:
@@ -54,55 +52,51 @@ def show_state(page: Any, state: tuple[str, ...]) -> None:
 
 
 def picture(page: Any) -> bytes:
-    """What is on the screen in half its size, as WebP."""
+    """Return the screen in half its size, as WebP."""
     file = BytesIO()
     Image.open(BytesIO(page.screenshot())).convert("RGB").reduce(2).save(file, "WEBP", quality=70, method=6)
     return file.getvalue()
 
 
-def differs(one: Image.Image, other: Image.Image) -> bool:
-    """Whether two pictures differ by more than the drawing of letters does."""
-    if one.size != other.size:
+def differ(picture: Image.Image, other: Image.Image) -> bool:
+    """Return whether two pictures differ by more than the drawing of letters."""
+    if picture.size != other.size:
         return True
-    bands = ImageChops.difference(one.reduce(2), other.reduce(2)).split()
+    bands = ImageChops.difference(picture.reduce(2), other.reduce(2)).split()
     most = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2])
     return sum(most.histogram()[SHADES + 1 :]) > PIXELS
 
 
-def check(name: str, now: bytes, approve: bool) -> bool:
-    """Whether a picture is as approved; if not, it becomes the approved one or is left to be looked at."""
+def is_approved(name: str, content: bytes, approve: bool) -> bool:
+    """Compare a picture with the approved one; with `approve` it becomes that, otherwise differences are saved."""
     file = APPROVED / f"{name}.webp"
-    seen = Image.open(BytesIO(now)).convert("RGB")
-    approved = Image.open(file).convert("RGB") if file.exists() else Image.new("RGB", seen.size)
-    if not differs(approved, seen):
+    now = Image.open(BytesIO(content)).convert("RGB")
+    approved = Image.open(file).convert("RGB") if file.exists() else Image.new("RGB", now.size)
+    if not differ(approved, now):
         return True
     if approve:
-        file.write_bytes(now)
+        file.write_bytes(content)
         return True
     DIFFERENT.mkdir(parents=True, exist_ok=True)
-    seen.save(DIFFERENT / f"{name}-now.png")
+    now.save(DIFFERENT / f"{name}-now.png")
     approved.save(DIFFERENT / f"{name}-approved.png")
-    ImageChops.difference(approved.resize(seen.size), seen).save(DIFFERENT / f"{name}-difference.png")
+    ImageChops.difference(approved.resize(now.size), now).save(DIFFERENT / f"{name}-difference.png")
     return False
 
 
 @pytest.mark.parametrize("state", STATES, ids=["-".join(state) for state in STATES])
 def test_a_state_looks_as_approved(
-    state: tuple[str, ...], new_page: Callable[..., Any], address: str, request: pytest.FixtureRequest
+    state: tuple[str, ...], new_page: NewPage, address: str, request: pytest.FixtureRequest
 ) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     size = next(SIZES[word] for word in state if word in SIZES)
-    where = f"gallery.html#{state[0]}" if "-" in state[0] else PAGES.get(state[0], "")
-    page = new_page(f"{address}{where}", size, reduced_motion="reduce")
+    path = f"gallery.html#{state[0]}" if "-" in state[0] else PAGES.get(state[0], "")
+    page = new_page(f"{address}{path}", size, reduced_motion="reduce")
     until(page, "Boolean(noms.states || (noms.lesson ? noms.table : noms.page === 'start') || noms.results)")
     show_state(page, state)
     name = "-".join(state)
-    assert check(name, picture(page), request.config.getoption("--approve")), f"{name} differs: see {DIFFERENT}"
-    violations = Axe().run(page).response["violations"]
-    assert [f"{one['id']}: {one['nodes'][0]['html']}" for one in violations] == []
+    assert is_approved(name, picture(page), request.config.getoption("--approve")), f"{name} differs: see {DIFFERENT}"
+    assert axe_findings(page, delay=0) == []
 
 
 def test_each_approved_picture_is_of_a_state() -> None:
-    """A picture of a state that is no more is to be deleted."""
     assert sorted(file.stem for file in APPROVED.iterdir()) == sorted("-".join(state) for state in STATES)

@@ -1,4 +1,4 @@
-"""The documentation site in Chromium: its search answers, and nothing on its pages scrolls sideways."""
+"""The documentation site in Chromium: its search, and no page that scrolls sideways."""
 
 import subprocess
 import sys
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.browser.playing import NewPage
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
@@ -49,7 +51,7 @@ QUESTIONS = {
     "how long does training take": "how_to/train",
     "how do I cite": "reporting",
 }
-"""What a user asks, and the page that answers."""
+"""Questions of users, and the pages with the answers."""
 SEARCH = "question => Search._performSearch(...Search._parseQuery(question)).reverse().map(result => result[0])"
 OVERFLOWS = """() => [...document.querySelectorAll("article pre, article table, article .table-wrapper, body")]
   .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth)
@@ -58,7 +60,7 @@ OVERFLOWS = """() => [...document.querySelectorAll("article pre, article table, 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the built site."""
+    """Build the site."""
     folder = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-d", str(folder / "doctrees")]
     subprocess.run([*words, str(ROOT / "docs"), str(folder / "html")], check=True)
@@ -67,7 +69,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def find(site: Path, chromium: Any) -> Any:
-    """The pages that the site's search names, best first."""
+    """Return a function that searches the site, and returns pages, best first."""
     page = chromium.new_page()
     page.goto(f"{(site / 'search.html').as_uri()}?q=")
     page.wait_for_function("Search.hasIndex()")
@@ -75,22 +77,21 @@ def find(site: Path, chromium: Any) -> Any:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_search_has_the_answer_among_its_first_three(question: str, find: Callable[[str], list[str]]) -> None:
+def test_the_answer_is_among_the_first_three_results(question: str, find: Callable[[str], list[str]]) -> None:
     assert QUESTIONS[question] in find(question)[:3]
 
 
 def test_the_search_leaves_out_the_notebook_and_the_cards(find: Callable[[str], list[str]]) -> None:
-    found = {page for question in ("experiment", "reward", "policy", "noms") for page in find(question)}
-    assert found
-    assert not [page for page in found if page == "lab" or page.startswith("policies/")]
+    pages = {page for question in ("experiment", "reward", "policy", "noms") for page in find(question)}
+    assert pages
+    assert not [page for page in pages if page == "lab" or page.startswith("policies/")]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_on_a_page_to_work_with_scrolls_sideways(width: int, site: Path, new_page: Callable[..., Any]) -> None:
-    page = new_page((site / "index.html").as_uri())
-    page.set_viewport_size({"width": width, "height": 900})
-    wide = dict[str, list[str]]()
+def test_no_page_of_the_manual_scrolls_sideways(width: int, site: Path, new_page: NewPage) -> None:
+    page = new_page((site / "index.html").as_uri(), (width, 900))
+    wide = {}
     for file in [site / "index.html", *sorted((site / "start").glob("*.html")), *sorted((site / "how_to").glob("*.html"))]:
         page.goto(file.as_uri())
-        wide |= {str(file.relative_to(site)): parts} if (parts := page.evaluate(OVERFLOWS)) else {}
-    assert wide == {}
+        wide[str(file.relative_to(site))] = page.evaluate(OVERFLOWS)
+    assert not any(wide.values()), wide

@@ -1,4 +1,4 @@
-"""A deal of each game by touch in Firefox, on a phone that stands and one that lies; `test_deals` does so in Chromium."""
+"""A deal of each game by touch in Firefox, on a phone in both orientations; `test_deals` has Chromium."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,6 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def firefox_by_touch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
-    """The browser."""
     with touched_firefox(str(find_browser("firefox")), tmp_path_factory.mktemp("profile")) as firefox:
         yield firefox
 
@@ -40,6 +39,5 @@ def test_a_deal_is_played_by_touch(
         page.tap(CHOICES)
         page.until(f"noms.table.moment !== {before!r}")
     page.until("Boolean(document.querySelector('#result-headline'))")
-    seats = page.evaluate("noms.table.names.length")
-    assert page.evaluate("document.querySelectorAll('.result tbody tr').length") == seats
+    assert page.evaluate("document.querySelectorAll('.result tbody tr').length === noms.table.names.length")
     assert page.evaluate("noms.table.sheet.length") == 1
