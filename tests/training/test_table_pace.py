@@ -79,9 +79,9 @@ def slow_server(tmp_path: Path) -> Iterator[tuple[TableServer, str]]:
         yield server, player
 
 
-def play_until_it_thinks(browser: Browser, table: OpenTable) -> None:
-    """Play until a player has a choice after a decision of the person."""
-    has_acted = False
+def play_until_it_thinks(table: OpenTable) -> Browser:
+    """Play until a player has a choice after a decision of the person; return the person's browser."""
+    browser, has_acted = table.browser(), False
     while not has_acted or table.live.session.is_persons_turn or len(table.table.legal_actions()) < 2:
         assert not table.table.is_scored
         if browser.state["turn"] == 0:
@@ -89,13 +89,13 @@ def play_until_it_thinks(browser: Browser, table: OpenTable) -> None:
             has_acted = True
         else:
             browser.until("table")
+    return browser
 
 
 def test_an_undo_does_not_wait_for_a_thinking_player_whose_decision_is_dropped(slow_server: tuple[TableServer, str]) -> None:
     server, player = slow_server
     table = server.open(player=player)
-    browser = table.browser()
-    play_until_it_thinks(browser, table)
+    browser = play_until_it_thinks(table)
     start = time.monotonic()
     browser.send(do="back")
     browser.wait(turn=0)
@@ -108,8 +108,7 @@ def test_an_undo_does_not_wait_for_a_thinking_player_whose_decision_is_dropped(s
 def test_a_decision_at_a_table_that_everybody_has_left_is_dropped(slow_server: tuple[TableServer, str]) -> None:
     server, player = slow_server
     table = server.open(player=player)
-    browser = table.browser()
-    play_until_it_thinks(browser, table)
+    browser = play_until_it_thinks(table)
     state = table.table.get_state()
     browser.close()
     time.sleep(THOUGHT + 0.2)

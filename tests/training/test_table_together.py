@@ -2,8 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,29 +22,25 @@ KEYS = {seat: f"the_key_of_seat_{seat}".ljust(22, "_") for seat in range(7)}
 
 
 class LobbyTable(OpenTable):
-    """A table of four with open invitations to guests."""
+    """A table of four whose host has come, with open invitations to guests."""
 
-    def __init__(self, server: TableServer, guests: int) -> None:
+    def __init__(self, server: TableServer, guests: int = 2) -> None:
         people = {str(seat): "" if seat else "Ann" for seat in range(guests + 1)}
         wish = request("up_down", 4, guests + 1, host=0, substitute="greedy") | {"people": people}
         self.answer = server.post("tables", wish)
         super().__init__(server, self.answer["table"], KEYS)
+        self.accept(0)
 
     def invitation(self, seat: int, key: str = "") -> dict[str, str]:
         return {"table": self.name, "invitation": self.answer["invitations"][str(seat)], "key": key or KEYS[seat]}
 
-    def join(self, seat: int) -> Browser:
-        """Accept an invitation."""
+    def accept(self, seat: int) -> None:
         assert self.server.post("seat", self.invitation(seat)) == {"seat": seat}
+
+    def join(self, seat: int) -> Browser:
+        """Accept an invitation, and open a browser."""
+        self.accept(seat)
         return self.browser(seat)
-
-
-@contextmanager
-def open_lobby(folder: Path, guests: int = 2) -> Iterator[LobbyTable]:
-    with run_server(folder) as server:
-        lobby = LobbyTable(server, guests)
-        assert server.post("seat", lobby.invitation(0)) == {"seat": 0}
-        yield lobby
 
 
 def settle(*browsers: Browser) -> None:
@@ -56,93 +50,95 @@ def settle(*browsers: Browser) -> None:
             pass
 
 
-def test_the_first_deal_waits_until_every_guest_has_a_name(tmp_path: Path) -> None:
-    with open_lobby(tmp_path) as lobby:
-        host = lobby.browser(0)
-        assert (host.state["waits"], host.state["leads"]) == (True, True)
-        jobs: list[dict[str, Any]] = [{"do": "act", "word": "0", "moment": "1.0"}, {"do": "hint"}, {"do": "back"}]
-        for job in jobs:
-            assert host.refusal(**job) == "the first deal waits until everybody is here"
-        first = lobby.join(1)
-        assert [(person["invited"], person["name"], person["host"]) for person in first.state["people"]] == [
-            (False, "Ann", True),
-            (False, "", False),
-            (True, "", False),
-        ]
-        assert first.state["leads"] is False
-        jobs = [{"do": "begin"}, {"do": "replace", "seat": 2, "player": "thumb"}]
-        for job in jobs:
-            assert first.refusal(**job) == "only the host can do that"
-        for name in ("", " \t", "x" * 41, "‮"):
-            assert "40 letters" in first.refusal(do="name", name=name)
-        first.send(do="name", name="  Bo\n<b>")
-        first.wait(names=["Ann", "Bo <b>", "Guest 3", "Dan"])
-        second = lobby.join(2)
-        assert second.state["waits"]
-        second.send(do="name", name="Cy")
-        second.wait(waits=False)
-        lobby.live.speed = 0.0
-        while lobby.table.row.seat == 3:
-            second.next()  # the player acts by itself
-        with pytest.raises(RefusedError):
-            lobby.live.begin(lobby.live.hints)
+def test_the_first_deal_waits_until_every_guest_has_a_name(server: TableServer) -> None:
+    lobby = LobbyTable(server)
+    host = lobby.browser(0)
+    assert (host.state["waits"], host.state["leads"]) == (True, True)
+    jobs: list[dict[str, Any]] = [{"do": "act", "word": "0", "moment": "1.0"}, {"do": "hint"}, {"do": "back"}]
+    for job in jobs:
+        assert host.refusal(**job) == "the first deal waits until everybody is here"
+    first = lobby.join(1)
+    assert [(person["invited"], person["name"], person["host"]) for person in first.state["people"]] == [
+        (False, "Ann", True),
+        (False, "", False),
+        (True, "", False),
+    ]
+    assert first.state["leads"] is False
+    jobs = [{"do": "begin"}, {"do": "replace", "seat": 2, "player": "thumb"}]
+    for job in jobs:
+        assert first.refusal(**job) == "only the host can do that"
+    for name in ("", " \t", "x" * 41, "‮"):
+        assert "40 letters" in first.refusal(do="name", name=name)
+    first.send(do="name", name="  Bo\n<b>")
+    first.wait(names=["Ann", "Bo <b>", "Guest 3", "Dan"])
+    second = lobby.join(2)
+    assert second.state["waits"]
+    second.send(do="name", name="Cy")
+    second.wait(waits=False)
+    lobby.live.speed = 0.0
+    while lobby.table.row.seat == 3:
+        second.next()  # the player acts by itself
+    with pytest.raises(RefusedError):
+        lobby.live.begin(lobby.live.hints)
 
 
-def test_the_host_begins_without_missing_guests_who_may_come_later(tmp_path: Path) -> None:
-    with open_lobby(tmp_path) as lobby:
-        host, nameless = lobby.browser(0), lobby.join(1)
-        host.send(do="begin")
-        host.wait(waits=False)
-        assert [player and player.name for player in lobby.live.session.players] == [None, None, "greedy", "random"]
-        assert host.state["names"][:3] == ["Ann", "Guest 2", "Cleo"]
-        assert host.refusal(do="begin") == "the deal has started already"
-        late = lobby.join(2)
-        late.send(do="name", name="Cy")
-        late.send(do="sit")
-        for browser in (late, nameless):
-            browser.wait(names=["Ann", "Guest 2", "Cy", "Dan"])
+def test_the_host_begins_without_missing_guests_who_may_come_later(server: TableServer) -> None:
+    lobby = LobbyTable(server)
+    host, nameless = lobby.browser(0), lobby.join(1)
+    host.send(do="begin")
+    host.wait(waits=False)
+    assert [player and player.name for player in lobby.live.session.players] == [None, None, "greedy", "random"]
+    assert host.state["names"][:3] == ["Ann", "Guest 2", "Cleo"]
+    assert host.refusal(do="begin") == "the deal has started already"
+    late = lobby.join(2)
+    late.send(do="name", name="Cy")
+    late.send(do="sit")
+    for browser in (late, nameless):
+        browser.wait(names=["Ann", "Guest 2", "Cy", "Dan"])
 
 
-def test_a_guest_begins_if_the_host_is_absent(tmp_path: Path) -> None:
-    with open_lobby(tmp_path, guests=1) as lobby:
-        guest, spectator = lobby.join(1), lobby.browser(None)
-        assert guest.state["leads"]
-        assert (spectator.state["leads"], spectator.state["watching"]) == (False, 1)
-        for job in ({"do": "begin"}, {"do": "answer", "seat": 0, "moment": "1.0", "agrees": True}):
-            assert spectator.refusal(**job) == "you are a spectator"
-        guest.send(do="begin")
-        guest.wait(waits=False)
+def test_a_guest_begins_if_the_host_is_absent(server: TableServer) -> None:
+    lobby = LobbyTable(server, guests=1)
+    guest, spectator = lobby.join(1), lobby.browser(None)
+    assert guest.state["leads"]
+    assert (spectator.state["leads"], spectator.state["watching"]) == (False, 1)
+    for job in ({"do": "begin"}, {"do": "answer", "seat": 0, "moment": "1.0", "agrees": True}):
+        assert spectator.refusal(**job) == "you are a spectator"
+    guest.send(do="begin")
+    guest.wait(waits=False)
 
 
-def test_a_lobby_survives_a_restart(tmp_path: Path) -> None:
-    with open_lobby(tmp_path) as lobby:
+def test_a_lobby_survives_a_restart(server: TableServer, tmp_path: Path) -> None:
+    with run_server(tmp_path) as earlier:
+        lobby = LobbyTable(earlier)
         lobby.join(1).send(do="name", name="Bo")
         lobby.browser(0).wait(names=["Ann", "Bo", "Guest 3", "Dan"])
-    with run_server(tmp_path) as lobby.server:
-        host, guest = lobby.browser(0), lobby.browser(1)
-        assert guest.state["yours"] == 1
-        assert (host.state["waits"], host.state["leads"], guest.state["leads"]) == (True, True, False)
-        assert host.state["substitute"] == {"name": "greedy", "level": "greedy"}
-        assert "used this link" in lobby.server.refusal("seat", lobby.invitation(1, "x" * 22))
-        lobby.join(2)
+    lobby.server = server
+    host, guest = lobby.browser(0), lobby.browser(1)
+    assert guest.state["yours"] == 1
+    assert (host.state["waits"], host.state["leads"], guest.state["leads"]) == (True, True, False)
+    assert host.state["substitute"] == {"name": "greedy", "level": "greedy"}
+    assert "used this link" in server.refusal("seat", lobby.invitation(1, "x" * 22))
+    lobby.join(2)
 
 
-def let_all_decide(table: OpenTable, browsers: list[Browser]) -> None:
-    """Play until each of the people has decided."""
-    while any(table.live.later_decisions(seat) is None for seat in range(len(browsers))):
+def let_all_decide(table: OpenTable) -> list[Browser]:
+    """Play until each of the people has decided; return their browsers."""
+    browsers = [table.browser(seat) for seat in table.keys]
+    while any(table.live.later_decisions(seat) is None for seat in table.keys):
         seat = int(table.table.row.seat)
         if seat < len(browsers):
             browsers[seat].wait(moment=table.live.moment)
             browsers[seat].act(table.table.legal_words()[0])
         else:
             browsers[0].next()
+    return browsers
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_decision_is_undone_when_all_others_agree_and_the_record_stays_exact(variant: str, server: TableServer) -> None:
     table = server.open(variant=variant, seats=rules(variant).seats, people=3)
-    people = [table.browser(seat) for seat in range(3)]
-    let_all_decide(table, people)
+    people = let_all_decide(table)
     while table.table.row.seat >= 3 and not table.table.is_scored:
         people[0].next()
     moment, deal = table.live.moment, table.live.session.deals[-1]
@@ -168,8 +164,7 @@ def test_a_decision_is_undone_when_all_others_agree_and_the_record_stays_exact(v
 
 def test_a_refusal_or_a_decision_ends_an_undo_request(server: TableServer) -> None:
     table = server.open(people=3)
-    people = [table.browser(seat) for seat in range(3)]
-    let_all_decide(table, people)
+    people = let_all_decide(table)
     before, moment = table.table.get_state(), table.live.moment
     answer = {"do": "answer", "seat": 0, "moment": moment}
 
@@ -202,8 +197,7 @@ def test_a_refusal_or_a_decision_ends_an_undo_request(server: TableServer) -> No
 def test_an_undo_request_survives_a_restart_and_players_wait_for_its_answer(tmp_path: Path) -> None:
     with run_server(tmp_path) as server:
         table = server.open(people=2)
-        people = [table.browser(seat) for seat in range(2)]
-        let_all_decide(table, people)
+        people = let_all_decide(table)
         people[0].send(do="back")
         while not people[1].state["undo"]:
             people[1].next()
@@ -246,8 +240,7 @@ def test_a_person_who_has_joined_must_agree_even_while_a_player_has_the_seat() -
 def test_undo_requests_have_a_rate(tmp_path: Path) -> None:
     with run_server(tmp_path, Limits(rate=1e9, pace=0, undo_seconds=1000)) as server:
         table = server.open(people=3)
-        people = [table.browser(seat) for seat in range(3)]
-        let_all_decide(table, people)
+        people = let_all_decide(table)
         people[0].send(do="back")
         people[0].send(do="answer", seat=0, moment=table.live.moment, agrees=False)
         assert people[0].refusal(do="back").startswith("wait 1000 seconds for the next request to take back")
@@ -277,19 +270,19 @@ def test_a_moment_shows_what_a_spectator_saw_and_at_the_end_all_hands(variant: s
                 moment_data(session, deal, decision, is_open=True)
 
 
-def test_a_link_to_a_moment_takes_no_seat_and_reveals_no_secret(tmp_path: Path) -> None:
-    with open_lobby(tmp_path, guests=1) as lobby:
-        host, spectator = lobby.browser(0), lobby.browser(None)
-        spectator.send(do="moment", deal=1, decision=0)
-        moment = spectator.until("moment")
-        assert (moment["deal"], moment["decision"], moment["decisions"], moment["all"]) == (1, 0, 0, False)
-        for deal, decision in ((1, 1), (2, 0), (-1, 0), (1, "0"), (1, True), (1, 1 << 16)):
-            assert spectator.refusal(do="moment", deal=deal, decision=decision)
-        assert [person["here"] for person in host.state["people"]] == [True, False]
-        texts = "".join([*host.texts, *spectator.texts])
-        for person in lobby.live.people.values():
-            assert person.invitation not in texts
-            assert not person.key or person.key not in texts
+def test_a_link_to_a_moment_takes_no_seat_and_reveals_no_secret(server: TableServer) -> None:
+    lobby = LobbyTable(server, guests=1)
+    host, spectator = lobby.browser(0), lobby.browser(None)
+    spectator.send(do="moment", deal=1, decision=0)
+    moment = spectator.until("moment")
+    assert (moment["deal"], moment["decision"], moment["decisions"], moment["all"]) == (1, 0, 0, False)
+    for deal, decision in ((1, 1), (2, 0), (-1, 0), (1, "0"), (1, True), (1, 1 << 16)):
+        assert spectator.refusal(do="moment", deal=deal, decision=decision)
+    assert [person["here"] for person in host.state["people"]] == [True, False]
+    texts = "".join([*host.texts, *spectator.texts])
+    for person in lobby.live.people.values():
+        assert person.invitation not in texts
+        assert not person.key or person.key not in texts
 
 
 def test_hands_that_all_passed_stay_hidden_in_a_trial_of_a_later_deal(server: TableServer, tmp_path: Path) -> None:
