@@ -6,6 +6,15 @@ from typing import Any
 
 import pytest
 
+from noms_training.benchmark import scores
+from tests.training.entries import DEALS, make_small
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Any]:
+    """Yield a `TableServer`, whose module needs the libraries of the extra `table`."""
+    from tests.training.table_browsers import run_server
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Any]:
