@@ -60,16 +60,16 @@ def seat_two(new_page: NewPage, address: str, variant: str = "up_down") -> tuple
 def play_until(script: str, *pages: Any) -> None:
     """Let people act at their turns until a script returns true in the first page."""
     for _ in range(1200):
-        if pages[0].evaluate(script):
-            return
         for page in pages:
+            if pages[0].evaluate(script):
+                return
             if page.query_selector(CHOICES) is not None:
                 before = moment_of(page)
                 page.locator(CHOICES).first.click(position=CORNER)
                 for other in pages:
                     until(other, "(before) => noms.table.moment !== before", before)
         pages[0].wait_for_timeout(50)
-    pytest.fail("it never came to that")
+    pytest.fail(f"it never came to {script}")
 
 
 def test_the_deal_waits_in_the_lobby_for_the_names_of_the_guests(new_page: NewPage, address: str) -> None:
