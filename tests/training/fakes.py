@@ -1,5 +1,6 @@
-"""Players for tests, names for them, and rules of tables."""
+"""Fakes for tests: players, their specs, rules of tables, and a pickle."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,16 @@ from noms_training.agents.spec import AgentSpec
 
 def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
     return make_rules(game(name), seats, options)
+
+
+class Touches:
+    """A pickle that makes a file when it is loaded."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
 
 
 class First:
@@ -30,7 +41,7 @@ class LowestCard(First):
 
 
 class Stubborn(First):
-    """The lowest legal action, but what is never legal, or an error, at tables where seat 0 deals."""
+    """The lowest legal action; where seat 0 deals, an illegal action or an error."""
 
     wants_tables: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Values of all actions: they are what plain play gives, they teach the actor alone, and off they change nothing."""
+"""Values of all actions are the means of plain play, and teach the actor alone."""
 
 from typing import Any
 
@@ -11,19 +11,25 @@ from noms_env.core.state import MAX_SEATS
 from noms_training.agents.table_pool import AtTables, TablePool, play, relative_points
 from noms_training.learn.all_actions import AllActionsLearner, action_values, decisions_with_values, play_out
 from noms_training.learn.collect import make_rollout
-from noms_training.learn.config import PPOConfig
+from noms_training.learn.config import PPOConfig, TrainConfig
 from noms_training.learn.train import Trainer
-from tests.training.test_self_play import tiny
+from tests.training.tiny_run import make_config, run_iterations, same_parameters
 
 ONE_CARD = ("ranks=13", "suits=1", "start_cards=1", "hook=false")
 
 
-def test_the_values_of_a_call_with_one_card_each_are_those_of_the_rules() -> None:
-    """Two seats, one card each: the play is forced, so after the second call nothing is left to chance."""
-    run = Trainer(tiny("big_ships", seats=(2,), option=ONE_CARD, threads=1))
-    pool = TablePool(run.rule_sets, [0], 64, seed=3)
+def make_pool(run: Trainer, *arguments: Any, seed: int) -> TablePool:
+    """Freshly dealt tables with observations."""
+    pool = TablePool(run.rule_sets, *arguments, seed=seed)
     pool.deal(0)
     pool.batch.observe()
+    return pool
+
+
+def test_the_values_of_calls_with_one_card_follow_from_the_rules() -> None:
+    """Two seats, one card each: the play is forced, so after the second call nothing is left to chance."""
+    run = Trainer(make_config("big_ships", seats=(2,), option=ONE_CARD, threads=1))
+    pool = make_pool(run, [0], 64, seed=3)
     first = np.arange(64) % 2
     pool.step(NUMBER + first)
     pool.batch.observe()
@@ -42,12 +48,10 @@ def test_the_values_of_a_call_with_one_card_each_are_those_of_the_rules() -> Non
     assert set(wins) == {0, 1}
 
 
-def test_values_are_the_means_of_plain_play_from_the_same_table() -> None:
-    run = Trainer(tiny("small_ships", "noms", seats=(3,), option=("ranks=5",), threads=1))
-    pool, copies = TablePool(run.rule_sets, [0, 1], 2, seed=5), 3000
-    pool.deal(0)
+def test_values_are_the_means_of_plain_play() -> None:
+    run = Trainer(make_config("small_ships", "noms", seats=(3,), option=("ranks=5",), threads=1))
+    pool, copies = make_pool(run, [0, 1], 2, seed=5), 3000
     player, rng = run.player(run.actor), np.random.default_rng(1)
-    pool.batch.observe()
     _, mask, order = run.encoding.encode(pool.batch.observation, pool.batch.mask)
     tables = pool.batch.save()
     repeated = np.repeat(np.arange(2), copies)
@@ -55,23 +59,20 @@ def test_values_are_the_means_of_plain_play_from_the_same_table() -> None:
     for row in range(2):
         plain = TablePool([run.rule_sets[row]], [0], copies, seed=6)
         choice = int(np.flatnonzero(mask[row])[-1])
-        action = run.encoding.actions[order[row], choice]
         plain.batch.restore(None, np.repeat(tables[row : row + 1], copies))
-        plain.step(np.full(copies, action))
+        plain.step(np.full(copies, run.encoding.actions[order[row], choice]))
         play(plain, [AtTables(player, rng)], np.zeros((copies, MAX_SEATS), np.int64))
         expected = relative_points(plain.batch.points, plain.seats)[:, tables.seat[row]]
-        found = values[repeated == row, choice]
-        error = np.sqrt((found.var() + expected.var()) / copies)
+        own = values[repeated == row, choice]
+        error = np.sqrt((own.var() + expected.var()) / copies)
         assert error > 0
-        assert abs(found.mean() - expected.mean()) < 4 * error
+        assert abs(own.mean() - expected.mean()) < 4 * error
     run.close()
 
 
 def test_copies_of_a_decision_share_their_random_numbers() -> None:
-    run = Trainer(tiny("small_ships", threads=1))
-    pool = TablePool(run.rule_sets, [0], 40, seed=5)
-    pool.deal(0)
-    pool.batch.observe()
+    run = Trainer(make_config("small_ships", threads=1))
+    pool = make_pool(run, [0], 40, seed=5)
     action, tables = pool.batch.mask.argmax(1), pool.batch.save()
     player, twice = run.player(run.actor), np.repeat(np.arange(40), 2)
     points = play_out(player, tables[twice], action[twice], twice, np.random.default_rng(2))
@@ -81,13 +82,11 @@ def test_copies_of_a_decision_share_their_random_numbers() -> None:
     assert (apart[::2] != apart[1::2]).any(1).mean() > 0.5
 
 
-def test_a_share_of_the_actions_is_random_and_the_choices_kept_are_those_of_the_policy() -> None:
-    run = Trainer(tiny("big_ships", seats=(2,), option=ONE_CARD, threads=1))
+def test_a_share_of_the_actions_is_random_but_the_policys_choices_are_recorded() -> None:
+    run = Trainer(make_config("big_ships", seats=(2,), option=ONE_CARD, threads=1))
     with torch.no_grad():
         run.actor.head.bias[NUMBER + 1] = 50.0
-    pool, rng = TablePool(run.rule_sets, [0], 4000, seed=3), np.random.default_rng(0)
-    pool.deal(0)
-    pool.batch.observe()
+    pool, rng = make_pool(run, [0], 4000, seed=3), np.random.default_rng(0)
     settings = PPOConfig(played_out=0.01, exploration=0.5)
     learner = AllActionsLearner(run.player(run.actor), rng, False, settings, np.random.default_rng(1))
     actions = learner.choose(pool.batch, np.arange(4000))
@@ -97,54 +96,47 @@ def test_a_share_of_the_actions_is_random_and_the_choices_kept_are_those_of_the_
     assert set(run.encoding.choices[learner.steps[0]["choice"]]) == {NUMBER + 1}
 
 
-def of_share(share: float, **changes: Any) -> Trainer:
-    return Trainer(tiny("down_up", ppo=PPOConfig(minibatch_size=256, played_out=share, **changes)))
+def config_with(played_out: float, **changes: Any) -> TrainConfig:
+    return make_config("down_up", ppo=PPOConfig(minibatch_size=256, played_out=played_out, **changes))
 
 
-def test_the_critic_and_the_deals_are_those_of_plain_self_play_and_the_actor_learns_otherwise() -> None:
-    plain, other, played = of_share(0.0), of_share(0.0, kl_coef=5.0), of_share(0.5)
-    for run in (plain, other, played):
-        run.iterate()
-        run.close()
-
-    def equal(one: torch.nn.Module, two: torch.nn.Module) -> bool:
-        return all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
-
-    assert equal(plain.actor, other.actor)
-    assert equal(plain.critic, other.critic)
-    assert plain.decisions == played.decisions
-    assert equal(plain.critic, played.critic)
-    assert not equal(plain.actor, played.actor)
+def test_values_of_all_actions_teach_the_actor_alone() -> None:
+    """Without them, `kl_coef` changes nothing."""
+    plain, other, played_out = (
+        run_iterations(config)[0] for config in (config_with(0), config_with(0, kl_coef=5), config_with(0.5))
+    )
+    assert same_parameters(plain, other)
+    assert plain.decisions == played_out.decisions
+    assert same_parameters(plain, played_out, "critic")
+    assert not same_parameters(plain, played_out, "actor")
 
 
-def test_advantages_are_in_units_of_the_scale_and_of_mean_zero_under_the_policy() -> None:
-    run = of_share(0.5)
+def test_advantages_are_scaled_and_have_mean_zero_under_the_policy() -> None:
+    run = Trainer(config_with(0.5))
     run.reward_scale.mean_square[:], run.reward_scale.weight[:] = 16.0, 1.0
     worker, rng = run.workers[0], np.random.default_rng(0)
     learner = AllActionsLearner(run.player(run.actor), rng, True, PPOConfig(played_out=0.5), np.random.default_rng(1))
-    played = worker.play(0, learner, rng)
-    batch = make_rollout([played], run.rule_set, run.encoding, True, "cpu")
+    batch = make_rollout([worker.play(0, learner, rng)], run.rule_set, run.encoding, True, "cpu")
     batch.advantage = torch.zeros(len(batch))
     part = decisions_with_values(batch, run.actor, torch.float32, run.reward_scale, run.threads)
     run.close()
     assert batch.values is not None
     assert part.values is not None
     assert part.log_policy is not None
-    wanted = ~batch.values.isnan().any(1)
-    assert 0.4 < wanted.double().mean() < 0.6
+    has_values = ~batch.values.isnan().any(1)
+    assert 0.4 < has_values.double().mean() < 0.6
     torch.testing.assert_close(part.log_prob, part.log_policy.gather(1, part.choice[:, None])[:, 0])
     assert (part.log_policy.exp() * part.values).sum(1).abs().max() < 1e-4
     legal = part.mask == 1
     differences = part.values - part.values.gather(1, part.choice[:, None])
-    points = batch.values[wanted] - batch.values[wanted].gather(1, part.choice[:, None])
+    points = batch.values[has_values] - batch.values[has_values].gather(1, part.choice[:, None])
     torch.testing.assert_close(differences[legal], points[legal] / 4, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("share", [0.02, 1.0])
 def test_the_policy_learns_from_values(share: float) -> None:
     settings = PPOConfig(minibatch_size=256, played_out=share, ent_coef_call=0.0, ent_coef_play=0.0, uniform_kl_coef=0.0)
-    run = Trainer(tiny("big_ships", seats=(2,), option=("ranks=5", "suits=2", "start_cards=2"), ppo=settings))
-    figures = run.iterate()
-    run.close()
+    config = make_config("big_ships", seats=(2,), option=("ranks=5", "suits=2", "start_cards=2"), ppo=settings)
+    _, figures = run_iterations(config)
     assert figures["losses/policy_loss"] < 0.1
     assert figures["losses/clipfrac"] == 0

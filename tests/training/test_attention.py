@@ -1,4 +1,4 @@
-"""The networks with attention: their tokens, what they see, what they learn."""
+"""The networks with attention: tokens, inputs and gradients."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,36 +16,42 @@ from noms_training.learn.config import ActorConfig
 from noms_training.learn.network import Actor, AttentionActor, AttentionTrunk, Critic
 from tests.policy.test_player import ATTENTION, decisions, make_actor, rules_of
 
-SECTION = {section.name: section.slice for section in OBSERVATION}
 CONFIG = ActorConfig(**ATTENTION)
 
 
-def encoded(*variants: str, rows: int = 80) -> tuple[Encoding, np.ndarray, Tensor, Tensor]:
-    """An encoding, observations, and what it makes of them: features and masks."""
+def encode(*variants: str, rows: int = 80) -> tuple[Encoding, np.ndarray, Tensor, Tensor]:
+    """An encoding, observations, and their features and masks."""
     rules = rules_of(*variants)
-    encoding, (seen, legal) = make_encoding(rules, card_features=True), decisions(rules, rows)
-    features, mask, _ = encoding.encode(seen, legal)
-    return encoding, seen, torch.from_numpy(features), torch.from_numpy(mask)
+    encoding, (observation, legal) = make_encoding(rules, card_features=True), decisions(rules, rows)
+    features, mask, _ = encoding.encode(observation, legal)
+    return encoding, observation, torch.from_numpy(features), torch.from_numpy(mask)
+
+
+def trunk_of(network: Actor | Critic) -> AttentionTrunk:
+    trunk = network.trunk
+    assert isinstance(trunk, AttentionTrunk)
+    return trunk
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_there_is_a_token_for_each_card_seat_and_call_that_is_seen(variant: str) -> None:
-    encoding, seen, features, mask = encoded(variant)
-    there = trunk_of(Actor.of(encoding, CONFIG)).folded(torch.float32).shown(features)
-    own = (seen[:, SECTION["hand"]] != 0) | (seen[:, SECTION["trick_of"]] != 0) | (seen[:, SECTION["exposed"]] != 0)
-    nominated = seen[:, SECTION["nominated"]].reshape(len(seen), 8)[:, 7].astype(int) - 1
+def test_each_visible_card_seat_and_call_has_a_token(variant: str) -> None:
+    encoding, observation, features, mask = encode(variant)
+    section = {section.name: observation[:, section.slice] for section in OBSERVATION}
+    is_token = trunk_of(Actor.of(encoding, CONFIG)).folded(torch.float32).shown(features)
+    cards = (section["hand"] != 0) | (section["trick_of"] != 0) | (section["exposed"] != 0)
+    nominated = section["nominated"].reshape(len(observation), 8)[:, 7].astype(int) - 1
     for row in np.flatnonzero(nominated >= 0):
-        own[row, nominated[row]] = True
-    seats = seen[:, SECTION["seats"]].reshape(len(seen), -1, 8)[:, 1:, 2].sum(1)
-    calls = (seen[:, SECTION["calls"]][:, :24] != 0).sum(1) * (encoding.partners > 0)
-    assert np.array_equal(there.sum(1).numpy(), 1 + own.sum(1) + seats + calls)
+        cards[row, nominated[row]] = True
+    seats = section["seats"].reshape(len(observation), -1, 8)[:, 1:, 2].sum(1)
+    calls = (section["calls"][:, :24] != 0).sum(1) * (encoding.partners > 0)
+    assert np.array_equal(is_token.sum(1).numpy(), 1 + cards.sum(1) + seats + calls)
     legal = mask[:, : sum(encoding.choices < CARDS)] != 0
-    assert (there[:, 1 : 1 + legal.shape[1]] >= legal).all()
+    assert (is_token[:, 1 : 1 + legal.shape[1]] >= legal).all()
 
 
-def test_who_called_what_and_when_a_card_was_played_matters() -> None:
-    """Two rows of the same sums: the calls of two seats exchanged, and the tricks of two cards."""
-    encoding, _, features, mask = encoded("small_ships")
+def test_the_caller_and_the_trick_of_a_card_matter() -> None:
+    """The calls of two seats, and the tricks of two cards, are exchanged: their sums stay."""
+    encoding, _, features, mask = encode("small_ships")
     actor = make_actor(encoding.rule_sets, ATTENTION, encoding=encoding)
     tokens = trunk_of(actor).tokens
     with torch.no_grad():
@@ -59,23 +65,18 @@ def test_who_called_what_and_when_a_card_was_played_matters() -> None:
         assert torch.equal(actor(features, mask), before)
 
 
-def trunk_of(network: Actor | Critic) -> AttentionTrunk:
-    trunk = network.trunk
-    assert isinstance(trunk, AttentionTrunk)
-    return trunk
-
-
-def networks() -> Iterator[tuple[Actor | Critic, tuple[Any, ...]]]:
-    encoding, _, features, mask = encoded("nonesuch", "small_ships", rows=60)
+def make_networks() -> Iterator[tuple[Actor | Critic, tuple[Any, ...]]]:
+    """An actor and a critic, with inputs."""
+    encoding, _, features, mask = encode("nonesuch", "small_ships", rows=60)
     hidden = torch.randint(0, 2, (len(features), encoding.n_hidden), dtype=torch.uint8)
     yield make_actor(encoding.rule_sets, ATTENTION, encoding=encoding), (features, mask)
     yield Critic.of(encoding, CONFIG, privileged=True), (torch.cat([features, hidden], 1),)
 
 
-def test_trimmed_tokens_change_nothing_and_no_gradient_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As they are on a processor; on a GPU every row has all tokens."""
+def test_trimmed_tokens_change_no_result_and_no_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU trims tokens; on a GPU every row has all."""
     monkeypatch.setattr(attention_torch, "CHUNK", 16)
-    for network, inputs in networks():
+    for network, inputs in make_networks():
         trunk, results = trunk_of(network), []
         for trims in (True, False):
             folded = trunk.folded(torch.float32)
@@ -85,12 +86,12 @@ def test_trimmed_tokens_change_nothing_and_no_gradient_either(monkeypatch: pytes
             out = out if len(inputs) == 1 else out.masked_fill(inputs[1] == 0, 0)
             results.append([out.detach(), *torch.autograd.grad(out.square().sum(), [*trunk.parameters()])])
             monkeypatch.undo()
-        for one, other in zip(*results, strict=True):
-            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+        for trimmed, whole in zip(*results, strict=True):
+            torch.testing.assert_close(trimmed, whole, rtol=1e-4, atol=1e-4)
 
 
-def test_half_precision_and_a_frozen_policy_say_about_the_same_and_all_parameters_learn() -> None:
-    for network, inputs in networks():
+def test_half_precision_is_close_a_frozen_policy_is_equal_and_all_parameters_learn() -> None:
+    for network, inputs in make_networks():
         exact = network(*inputs, torch.float32)
         rough = network(*inputs, torch.bfloat16)
         assert rough.dtype == torch.float32
@@ -105,7 +106,7 @@ def test_half_precision_and_a_frozen_policy_say_about_the_same_and_all_parameter
 
 
 def test_only_a_privileged_critic_sees_hidden_cards() -> None:
-    encoding, _, features, _ = encoded("nonesuch")
+    encoding, _, features, _ = encode("nonesuch")
     hidden = torch.zeros((len(features), encoding.n_hidden), dtype=torch.uint8)
     other = hidden.clone()
     other[:, 5] = 1
@@ -116,7 +117,5 @@ def test_only_a_privileged_critic_sees_hidden_cards() -> None:
 
 
 def test_heads_that_do_not_divide_a_token_are_refused() -> None:
-    with pytest.raises(ValueError, match="heads must divide token_width, which is 64; 5 do not"):
+    with pytest.raises(ValueError, match=r"heads .*token_width.* 64; 5"):
         ActorConfig(kind="attention", heads=5)
-    with pytest.raises(ValueError, match=r"kind must be .*, not 'lstm'"):
-        ActorConfig(kind="lstm")  # type: ignore[arg-type]

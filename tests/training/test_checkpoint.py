@@ -1,4 +1,4 @@
-"""What a run keeps on disk survives being killed, a full disk and flipped bits, or is refused with a sentence."""
+"""Files of a run survive kills and full disks; damaged ones are refused."""
 
 import errno
 import hashlib
@@ -20,7 +20,6 @@ import torch
 
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import load_policy
-from noms_env.variants import game, make_rules
 from noms_training.learn import checkpoint
 from noms_training.learn.checkpoint import (
     FIRST_LINE,
@@ -34,6 +33,8 @@ from noms_training.learn.checkpoint import (
 )
 from noms_training.learn.config import ActorConfig, TrainConfig
 from noms_training.learn.network import Actor
+from tests.training.fakes import Touches, rules
+from tests.training.tiny_run import same_state
 
 STATE: dict[str, Any] = {
     "weights": torch.arange(6.0).reshape(2, 3),
@@ -42,46 +43,29 @@ STATE: dict[str, Any] = {
 }
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equal values of equal types."""
-    if isinstance(one, torch.Tensor):
-        return isinstance(other, torch.Tensor) and one.dtype == other.dtype and torch.equal(one, other)
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
-    return type(one) is type(other) and bool(one == other)
-
-
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+def test_a_saved_state_is_loaded(tmp_path: Path) -> None:
     save_state(tmp_path / "state", STATE)
-    assert same(load_state(tmp_path / "state"), STATE)
+    assert same_state(load_state(tmp_path / "state"), STATE)
     assert [file.name for file in tmp_path.iterdir()] == ["state"]
 
 
 def with_digest(content: bytes) -> bytes:
-    return f"{checkpoint.MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode() + content
+    return f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode() + content
 
 
-class Malicious:
-    """What would run code if it were unpickled."""
-
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[str, ...]]:
-        return os.mkdir, (str(Path("ran").absolute()),)
-
-
-def test_a_state_cannot_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    buffer = io.BytesIO()
-    torch.save({"a": Malicious()}, buffer)
-    for content in (buffer.getvalue(), pickle.dumps({"a": Malicious()}, protocol=2), b"", b"PK\x03\x04"):
-        for whole in (content, with_digest(content)):
-            (tmp_path / "state").write_bytes(whole)
+def test_a_state_cannot_run_code(tmp_path: Path) -> None:
+    state, buffer = {"a": Touches(tmp_path / "ran")}, io.BytesIO()
+    torch.save(state, buffer)
+    for content in (buffer.getvalue(), pickle.dumps(state, protocol=2), b"", b"PK\x03\x04"):
+        for file in (content, with_digest(content)):
+            (tmp_path / "state").write_bytes(file)
             with pytest.raises(CheckpointError, match="is not the state of a training run"):
                 load_state(tmp_path / "state")
     assert not (tmp_path / "ran").exists()
 
 
-def broken(number: int) -> Callable[..., Any]:
-    """A system call that fails."""
+def failing(number: int) -> Callable[..., Any]:
+    """A system call that fails with this error number."""
 
     def fail(*_: Any, **__: Any) -> Any:
         raise OSError(number, os.strerror(number))
@@ -94,25 +78,24 @@ def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "state"
     save_state(path, STATE)
     with monkeypatch.context() as patch:
-        patch.setattr(os, call, broken(number))
-        with pytest.raises(CheckpointError, match=f"state cannot be written: {os.strerror(number)}; the previous file"):
+        patch.setattr(os, call, failing(number))
+        with pytest.raises(CheckpointError, match=f"state cannot be written: {os.strerror(number)}"):
             save_state(path, {"new": 1})
-    assert same(load_state(path), STATE)
+    assert same_state(load_state(path), STATE)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    for path, why in ((tmp_path / "file", "is no folder"), (Path(os.devnull), "is no folder"), (tmp_path / "file" / "run", "")):
-        with pytest.raises(CheckpointError, match=f"{path} cannot be written: .*{why}"):
+    for path in (tmp_path / "file", Path(os.devnull), tmp_path / "file" / "run"):
+        with pytest.raises(CheckpointError, match=f"{path} cannot be written: "):
             RunFolder.create(path, {})
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", broken(errno.EROFS))
-        with pytest.raises(CheckpointError, match=r"config\.json cannot be written: Read-only file system"):
-            RunFolder.create(tmp_path / "other", {})
+    monkeypatch.setattr(os, "fsync", failing(errno.EROFS))
+    with pytest.raises(CheckpointError, match=r"config\.json cannot be written: Read-only file system"):
+        RunFolder.create(tmp_path / "other", {})
 
 
-def test_a_run_is_not_overwritten_and_there_must_be_one_to_go_on_with(tmp_path: Path) -> None:
+def test_create_overwrites_no_run_and_open_needs_one(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "run"):
         with pytest.raises(CheckpointError, match="holds no run to continue"):
             RunFolder.open(path)
@@ -131,29 +114,29 @@ def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest
     state: dict[str, Any] = {"actor": torch.arange(5_000, dtype=torch.float32), "decisions": 7}
     path, limit = tmp_path / "1.pt", 6_000
     save_state(path, state)
-    whole = path.stat().st_size - FIRST_LINE
-    monkeypatch.setattr("noms_training.learn.checkpoint.MOST_BYTES", limit)
+    total = path.stat().st_size - FIRST_LINE
+    monkeypatch.setattr(checkpoint, "MOST_BYTES", limit)
     for _ in range(2):
         save_state(path, state)
         sizes = [file.stat().st_size for file in sorted(tmp_path.iterdir())]
-        assert sizes == [limit + FIRST_LINE, limit, limit, whole - 3 * limit]
-        assert torch.equal(load_state(path)["actor"], state["actor"])
+        assert sizes == [limit + FIRST_LINE, limit, limit, total - 3 * limit]
+        assert same_state(load_state(path), state)
     (tmp_path / "1.pt.2").unlink()
     with pytest.raises(CheckpointError, match="is damaged"):
         load_state(path)
 
 
-def test_files_of_a_state_that_was_never_whole_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.learn.checkpoint.MOST_BYTES", 600)
+def test_files_of_an_incomplete_state_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "MOST_BYTES", 600)
     with RunFolder.create(tmp_path / "run", {}) as folder:
         folder.write_state(1, {"decisions": 1, "actor": torch.zeros(500)})
     states = folder.path / "state"
-    whole = sorted(file.name for file in states.iterdir())
-    assert len(whole) > 3
+    names = sorted(file.name for file in states.iterdir())
+    assert len(names) > 3
     for name in ("000000000009.pt.1", "000000000009.pt.2", ".000000000009.pt.part"):
         (states / name).write_bytes(b"of a process that was killed")
     RunFolder.open(folder.path).close()
-    assert sorted(file.name for file in states.iterdir()) == whole
+    assert sorted(file.name for file in states.iterdir()) == names
 
 
 def test_the_last_states_are_kept(tmp_path: Path) -> None:
@@ -165,7 +148,7 @@ def test_the_last_states_are_kept(tmp_path: Path) -> None:
         assert folder.latest_state() == {"decisions": 10000}
 
 
-def test_a_damaged_state_is_passed_over(tmp_path: Path) -> None:
+def test_a_damaged_state_is_skipped_with_a_warning(tmp_path: Path) -> None:
     warnings: list[str] = []
     with RunFolder.create(tmp_path / "run", {}, warn=warnings.append) as folder:
         folder.write_state(1, {"decisions": 1})
@@ -174,59 +157,57 @@ def test_a_damaged_state_is_passed_over(tmp_path: Path) -> None:
         newest.write_bytes(newest.read_bytes()[:-5])
         follower = RunFolder(folder.path, warn=warnings.append)
         assert follower.latest_state() == {"decisions": 1}
-        assert newest.exists(), "who only reads moves nothing"
+        assert newest.exists(), "a reader moves nothing"
         assert folder.latest_state() == {"decisions": 1}
-        assert all(re.search("damaged: .* the SHA-256 .*; the state before it is taken", line) for line in warnings)
+        assert all(re.search("damaged: .* the SHA-256 .*; the state before it", line) for line in warnings)
         assert len(warnings) == 2
         folder.write_state(2, {"decisions": 2})
         folder.write_state(3, {"decisions": 3})
-        assert folder.latest_state() == {"decisions": 3}, "the damaged one does not count as the newest"
+        assert folder.latest_state() == {"decisions": 3}, "the damaged state does not count"
         assert len(warnings) == 2
 
 
-def test_only_damaged_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_damaged_states_only_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with RunFolder.create(tmp_path / "run", {}) as folder:
         (folder.path / "state" / "000000000009.pt").write_bytes(b"")
-        for _ in range(2):  # the run does not begin anew over what is there, however often it is asked
+        for _ in range(2):  # the run never starts again over them
             with pytest.raises(CheckpointError, match=r"all states in .* are damaged"):
                 folder.latest_state()
     assert capsys.readouterr().err.startswith("noms: ")
 
 
-def test_a_state_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_state_of_another_version_is_refused_unchanged(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", {}, warn=lambda line: pytest.fail(line)) as folder:
         folder.write_state(9, {"decisions": 9})
         (file,) = (folder.path / "state").iterdir()
         content = file.read_bytes().replace(MAGIC.encode(), b"noms-state/5")
         file.write_bytes(content)
         for _ in range(2):
-            with pytest.raises(CheckpointError, match="was written by another version of noms, which can continue the run"):
+            with pytest.raises(CheckpointError, match="was written by another version of noms"):
                 folder.latest_state()
         assert file.read_bytes() == content
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    code = (
-        f"from noms_training.learn.checkpoint import RunFolder; RunFolder.open({str(tmp_path / 'run')!r}).close(); print('in')"
-    )
+    path = str(tmp_path / "run")
+    code = f"from noms_training.learn.checkpoint import RunFolder; RunFolder.open({path!r}).close(); print('open')"
 
-    def other() -> subprocess.CompletedProcess[str]:
+    def open_elsewhere() -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     folder = RunFolder.create(tmp_path / "run", {})
     with pytest.raises(CheckpointError, match="another process trains in"):
         RunFolder.open(tmp_path / "run")
-    refused = other()
-    assert "CheckpointError: another process trains in" in refused.stderr
+    assert "CheckpointError: another process trains in" in open_elsewhere().stderr
     assert folder.latest_state() is None
     folder.close()
-    assert other().stdout == "in\n", "a lock file without a process that holds it is no lock"
+    assert open_elsewhere().stdout == "open\n", "a lock file that no process holds is no lock"
 
 
-def trained(decisions: int = 50) -> tuple[Actor, Any]:
-    """A network, and what a file tells of its run."""
+def make_run(decisions: int = 50) -> tuple[Actor, Any]:
+    """A network, and the attributes of its run that a file records."""
     config = TrainConfig(("down_up",), seed=9, network=ActorConfig(width=6, blocks=1, card_width=2))
-    rule_sets = [make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False})]
+    rule_sets = [rules("down_up", 4), rules("down_up", 3, hook=False)]
     encoding = make_encoding(rule_sets, config.card_features)
     torch.manual_seed(decisions)
     actor = Actor.of(encoding, config.network)
@@ -234,8 +215,8 @@ def trained(decisions: int = 50) -> tuple[Actor, Any]:
     return actor, run
 
 
-def test_the_policy_of_a_run(tmp_path: Path) -> None:
-    actor, run = trained()
+def test_the_policy_of_a_run_is_saved_if_it_is_finite(tmp_path: Path) -> None:
+    actor, run = make_run()
     with RunFolder.create(tmp_path / "run", {}) as folder:
         write_policy(folder.policy, actor, run, 1.5)
         player = load_policy(folder.path)
@@ -252,29 +233,29 @@ def test_the_policy_of_a_run(tmp_path: Path) -> None:
     assert TrainConfig.from_dict(info.training) == run.config
 
 
-def test_past_selves_stay_as_long_as_a_kept_state_names_them(tmp_path: Path) -> None:
-    actor, run = trained()
+def test_past_selves_stay_while_a_kept_state_names_them(tmp_path: Path) -> None:
+    actor, run = make_run()
     past = [f"{decisions:012d}" for decisions in (10, 20, 30, 40)]
     with RunFolder.create(tmp_path / "run", {}) as folder:
         for name in past[:3]:
             folder.write_past(name, actor, run)
         folder.write_state(20, {"standing": {"past": past[:2]}})
-        assert folder.past() == past[:2], "the third is named by no state yet, and will be written again"
+        assert folder.past() == past[:2], "no state names the third yet; it will be written again"
     with RunFolder.open(tmp_path / "run") as folder:
         folder.write_past(past[2], actor, run)
         folder.write_state(30, {"standing": {"past": past[1:3]}})
-        assert folder.past() == past[:3], "the state before, of which this process has not heard, needs the first"
+        assert folder.past() == past[:3], "the state before, of another process, names the first"
         folder.write_past(past[3], actor, run)
         folder.write_state(40, {"standing": {"past": past[2:]}})
         assert folder.past() == past[1:]
-        loaded, _ = trained(1)
+        loaded, _ = make_run(1)
         loaded.load_state_dict(folder.read_past(past[3]))
-        assert all(torch.equal(one, other) for one, other in zip(actor.parameters(), loaded.parameters(), strict=True))
+        assert same_state(actor.state_dict(), loaded.state_dict())
         with pytest.raises(CheckpointError, match=f"there is no file .*{past[0]}"):
             folder.read_past(past[0])
 
 
-def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_revision_describes_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     find = code_revision.__wrapped__
     monkeypatch.setattr(checkpoint, "PACKAGE", tmp_path / "noms_env")
     assert find() is None
@@ -289,7 +270,7 @@ def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(subprocess, "run", run)
     assert (find(), find()) == ("v3-1-gabc", None)
     assert commands[0][:4] == ["git", "-C", str(tmp_path), "describe"]
-    monkeypatch.setattr(subprocess, "run", broken(errno.ENOENT))
+    monkeypatch.setattr(subprocess, "run", failing(errno.ENOENT))
     assert find() is None
 
 
@@ -323,28 +304,28 @@ for _ in range(20):
     time.sleep(0.03 * rng.random())
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    left = len(list((folder.path / "state").glob(".*.part")))
+    unfinished = len(list((folder.path / "state").glob(".*.part")))
     warnings = []
     with RunFolder.open(path, warn=warnings.append) as folder:
         state = folder.latest_state()
         files = sorted(file.name for file in (folder.path / "state").iterdir())
-    print(json.dumps([state["number"], bool((state["weights"] == state["number"]).all()), left, warnings, files]))
+    print(json.dumps([state["number"], bool((state["weights"] == state["number"]).all()), unfinished, warnings, files]))
 """
-"""Starts a writer twenty times, kills it, and says what is there then: one line of JSON each."""
+"""Starts a writer twenty times, kills it, and prints a line of JSON on the files that are left."""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows kills otherwise")
-def test_killed_at_any_moment_a_run_can_go_on(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_at_any_moment_continues(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLER, str(tmp_path / "run")], capture_output=True, text=True, check=True)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    numbers = [number for number, *_ in found]
+    kills = [json.loads(line) for line in done.stdout.splitlines()]
+    numbers = [number for number, *_ in kills]
     assert len(numbers) == 20
-    assert all(before < number for before, number in itertools.pairwise([0, *numbers])), "the writers write"
+    assert all(before < number for before, number in itertools.pairwise([0, *numbers])), "each writer writes"
     before = 3
-    for number, is_whole, _, warnings, files in found:
+    for number, is_whole, _, warnings, files in kills:
         assert (is_whole, warnings) == (True, [])
         assert f"{number:012d}.pt" in files
         assert len(files) <= max(3, before) + 1, "three are kept; one more if the kill came before the oldest were deleted"
         before = len(files)
-        assert all(file.endswith(".pt") for file in files), "what a killed process left is cleared away"
-    assert any(left for _, _, left, _, _ in found), "some were killed in the middle of a file"
+        assert all(file.endswith(".pt") for file in files), "unfinished files are removed"
+    assert any(unfinished for _, _, unfinished, _, _ in kills), "some were killed while they wrote"

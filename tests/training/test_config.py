@@ -1,12 +1,11 @@
-"""Configurations: presets, checks, and the way to JSON and back."""
+"""Configurations: presets, checks, and JSON."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from noms_training.learn.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
+from noms_training.learn.config import PRESETS, TrainConfig
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -18,8 +17,7 @@ def test_a_configuration_survives_json(preset: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ppo": {"gamma": 1}}, r"unknown key ppo\.gamma"),
-        ({"league": {"share": 0.1}}, "unknown key league; this version has the keys batch_size,"),
+        ({"ppo": {"gamma": 1}}, r"unknown key ppo\.gamma; .* keys .*clip_coef"),
         ({"ppo": {"clip_coef": 7}}, "clip_coef must be from 0 to 1"),
         ({"variants": []}, "name at least one game"),
         ({"variants": ["noms", "noms"]}, "twice"),
@@ -28,7 +26,7 @@ def test_a_configuration_survives_json(preset: str) -> None:
         ({"save_every": float("nan")}, "save_every must be from 0"),
         ({"privileged_critic": 1}, "privileged_critic must be bool, not 1"),
         ({"precision": "fp8"}, "precision must be .*'fp32'.*, not 'fp8'"),
-        ({"seats": 4}, r"seats must be tuple\[int, ...\]|seats must be tuple, not 4"),
+        ({"seats": 4}, r"seats must be tuple.*, not 4"),
         ({"panel": ["thumb", None]}, "panel must be"),
         ({"thumb_version": 3}, "thumb_version must be from 1 to 2, not 3"),
         ({"panel": []}, "the panel needs one player or more"),
@@ -37,27 +35,16 @@ def test_a_configuration_survives_json(preset: str) -> None:
         ({"ppo": {"played_out": 0.5}, "opponents": {"share": 0.1}}, r"opponents\.share must be 0 with ppo\.played_out"),
     ],
 )
-def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_a_wrong_key_or_value_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TrainConfig.from_dict({"variants": ["noms"], **changes})
 
 
-def test_a_configuration_without_games_is_not_complete() -> None:
+def test_a_configuration_needs_games() -> None:
     with pytest.raises(ValueError, match="variants"):
         TrainConfig.from_dict({"seed": 3})
 
 
-def test_a_run_keeps_the_rules_of_thumb_that_it_was_begun_with() -> None:
-    values = TrainConfig(variants=("noms",)).as_dict()
-    assert TrainConfig.from_dict(values).thumb_version == 2
-    del values["thumb_version"]
-    assert TrainConfig.from_dict(values).thumb_version == 1, "a run of the time when there was only the first"
-
-
-def test_parts_are_configurations_again() -> None:
-    values = TrainConfig(variants=("noms",), opponents=OpponentsConfig(players=("thumb",))).as_dict()
-    config = TrainConfig.from_dict(values)
-    assert config.opponents.players == ("thumb",)
-    assert isinstance(config.ppo, PPOConfig)
-    assert isinstance(config.critic, NetworkConfig)
-    assert replace(config, seed=5) != config
+def test_a_configuration_without_thumb_version_has_the_first() -> None:
+    assert TrainConfig(variants=("noms",)).thumb_version == 2
+    assert TrainConfig.from_dict({"variants": ["noms"]}).thumb_version == 1

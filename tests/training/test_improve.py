@@ -1,4 +1,4 @@
-"""`noms improve`: rounds of search, learning and comparison, which go on where they were stopped."""
+"""`noms improve`: rounds of search, learning and comparison, which resume where they were stopped."""
 
 import json
 import shutil
@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 
 from noms_env.policy.file import read_policy, save_policy
-from noms_env.variants import game, make_rules
 from noms_training.cli import main
 from noms_training.evaluation.statistics import Estimate
 from noms_training.learn import expert_iteration
 from noms_training.learn.best_response import RefusedError, Train
-from noms_training.learn.checkpoint import write_policy
 from noms_training.learn.config import TrainConfig
 from noms_training.learn.data import workers
 from noms_training.learn.data.shards import read_shards, shard_folders
 from noms_training.learn.log import read_log
-from noms_training.learn.train import Trainer
 from tests.commands import Run, assert_refused
 from tests.policy.test_player import save_small
-from tests.training.test_self_play import tiny
+from tests.training.fakes import rules
+from tests.training.tiny_run import make_config, save_policy_of
 
 SMALL = ["--matches", "66", "--worlds", "2", "--decisions", "40000", "--deals", "20", "--workers", "2"]
 
@@ -32,12 +30,7 @@ SMALL = ["--matches", "66", "--worlds", "2", "--decisions", "40000", "--deals", 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The policy of a run of one iteration."""
-    folder = tmp_path_factory.mktemp("first")
-    run = Trainer(tiny("down_up", seats=(3,), option=("ranks=3",)))
-    run.iterate()
-    run.close()
-    write_policy(folder / "policy.safetensors", run.actor, run, None)
-    return folder
+    return save_policy_of(make_config("down_up", seats=(3,), option=("ranks=3",)), tmp_path_factory.mktemp("first"))
 
 
 @pytest.fixture
@@ -46,61 +39,59 @@ def run(run: Run, first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return partial(run, "improve", first, *SMALL, "--out", "rounds")
 
 
-def decisions_in(folder: Path) -> list[np.ndarray]:
+def read_columns(folder: Path) -> list[np.ndarray]:
     """The columns of a folder of shards that a policy learns from."""
     names = "observation", "action_mask", "policy"
     shards = [rows for _, rows in read_shards(folder, names)]
     return [np.concatenate([rows[name] for rows in shards]) for name in names]
 
 
-def of_round(number: int) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(f"rounds/{number:02}/result.json").read_text(encoding="utf-8"))
-    return found
+def read_round(number: int, file: str = "result.json") -> Any:
+    return json.loads(Path(f"rounds/{number:02}/{file}").read_text(encoding="utf-8"))
 
 
-def test_rounds_from_end_to_end_go_on_where_they_were_stopped(run: Run, first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_resume_where_they_were_stopped(run: Run, first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, out, err = run()
     assert status == 0, err
     assert f"round 1: points per deal above {first}: down_up_3 " in out
-    assert sorted(path.name for path in Path("rounds/01/decisions").iterdir()) == ["down_up_3-000000", "down_up_3-000064"]
-    config = json.loads(Path("rounds/01/run/config.json").read_text(encoding="utf-8"))
+    lots = shard_folders(Path("rounds/01/decisions"))
+    assert [path.name for path in lots] == ["down_up_3-000000", "down_up_3-000064"]
+    config = read_round(1, "run/config.json")
     assert config["initial_policy"] == str(first)
     sizes = {"kind": "mlp", "width": 32, "blocks": 1, "card_width": 8, "scorer_width": 8}
     assert config["network"].items() >= sizes.items()
     assert config["curriculum"]["shards"] == ["rounds/01/decisions"]
     assert "losses/distillation_kl" in read_log("rounds/01/run")
-    assert of_round(1)["gains"]["down_up_3"]["deals"] == 20
-    source = next(read_shards(shard_folders(Path("rounds/01/decisions"))[0], ()))[0]["source"]
+    assert read_round(1)["gains"]["down_up_3"]["deals"] == 20
+    assert Path("rounds/01/run/command.txt").read_text(encoding="utf-8").startswith("noms improve ")
+    source = next(read_shards(lots[0], ()))[0]["source"]
     game = ["--variant", "down_up", "--seats", "3", "--option", "ranks=3", "--player", *source["players"]]
     words = ["--targets", "--matches", "66", "--format", "npz", "--seed", str(source["seed"])]
     assert main(["export", *game, *words, "--out", "again"]) == 0
-    assert Path("rounds/01/run/command.txt").read_text(encoding="utf-8").startswith("noms improve ")
-    again, lots = decisions_in(Path("again")), map(decisions_in, shard_folders(Path("rounds/01/decisions")))
-    for column, parts in zip(again, zip(*lots, strict=True), strict=True):
+    for column, parts in zip(read_columns(Path("again")), zip(*map(read_columns, lots), strict=True), strict=True):
         np.testing.assert_array_equal(column, np.concatenate(parts))
-    results = of_round(1), Path("rounds/01/run/policy.safetensors").read_bytes()
-    shutil.rmtree("rounds/01/decisions/down_up_3-000064")  # as if it had been stopped before this lot
+    results = read_round(1), Path("rounds/01/run/policy.safetensors").read_bytes()
+    shutil.rmtree(lots[1])  # as if it had been stopped before this lot
     shutil.rmtree("rounds/01/run")
     Path("rounds/01/result.json").unlink()
-    made, play_lots = list[int](), workers.play_lots
+    starts, play_lots = list[int](), workers.play_lots
 
-    def noted(lots: list[tuple[workers.Play, int]], *how: Any) -> Any:
-        made.extend(first for _, first in lots)
-        return play_lots(lots, *how)
+    def note_lots(lots: list[tuple[workers.Play, int]], *arguments: Any) -> Any:
+        starts.extend(start for _, start in lots)
+        return play_lots(lots, *arguments)
 
-    monkeypatch.setattr(workers, "play_lots", noted)
+    monkeypatch.setattr(workers, "play_lots", note_lots)
     assert run("--rounds", 2)[0] == 0
-    assert made == [64, 0, 64]
-    assert results == (of_round(1), Path("rounds/01/run/policy.safetensors").read_bytes())
-    assert of_round(2)["before"] == of_round(1)["kept"]
-    one, two = (Path(f"rounds/{number:02}/decisions/down_up_3-000000/decisions-00000.npz").read_bytes() for number in (1, 2))
-    assert one != two, "other deals"
+    assert starts == [64, 0, 64]
+    assert results == (read_round(1), Path("rounds/01/run/policy.safetensors").read_bytes())
+    assert read_round(2)["before"] == read_round(1)["kept"]
+    shards = {Path(f"rounds/{number}/decisions/down_up_3-000000/decisions-00000.npz").read_bytes() for number in ("01", "02")}
+    assert len(shards) == 2, "each round has its own deals"
 
 
 def train_round(policy: str, folder: Path, train: Train) -> dict[str, Any]:
-    """The first round of a series."""
-    spread = expert_iteration.Workers(1, on_ray=False)
-    return expert_iteration.train_round(expert_iteration.Series(policy, decisions=5_000), policy, folder, 1, spread, train)
+    series, one_worker = expert_iteration.Series(policy, decisions=5_000), expert_iteration.Workers(1, on_ray=False)
+    return expert_iteration.train_round(series, policy, folder, 1, one_worker, train)
 
 
 @pytest.mark.parametrize(("mean", "kept"), [(0.1, "run"), (-0.1, "before")])
@@ -108,18 +99,18 @@ def test_the_better_policy_is_kept(
     mean: float, kept: str, tmp_path: Path, first: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gains = {"down_up_3": {"mean": mean, "low": mean - 1, "high": mean + 1, "deals": 7}}
-    trained = list[tuple[TrainConfig, Path]]()
+    runs = list[tuple[TrainConfig, Path]]()
     monkeypatch.setattr(expert_iteration, "record_search", lambda *_: None)
     monkeypatch.setattr(expert_iteration, "compare_rounds", lambda *_: gains)
     (tmp_path / "01").mkdir()
-    result = train_round(str(first), tmp_path / "01", lambda config, folder: trained.append((config, folder)))
-    ((config, folder),) = trained
+    result = train_round(str(first), tmp_path / "01", lambda config, folder: runs.append((config, folder)))
+    ((config, folder),) = runs
     assert (config.initial_policy, folder) == (str(first), tmp_path / "01" / "run")
     assert config.batch_size == 5_000, "an iteration is no larger than the budget"
     assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
 
 
-def test_the_deals_of_the_comparison_have_chosen_no_policy(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_are_compared_on_deals_that_chose_neither(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sets = list[str]()
 
     def gain_alone(*_: Any, deal_set: str, **__: Any) -> Estimate:
@@ -134,40 +125,38 @@ def test_the_deals_of_the_comparison_have_chosen_no_policy(first: Path, monkeypa
     assert sets == ["dev, salted"]
 
 
-def test_a_round_is_played_at_the_tables_that_the_policy_was_last_trained_at(first: Path) -> None:
-    """A policy that began as another one can sit at all tables of that one too."""
+def test_a_round_is_played_at_the_tables_of_the_last_training(first: Path) -> None:
+    """A policy that started from another policy can also play at the tables of that one."""
     info = expert_iteration.read_training(str(first))
-    wider = replace(info, rule_sets=(*info.rule_sets, make_rules(game("up_down"))))
+    wider = replace(info, rule_sets=(*info.rule_sets, rules("up_down")))
     assert expert_iteration.tables_of(wider) == list(info.rule_sets)
 
 
-def test_what_makes_no_sense_is_refused(run: Run, first: Path, tmp_path: Path) -> None:
+def test_wrong_arguments_and_another_series_are_refused(run: Run, first: Path) -> None:
     for option, value in (("--matches", 0), ("--worlds", 0), ("--decisions", 0), ("--deals", 1)):
         assert_refused(run(option, value), "--matches, --worlds and --decisions must be 1 or more, and --deals 2 or more")
     assert_refused(run("--seed", -1), "--seed must be from 0")
-    assert not Path("rounds").exists()
     assert_refused(run("--rounds", 0), "rounds and workers must be 1 or more")
     assert_refused(run("--ray"), "give --workers or --ray, and not both")
+    assert not Path("rounds").exists()
     Path("rounds").mkdir()
     Path("rounds/improve.json").write_text(json.dumps({"policy": str(first), "matches": 5}), encoding="utf-8")
-    assert_refused(run(), "the rounds in rounds were begun with matches 5, not 66")
+    assert_refused(run(), "matches 5, not 66")
     Path("rounds/improve.json").write_text("[", encoding="utf-8")
     assert_refused(run(), "improve.json is damaged")
 
 
 DONE = {"policy": "elsewhere/01/run", "before": "small_ships", "gains": {}, "kept": "elsewhere/01/run"}
 GAIN = {"mean": 0.5, "low": 0.25, "high": 0.75, "deals": 20}
-
-
 RESULTS: list[Any] = [
     *("", "[" * 5000, "{}", json.dumps(DONE | {"gains": []})),
-    *(json.dumps(DONE | {"kept": odd}) for odd in (None, "cmd:touch ran")),
-    *(json.dumps(DONE | {"gains": {"noms_4": odd}}) for odd in (None, GAIN | {"mean": "0.5"}, GAIN | {"mean": True})),
+    *(json.dumps(DONE | {"kept": wrong}) for wrong in (None, "cmd:touch ran")),
+    *(json.dumps(DONE | {"gains": {"noms_4": wrong}}) for wrong in (None, GAIN | {"mean": "0.5"}, GAIN | {"mean": True})),
     json.dumps(DONE | {"gains": {"\x1b[2J": GAIN}}),
     json.dumps(DONE | {"gains": {"noms_4": GAIN}}).replace("0.5", "1e999"),
 ]
 TRAINED: list[dict[str, Any]] = [
-    *({name: odd} for name in ("variants", "seats", "option") for odd in (None, [None])),
+    *({name: wrong} for name in ("variants", "seats", "option") for wrong in (None, [None])),
     *({"variants": []}, {"variants": ["bridge"]}, {"variants": ["noms"]}, {"seats": [10**30]}, {"seats": [True]}),
     *({"option": ["ranks"]}, {"option": ["ranks=9"]}, {"option": ["\x1b=1"]}),
 ]
@@ -181,7 +170,7 @@ def test_a_damaged_result_of_a_round_is_refused(run: Run, content: str) -> None:
     assert not Path("ran").exists()
 
 
-def test_the_folders_that_a_result_names_are_those_where_it_lies(first: Path, tmp_path: Path) -> None:
+def test_the_run_of_a_result_is_the_one_beside_it(first: Path, tmp_path: Path) -> None:
     for kept, expected in (("elsewhere/01/run", str(tmp_path / "run")), ("small_ships", "mine")):
         (tmp_path / "result.json").write_text(json.dumps(DONE | {"gains": {"noms_4": GAIN}, "kept": kept}), encoding="utf-8")
         result = train_round("mine", tmp_path, lambda *_: None)
@@ -189,7 +178,7 @@ def test_the_folders_that_a_result_names_are_those_where_it_lies(first: Path, tm
 
 
 @pytest.mark.parametrize("changes", TRAINED, ids=str)
-def test_a_policy_whose_training_makes_no_sense_is_refused(changes: dict[str, Any], first: Path, tmp_path: Path) -> None:
+def test_a_policy_with_impossible_training_options_is_refused(changes: dict[str, Any], first: Path, tmp_path: Path) -> None:
     info, _, tensors = read_policy(first / "policy.safetensors")
     foreign = replace(info, training=info.training | changes)
     save_policy(tmp_path / "foreign.safetensors", tensors, foreign)
@@ -197,9 +186,8 @@ def test_a_policy_whose_training_makes_no_sense_is_refused(changes: dict[str, An
         expert_iteration.read_training(str(tmp_path / "foreign.safetensors"))
 
 
-def test_a_policy_that_does_not_say_how_it_was_trained_is_refused(tmp_path: Path, run: Run) -> None:
-    save_small(tmp_path / "small.safetensors", (make_rules(game("down_up")),))
-    with pytest.raises(RefusedError, match="does not say with which options it was trained"):
-        expert_iteration.read_training(str(tmp_path / "small.safetensors"))
-    with pytest.raises(RefusedError, match="nowhere"):
-        expert_iteration.read_training("nowhere")
+def test_a_policy_without_training_options_is_refused(tmp_path: Path) -> None:
+    save_small(tmp_path / "small.safetensors", (rules("down_up"),))
+    for policy, sentence in ((str(tmp_path / "small.safetensors"), "does not say with which options"), ("nowhere", "nowhere")):
+        with pytest.raises(RefusedError, match=sentence):
+            expert_iteration.read_training(policy)

@@ -14,20 +14,20 @@ from noms_training.learn.ppo import ACTOR_COLUMNS, Shuffle, Trainable, update_ac
 from noms_training.learn.schedule import Now
 from noms_training.learn.train import Trainer
 from tests.training.test_ppo import make_actor, make_batch, make_critic
-from tests.training.test_self_play import tiny
+from tests.training.tiny_run import make_config
 
 SIZE, CUT = 60, 23
 
 
-def learn(actor: nn.Module, critic: nn.Module, batch: Rollout, shuffle: Shuffle) -> None:
-    """One step of each optimizer on all decisions."""
+def take_step(actor: nn.Module, critic: nn.Module, batch: Rollout, shuffle: Shuffle) -> None:
+    """Take one step of each optimizer on all decisions."""
     settings = PPOConfig(update_epochs=1)
     trainable = [Trainable(module, torch.optim.SGD(module.parameters(), lr=0.5)) for module in (actor, critic)]
     update_actor(trainable[0], batch, shuffle, settings)
     update_critic(trainable[1], batch, shuffle, settings)
 
 
-def named(prefix: str, *modules: nn.Module) -> dict[str, np.ndarray]:
+def copy_parameters(prefix: str, *modules: nn.Module) -> dict[str, np.ndarray]:
     return {
         f"{prefix}/{place}/{name.removeprefix('module.')}": parameter.detach().numpy().copy()
         for place, module in enumerate(modules)
@@ -40,24 +40,25 @@ def update(processes: Processes) -> dict[str, np.ndarray]:
     whole = make_batch(SIZE)
     rows = torch.arange(CUT) if processes.rank == 0 else torch.arange(CUT, SIZE)
     modules = [make_actor(seed=processes.rank), make_critic(seed=processes.rank)]
-    found = named("start", make_actor(), make_critic())
+    start = copy_parameters("start", make_actor(), make_critic())
     wrapped = [processes.wrap(module, place) for place, module in enumerate(modules)]
     own = whole.select(rows, *(name for name in ACTOR_COLUMNS if name != "expert_probs"), "seen", "target")
     total = int(processes.all_sum(torch.tensor(len(rows))))
-    learn(wrapped[0], wrapped[1], own, Shuffle(len(rows), total, SIZE, 0, processes.world))
+    take_step(wrapped[0], wrapped[1], own, Shuffle(len(rows), total, SIZE, 0, processes.world))
     alone = [make_actor(), make_critic()]
-    learn(alone[0], alone[1], whole, Shuffle(SIZE, SIZE, SIZE, 0))
-    return found | named("together", *wrapped) | named("alone", *alone)
+    take_step(alone[0], alone[1], whole, Shuffle(SIZE, SIZE, SIZE, 0))
+    return start | copy_parameters("together", *wrapped) | copy_parameters("alone", *alone)
 
 
 def run(processes: Processes) -> dict[str, np.ndarray]:
-    trainer = Trainer(tiny("noms", threads=1), processes)
+    """Decisions of all processes and of this one, hands and parameters after two iterations."""
+    trainer = Trainer(make_config("noms", threads=1), processes)
     own: list[int] = []
 
     def collect(worker: Worker, now: Now) -> Played:
-        played = Trainer.collect(trainer, worker, now)
-        own.append(sum(len(step["choice"]) for step in played.steps))
-        return played
+        part = Trainer.collect(trainer, worker, now)
+        own.append(sum(len(step["choice"]) for step in part.steps))
+        return part
 
     with patch.object(trainer, "collect", collect):
         for _ in range(2):
@@ -69,12 +70,12 @@ def run(processes: Processes) -> dict[str, np.ndarray]:
         "decisions": np.array(trainer.decisions),
         "own": np.array(sum(own)),
         "hands": hands,
-        **named("parameters", trainer.actor, trainer.critic),
+        **copy_parameters("parameters", trainer.actor, trainer.critic),
     }
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    with join_processes("cpu") as together:
-        found = update(together) if sys.argv[1] == "update" else run(together)
-        np.savez(sys.argv[2], allow_pickle=False, **found)
+    with join_processes("cpu") as processes:
+        results = update(processes) if sys.argv[1] == "update" else run(processes)
+        np.savez(sys.argv[2], allow_pickle=False, **results)
