@@ -1,4 +1,4 @@
-"""Who sits where, and which past selves stay."""
+"""Seats of learners and opponents, and the past selves that stay."""
 
 from itertools import pairwise
 
@@ -11,12 +11,12 @@ from noms_training.learn.collect import draw_seating
 from noms_training.learn.loop import thin_out
 
 
-def test_without_a_share_everybody_is_the_learner() -> None:
+def test_with_share_0_the_learner_has_all_seats() -> None:
     assert not draw_seating(np.full(50, 4), 0.0, np.random.default_rng(0)).any()
 
 
 @given(st.integers(0, 1000), st.integers(2, 7))
-def test_the_learner_and_the_opponent_each_have_a_seat(seed: int, seats: int) -> None:
+def test_the_learner_and_the_opponent_both_have_a_seat(seed: int, seats: int) -> None:
     seating = draw_seating(np.full(40, seats), 1.0, np.random.default_rng(seed))
     assert (seating[:, :seats] == 0).any(1).all()
     assert (seating[:, :seats] == 1).any(1).all()
@@ -24,7 +24,7 @@ def test_the_learner_and_the_opponent_each_have_a_seat(seed: int, seats: int) ->
     assert set(seating.ravel()) == {0, 1}
 
 
-def test_a_learner_that_sits_alone_has_each_seat_alike() -> None:
+def test_a_learner_that_sits_alone_has_each_seat_equally_often() -> None:
     seats = np.where(np.arange(9_000) % 2 == 0, 4, 3)
     seating = draw_seating(seats, 1.0, np.random.default_rng(1), alone=True)
     assert ((seating == 1).sum(1) == seats - 1).all()
@@ -33,19 +33,19 @@ def test_a_learner_that_sits_alone_has_each_seat_alike() -> None:
         np.testing.assert_allclose(own, 1 / number, atol=0.03)
 
 
-def test_opponents_get_their_share_of_the_tables_all_seats_and_all_numbers_of_seats() -> None:
+def test_opponents_have_their_share_of_tables_and_all_seats_equally_often() -> None:
     seats = np.where(np.arange(20_000) % 2 == 0, 4, 3)
     seating = draw_seating(seats, 0.25, np.random.default_rng(1))
-    taken = seating > 0
-    assert taken.any(1).mean() == pytest.approx(0.25, abs=0.01)
-    four = taken[seats == 4]
+    is_opponent = seating > 0
+    assert is_opponent.any(1).mean() == pytest.approx(0.25, abs=0.01)
+    four = is_opponent[seats == 4]
     counts = np.bincount(four.sum(1), minlength=5)[1:4] / four.any(1).sum()
     np.testing.assert_allclose(counts, 1 / 3, atol=0.03)
     by_seat = four[four.any(1)][:, :4].mean(0)
-    np.testing.assert_allclose(by_seat, 0.5, atol=0.03)  # two of four on the average
+    np.testing.assert_allclose(by_seat, 0.5, atol=0.03)  # two of four on average
 
 
-def test_past_selves_are_kept_at_distances_that_grow_with_their_age() -> None:
+def test_the_gaps_between_past_selves_grow_with_their_age() -> None:
     names: list[int] = []
     for now in range(1, 200):
         names.append(now)
@@ -59,7 +59,7 @@ def test_past_selves_are_kept_at_distances_that_grow_with_their_age() -> None:
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=30), st.integers(0, 12))
-def test_never_more_than_asked_for_and_in_order(ages: list[int], most: int) -> None:
-    kept = thin_out(sorted(ages, reverse=True), most)
-    assert len(kept) == min(most, len(ages))
-    assert kept == sorted(set(kept))
+def test_thinning_out_keeps_the_order_and_the_limit(ages: list[int], most: int) -> None:
+    places = thin_out(sorted(ages, reverse=True), most)
+    assert len(places) == min(most, len(ages))
+    assert places == sorted(set(places))

@@ -1,4 +1,4 @@
-"""The networks: that what is folded into their layers counts as it would by itself."""
+"""The networks: layers with folded scales and norms equal plain ones."""
 
 from collections.abc import Callable
 
@@ -12,38 +12,38 @@ from noms_training.learn.network import Actor, Critic, Trunk
 FEATURES, CHOICES, CARDS = 140, 30, 13
 
 
-def random_parameters(network: nn.Module) -> None:
-    """Parameters none of which is without effect."""
+def randomise(network: nn.Module) -> None:
+    """Set all parameters to values that have an effect."""
     for parameter in network.parameters():
         nn.init.normal_(parameter, std=0.5)
 
 
-def actor_and_bytes(blocks: int = 2) -> tuple[Actor, Tensor]:
+def make_actor(blocks: int = 2) -> tuple[Actor, Tensor]:
     torch.manual_seed(1)
     choices = torch.cat([torch.randperm(52)[:CARDS], 52 + torch.randperm(98)[: CHOICES - CARDS]])
     columns = torch.randint(FEATURES - 3, (CARDS, 1)) + torch.arange(3)
     scale = torch.rand(FEATURES)
-    scale[columns] = 0.5  # that of all cards is one
+    scale[columns] = 0.5  # all cards have the same
     actor = Actor(scale, choices, columns, ActorConfig(16, blocks, 8, scorer_width=6))
-    random_parameters(actor)
-    return actor, some_bytes()
+    randomise(actor)
+    return actor, draw_bytes()
 
 
-def some_bytes(rows: int = 50, features: int = FEATURES) -> Tensor:
-    """Bytes as in observations: most are 0."""
+def draw_bytes(rows: int = 50, features: int = FEATURES) -> Tensor:
+    """Features, most of them 0."""
     return torch.randint(1, 9, (rows, features), dtype=torch.uint8) * (torch.rand(rows, features) < 0.3)
 
 
-def some_legal(rows: int = 50) -> Tensor:
-    """A mask with cards in most rows, and none in some."""
+def draw_masks(rows: int = 50) -> Tensor:
+    """Masks with cards in most rows, and none in some."""
     legal = torch.rand(rows, CHOICES) < 0.3
     legal[::7, :CARDS] = False
     legal[:, -1] = True
     return legal.to(torch.int8)
 
 
-def plain(trunk: Trunk, features: Tensor) -> Tensor:
-    """The trunk, layer by layer."""
+def run_plainly(trunk: Trunk, features: Tensor) -> Tensor:
+    """Run the trunk layer by layer."""
     x = trunk.first(features.float() * trunk.scale).relu()
     for norm, layer in zip(trunk.norms, trunk.layers, strict=False):
         x = x + layer(norm(x)).relu()
@@ -51,8 +51,8 @@ def plain(trunk: Trunk, features: Tensor) -> Tensor:
     return result
 
 
-def whole(trunk: Trunk, features: Tensor) -> Tensor:
-    """The folded layers, with what is left to the head."""
+def run_folded(trunk: Trunk, features: Tensor) -> Tensor:
+    """Run the folded layers, and the last norm, which is folded into the head."""
     norm = trunk.norms[-1]
     assert isinstance(norm, nn.LayerNorm)
     result: Tensor = trunk(features) * norm.weight + norm.bias
@@ -60,71 +60,67 @@ def whole(trunk: Trunk, features: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 3])
-def test_the_folded_layers_are_the_plain_ones(blocks: int) -> None:
-    actor, features = actor_and_bytes(blocks)
-    torch.testing.assert_close(whole(actor.trunk, features), plain(actor.trunk, features), rtol=1e-4, atol=1e-4)
+def test_folded_layers_equal_plain_ones(blocks: int) -> None:
+    actor, features = make_actor(blocks)
+    weight, parameters = torch.randn(50, 16), list(actor.trunk.parameters())
+    results = run_folded(actor.trunk, features), run_plainly(actor.trunk, features)
+    torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)
+    gradients = [torch.autograd.grad((result * weight).sum(), parameters) for result in results]
+    for gradient, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-3)
 
 
-def test_their_gradients_are_those_of_the_plain_ones() -> None:
-    actor, features = actor_and_bytes()
-    weight = torch.randn(50, 16)
-    parameters = list(actor.trunk.parameters())
-    folded = torch.autograd.grad((whole(actor.trunk, features) * weight).sum(), parameters)
-    for one, other in zip(folded, torch.autograd.grad((plain(actor.trunk, features) * weight).sum(), parameters), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
-
-
-def test_a_frozen_policy_says_the_same_and_stays_as_it_was() -> None:
-    actor, features = actor_and_bytes()
-    mask = some_legal()
+def test_a_frozen_policy_equals_the_actor_and_stays() -> None:
+    actor, features = make_actor()
+    mask = draw_masks()
     with torch.no_grad():
         logits = actor(features, mask)
         policy = actor.frozen()
         torch.testing.assert_close(policy(features, mask), logits, rtol=1e-4, atol=1e-4)
-        random_parameters(actor)
+        randomise(actor)
         torch.testing.assert_close(policy(features, mask), logits, rtol=1e-4, atol=1e-4)
         assert (actor(features, mask) - logits).abs().max() > 0.1
     assert policy(features, mask).shape == (50, CHOICES)
 
 
-def test_the_scorer_adds_to_each_legal_card_what_it_says_of_it() -> None:
-    actor, features = actor_and_bytes()
-    mask, scorer = some_legal(), actor.scorer
+def test_the_scorer_adds_a_score_to_each_legal_card() -> None:
+    actor, features = make_actor()
+    mask, scorer = draw_masks(), actor.scorer
     assert scorer is not None
     with torch.no_grad():
-        found = actor(features, mask)
-        seen = whole(actor.trunk, features)
+        logits = actor(features, mask)
+        trunk = run_folded(actor.trunk, features)
         weight, bias = actor.head.folded()
-        expected = seen @ weight.T + bias
-        context = scorer.context(seen)
+        expected = trunk @ weight.T + bias
+        context = scorer.context(trunk)
         for row, card in mask[:, :CARDS].nonzero().tolist():
-            counted = features[row, scorer.columns[card]] * actor.trunk.scale[scorer.columns[card]]
-            hidden = scorer.card @ counted + scorer.own[actor.head.choices[card]] + context[row]
+            scaled = features[row, scorer.columns[card]] * actor.trunk.scale[scorer.columns[card]]
+            hidden = scorer.card @ scaled + scorer.own[actor.head.choices[card]] + context[row]
             expected[row, card] += scorer.out @ hidden.relu()
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_without_a_scorer_or_without_card_features_there_is_an_actor_too() -> None:
+def test_an_actor_needs_no_scorer_and_no_card_features() -> None:
     columns, choices = torch.empty((CARDS, 0), dtype=torch.int64), torch.arange(CHOICES)
-    features, mask = some_bytes(), some_legal()
+    features, mask = draw_bytes(), draw_masks()
     for units in (0, 5):
         actor = Actor(torch.rand(FEATURES), choices, columns, ActorConfig(16, 1, 8, scorer_width=units))
         assert (actor.scorer is None) == (units == 0)
         assert actor(features, mask).shape == (50, CHOICES)
 
 
-def test_in_half_precision_the_results_are_float32_and_about_the_same() -> None:
-    actor, features = actor_and_bytes()
+def test_half_precision_gives_close_float32_results() -> None:
+    actor, features = make_actor()
     torch.manual_seed(2)
-    mask = some_legal()
+    mask = draw_masks()
     critic = Critic(Trunk(actor.trunk.scale, NetworkConfig(16, 2, 8)), 16)
-    random_parameters(critic)
+    randomise(critic)
     passes: list[Callable[[torch.dtype], Tensor]] = [
         lambda dtype: actor(features, mask, dtype),
         lambda dtype: critic(features, dtype),
         lambda dtype: actor.frozen(dtype)(features, mask),
     ]
-    for one in passes:
-        exact, rough = one(torch.float32).detach(), one(torch.bfloat16).detach()
+    for run in passes:
+        exact, rough = run(torch.float32).detach(), run(torch.bfloat16).detach()
         assert rough.dtype == torch.float32
         assert 0 < (rough - exact).abs().mean() < 0.05 * exact.abs().mean()

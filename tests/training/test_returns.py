@@ -10,47 +10,37 @@ from noms_training.agents.table_pool import relative_points
 from noms_training.learn.gae import gae
 
 
-def linked(decisions: list[tuple[int, int, float]], reward: list[list[float]], weight: float) -> np.ndarray:
-    """Advantages of (table, seat, value) in order."""
+def estimate(decisions: list[tuple[int, int, float]], reward: list[list[float]], weight: float) -> np.ndarray:
+    """Advantages of decisions (table, seat, value) in order."""
     table, seat, value = (torch.tensor(column) for column in zip(*decisions, strict=True))
     return gae(table, seat, value.float(), torch.tensor(reward), weight).numpy()
 
 
-def test_a_seats_decisions_are_linked_however_many_others_come_between() -> None:
+def test_the_decisions_of_a_seat_are_linked_across_those_of_others() -> None:
     # Seat 0 acts at once, seat 1 three times, seat 0 again: seat 0 gets 4 in the end, seat 1 gets -4.
     decisions = [(0, 0, 1.0), (0, 1, 0.5), (0, 1, -1.0), (0, 1, -3.0), (0, 0, 2.0)]
     # Seat 0: delta = 2 - 1 = 1, then 4 - 2 = 2.    A = 1 + 0.5 * 2 = 2, 2
     # Seat 1: delta = -1.5, -2, -4 - -3 = -1.       A = -1.5 + 0.5 * -2.5 = -2.75, -2 + 0.5 * -1 = -2.5, -1
-    expected = [2.0, -2.75, -2.5, -1.0, 2.0]
-    np.testing.assert_allclose(linked(decisions, [[4.0, -4.0]], 0.5), expected)
+    np.testing.assert_allclose(estimate(decisions, [[4.0, -4.0]], 0.5), [2.0, -2.75, -2.5, -1.0, 2.0])
 
 
-def test_tables_are_kept_apart() -> None:
+def test_tables_are_separate() -> None:
     decisions = [(0, 0, 0.0), (1, 0, 10.0), (0, 0, 1.0), (1, 0, 20.0)]
-    np.testing.assert_allclose(linked(decisions, [[3.0], [30.0]], 1.0), [3.0, 20.0, 2.0, 10.0])
-    np.testing.assert_allclose(linked(decisions, [[3.0], [30.0]], 0.0), [1.0, 10.0, 2.0, 10.0])
-
-
-def test_the_reward_reaches_a_seat_whose_last_decision_lies_long_back() -> None:
-    decisions = [(0, 2, 0.0), *[(0, 1, 0.0)] * 7]
-    advantage = linked(decisions, [[9.0, -1.0, 7.0]], 0.95)
-    assert advantage[0] == 7.0
-    assert advantage[-1] == -1.0
+    np.testing.assert_allclose(estimate(decisions, [[3.0], [30.0]], 1.0), [3.0, 20.0, 2.0, 10.0])
+    np.testing.assert_allclose(estimate(decisions, [[3.0], [30.0]], 0.0), [1.0, 10.0, 2.0, 10.0])
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.floats(-9, 9, width=32)), min_size=1, max_size=40))
-def test_with_weight_one_the_value_and_the_advantage_make_the_reward(decisions: list[tuple[int, int, float]]) -> None:
+def test_with_weight_1_value_and_advantage_add_up_to_the_reward(decisions: list[tuple[int, int, float]]) -> None:
     reward = np.arange(12, dtype=np.float32).reshape(4, 3)
-    advantage = linked(decisions, reward.tolist(), 1.0)
-    for (table, seat, value), found in zip(decisions, advantage, strict=True):
-        assert found + value == pytest.approx(reward[table, seat], abs=1e-4)
+    for (table, seat, value), advantage in zip(decisions, estimate(decisions, reward.tolist(), 1.0), strict=True):
+        assert advantage + value == pytest.approx(reward[table, seat], abs=1e-4)
 
 
-def test_points_are_taken_relative_to_the_mean_of_the_others() -> None:
+def test_points_are_relative_to_the_mean_of_the_others() -> None:
     points = np.array([[10.0, 1.0, 4.0, 99.0], [6.0, 0.0, 0.0, 0.0]])
-    found = relative_points(points, np.array([3, 4]))
-    # 10 - (1 + 4) / 2, 1 - (10 + 4) / 2, 4 - (10 + 1) / 2; 6 - 0, 0 - 6 / 3 three times. Column 3 is nobody at table 0.
-    np.testing.assert_allclose(found, [[7.5, -6.0, -1.5, 0.0], [6.0, -2.0, -2.0, -2.0]])
+    # 10 - (1 + 4) / 2, 1 - (10 + 4) / 2, 4 - (10 + 1) / 2; 6 - 0, 0 - 6 / 3 three times. Table 0 has no seat 3.
+    np.testing.assert_allclose(relative_points(points, np.array([3, 4])), [[7.5, -6.0, -1.5, 0.0], [6.0, -2.0, -2.0, -2.0]])
 
 
 @given(st.lists(st.floats(-1e4, 1e4), min_size=2, max_size=7))

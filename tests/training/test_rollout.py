@@ -1,4 +1,4 @@
-"""Deals played for training: what is kept, what is paid, and who plays."""
+"""Deals played for training: recorded decisions, rewards and players."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "dow
 
 
 def make_actor(rule_sets: Sequence[Rules], seed: int = 0) -> Actor:
-    """A small network with no inclination to uniform choices."""
+    """A small network whose policy is far from uniform."""
     torch.manual_seed(seed)
     encoding = make_encoding(rule_sets)
     actor = Actor.of(encoding, SMALL)
@@ -44,28 +44,22 @@ def make_pool(rule_sets: Sequence[Rules], tables: int = 24, **arguments: Any) ->
     return TablePool(rule_sets, range(len(rule_sets)), tables, seed=1, **{"state": True, **arguments})
 
 
-def make_learner(rule_sets: Sequence[Rules], seed: int = 0, *, greedy: bool = False, privileged: bool = True) -> PolicyLearner:
-    """A policy that draws, and keeps its decisions."""
-    player = ActorPlayer(make_actor(rule_sets), make_encoding(rule_sets), greedy=greedy)
-    return PolicyLearner(player, np.random.default_rng(seed), privileged)
+def make_learner(rule_sets: Sequence[Rules], privileged: bool = True) -> PolicyLearner:
+    player = ActorPlayer(make_actor(rule_sets), make_encoding(rule_sets))
+    return PolicyLearner(player, np.random.default_rng(0), privileged)
 
 
-def record_of(pool: TablePool, learner: PolicyLearner) -> Rollout:
+def make_record(pool: TablePool, learner: PolicyLearner) -> Rollout:
     """The decisions of a learner at the tables of a pool."""
     part = Played(learner.steps, relative_points(pool.batch.points, pool.seats), {}, 0.0)
     return make_rollout([part], torch.from_numpy(pool.rule_set), learner.encoding, learner.privileged, "cpu")
 
 
-def played(
-    variants: Sequence[str], seats: Sequence[int] = (), tables: int = 24, **arguments: Any
-) -> tuple[TablePool, PolicyLearner, Rollout]:
-    """A deal of self-play at each table of a pool."""
-    rule_sets = make_rule_sets(variants, seats)
-    pool = make_pool(rule_sets, tables, **arguments)
-    learner = make_learner(rule_sets)
-    pool.deal(0)
-    play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
-    return pool, learner, record_of(pool, learner)
+def play_alone(pool: TablePool, learner: PolicyLearner, number: int = 0) -> Rollout:
+    """Play a deal of self-play at each table."""
+    pool.deal(number)
+    play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
+    return make_record(pool, learner)
 
 
 Deal = tuple[str, TablePool, Rollout]
@@ -73,15 +67,13 @@ Deal = tuple[str, TablePool, Rollout]
 
 @pytest.fixture(scope="module", params=VARIANTS)
 def deal(request: pytest.FixtureRequest) -> Deal:
-    """Each variant, with a deal of it."""
-    pool, _, decisions = played([request.param])
-    return request.param, pool, decisions
+    """Deals of each game."""
+    rule_sets = make_rule_sets([request.param])
+    pool = make_pool(rule_sets)
+    return request.param, pool, play_alone(pool, make_learner(rule_sets))
 
 
-# What cost the project sheepsheadai months (its notebooks, 6.1, 6.2).
-
-
-def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(deal: Deal) -> None:
+def test_the_same_parameters_give_the_recorded_log_probabilities(deal: Deal) -> None:
     variant, _, decisions = deal
     with torch.no_grad():
         logits = masked(make_actor(make_rule_sets([variant]))(decisions.features, decisions.mask), decisions.mask)
@@ -91,7 +83,7 @@ def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(deal: D
     assert decisions.log_prob.std() > 0.1  # a uniform policy would prove nothing
 
 
-def test_the_reward_lands_on_every_seats_last_decision(deal: Deal) -> None:
+def test_the_reward_belongs_to_the_last_decision_of_each_seat(deal: Deal) -> None:
     _, pool, decisions = deal
     reward = decisions.reward
     advantage = gae(decisions.table, decisions.seat, torch.zeros(len(decisions)), reward, 0.0)
@@ -100,33 +92,22 @@ def test_the_reward_lands_on_every_seats_last_decision(deal: Deal) -> None:
     for (table, seat), i in last.items():
         assert advantage[i] == reward[table, seat]
     others = np.setdiff1d(np.arange(len(decisions)), list(last.values()))
-    assert (advantage[others] == 0).all()  # and on no other decision
+    assert (advantage[others] == 0).all()
     assert len(last) > len(pool) * 2
     assert reward.abs().sum() > 0
 
 
-def test_the_return_of_each_decision_is_the_seats_own_score(deal: Deal) -> None:
-    _, _, decisions = deal
-    value = torch.from_numpy(np.random.default_rng(0).normal(size=len(decisions)).astype(np.float32))
-    advantage = gae(decisions.table, decisions.seat, value, decisions.reward, 1.0)
-    expected = decisions.reward[decisions.table, decisions.seat]
-    torch.testing.assert_close(advantage + value, expected, atol=1e-4, rtol=0)
-
-
-def test_decisions_are_of_whole_deals_only(deal: Deal) -> None:
+def test_all_deals_are_finished_and_each_decision_has_a_choice(deal: Deal) -> None:
     _, pool, decisions = deal
     assert pool.batch.scored.all()
     assert set(decisions.table.tolist()) == set(range(len(pool)))
-
-
-def test_every_decision_has_an_alternative(deal: Deal) -> None:
-    _, _, decisions = deal
     assert decisions.mask.sum(1).min() == 2
 
 
-def test_kept_arrays_fit_together() -> None:
-    pool, learner, decisions = played(["small_ships", "down_up"], (3, 4), 30)
-    encoding = learner.encoding
+def test_the_columns_of_a_rollout_fit_together() -> None:
+    rule_sets = make_rule_sets(["small_ships", "down_up"], (3, 4))
+    pool, learner = make_pool(rule_sets, 30), make_learner(rule_sets)
+    decisions, encoding = play_alone(pool, learner), learner.encoding
     n = len(decisions)
     assert decisions.features.shape == (n, encoding.n_features)
     assert decisions.seen.shape == (n, encoding.n_features + encoding.n_hidden)
@@ -138,21 +119,20 @@ def test_kept_arrays_fit_together() -> None:
     assert set(decisions.rule_set.tolist()) == {0, 1, 2, 3}
 
 
-def test_parts_are_joined_with_tables_of_their_own() -> None:
+def test_joined_parts_have_separate_tables() -> None:
     (worker,) = make_workers(make_rule_sets(["down_up"]), 0, 24, 1, TrainConfig(("down_up",), seed=1), rank=0)
     learner = make_learner(worker.rule_sets)
     part = worker.play(0, learner, np.random.default_rng(0))
     nothing, rule_set = part._replace(steps=[]), torch.zeros(72, dtype=torch.int64)
-    several = [part], [part, nothing, part], [nothing, nothing]
-    one, both, none = (make_rollout(parts, rule_set, learner.encoding, True, "cpu") for parts in several)
-    assert len(both) == 2 * len(one)
-    assert both.table.max() == 71
-    assert torch.equal(both.table, torch.cat([one.table, one.table + 48]))
-    assert torch.equal(both.seen, torch.cat([one.seen, one.seen]))
-    assert len(none) == 0
+    lists = [part], [part, nothing, part], [nothing, nothing]
+    single, joined, empty = (make_rollout(parts, rule_set, learner.encoding, True, "cpu") for parts in lists)
+    assert joined.table.max() == 71
+    assert torch.equal(joined.table, torch.cat([single.table, single.table + 48]))
+    assert torch.equal(joined.seen, torch.cat([single.seen, single.seen]))
+    assert len(empty) == 0
 
 
-def test_opponents_decisions_are_not_kept() -> None:
+def test_the_decisions_of_opponents_are_not_recorded() -> None:
     rule_sets = make_rule_sets(["small_ships"])
     pool, rng = make_pool(rule_sets), np.random.default_rng(0)
     learner = make_learner(rule_sets)
@@ -161,21 +141,19 @@ def test_opponents_decisions_are_not_kept() -> None:
     seating[:4] = 1
     pool.deal(0)
     play(pool, [learner.choose, AtTables(make_player("random"), rng)], seating)
-    decisions = record_of(pool, learner)
+    decisions = make_record(pool, learner)
     assert set(decisions.seat.tolist()) == {0, 2, 3}
     assert decisions.table.min() == 4
 
 
-def test_without_a_privileged_critic_nothing_hidden_is_kept() -> None:
+def test_hidden_cards_are_recorded_for_a_privileged_critic_only() -> None:
     rule_sets = make_rule_sets(["noms"])
-    pool = make_pool(rule_sets, state=False, in_matches=True)
     learner = make_learner(rule_sets, privileged=False)
-    pool.deal(0)
-    play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-    assert record_of(pool, learner).seen.shape[1] == learner.encoding.n_features
+    decisions = play_alone(make_pool(rule_sets, state=False, in_matches=True), learner)
+    assert decisions.seen.shape[1] == learner.encoding.n_features
 
 
-def test_the_same_number_gives_the_same_deals() -> None:
+def test_deals_depend_on_their_number() -> None:
     rule_sets = make_rule_sets(["big_ships"], (5,))
     pool = make_pool(rule_sets)
     hands = []
@@ -186,7 +164,7 @@ def test_the_same_number_gives_the_same_deals() -> None:
     assert (hands[0] != hands[1]).any()
 
 
-def test_tables_are_numbered_through() -> None:
+def test_parts_of_the_tables_have_the_deals_of_the_whole() -> None:
     rule_sets = make_rule_sets(["up_down"])
     whole, parts = make_pool(rule_sets, 8), [make_pool(rule_sets, 4, first_table=first) for first in (0, 4)]
     for pool in (whole, *parts):
@@ -194,28 +172,21 @@ def test_tables_are_numbered_through() -> None:
     assert (whole.batch.tables.hands == np.concatenate([part.batch.tables.hands for part in parts])).all()
 
 
-def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
+def test_matches_continue_from_deal_to_deal_and_from_a_copy() -> None:
     rule_sets = make_rule_sets(["noms"])
-    pool = make_pool(rule_sets, in_matches=True)
+    pool, copy = (make_pool(rule_sets, in_matches=True) for _ in range(2))
     learner = make_learner(rule_sets)
-
-    def go_on(where: TablePool, number: int) -> None:
-        where.deal(number)
-        play(where, [learner.choose], np.zeros((len(where), MAX_SEATS), np.int64))
-
-    go_on(pool, 0)
+    play_alone(pool, learner)
     assert (pool.batch.tables.deal == 0).all()
-    saved = pool.save()
-    twin = make_pool(rule_sets, in_matches=True)
-    twin.restore(saved)
-    for where in (pool, twin):
+    copy.restore(pool.save())
+    for tables in (pool, copy):
         learner.rng = np.random.default_rng(9)
-        go_on(where, 1)
+        play_alone(tables, learner, 1)
     assert (pool.batch.tables.deal[pool.batch.tables.match == 0] == 1).all()
-    assert pool.batch.tables.tobytes() == twin.batch.tables.tobytes()
+    assert pool.batch.tables.tobytes() == copy.batch.tables.tobytes()
 
 
-def test_hand_sizes_get_the_same_number_of_decisions_each() -> None:
+def test_each_hand_size_has_the_same_number_of_decisions() -> None:
     rule_sets = make_rule_sets(["down_up", "small_ships"])
     pool = make_pool(rule_sets, 40_000)
     sizes = draw_sizes(pool, rule_sets, np.random.default_rng(0))
@@ -239,7 +210,7 @@ def test_choices_are_drawn_from_the_softmax_of_the_legal_logits() -> None:
 
 
 @pytest.mark.parametrize("draw", [0.0, 1 - 2**-53])
-def test_no_draw_gives_an_illegal_choice(draw: float) -> None:
+def test_an_extreme_draw_gives_a_legal_choice(draw: float) -> None:
     logits = np.array([[5.0, -80.0, 3.0, -90.0, 9.0]], np.float32)
     mask = np.array([[0, 1, 1, 1, 0]], np.int8)
     choice, log_prob = np.empty(1, np.int64), np.empty(1, np.float32)
@@ -247,15 +218,7 @@ def test_no_draw_gives_an_illegal_choice(draw: float) -> None:
     assert mask[0, choice[0]] == 1
 
 
-@pytest.mark.parametrize(
-    ("variants", "seats", "options", "message"),
-    [
-        (["noms", "down_up"], (3,), {}, "noms is played"),
-        (["noms"], (), {"hooks": True}, "hooks"),
-    ],
-)
-def test_what_suits_no_game_is_refused(
-    variants: list[str], seats: tuple[int, ...], options: dict[str, Any], message: str
-) -> None:
+@pytest.mark.parametrize(("seats", "options", "message"), [((3,), {}, "noms is played"), ((), {"hooks": True}, "hooks")])
+def test_seats_and_options_of_no_game_are_refused(seats: tuple[int, ...], options: dict[str, Any], message: str) -> None:
     with pytest.raises(RulesError, match=message):
-        make_rule_sets(variants, seats, options)
+        make_rule_sets(["noms", "down_up"], seats, options)

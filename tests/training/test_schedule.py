@@ -1,4 +1,4 @@
-"""What changes in the course of a run, and what keeps it steady."""
+"""Schedules of a run, and the scale of its rewards."""
 
 from dataclasses import replace
 
@@ -14,29 +14,30 @@ PPO = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, unif
 PLAY, IMITATION, WARMUP = Stage.SELF_PLAY, Stage.IMITATION, Stage.CRITIC_WARMUP
 
 
-def test_the_learning_rate_is_a_cosine_to_a_tenth() -> None:
+def test_the_learning_rate_falls_by_a_cosine_to_a_tenth() -> None:
     rates = [schedule.settings_at(progress, PPO, PLAY).learning_rate for progress in (0, 0.5, 1, 2)]
     assert rates == pytest.approx([1e-3, 0.55e-3, 1e-4, 1e-4])
 
 
-def test_entropy_coefficients_fall_but_not_to_nothing() -> None:
-    found = [schedule.settings_at(progress, PPO, PLAY) for progress in (0, 0.5, 1)]
-    assert [now.ent_coef_call for now in found] == pytest.approx([0.05, 0.03, 0.01])
-    assert [now.ent_coef_play for now in found] == pytest.approx([0.03, 0.0175, 0.005])
-    assert [now.uniform_kl_coef for now in found] == pytest.approx([0.1, 0.06, 0.02])
-    assert [schedule.settings_at(0, PPO, stage).uniform_kl_coef for stage in (IMITATION, WARMUP)] == [0, 0]
-    assert [schedule.settings_at(0, PPO, stage).ent_coef_call for stage in (IMITATION, WARMUP)] == [0, 0]
+def test_coefficients_fall_to_a_default_share() -> None:
+    steps = [schedule.settings_at(progress, PPO, PLAY) for progress in (0, 0.5, 1)]
+    assert [now.ent_coef_call for now in steps] == pytest.approx([0.05, 0.03, 0.01])
+    assert [now.ent_coef_play for now in steps] == pytest.approx([0.03, 0.0175, 0.005])
+    assert [now.uniform_kl_coef for now in steps] == pytest.approx([0.1, 0.06, 0.02])
+    for stage in (IMITATION, WARMUP):
+        now = schedule.settings_at(0, PPO, stage)
+        assert now.uniform_kl_coef == now.ent_coef_call == 0
 
 
-def test_coefficients_fall_to_the_share_that_is_to_be_left() -> None:
+def test_coefficients_fall_to_the_configured_share() -> None:
     settings = replace(PPO, coefs_left=0.01)
-    found = [schedule.settings_at(progress, settings, PLAY) for progress in (0, 0.5, 1, 2)]
-    assert [now.ent_coef_call for now in found] == pytest.approx([0.05, 0.005, 0.0005, 0.0005])
-    assert [now.uniform_kl_coef for now in found] == pytest.approx([0.1, 0.01, 0.001, 0.001])
+    steps = [schedule.settings_at(progress, settings, PLAY) for progress in (0, 0.5, 1, 2)]
+    assert [now.ent_coef_call for now in steps] == pytest.approx([0.05, 0.005, 0.0005, 0.0005])
+    assert [now.uniform_kl_coef for now in steps] == pytest.approx([0.1, 0.01, 0.001, 0.001])
     assert schedule.settings_at(1, settings, WARMUP).ent_coef_play == 0
 
 
-def test_the_opponents_come_when_they_should() -> None:
+def test_opponents_come_at_their_start_and_after_imitation() -> None:
     config = TrainConfig(("noms",), opponents=OpponentsConfig(share=0.2, start=0.6))
     assert [schedule.at(progress, config).opponent_share for progress in (0.59, 0.6)] == [0, 0.2]
     imitating = replace(config, curriculum=CurriculumConfig(expert=("thumb",), imitation=0.7))
@@ -46,7 +47,7 @@ def test_the_opponents_come_when_they_should() -> None:
 @pytest.mark.parametrize(
     ("settings", "initial_policy", "expected"),
     [
-        (CurriculumConfig(imitation=0.2, critic_warmup=0.15), "", [PLAY] * 5),  # nobody to imitate
+        (CurriculumConfig(imitation=0.2, critic_warmup=0.15), "", [PLAY] * 5),  # without an expert
         (CurriculumConfig(expert=("thumb",), imitation=0.2), "", [IMITATION, IMITATION, PLAY, PLAY, PLAY]),
         (CurriculumConfig(critic_warmup=0.15), "noms", [WARMUP, WARMUP, PLAY, PLAY, PLAY]),
         (CurriculumConfig(expert=("thumb",), imitation=0.2, critic_warmup=0.1), "noms", [WARMUP, *[PLAY] * 4]),
@@ -58,9 +59,9 @@ def test_the_stages_of_a_run(settings: CurriculumConfig, initial_policy: str, ex
     assert [schedule.at(progress, config).stage for progress in (0.0, 0.1, 0.2, 0.3, 0.4)] == expected
 
 
-def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
+def test_rewards_are_divided_by_the_root_mean_square_of_their_game() -> None:
     def update(reward: float) -> None:
-        """Two seats and three: each gets, or loses, so much in the first game and 3 in the second."""
+        """Two seats win or lose this reward in the first game; three seats 3 in the second."""
         rewards = torch.tensor([[reward, -reward, 0.0], [3.0, -3.0, 3.0]])
         scale.update(rewards, torch.tensor([0, 1]), torch.tensor([2, 3]), lambda values: values)
 

@@ -1,4 +1,4 @@
-"""Shards from elsewhere: what is no data set of decisions is refused with the name of the file, before anything is learnt."""
+"""Shards from elsewhere: a wrong file is refused by name."""
 
 import json
 import os
@@ -20,6 +20,7 @@ from noms_env.policy.encoding import make_encoding
 from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions
 from noms_training.learn.data.shards import MOST_ROWS, _arrow_type, read_shards, write_shards
 from noms_training.learn.imitation import RecordedDecisions
+from tests.training.fakes import Touches
 from tests.training.test_distillation import RULES, SOURCE, decided
 
 ALL = tuple(column.name for column in COLUMNS + TARGETS)
@@ -30,14 +31,14 @@ FORMATS = pytest.mark.parametrize("file_format", ["npz", "parquet"])
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Shard:
-    """What a good shard says of itself, and its rows."""
+    """The metadata and the rows of a good shard."""
     folder = tmp_path_factory.mktemp("whole")
     write_shards(decided(folder), folder / "set", SOURCE, "npz", 60, COLUMNS + TARGETS)
     return next(read_shards(folder / "set", ALL))
 
 
 def put(path: Path, about: Any, rows: Decisions) -> None:
-    """Write a shard as it is given, whatever is in it."""
+    """Write a shard without checks."""
     text = about if isinstance(about, str) else json.dumps(about)
     if path.suffix == ".npz":
         np.savez_compressed(path, about=np.array(text), **rows)  # type: ignore[arg-type]
@@ -70,7 +71,7 @@ def test_a_good_shard_is_read_as_it_was_written(tmp_path: Path, whole: Shard, fi
         assert rows[name].flags.carray
 
 
-def with_value(name: str, value: Any, *place: int) -> Callable[[Decisions], Decisions]:
+def with_value(name: str, value: Any, *place: int | slice) -> Callable[[Decisions], Decisions]:
     def change(rows: Decisions) -> Decisions:
         changed = rows[name].copy()
         changed[place or (3,)] = value
@@ -84,10 +85,7 @@ def illegal(rows: Decisions) -> int:
 
 
 ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
-    "no rows": (
-        lambda rows: {name: values[:0] for name, values in rows.items()},
-        "has 0 rows, where 1 to 1,048,576 ",
-    ),
+    "no rows": (lambda rows: {name: values[:0] for name, values in rows.items()}, "has 0 rows, where 1 to 1,048,576 "),
     "narrow": (lambda rows: rows | {"action_mask": rows["action_mask"][:, :-1]}, f"has no {NUM_ACTIONS} int8 in each row"),
     "list": (lambda rows: rows | {"seat": rows["policy"].astype(np.int8)}, "has no int8 in each row of its column 'seat'"),
     "lacks": (lambda rows: {name: values for name, values in rows.items() if name != "value"}, "has no column 'value'"),
@@ -97,24 +95,21 @@ ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
     "illegal": (lambda rows: with_value("action", illegal(rows))(rows), "has an action that is not legal in row 3"),
     "nan": (with_value("policy", np.nan, 3, 9), "has a value of policy in row 3"),
     "tiny": (lambda rows: rows | {"policy": rows["policy"] * np.float32(1e-6)}, "has probabilities that are not 1 together"),
-    "unlikely": (
-        lambda rows: with_value("policy", 0.5, 3, illegal(rows))(rows),
-        "has a probability of an action that is ",
-    ),
+    "unlikely": (lambda rows: with_value("policy", 0.5, 3, illegal(rows))(rows), "has a probability of an action that is "),
     "variant": (with_value("variant", "bridge"), "has a value of variant in row 3"),
 }
 
 
 @FORMATS
 @pytest.mark.parametrize("name", ROWS)
-def test_rows_that_are_no_decisions_are_refused(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
+def test_wrong_rows_are_refused(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
     about, rows = whole
     change, sentence = ROWS[name]
-    changed = change(rows)
     file = tmp_path / f"decisions-0.{file_format}"
-    put(file, about, changed)
-    assert sentence in refusal(tmp_path)
-    assert refusal(tmp_path).startswith(f"{file} ")
+    put(file, about, change(rows))
+    message = refusal(tmp_path)
+    assert sentence in message
+    assert message.startswith(f"{file} ")
 
 
 ABOUT: dict[str, Any] = {
@@ -129,7 +124,7 @@ ABOUT: dict[str, Any] = {
 
 @FORMATS
 @pytest.mark.parametrize("name", ABOUT)
-def test_what_a_shard_says_of_itself_is_checked(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
+def test_wrong_metadata_is_refused(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
     changed = ABOUT[name]
     put(tmp_path / f"decisions-0.{file_format}", whole[0] | changed if isinstance(changed, dict) else changed, whole[1])
     assert f"decisions-0.{file_format} " in refusal(tmp_path, ())
@@ -143,35 +138,25 @@ def test_decisions_of_other_tables_are_refused(tmp_path: Path, whole: Shard, cha
 
 
 def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, whole: Shard) -> None:
-    """The bytes of the options say how many cards there are: compiled code looks them up."""
+    """Compiled code reads the number of cards from the bytes of the options."""
     about, rows = whole
     for change, sentence in (
         (with_value("observation", 200, 3, START["choices"]), "are of other tables than it says"),
         (with_value("observation", 1, 3, START["variant"] + 1), "are of other tables than it says"),
         (with_value("observation", 5, 3, START["numbers"] + 6), "are of other tables than it says"),
-        (with_value("action_mask", 1, slice(None), NUM_ACTIONS - 1), "actions are legal that never are at its tables"),  # type: ignore[arg-type]
+        (with_value("action_mask", 1, slice(None), NUM_ACTIONS - 1), "actions are legal that never are at its tables"),
     ):
         put(tmp_path / "decisions-0.npz", about, change(rows))
         with pytest.raises(ValueError, match=sentence):
             RecordedDecisions([str(tmp_path)], make_encoding((RULES,), card_features=True), [RULES])
 
 
-class Touches:
-    """A pickle that makes a file when it is loaded."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.file,)
-
-
 @pytest.mark.parametrize("name", ["policy", "about"])
 def test_a_pickle_in_a_shard_is_not_loaded(tmp_path: Path, whole: Shard, name: str) -> None:
     ran = tmp_path / "ran"
-    evil = np.array([Touches(ran)] * len(whole[1]["seat"]), object)
-    assert pickle.dumps(evil)
-    arrays: dict[str, Any] = {"about": np.array(json.dumps(whole[0])), **whole[1]} | {name: evil}
+    pickled = np.array([Touches(ran)] * len(whole[1]["seat"]), object)
+    assert pickle.dumps(pickled)
+    arrays: dict[str, Any] = {"about": np.array(json.dumps(whole[0])), **whole[1]} | {name: pickled}
     np.savez(tmp_path / "decisions-0.npz", **arrays)
     assert "decisions-0.npz " in refusal(tmp_path, LEARNT)
     assert not ran.exists()
@@ -179,7 +164,7 @@ def test_a_pickle_in_a_shard_is_not_loaded(tmp_path: Path, whole: Shard, name: s
 
 @pytest.fixture
 def little_memory() -> Iterator[None]:
-    """Some megabytes more than there are now."""
+    """Limit the memory to 256 MiB more than is used now."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + (256 << 20), before[1]))
@@ -189,9 +174,7 @@ def little_memory() -> Iterator[None]:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is counted on Linux")
 @FORMATS
-def test_a_small_file_that_says_that_it_is_huge_takes_no_memory(
-    tmp_path: Path, whole: Shard, file_format: str, little_memory: None
-) -> None:
+def test_a_small_file_of_many_rows_takes_no_memory(tmp_path: Path, whole: Shard, file_format: str, little_memory: None) -> None:
     file, rows = tmp_path / f"decisions-0.{file_format}", 3_000_000
     if file_format == "npz":
         put(file, whole[0], {})
@@ -204,20 +187,18 @@ def test_a_small_file_that_says_that_it_is_huge_takes_no_memory(
                     member.write(bytes(1 << 20))
     else:
         columns = [column for column in COLUMNS if column.name in ("action", "seat")]
-        made = {column.name: pyarrow.nulls(rows, _arrow_type(column)).fill_null(1) for column in columns}
-        parquet.write_table(pyarrow.table(made).replace_schema_metadata({"noms-export": json.dumps(whole[0])}), file)
+        arrays = {column.name: pyarrow.nulls(rows, _arrow_type(column)).fill_null(1) for column in columns}
+        parquet.write_table(pyarrow.table(arrays).replace_schema_metadata({"noms-export": json.dumps(whole[0])}), file)
     assert file.stat().st_size < 200_000
     assert f"has {rows:,} rows, where 1 to {MOST_ROWS:,} can be read" in refusal(tmp_path, ("action", "seat"))
 
 
-def test_what_is_no_regular_file_is_no_shard(tmp_path: Path) -> None:
+def test_a_pipe_is_no_shard(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "decisions-0.npz")
     assert "has no decisions" in refusal(tmp_path)
 
 
-def test_a_text_of_many_bytes_is_refused_before_it_is_read(
-    tmp_path: Path, whole: Shard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_text_is_refused_before_it_is_read(tmp_path: Path, whole: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_: pytest.fail("it is read"))
     put(tmp_path / "decisions-0.parquet", whole[0], {"variant": np.array(["a" * (4 << 20)] * 3)})
     assert "bytes in its column 'variant', where 1,048,768 can be read" in refusal(tmp_path, ("variant",))

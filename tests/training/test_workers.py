@@ -1,4 +1,4 @@
-"""The processes that play leave nothing behind."""
+"""Processes of workers."""
 
 import subprocess
 import sys
@@ -24,19 +24,19 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
     return True
 
 
-def test_they_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
-    def written() -> list[int]:
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    def sizes() -> list[int]:
         return [path.stat().st_size for path in sorted(tmp_path.iterdir())]
 
     def is_quiet() -> bool:
-        before = written()
+        before = sizes()
         time.sleep(1)
-        return before == written()
+        return before == sizes()
 
     worker = WORKER.replace("FOLDER", repr(str(tmp_path)))
     parent = subprocess.Popen([sys.executable, "-c", PARENT.replace("WORKER", repr(worker))])
     try:
-        assert wait_for(lambda: len(written()) == 2, 120)
+        assert wait_for(lambda: len(sizes()) == 2, 120)
     finally:
         parent.kill()
         parent.wait()
