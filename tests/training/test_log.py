@@ -51,6 +51,10 @@ def test_logged_figures_can_be_read_at_once(tmp_path: Path) -> None:
     assert read_values(tmp_path, "eval/points/noms_4/pimc:20,4") == {100: -1.25}
     assert read_values(tmp_path, "new") == {250: 2}
     assert (tmp_path / CSV_NAME).read_text().splitlines()[:2] == ["decisions,name,value", "100,losses/approx_kl,0.5"]
+    log.iteration(100, {"losses/approx_kl": 3.0})
+    log.iteration(250, {"losses/approx_kl": math.nan, "x": math.inf})
+    assert read_values(tmp_path, "losses/approx_kl") == {100: 3, 250: 123457}, "the last finite value counts"
+    assert "x" not in read_log(tmp_path)
 
 
 def test_figures_of_earlier_versions_have_their_present_names(tmp_path: Path) -> None:
@@ -66,15 +70,27 @@ def test_figures_of_earlier_versions_have_their_present_names(tmp_path: Path) ->
     ]
 
 
+def read_scalars(folder: Path, name: str) -> list[tuple[int, float]]:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator", reason="no TensorBoard")
+    events = accumulator.EventAccumulator(str(folder / EVENTS_NAME))
+    events.Reload()
+    return [(event.step, event.value) for event in events.Scalars(name)]
+
+
 def test_a_resumed_run_drops_the_figures_after_its_checkpoint(tmp_path: Path) -> None:
-    first = open_log(tmp_path)
+    first = open_log(tmp_path, events=True)
     for decisions in (100, 200, 300):
-        first.iteration(decisions, {"losses/approx_kl": decisions / 100})
+        first.iteration(decisions, {"losses/approx_kl": decisions / 4})
+    assert read_scalars(tmp_path, "losses/approx_kl") == [(100, 25), (200, 50), (300, 75)]  # while it is open
     first.close()
-    again = open_log(tmp_path, 200)
-    assert read_values(tmp_path, "losses/approx_kl") == {100: 1, 200: 2}
-    again.iteration(290, {"losses/approx_kl": 9, "other": 1})
-    assert read_values(tmp_path, "losses/approx_kl") == {100: 1, 200: 2, 290: 9}
+    again = open_log(tmp_path, 200, events=True)
+    assert read_values(tmp_path, "losses/approx_kl") == {100: 25, 200: 50}
+    again.iteration(290, {"losses/approx_kl": 1})
+    again.evaluation(290, {"eval/points/x/y": np.float64(2)})
+    again.close()
+    assert read_values(tmp_path, "losses/approx_kl") == {100: 25, 200: 50, 290: 1}
+    assert read_scalars(tmp_path, "losses/approx_kl") == [(100, 25), (200, 50), (290, 1)]
+    assert read_scalars(tmp_path, "eval/points/x/y") == [(290, 2)]
     open_log(tmp_path, 0)
     assert (tmp_path / CSV_NAME).read_text() == ",".join(HEADER) + "\n"
 
@@ -92,16 +108,6 @@ def test_the_time_of_all_sessions_adds_up(tmp_path: Path, monkeypatch: pytest.Mo
     now[0] = 5002.0
     again.iteration(150, {})
     assert read_values(tmp_path, SECONDS) == {100: 7, 150: 9}
-
-
-def test_the_last_finite_value_counts(tmp_path: Path) -> None:
-    log = open_log(tmp_path)
-    log.iteration(200, {"losses/approx_kl": math.nan, "x": math.inf})
-    log.iteration(100, {"losses/approx_kl": 2.0})
-    log.iteration(100, {"losses/approx_kl": 3.0})
-    at, value = read_log(tmp_path)["losses/approx_kl"]
-    assert (at.tolist(), value.tolist()) == ([100], [3.0])
-    assert "x" not in read_log(tmp_path)
 
 
 @settings(deadline=None, max_examples=60)
@@ -161,27 +167,6 @@ def test_a_disk_that_is_full_at_the_start_leaves_the_log_unchanged(tmp_path: Pat
     with pytest.raises(OSError, match="No space left"):
         open_log(tmp_path, 1)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {CSV_NAME: before}
-
-
-def read_scalars(folder: Path, name: str) -> list[tuple[int, float]]:
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator", reason="no TensorBoard")
-    events = accumulator.EventAccumulator(str(folder / EVENTS_NAME))
-    events.Reload()
-    return [(event.step, event.value) for event in events.Scalars(name)]
-
-
-def test_tensorboard_reads_the_figures_across_a_resume(tmp_path: Path) -> None:
-    first = open_log(tmp_path, events=True)
-    for decisions in (100, 200, 300):
-        first.iteration(decisions, {"losses/approx_kl": decisions / 4})
-    assert read_scalars(tmp_path, "losses/approx_kl") == [(100, 25), (200, 50), (300, 75)]  # while it is open
-    first.close()
-    again = open_log(tmp_path, 200, events=True)
-    again.iteration(290, {"losses/approx_kl": 1})
-    again.evaluation(290, {"eval/points/x/y": np.float64(2)})
-    again.close()
-    assert read_scalars(tmp_path, "losses/approx_kl") == [(100, 25), (200, 50), (290, 1)]
-    assert read_scalars(tmp_path, "eval/points/x/y") == [(290, 2)]
 
 
 def test_without_tensorboard_a_log_has_only_the_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
