@@ -81,16 +81,16 @@ def test_trimmed_tokens_change_no_result_and_no_gradient(monkeypatch: pytest.Mon
         for trims in (True, False):
             folded = trunk.folded(torch.float32)
             folded.trims = trims
-            monkeypatch.setattr(trunk, "folded", lambda dtype, folded=folded: folded)
-            out = network(*inputs)
-            out = out if len(inputs) == 1 else out.masked_fill(inputs[1] == 0, 0)
-            results.append([out.detach(), *torch.autograd.grad(out.square().sum(), [*trunk.parameters()])])
-            monkeypatch.undo()
+            with monkeypatch.context() as patch:
+                patch.setattr(trunk, "folded", lambda dtype, folded=folded: folded)
+                out = network(*inputs)
+                out = out if len(inputs) == 1 else out.masked_fill(inputs[1] == 0, 0)
+                results.append([out.detach(), *torch.autograd.grad(out.square().sum(), [*trunk.parameters()])])
         for trimmed, whole in zip(*results, strict=True):
             torch.testing.assert_close(trimmed, whole, rtol=1e-4, atol=1e-4)
 
 
-def test_half_precision_is_close_a_frozen_policy_is_equal_and_all_parameters_learn() -> None:
+def test_half_precision_and_frozen_policies_are_close_and_all_parameters_learn() -> None:
     for network, inputs in make_networks():
         exact = network(*inputs, torch.float32)
         rough = network(*inputs, torch.bfloat16)

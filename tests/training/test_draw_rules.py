@@ -10,12 +10,12 @@ import pytest
 import torch
 
 import noms_env
-from noms_env import FeatureLayout, TableGroup, make_batch
+from noms_env import FeatureLayout
 from noms_env.observation.features import possible_actions
 from noms_env.players.registry import AnyOptions, check_rules, load_players
 from noms_env.policy.file import read_info, read_policy
 from noms_env.policy.player import load_policy
-from noms_env.variants import VARIANTS, game, given_options
+from noms_env.variants import VARIANTS, game
 from noms_training.learn.checkpoint import write_policy
 from noms_training.learn.config import ActorConfig, CurriculumConfig
 from noms_training.learn.draw_rules import BETWEEN_DEALS, draw_rules, widest_rules
@@ -23,6 +23,7 @@ from noms_training.learn.network import Actor
 from noms_training.options import parse_held_out
 from noms_training.play.browser.lobby import Lobby, levels_of
 from noms_training.play.browser.messages import TableRequest
+from tests.policy.test_player import decisions
 from tests.training.fakes import rules
 from tests.training.tiny_run import make_config, run_iterations, save_policy_of
 
@@ -76,18 +77,13 @@ def test_a_policy_with_drawn_rules_plays_under_any_options(general: Path) -> Non
     player = load_policy(general)
     actor = Actor.of(encoding, ActorConfig(**info.network))
     actor.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
-    groups = [TableGroup(kind.variant.name, kind.seats, given_options(kind)) for kind in others]
-    batch = make_batch(groups, len(groups), seed=5)
-    batch.reset()
-    batch.observe()
-    for step in range(12):
-        features, mask, order = encoding.encode(batch.observation, batch.mask)
-        with torch.inference_mode():
-            logits = actor.frozen(torch.float32)(torch.from_numpy(features), torch.from_numpy(mask))
-        expected = logits.where(torch.from_numpy(mask) != 0, -torch.inf).softmax(1).numpy()
-        policy = player.probabilities(batch.observation, batch.mask)
-        np.testing.assert_allclose(np.take_along_axis(policy, encoding.actions[order].astype(int), 1), expected, atol=1e-5)
-        batch.step(player.act(batch.observation, batch.mask, np.full(len(batch), step)), observe=True)
+    observation, legal = decisions(tuple(others), 5 * len(others))
+    features, mask, order = encoding.encode(observation, legal)
+    with torch.inference_mode():
+        logits = actor.frozen(torch.float32)(torch.from_numpy(features), torch.from_numpy(mask))
+    expected = logits.where(torch.from_numpy(mask) != 0, -torch.inf).softmax(1).numpy()
+    policy = np.take_along_axis(player.probabilities(observation, legal), encoding.actions[order].astype(int), 1)
+    np.testing.assert_allclose(policy, expected, atol=1e-5)
 
 
 def test_held_out_options_warn_and_other_games_are_refused(general: Path) -> None:

@@ -10,24 +10,15 @@ import torch
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
-from noms_env.variants import Rules, RulesError
+from noms_env.variants import VARIANTS, Rules, RulesError
 from noms_training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
-from noms_training.learn.collect import (
-    ActorPlayer,
-    Played,
-    PolicyLearner,
-    Rollout,
-    draw_choices,
-    draw_sizes,
-    make_rollout,
-    make_workers,
-)
+from noms_training.learn import collect
+from noms_training.learn.collect import ActorPlayer, Played, PolicyLearner, Rollout, make_rollout, make_workers
 from noms_training.learn.config import ActorConfig, TrainConfig
 from noms_training.learn.gae import gae
 from noms_training.learn.network import Actor, masked
 
 SMALL = ActorConfig(width=16, blocks=1, card_width=4, scorer_width=4)
-VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
 
 
 def make_actor(rule_sets: Sequence[Rules], seed: int = 0) -> Actor:
@@ -153,23 +144,17 @@ def test_hidden_cards_are_recorded_for_a_privileged_critic_only() -> None:
     assert decisions.seen.shape[1] == learner.encoding.n_features
 
 
-def test_deals_depend_on_their_number() -> None:
-    rule_sets = make_rule_sets(["big_ships"], (5,))
-    pool = make_pool(rule_sets)
-    hands = []
-    for number in (3, 4, 3):
-        pool.deal(number)
-        hands.append(pool.batch.tables.hands.copy())
-    assert (hands[0] == hands[2]).all()
-    assert (hands[0] != hands[1]).any()
-
-
-def test_parts_of_the_tables_have_the_deals_of_the_whole() -> None:
+def test_deals_depend_on_their_number_and_on_the_number_of_the_table() -> None:
     rule_sets = make_rule_sets(["up_down"])
     whole, parts = make_pool(rule_sets, 8), [make_pool(rule_sets, 4, first_table=first) for first in (0, 4)]
-    for pool in (whole, *parts):
-        pool.deal(2)
-    assert (whole.batch.tables.hands == np.concatenate([part.batch.tables.hands for part in parts])).all()
+    hands = []
+    for number in (3, 4, 3):
+        for pool in (whole, *parts):
+            pool.deal(number)
+        hands.append(whole.batch.tables.hands.copy())
+        assert (hands[-1] == np.concatenate([part.batch.tables.hands for part in parts])).all()
+    assert (hands[0] == hands[2]).all()
+    assert (hands[0] != hands[1]).any()
 
 
 def test_matches_continue_from_deal_to_deal_and_from_a_copy() -> None:
@@ -189,7 +174,7 @@ def test_matches_continue_from_deal_to_deal_and_from_a_copy() -> None:
 def test_each_hand_size_has_the_same_number_of_decisions() -> None:
     rule_sets = make_rule_sets(["down_up", "small_ships"])
     pool = make_pool(rule_sets, 40_000)
-    sizes = draw_sizes(pool, rule_sets, np.random.default_rng(0))
+    sizes = collect.draw_sizes(pool, rule_sets, np.random.default_rng(0))
     assert (sizes[pool.rule_set == 1] == -1).all()
     number, count = np.unique(sizes[pool.rule_set == 0], return_counts=True)
     assert number.tolist() == list(range(1, 11))
@@ -198,24 +183,23 @@ def test_each_hand_size_has_the_same_number_of_decisions() -> None:
     assert (pool.batch.tables.deal_size[pool.rule_set == 0] == sizes[pool.rule_set == 0]).all()
 
 
+def draw(logits: list[float], legal: list[int], draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choices and log-probabilities for the same decision, by draws from 0 to 1."""
+    choice, log_prob = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
+    rows = (np.tile(np.array([values], kind), (len(draws), 1)) for values, kind in ((logits, np.float32), (legal, np.int8)))
+    collect.draw_choices(*rows, draws, choice, log_prob)
+    return choice, log_prob
+
+
 def test_choices_are_drawn_from_the_softmax_of_the_legal_logits() -> None:
-    logits = np.tile(np.log(np.array([[1.0, 2.0, 50.0, 5.0]], np.float32)), (80_000, 1))
-    mask = np.tile(np.array([[1, 1, 0, 1]], np.int8), (80_000, 1))
-    choice, log_prob = np.empty(80_000, np.int64), np.empty(80_000, np.float32)
-    draw_choices(logits, mask, np.random.default_rng(0).random(80_000), choice, log_prob)
+    logits, legal = np.log([1.0, 2.0, 50.0, 5.0]).tolist(), [1, 1, 0, 1]
+    choice, log_prob = draw(logits, legal, np.random.default_rng(0).random(80_000))
     np.testing.assert_allclose(np.bincount(choice, minlength=4) / 80_000, [1 / 8, 2 / 8, 0, 5 / 8], atol=0.006)
     np.testing.assert_allclose(log_prob, np.log(np.array([1, 2, 0.01, 5]) / 8)[choice], atol=1e-5)
-    draw_choices(logits, mask, np.full(80_000, -1.0), choice, log_prob)
-    assert set(choice) == {3}
-
-
-@pytest.mark.parametrize("draw", [0.0, 1 - 2**-53])
-def test_an_extreme_draw_gives_a_legal_choice(draw: float) -> None:
-    logits = np.array([[5.0, -80.0, 3.0, -90.0, 9.0]], np.float32)
-    mask = np.array([[0, 1, 1, 1, 0]], np.int8)
-    choice, log_prob = np.empty(1, np.int64), np.empty(1, np.float32)
-    draw_choices(logits, mask, np.array([draw]), choice, log_prob)
-    assert mask[0, choice[0]] == 1
+    greedy, _ = draw(logits, legal, np.array([-1.0]))
+    assert greedy == [3]
+    extreme, _ = draw([5.0, -80.0, 3.0, -90.0, 9.0], [0, 1, 1, 1, 0], np.array([0.0, 1 - 2**-53]))
+    assert set(extreme) <= {1, 2, 3}
 
 
 @pytest.mark.parametrize(("seats", "options", "message"), [((3,), {}, "noms is played"), ((), {"hooks": True}, "hooks")])

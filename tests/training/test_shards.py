@@ -30,9 +30,9 @@ FORMATS = pytest.mark.parametrize("file_format", ["npz", "parquet"])
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Shard:
+def shard(tmp_path_factory: pytest.TempPathFactory) -> Shard:
     """The metadata and the rows of a good shard."""
-    folder = tmp_path_factory.mktemp("whole")
+    folder = tmp_path_factory.mktemp("shard")
     write_shards(decided(folder), folder / "set", SOURCE, "npz", 60, COLUMNS + TARGETS)
     return next(read_shards(folder / "set", ALL))
 
@@ -61,11 +61,11 @@ def refusal(folder: Path, columns: tuple[str, ...] = ALL) -> str:
 
 
 @FORMATS
-def test_a_good_shard_is_read_as_it_was_written(tmp_path: Path, whole: Shard, file_format: str) -> None:
-    put(tmp_path / f"decisions-0.{file_format}", *whole)
+def test_a_good_shard_is_read_as_it_was_written(tmp_path: Path, shard: Shard, file_format: str) -> None:
+    put(tmp_path / f"decisions-0.{file_format}", *shard)
     ((about, rows),) = read_shards(tmp_path, ALL)
-    assert about == whole[0]
-    for name, values in whole[1].items():
+    assert about == shard[0]
+    for name, values in shard[1].items():
         np.testing.assert_array_equal(rows[name], values)
         assert rows[name].dtype == values.dtype
         assert rows[name].flags.carray
@@ -102,8 +102,8 @@ ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
 
 @FORMATS
 @pytest.mark.parametrize("name", ROWS)
-def test_wrong_rows_are_refused(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
-    about, rows = whole
+def test_wrong_rows_are_refused(tmp_path: Path, shard: Shard, name: str, file_format: str) -> None:
+    about, rows = shard
     change, sentence = ROWS[name]
     file = tmp_path / f"decisions-0.{file_format}"
     put(file, about, change(rows))
@@ -112,34 +112,29 @@ def test_wrong_rows_are_refused(tmp_path: Path, whole: Shard, name: str, file_fo
     assert message.startswith(f"{file} ")
 
 
-ABOUT: dict[str, Any] = {
-    "no JSON": "{",
-    "deep": "[" * 5000,
-    "format": {"format": "other"},
-    "players": {"source": SOURCE | {"players": [1]}},
-    "a terminal": {"source": SOURCE | {"players": ["\x1b[2J"]}},
-    "layout": {"layout": "another", "environment": "\x1b"},
-}
+ABOUT: list[Any] = [
+    *("{", "[" * 5000, {"format": "other"}, {"layout": "another", "environment": "\x1b"}),
+    *({"source": SOURCE | {"players": [name]}} for name in (1, "\x1b[2J")),
+]
 
 
 @FORMATS
-@pytest.mark.parametrize("name", ABOUT)
-def test_wrong_metadata_is_refused(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
-    changed = ABOUT[name]
-    put(tmp_path / f"decisions-0.{file_format}", whole[0] | changed if isinstance(changed, dict) else changed, whole[1])
+@pytest.mark.parametrize("changed", ABOUT, ids=["no JSON", "deep", "format", "layout", "player", "a terminal"])
+def test_wrong_metadata_is_refused(tmp_path: Path, shard: Shard, changed: Any, file_format: str) -> None:
+    put(tmp_path / f"decisions-0.{file_format}", shard[0] | changed if isinstance(changed, dict) else changed, shard[1])
     assert f"decisions-0.{file_format} " in refusal(tmp_path, ())
 
 
 @pytest.mark.parametrize("changes", [{"options": {"\u202e": 1}}, {"seats": 10**30}, {"variant": "noms"}], ids=str)
-def test_decisions_of_other_tables_are_refused(tmp_path: Path, whole: Shard, changes: dict[str, Any]) -> None:
-    put(tmp_path / "decisions-0.npz", whole[0] | {"source": SOURCE | changes}, whole[1])
+def test_decisions_of_other_tables_are_refused(tmp_path: Path, shard: Shard, changes: dict[str, Any]) -> None:
+    put(tmp_path / "decisions-0.npz", shard[0] | {"source": SOURCE | changes}, shard[1])
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
         RecordedDecisions([str(tmp_path)], make_encoding((RULES,)), [RULES])
 
 
-def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, whole: Shard) -> None:
+def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, shard: Shard) -> None:
     """Compiled code reads the number of cards from the bytes of the options."""
-    about, rows = whole
+    about, rows = shard
     for change, sentence in (
         (with_value("observation", 200, 3, START["choices"]), "are of other tables than it says"),
         (with_value("observation", 1, 3, START["variant"] + 1), "are of other tables than it says"),
@@ -152,11 +147,11 @@ def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, whol
 
 
 @pytest.mark.parametrize("name", ["policy", "about"])
-def test_a_pickle_in_a_shard_is_not_loaded(tmp_path: Path, whole: Shard, name: str) -> None:
+def test_a_pickle_in_a_shard_is_not_loaded(tmp_path: Path, shard: Shard, name: str) -> None:
     ran = tmp_path / "ran"
-    pickled = np.array([Touches(ran)] * len(whole[1]["seat"]), object)
+    pickled = np.array([Touches(ran)] * len(shard[1]["seat"]), object)
     assert pickle.dumps(pickled)
-    arrays: dict[str, Any] = {"about": np.array(json.dumps(whole[0])), **whole[1]} | {name: pickled}
+    arrays: dict[str, Any] = {"about": np.array(json.dumps(shard[0])), **shard[1]} | {name: pickled}
     np.savez(tmp_path / "decisions-0.npz", **arrays)
     assert "decisions-0.npz " in refusal(tmp_path, LEARNT)
     assert not ran.exists()
@@ -174,10 +169,10 @@ def little_memory() -> Iterator[None]:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is counted on Linux")
 @FORMATS
-def test_a_small_file_of_many_rows_takes_no_memory(tmp_path: Path, whole: Shard, file_format: str, little_memory: None) -> None:
+def test_a_small_file_of_many_rows_takes_no_memory(tmp_path: Path, shard: Shard, file_format: str, little_memory: None) -> None:
     file, rows = tmp_path / f"decisions-0.{file_format}", 3_000_000
     if file_format == "npz":
-        put(file, whole[0], {})
+        put(file, shard[0], {})
         with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
             for column in COLUMNS + TARGETS:
                 shape = (rows, column.width) if column.width else (rows,)
@@ -188,7 +183,7 @@ def test_a_small_file_of_many_rows_takes_no_memory(tmp_path: Path, whole: Shard,
     else:
         columns = [column for column in COLUMNS if column.name in ("action", "seat")]
         arrays = {column.name: pyarrow.nulls(rows, _arrow_type(column)).fill_null(1) for column in columns}
-        parquet.write_table(pyarrow.table(arrays).replace_schema_metadata({"noms-export": json.dumps(whole[0])}), file)
+        parquet.write_table(pyarrow.table(arrays).replace_schema_metadata({"noms-export": json.dumps(shard[0])}), file)
     assert file.stat().st_size < 200_000
     assert f"has {rows:,} rows, where 1 to {MOST_ROWS:,} can be read" in refusal(tmp_path, ("action", "seat"))
 
@@ -198,7 +193,7 @@ def test_a_pipe_is_no_shard(tmp_path: Path) -> None:
     assert "has no decisions" in refusal(tmp_path)
 
 
-def test_a_long_text_is_refused_before_it_is_read(tmp_path: Path, whole: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_refused_before_it_is_read(tmp_path: Path, shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_: pytest.fail("it is read"))
-    put(tmp_path / "decisions-0.parquet", whole[0], {"variant": np.array(["a" * (4 << 20)] * 3)})
+    put(tmp_path / "decisions-0.parquet", shard[0], {"variant": np.array(["a" * (4 << 20)] * 3)})
     assert "bytes in its column 'variant', where 1,048,768 can be read" in refusal(tmp_path, ("variant",))
