@@ -31,11 +31,11 @@ RULES = rules("down_up", 4, ranks=4)
 SOURCE = {"variant": "down_up", "seats": 4, "options": {"ranks": 4}}
 
 
-def decided(folder: Path, *players: str) -> Iterator[Decisions]:
-    """Decisions of some players; by default, of a policy of the smallest network."""
+def decided(folder: Path) -> Iterator[Decisions]:
+    """Decisions of a policy of the smallest network."""
     save_small(folder / "policy.safetensors", (RULES,))
-    names = players or (str(folder / "policy.safetensors"),)
-    return (part for part, _ in from_play(RULES, [agent_spec(name) for name in names], 4, seed=1, targets=True))
+    policy = agent_spec(str(folder / "policy.safetensors"))
+    return (part for part, _ in from_play(RULES, [policy], 4, seed=1, targets=True))
 
 
 def write_set(folder: Path, file_format: FileFormat = "npz", source: Any = SOURCE) -> str:
@@ -71,12 +71,6 @@ def test_a_folder_of_exports_is_read_in_order_of_name(tmp_path: Path) -> None:
     assert np.array_equal(together, np.concatenate([first, second]))
 
 
-def test_too_many_decisions_for_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.learn.imitation.MOST_IN_ALL", 100)
-    with pytest.raises(ValueError, match="more than 100 decisions"):
-        RecordedDecisions([write_set(tmp_path)], make_encoding((RULES,)), [RULES])
-
-
 def test_a_batch_depends_on_its_random_generator_alone(tmp_path: Path) -> None:
     recorded = RecordedDecisions([write_set(tmp_path)], make_encoding((RULES,)), [RULES])
     batch, again = (next(recorded.batches(40, 0.5, np.random.default_rng(3), "cpu")) for _ in range(2))
@@ -103,6 +97,9 @@ def test_unusable_decisions_are_refused(tmp_path: Path, monkeypatch: pytest.Monk
     ):
         with pytest.raises((ValueError, MissingExtraError), match=sentence):
             RecordedDecisions([str(tmp_path / name)], make_encoding((RULES,)), [RULES])
+    monkeypatch.setattr("noms_training.learn.imitation.MOST_IN_ALL", 100)
+    with pytest.raises(ValueError, match="more than 100 decisions"):
+        RecordedDecisions([write_set(tmp_path)], make_encoding((RULES,)), [RULES])
 
 
 def test_the_distance_by_hand() -> None:
@@ -137,24 +134,13 @@ def test_the_coefficient_falls_to_0_and_counts_in_self_play_only() -> None:
     assert schedule.at(0.0, TrainConfig(("noms",))).distil_coef == 0
 
 
-def distilling(folder: Path) -> TrainConfig:
-    curriculum = CurriculumConfig(shards=(write_set(folder),), distil_coef=3.0)
-    return make_config("down_up", option=("ranks=4",), curriculum=curriculum, decisions=10**6)
-
-
-def test_a_run_learns_from_recorded_decisions(tmp_path: Path) -> None:
-    run = Trainer(distilling(tmp_path))
-    distances = [run.iterate()["losses/distillation_kl"] for _ in range(12)]
-    run.close()
-    assert np.mean(distances[-3:]) < 0.8 * distances[0]
-
-
-def test_a_resumed_run_draws_the_same_decisions(tmp_path: Path) -> None:
-    config = distilling(tmp_path)
-    whole, _ = run_iterations(config, 2)
+def test_a_run_learns_from_recorded_decisions_and_resumes(tmp_path: Path) -> None:
+    curriculum = CurriculumConfig(shards=(write_set(tmp_path),), distil_coef=3.0)
+    config = make_config("down_up", option=("ranks=4",), curriculum=curriculum, decisions=10**6)
     first, _ = run_iterations(config)
-    resumed = Trainer(config)
-    resumed.restore(first.state())
-    resumed.iterate()
-    resumed.close()
+    resumed, _ = run_iterations(config, 11, first.state())
+    whole = Trainer(config)
+    distances = [whole.iterate()["losses/distillation_kl"] for _ in range(12)]
+    whole.close()
+    assert np.mean(distances[-3:]) < 0.8 * distances[0]
     assert same_parameters(whole, resumed)

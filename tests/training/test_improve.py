@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from noms_training.cli import main
 from noms_training.evaluation.statistics import Estimate
 from noms_training.learn import expert_iteration
 from noms_training.learn.best_response import RefusedError, Train
-from noms_training.learn.config import TrainConfig
 from noms_training.learn.data import workers
 from noms_training.learn.data.shards import read_shards, shard_folders
 from noms_training.learn.log import read_log
@@ -74,15 +74,10 @@ def test_rounds_resume_where_they_were_stopped(run: Run, first: Path, monkeypatc
     shutil.rmtree(lots[1])  # as if it had been stopped before this lot
     shutil.rmtree("rounds/01/run")
     Path("rounds/01/result.json").unlink()
-    starts, play_lots = list[int](), workers.play_lots
-
-    def note_lots(lots: list[tuple[workers.Play, int]], *arguments: Any) -> Any:
-        starts.extend(start for _, start in lots)
-        return play_lots(lots, *arguments)
-
-    monkeypatch.setattr(workers, "play_lots", note_lots)
+    play_lots = Mock(wraps=workers.play_lots)
+    monkeypatch.setattr(workers, "play_lots", play_lots)
     assert run("--rounds", 2)[0] == 0
-    assert starts == [64, 0, 64]
+    assert [start for call in play_lots.call_args_list for _, start in call.args[0]] == [64, 0, 64]
     assert results == (read_round(1), Path("rounds/01/run/policy.safetensors").read_bytes())
     assert read_round(2)["before"] == read_round(1)["kept"]
     shards = {Path(f"rounds/{number}/decisions/down_up_3-000000/decisions-00000.npz").read_bytes() for number in ("01", "02")}
@@ -94,35 +89,27 @@ def train_round(policy: str, folder: Path, train: Train) -> dict[str, Any]:
     return expert_iteration.train_round(series, policy, folder, 1, one_worker, train)
 
 
-@pytest.mark.parametrize(("mean", "kept"), [(0.1, "run"), (-0.1, "before")])
-def test_the_better_policy_is_kept(
-    mean: float, kept: str, tmp_path: Path, first: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gains = {"down_up_3": {"mean": mean, "low": mean - 1, "high": mean + 1, "deals": 7}}
-    runs = list[tuple[TrainConfig, Path]]()
-    monkeypatch.setattr(expert_iteration, "record_search", lambda *_: None)
-    monkeypatch.setattr(expert_iteration, "compare_rounds", lambda *_: gains)
+@pytest.mark.parametrize("mean", [0.1, -0.1])
+def test_the_better_policy_is_kept(mean: float, tmp_path: Path, first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gains, train = {"down_up_3": {"mean": mean, "low": mean - 1, "high": mean + 1, "deals": 7}}, Mock()
+    monkeypatch.setattr(expert_iteration, "record_search", Mock())
+    monkeypatch.setattr(expert_iteration, "compare_rounds", Mock(return_value=gains))
     (tmp_path / "01").mkdir()
-    result = train_round(str(first), tmp_path / "01", lambda config, folder: runs.append((config, folder)))
-    ((config, folder),) = runs
+    result = train_round(str(first), tmp_path / "01", train)
+    config, folder = train.call_args.args
     assert (config.initial_policy, folder) == (str(first), tmp_path / "01" / "run")
     assert config.batch_size == 5_000, "an iteration is no larger than the budget"
-    assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
+    assert result["kept"] == str(folder if mean > 0 else first)
 
 
 def test_policies_are_compared_on_deals_that_chose_neither(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sets = list[str]()
-
-    def gain_alone(*_: Any, deal_set: str, **__: Any) -> Estimate:
-        sets.append(deal_set)
-        return Estimate(0.1, 0.1, -0.1, 0.3, 4)
-
+    gain_alone = Mock(return_value=Estimate(0.1, 0.1, -0.1, 0.3, 4))
     monkeypatch.setattr(expert_iteration, "gain_alone", gain_alone)
     info = expert_iteration.read_training(str(first))
     series = expert_iteration.Series(str(first), deals=4)
     gains = expert_iteration.compare_rounds(series, str(first), str(first), expert_iteration.tables_of(info))
     assert gains == {"down_up_3": {"mean": 0.1, "low": -0.1, "high": 0.3, "deals": 4}}
-    assert sets == ["dev, salted"]
+    assert [call.kwargs["deal_set"] for call in gain_alone.call_args_list] == ["dev, salted"]
 
 
 def test_a_round_is_played_at_the_tables_of_the_last_training(first: Path) -> None:
@@ -173,7 +160,7 @@ def test_a_damaged_result_of_a_round_is_refused(run: Run, content: str) -> None:
 def test_the_run_of_a_result_is_the_one_beside_it(first: Path, tmp_path: Path) -> None:
     for kept, expected in (("elsewhere/01/run", str(tmp_path / "run")), ("small_ships", "mine")):
         (tmp_path / "result.json").write_text(json.dumps(DONE | {"gains": {"noms_4": GAIN}, "kept": kept}), encoding="utf-8")
-        result = train_round("mine", tmp_path, lambda *_: None)
+        result = train_round("mine", tmp_path, Mock())
         assert result == {"policy": str(tmp_path / "run"), "before": "mine", "gains": {"noms_4": GAIN}, "kept": expected}
 
 

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -22,30 +22,32 @@ UNUSED = ("head.nominate", "head.words")
 Arrays = dict[str, np.ndarray]
 
 
-def start_two_processes(task: str, folder: Path) -> list[Arrays]:
-    """Results of a task of `two_processes.py` on each rank."""
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Arrays]:
+    """The results of `two_processes.py` on each rank."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    root = Path(__file__).parents[2]
-    settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "PYTHONPATH": str(root)}
+        port = str(free.getsockname()[1])
+    files = [tmp_path_factory.mktemp("ranks") / f"{rank}.npz" for rank in range(2)]
+    root = str(Path(__file__).parents[2])
+    settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "PYTHONPATH": root}
     running = [
         subprocess.Popen(
-            [sys.executable, two_processes.__file__, task, str(folder / f"{rank}.npz")],
+            [sys.executable, two_processes.__file__, str(file)],
             env=os.environ | settings | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
             stderr=subprocess.PIPE,
             text=True,
         )
-        for rank in range(2)
+        for rank, file in enumerate(files)
     ]
     for process in running:
         _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
-    return [dict(np.load(folder / f"{rank}.npz")) for rank in range(2)]
+    return [dict(np.load(file)) for file in files]
 
 
-def test_two_processes_update_alike_and_like_one_with_all_the_data(tmp_path: Path) -> None:
-    first, second = start_two_processes("update", tmp_path)
+def test_two_processes_update_alike_and_like_one_with_all_the_data(ranks: list[Arrays]) -> None:
+    first, second = ranks
     names = [name for name in first if name.startswith("together/")]
     assert len(names) > 10
     for name in names:
@@ -56,11 +58,10 @@ def test_two_processes_update_alike_and_like_one_with_all_the_data(tmp_path: Pat
         assert (first[name] == second[name]).all(), name
 
 
-def test_two_processes_play_different_deals_and_end_with_equal_parameters(tmp_path: Path) -> None:
-    first, second = start_two_processes("run", tmp_path)
-    assert first["decisions"] == second["decisions"]
+def test_two_processes_play_different_deals_and_end_with_equal_parameters(ranks: list[Arrays]) -> None:
+    first, second = ranks
     assert first["own"] != second["own"]
-    assert first["own"] + second["own"] == first["decisions"]
+    assert first["own"] + second["own"] == first["decisions"] == second["decisions"]
     assert (first["hands"] != second["hands"]).any()
     names = [name for name in first if name.startswith("parameters/")]
     assert len(names) > 25
@@ -70,27 +71,24 @@ def test_two_processes_play_different_deals_and_end_with_equal_parameters(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("cpu", "fast"),
-    [
-        ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": True}, True),
-        ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": False}, False),
-        ({"cpu_name": "AMD EPYC", "avx512_bf16": True, "amx_bf16": False}, True),
-        ({"cpu_name": "AMD EPYC", "avx512_bf16": False}, False),
-        ({}, False),
-    ],
+    ("cpu", "bf16", "amx", "fast"),
+    [("Intel", True, True, True), ("Intel", True, False, False), ("AMD", True, False, True), ("AMD", False, False, False)],
 )
-def test_bf16_is_used_where_it_is_faster(cpu: dict[str, Any], fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: cpu)
+def test_bf16_is_used_where_it_is_faster(cpu: str, bf16: bool, amx: bool, fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    capabilities = {"cpu_name": cpu, "avx512_bf16": bf16, "amx_bf16": amx}
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: capabilities)
     assert precision_of("auto", "cpu") == (torch.bfloat16 if fast else torch.float32)
     assert [precision_of(name, "cpu") for name in ("bf16", "fp32")] == [torch.bfloat16, torch.float32]
+    capabilities.clear()
+    assert precision_of("auto", "cpu") == torch.float32
 
 
 def test_a_run_that_is_refused_leaves_the_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = list[str]()
+    leave = Mock()
     for name, value in {"init_process_group": None, "new_group": None, "get_rank": 0, "get_world_size": 2}.items():
-        monkeypatch.setattr(f"torch.distributed.{name}", lambda *_, value=value: value)
-    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: calls.append("left"))
+        monkeypatch.setattr(f"torch.distributed.{name}", Mock(return_value=value))
+    monkeypatch.setattr("torch.distributed.destroy_process_group", leave)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(RulesError, match="bridge"), prepared(make_config("bridge")):
         pass
-    assert calls == ["left"]
+    leave.assert_called_once_with()

@@ -1,4 +1,4 @@
-"""Whole runs: interrupted, killed and continued."""
+"""Whole runs: interrupted and continued; `test_train_soak.py` kills them."""
 
 import os
 import shutil
@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -25,31 +27,7 @@ from noms_training.learn.loop import train
 from noms_training.learn.schedule import Stage
 from tests.cases import some
 from tests.training import tiny_run
-from tests.training.tiny_run import CONFIG, make_config, same_state
-
-ROOT = Path(__file__).parents[2]
-
-
-def start(folder: Path) -> subprocess.Popen[str]:
-    """Start the tiny run in a process of its own."""
-    words = [sys.executable, tiny_run.__file__, str(folder)]
-    settings = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | settings)
-
-
-def finish(process: subprocess.Popen[str]) -> None:
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
-
-
-def stop(process: subprocess.Popen[str], lines: int, number: int) -> int:
-    """Send a signal after some iterations; return the exit status."""
-    assert process.stdout is not None
-    for _ in range(lines):
-        process.stdout.readline()
-    process.send_signal(number)
-    process.communicate(timeout=120)
-    return process.returncode
+from tests.training.tiny_run import CONFIG, make_config, same_state, save_policy_of
 
 
 def last_state(folder: Path) -> dict[str, Any]:
@@ -60,36 +38,20 @@ def last_state(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that was never stopped."""
+    """The folder of a run in another process that was never stopped."""
     folder = tmp_path_factory.mktemp("uninterrupted") / "run"
-    finish(start(folder))
+    settings = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, tiny_run.__file__, str(folder)], check=True, env=os.environ | settings)
     return folder
 
 
-@pytest.mark.parametrize(
-    ("number", "status", "stops"),
-    [
-        (signal.SIGKILL, -signal.SIGKILL, (2, 3)),
-        pytest.param(signal.SIGINT, 130, (4,), marks=pytest.mark.soak),
-        pytest.param(signal.SIGKILL, -signal.SIGKILL, (2, 4, 3), marks=pytest.mark.soak),
-    ],
-    ids=["twice", "once", "often"],
-)
-def test_a_stopped_run_ends_like_an_uninterrupted_one(
-    number: int, status: int, stops: tuple[int, ...], uninterrupted: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    before = 0
-    for lines in stops:
-        assert stop(start(folder), lines, number) == status
-        decisions = last_state(folder)["decisions"]
-        assert decisions > before
-        before = decisions
-    finish(start(folder))
-    assert same_state(last_state(folder), last_state(uninterrupted))
-    for name in ("policy.safetensors", *(f"past/{past}.safetensors" for past in last_state(folder)["standing"]["past"])):
-        tensors, expected = (read_policy(path / name)[2] for path in (folder, uninterrupted))
-        assert all((tensors[key] == expected[key]).all() for key in tensors)
+def assert_same_run(path: Path, expected: Path) -> None:
+    """Check that two runs have equal last states, best policies and past selves."""
+    assert same_state(last_state(path), last_state(expected))
+    assert RunFolder(path).past() == RunFolder(expected).past()
+    for name in ("policy", *(f"past/{past}" for past in last_state(path)["standing"]["past"])):
+        tensors, others = (read_policy(folder / f"{name}.safetensors")[2] for folder in (path, expected))
+        assert all((tensors[key] == others[key]).all() for key in others)
 
 
 @pytest.mark.parametrize("is_damaged", some([True, False], 2), ids=["the state before", "the last state"])
@@ -119,8 +81,7 @@ def test_a_run_whose_disk_is_full_at_every_evaluation_continues_from(
             max((path / "state").glob("*.pt")).write_bytes(b"")
     assert ends == [*["the disk is full"] * len(failures), ""]
     assert len(failures) > 2, "more evaluations than past selves"
-    assert same_state(last_state(path), last_state(uninterrupted))
-    assert RunFolder(path).past() == RunFolder(uninterrupted).past()
+    assert_same_run(path, uninterrupted)
 
 
 def test_the_folder_of_a_run_has_states_past_selves_and_a_policy(uninterrupted: Path) -> None:
@@ -134,39 +95,32 @@ def test_the_folder_of_a_run_has_states_past_selves_and_a_policy(uninterrupted: 
     assert [kind.variant.name for kind in player.info.rule_sets] == ["noms", "down_up"]
 
 
-class NoteEvents(Watcher):
-    def __init__(self) -> None:
-        self.evaluations: dict[int, Mapping[str, float]] = {}
-        self.notes: list[str] = []
-        self.starts: list[int] = []
-
-    def started(self, done: int, total: int) -> None:
-        self.starts.append(done)
-
-    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self.evaluations[decisions] = dict(metrics)
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+def make_watcher() -> Mock:
+    return Mock(spec=Watcher, ends_run=Mock(return_value=False))
 
 
-def train_in(path: Path, config: TrainConfig, *watchers: Watcher) -> RunFolder:
-    """Train in a new folder."""
-    with RunFolder.create(path, config.as_dict()) as folder:
-        train(config, folder, *watchers)
-    return folder
+def evaluations_of(watcher: Mock) -> dict[int, Mapping[str, float]]:
+    """Metrics by decisions."""
+    return dict(call.args for call in watcher.evaluation.call_args_list)
 
 
-def test_a_run_with_a_larger_budget_is_evaluated_on_the_way(tmp_path: Path) -> None:
+def test_a_run_whose_budget_is_used_does_nothing_until_the_budget_grows(tmp_path: Path) -> None:
     config = make_config("down_up", decisions=4_000, evaluation_deals=2, panel=("random",))
-    first, second = NoteEvents(), NoteEvents()
+    first, idle, second = make_watcher(), make_watcher(), make_watcher()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
         train(config, folder, first)
+        before = last_state(folder.path)
+        train(config, folder, idle)
+        assert same_state(last_state(folder.path), before)
         train(replace(config, decisions=8_000), folder, second)
-    steps = np.diff([max(first.evaluations), *second.evaluations])
-    assert second.starts == [max(first.evaluations)]
+    done = max(evaluations_of(first))
+    assert done >= 4_000
+    for watcher, budget in ((idle, 4_000), (second, 8_000)):
+        watcher.started.assert_called_once_with(done, budget)
+    assert not evaluations_of(idle)
+    steps = np.diff([done, *evaluations_of(second)])
     assert len(steps) >= 4
-    assert steps.max() < 2 * max(400, np.diff(list(first.evaluations)).max())
+    assert steps.max() < 2 * max(400, np.diff(list(evaluations_of(first))).max())
 
 
 def with_value(state: dict[Any, Any], name: str, value: Any) -> dict[Any, Any]:
@@ -214,12 +168,12 @@ def test_impossible_tables_are_refused(field: str, value: int) -> None:
 
 
 def test_evaluations_measure_sampled_and_greedy_play_and_the_best_policy_is_kept(tmp_path: Path) -> None:
-    alone = OpponentsConfig(share=0)
+    alone, watcher = OpponentsConfig(share=0), make_watcher()
     config = make_config("down_up", decisions=6_000, evaluate_every=1_000, evaluation_deals=16, opponents=alone)
-    events = NoteEvents()
-    folder = train_in(tmp_path / "run", config, events)
-    assert folder.past() == []
-    first, *evaluations = events.evaluations.values()
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder, watcher)
+        assert folder.past() == []
+    first, *evaluations = evaluations_of(watcher).values()
     assert len(evaluations) >= 2
     for metrics in (first, *evaluations):
         for name in ("eval/points/down_up_4/random", "eval/greedy/points/down_up_4/random"):
@@ -229,55 +183,39 @@ def test_evaluations_measure_sampled_and_greedy_play_and_the_best_policy_is_kept
     assert load_policy(folder.policy).info.score == pytest.approx(max(scores))
 
 
-class CtrlC(Watcher):
-    """Sends SIGINT after some decisions."""
-
-    def __init__(self, after: int) -> None:
-        self.after = after
-
-    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        if decisions >= self.after:
+@pytest.mark.parametrize("after", [1, 1_500])
+def test_ctrl_c_interrupts_a_run_unless_it_is_finished(after: int, tmp_path: Path) -> None:
+    def interrupt(decisions: int, metrics: Mapping[str, float]) -> None:
+        if decisions >= after:
             signal.raise_signal(signal.SIGINT)
 
-
-@pytest.mark.parametrize(("after", "is_stopped"), [(1, True), (1_500, False)])
-def test_ctrl_c_in_the_last_iteration_finishes_the_run(after: int, is_stopped: bool, tmp_path: Path) -> None:
-    config = make_config("down_up", decisions=1_500, evaluation_deals=2)
+    config, watcher = make_config("down_up", decisions=1_500, evaluation_deals=2), make_watcher()
+    watcher.iteration.side_effect = interrupt
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
-        if is_stopped:
-            with pytest.raises(KeyboardInterrupt):
-                train(config, folder, CtrlC(after))
-        else:
-            assert train(config, folder, CtrlC(after))
-        assert (folder.decisions < 1_500) is is_stopped
+        with pytest.raises(KeyboardInterrupt) if after == 1 else nullcontext():
+            assert train(config, folder, watcher)
+        assert (folder.decisions < 1_500) is (after == 1)
 
 
 def test_a_run_in_pieces_of_time_ends_like_an_uninterrupted_one(uninterrupted: Path, tmp_path: Path) -> None:
-    ends = list[bool]()
-    RunFolder.create(tmp_path / "run", CONFIG.as_dict()).close()
+    path, ends, watcher, saved = tmp_path / "run", list[bool](), make_watcher(), list[int]()
+    watcher.iteration.side_effect = lambda *_: saved.append(RunFolder(path).decisions)
+    RunFolder.create(path, CONFIG.as_dict()).close()
     while not any(ends):
-        with RunFolder.open(tmp_path / "run") as folder:
-            ends.append(train(CONFIG, folder, minutes=1e-9 if len(ends) < 2 else 0.01))
+        with RunFolder.open(path) as folder:
+            ends.append(train(CONFIG, folder, watcher, minutes=1e-9 if len(ends) < 2 else 0.01))
         assert len(ends) < 40
     assert ends[:2] == [False, False]
-    assert same_state(last_state(tmp_path / "run"), last_state(uninterrupted))
-
-
-def test_a_run_whose_budget_is_used_does_nothing(tmp_path: Path) -> None:
-    config, events = make_config("down_up", decisions=500, evaluation_deals=2), NoteEvents()
-    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
-        train(config, folder)
-        before = last_state(folder.path)
-        train(config, folder, events)
-        assert events.starts[0] >= 500
-        assert same_state(last_state(folder.path), before)
+    iterations = [call.args[0] for call in watcher.iteration.call_args_list]
+    assert saved == [0, *iterations[:-1]], "every iteration is saved"
+    assert_same_run(path, uninterrupted)
 
 
 def test_a_run_is_not_continued_against_a_changed_policy(tmp_path: Path) -> None:
-    opponent, impostor = (
-        train_in(tmp_path / str(seed), make_config("down_up", decisions=500, evaluation_deals=2, seed=seed)).policy
-        for seed in (1, 2)
-    )
+    opponent, impostor = (tmp_path / name / "policy.safetensors" for name in ("opponent", "impostor"))
+    for seed, policy in enumerate((opponent, impostor)):
+        policy.parent.mkdir()
+        save_policy_of(make_config("down_up", seed=seed), policy.parent)
     original, name = opponent.read_bytes(), f"{opponent.parent}@0"
     opponents = OpponentsConfig(share=0.5, start=0, past=0, players=("thumb", name))
     config = make_config("down_up", decisions=500, evaluation_deals=2, opponents=opponents)
@@ -300,8 +238,9 @@ def test_each_stage_of_a_run_is_noted(tmp_path: Path, monkeypatch: pytest.Monkey
         return Stage.CRITIC_WARMUP if progress < 0.2 else Stage.SELF_PLAY
 
     monkeypatch.setattr("noms_training.learn.schedule.stage", stage)
-    events = NoteEvents()
-    train_in(tmp_path / "run", make_config("down_up", decisions=1_500, evaluate_every=10**6, evaluation_deals=2), events)
-    first, second = (note for note in events.notes if "learns" in note)
+    config, watcher = make_config("down_up", decisions=1_500, evaluate_every=10**6, evaluation_deals=2), make_watcher()
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder, watcher)
+    first, second = (call.args[0] for call in watcher.note.call_args_list if "learns" in call.args[0])
     assert first == f"after 0 decisions: {Stage.CRITIC_WARMUP.value}"
     assert second.endswith(f"decisions: {Stage.SELF_PLAY.value}")

@@ -1,7 +1,6 @@
-"""Tiny training runs; as a script, a run in a folder that `test_train.py` interrupts, kills and continues."""
+"""Tiny training runs; as a script, one in a process of its own, for `test_train.py`."""
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import torch
 
 from noms_training.learn.checkpoint import RunFolder, write_policy
 from noms_training.learn.config import ActorConfig, OpponentsConfig, PPOConfig, TrainConfig
-from noms_training.learn.log import Watcher
 from noms_training.learn.loop import train
 from noms_training.learn.train import Trainer
 
@@ -30,9 +28,13 @@ def make_config(*variants: str, **changes: Any) -> TrainConfig:
     return TrainConfig(variants=variants, **usual | changes)
 
 
-def run_iterations(config: TrainConfig, iterations: int = 1) -> tuple[Trainer, dict[str, float]]:
-    """A run that is closed after some iterations, and the figures of the last."""
+def run_iterations(
+    config: TrainConfig, iterations: int = 1, state: dict[str, Any] | None = None
+) -> tuple[Trainer, dict[str, float]]:
+    """A run, from a state if there is one, that is closed after some iterations, and the figures of the last."""
     run = Trainer(config)
+    if state is not None:
+        run.restore(state)
     for _ in range(iterations):
         figures = run.iterate()
     run.close()
@@ -49,7 +51,7 @@ def save_policy_of(config: TrainConfig, folder: Path) -> Path:
 def same_parameters(run: Trainer, other: Trainer, *networks: str) -> bool:
     """Whether these networks (default: actor and critic) are equal in two runs."""
     pairs = ((getattr(run, name).parameters(), getattr(other, name).parameters()) for name in networks or ("actor", "critic"))
-    return all(torch.equal(one, two) for pair in pairs for one, two in zip(*pair, strict=True))
+    return all(torch.equal(*tensors) for pair in pairs for tensors in zip(*pair, strict=True))
 
 
 def same_state(state: Any, other: Any) -> bool:
@@ -74,18 +76,9 @@ CONFIG = make_config(
     save_every=0.0,
     opponents=OpponentsConfig(share=0.3, start=0.2, past=2),
 )
-"""Of the script: with evaluations, past selves, and a checkpoint after every iteration."""
-
-
-class PrintIterations(Watcher):
-    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        print(decisions, flush=True)
+"""With evaluations, past selves, and a checkpoint after every iteration."""
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    with RunFolder.open(path) if RunFolder(path).has_run() else RunFolder.create(path, CONFIG.as_dict()) as folder:
-        try:
-            train(CONFIG, folder, PrintIterations())
-        except KeyboardInterrupt:
-            sys.exit(130)
+    with RunFolder.create(sys.argv[1], CONFIG.as_dict()) as folder:
+        train(CONFIG, folder)

@@ -1,4 +1,4 @@
-"""What `test_processes.py` runs on each of two processes: an update on half of the data each, or a run of two iterations."""
+"""What `test_processes.py` runs on each of two processes: an update on half of the data each, and a run of two iterations."""
 
 import sys
 from unittest.mock import patch
@@ -77,5 +77,4 @@ def run(processes: Processes) -> dict[str, np.ndarray]:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     with join_processes("cpu") as processes:
-        results = update(processes) if sys.argv[1] == "update" else run(processes)
-        np.savez(sys.argv[2], allow_pickle=False, **results)
+        np.savez(sys.argv[1], allow_pickle=False, **update(processes), **run(processes))
