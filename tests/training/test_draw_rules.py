@@ -94,7 +94,7 @@ def test_held_out_options_warn_and_other_games_are_refused(general: Path) -> Non
         check_rules("it", player.rule_sets, rules("small_ships", 5, hand_size=7))
     for name, options in (("nonesuch", {"half": "floor"}), ("small_ships", {"first_trick_restriction": "card"})):
         with pytest.warns(UserWarning, match=next(iter(options.values()))):
-            load_players(general, 4, rules(name, **options))
+            load_players(general, 4, rules(name, None, **options))
     with pytest.raises(ValueError, match="not for noms with 4 seats"):
         load_players(general, 4, rules("noms"))
 

@@ -186,8 +186,8 @@ def test_each_hand_size_has_the_same_number_of_decisions() -> None:
 def draw(logits: list[float], legal: list[int], draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Choices and log-probabilities for the same decision, by draws from 0 to 1."""
     choice, log_prob = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
-    rows = (np.tile(np.array([values], kind), (len(draws), 1)) for values, kind in ((logits, np.float32), (legal, np.int8)))
-    collect.draw_choices(*rows, draws, choice, log_prob)
+    rows, mask = np.tile(np.array(logits, np.float32), (len(draws), 1)), np.tile(np.array(legal, np.int8), (len(draws), 1))
+    collect.draw_choices(rows, mask, draws, choice, log_prob)
     return choice, log_prob
 
 

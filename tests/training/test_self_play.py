@@ -126,8 +126,8 @@ def test_a_resumed_run_equals_an_uninterrupted_one(changes: dict[str, Any]) -> N
 
 
 def test_another_seed_is_another_run() -> None:
-    runs = [run_iterations(make_config("down_up", seed=seed))[0] for seed in (1, 2)]
-    assert not same_parameters(*runs)
+    first, second = (run_iterations(make_config("down_up", seed=seed))[0] for seed in (1, 2))
+    assert not same_parameters(first, second)
 
 
 def test_thumb_has_the_version_of_the_run() -> None:

@@ -57,8 +57,9 @@ def test_the_end_of_the_time_and_ctrl_c_keep_the_first_results() -> None:
 
 
 def test_an_error_in_a_job_stops_the_others() -> None:
+    fail: Callable[[Event], int] = Mock(side_effect=ValueError("no good"))
     with pytest.raises(ValueError, match="no good"):
-        run_jobs([wait_for_stop, Mock(side_effect=ValueError("no good"))], 2)
+        run_jobs([wait_for_stop, fail], 2)
 
 
 def test_a_pool_keeps_order_and_errors_and_gives_torch_one_thread() -> None:
