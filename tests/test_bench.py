@@ -15,7 +15,7 @@ from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import TABLE
-from tests.begun import begun
+from tests.begin import begin
 
 
 @pytest.mark.uncompiled
@@ -44,7 +44,7 @@ def test_random_play_in_one_call_equals_single_calls(variant: str, steps: int) -
 
 @pytest.mark.parametrize("outputs", range(8))
 def test_only_the_chosen_outputs_are_written(outputs: int) -> None:
-    batch = begun(noms_env.make_batch("up_down", 3, seed=1))
+    batch = begin(noms_env.make_batch("up_down", 3, seed=1))
     words = [np.full((3, size // 8), -1) for size in (PADDED_MASK_SIZE, OBSERVATION_SIZE, HIDDEN_SIZE)]
     mask, observation, hidden = words
     batch_kernels.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, outputs)

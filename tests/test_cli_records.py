@@ -10,7 +10,7 @@ import pytest
 from noms_env.record import Record, read_records, record_matches, write_records
 from noms_env.table import Table
 from noms_training.play.deal_text import deal_lines
-from tests.begun import begun
+from tests.begin import begin
 from tests.commands import Run, assert_refused
 from tests.records import play
 
@@ -161,7 +161,7 @@ def test_replay_shows_passes_announcements_and_the_excuse() -> None:
     def deal_text(table: Table, words: str) -> str:
         return "\n".join(deal_lines(play(table, words=words)))
 
-    table = begun(Table("noms", options={"implicit_announcements": True}))
+    table = begin(Table("noms", options={"implicit_announcements": True}))
     assert "  contract all passed, no play" in deal_text(table, "pass pass pass pass").splitlines()
     table.next_deal()
     text = deal_text(table, "13 pass pass pass unsaid A")
@@ -171,7 +171,7 @@ def test_replay_shows_passes_announcements_and_the_excuse() -> None:
     text = deal_text(table, "pass mis_a_vis")
     assert "Mis a Vis\n" in text
     assert " declares Mis a Vis" in text
-    table = begun(Table("nonesuch"), dealer=0)
+    table = begin(Table("nonesuch"), dealer=0)
     text = deal_text(table, "most none some none")
     assert "seat 1 Most · seat 2 None" in text
     assert f"the Excuse with seat {table.row.excuse}" in text

@@ -14,7 +14,7 @@ from noms_env.record import check_records
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS
 from tests.agreement import random_table
-from tests.begun import begun
+from tests.begin import begin
 
 GENERATED = all_pages()
 PAGES = sorted(GENERATED)
@@ -58,7 +58,7 @@ def test_the_listed_actions_are_those_that_become_legal(variant: str) -> None:
     groups = {range(first, last + 1): False for first, last, _ in action_groups(GAMES[variant])}
     rng = random.Random(f"{variant}: docs")
     for seed in range(400):
-        table = begun(Table(variant, *random_table(variant, rng), seed=seed))
+        table = begin(Table(variant, *random_table(variant, rng), seed=seed))
         while not table.is_scored:
             legal = table.legal_actions()
             for action in legal:

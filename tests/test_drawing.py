@@ -15,7 +15,7 @@ from noms_env.show.notes import Notes
 from noms_env.show.pixels import FONTS, png
 from noms_env.show.view import View, look
 from noms_env.table import Table
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import EVERY_TABLE, KINDS, Kind
 from tests.test_show import moments
 
@@ -83,7 +83,7 @@ def test_exactly_the_legal_actions_can_be_chosen(kind: Kind) -> None:
 
 
 def test_choices_show_probabilities_values_and_the_action_taken() -> None:
-    table = begun(Table("small_ships", seed=2))
+    table = begin(Table("small_ships", seed=2))
     table.act("pass")
     parts = picture.parts(look(table, int(table.row.seat)))
     assert 'data-word="7"' in parts["choices"]
@@ -97,7 +97,7 @@ def test_choices_show_probabilities_values_and_the_action_taken() -> None:
 
 
 def test_names_from_outside_are_escaped() -> None:
-    table = begun(Table("noms", seed=2))
+    table = begin(Table("noms", seed=2))
     for seat in (None, 0):
         svg = show.svg(table, seat, names=[EVIL] * 4)
         assert not list(ElementTree.fromstring(svg).iter(f"{SVG}script"))
@@ -156,7 +156,7 @@ def test_text_has_enough_contrast(palette: str) -> None:
 
 
 def test_a_drawing_is_light_dark_or_as_the_reader_prefers() -> None:
-    table = begun(Table("noms", seed=2))
+    table = begin(Table("noms", seed=2))
     light, dark, auto = (show.svg(table, 0, theme=name) for name in ("light", "dark", "auto"))
     assert theme.LIGHT["felt"] in light
     assert theme.DARK["felt"] not in light
@@ -168,7 +168,7 @@ def test_a_drawing_is_light_dark_or_as_the_reader_prefers() -> None:
 
 
 def test_a_scored_deal_shows_its_points() -> None:
-    view = look(begun(Table("down_up", 3, seed=1)), 0)
+    view = look(begin(Table("down_up", 3, seed=1)), 0)
     places = tuple(replace(place, points=points) for place, points in zip(view.places, (13.0, -2.0, 0.5), strict=True))
     parts = picture.parts(replace(view, phase=None, to_act=None, legal=(), places=places))
     for seat, points in enumerate(("+13", "-2", "+0.5")):

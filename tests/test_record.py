@@ -18,7 +18,7 @@ from noms_env.variants import VARIANTS, game, make_rules
 from noms_training.play.session import Seated, Session
 from tests import referee
 from tests.agreement import random_table
-from tests.begun import begun
+from tests.begin import begin
 from tests.records import RECORD_KEYS, SIXTEEN, WHOLE, changed, check, play, wrong_keys
 
 
@@ -53,14 +53,14 @@ def test_keys_have_the_order_of_the_format_and_values_are_plain(variant: str) ->
 
 
 def test_a_record_shares_nothing_with_the_table() -> None:
-    table = begun(Table("big_ships", options={"trump_rotation": ["C", "NT"]}))
+    table = begin(Table("big_ships", options={"trump_rotation": ["C", "NT"]}))
     record = play(table)
     record["options"]["trump_rotation"].clear()
     assert table.rules.options["trump_rotation"] == ["C", "NT"]
 
 
 def test_a_passed_out_deal_has_no_trump_and_the_next_is_double() -> None:
-    table = begun(Table("noms"))
+    table = begin(Table("noms"))
     first = play(table, passing=True)
     table.next_deal()
     second = play(table, passing=True)
@@ -71,7 +71,7 @@ def test_a_passed_out_deal_has_no_trump_and_the_next_is_double() -> None:
 
 
 def test_a_deal_after_many_pass_outs_is_recorded_and_checked() -> None:
-    table = begun(Table("noms", options={"double_repeat": "quadruple", "mis_value": 10, "target": None}))
+    table = begin(Table("noms", options={"double_repeat": "quadruple", "mis_value": 10, "target": None}))
     records = []
     for deal in range(102):
         records.append(play(table, seed=deal, passing=deal != 100))
@@ -83,14 +83,14 @@ def test_a_deal_after_many_pass_outs_is_recorded_and_checked() -> None:
 
 
 def test_the_lead_resolves_implicit_announcements_in_the_record() -> None:
-    record = play(begun(Table("noms", options={"implicit_announcements": True})), words="13 pass pass pass unsaid A")
+    record = play(begin(Table("noms", options={"implicit_announcements": True})), words="13 pass pass pass unsaid A")
     suit = record["steps"][6]["action"][1]
     assert (record["trump"], record["nominated"]) == (suit, f"A{suit}")
     assert check([record]) == []
 
 
 def test_a_recorder_refuses_an_unscored_deal_and_missing_decisions() -> None:
-    table = begun(Table("sniped_whist", options=SIXTEEN))
+    table = begin(Table("sniped_whist", options=SIXTEEN))
     with pytest.raises(ValueError, match="needs a scored deal"):
         Recorder().finish(table)
     play(table)

@@ -12,7 +12,7 @@ from noms_env.record import Record, RecordError, check_records, find_damage, rea
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests import referee
-from tests.begun import begun
+from tests.begin import begin
 from tests.records import RECORD_KEYS, SIXTEEN, WHOLE, changed, check, play, play_match, wrong_keys
 
 
@@ -237,7 +237,7 @@ def test_accumulated_tricks_follow_from_the_deals_before() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_match_of_one_scored_deal_is_checked(variant: str) -> None:
     for seed in range(3):
-        table = begun(Table(variant, seed=seed, episode="deal"))
+        table = begin(Table(variant, seed=seed, episode="deal"))
         records = [play(table, seed, passing=True)]
         while not table.is_over:
             table.next_deal()

@@ -8,13 +8,13 @@ import pytest
 from noms_env.core.cards import CARD_WORDS, FRENCH
 from noms_env.record import is_possible_deck
 from noms_env.table import Table
-from tests.begun import begun
+from tests.begin import begin
 from tests.records import check, play, play_match, wrong_keys
 
 
 def play_first_deal(**options: Any) -> Table:
     """Return a table of noms with the first deal scored."""
-    table = begun(Table("noms", options=options))
+    table = begin(Table("noms", options=options))
     play(table)
     return table
 

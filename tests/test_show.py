@@ -12,7 +12,7 @@ import pytest
 from noms_env import show
 from noms_env.core.cards import CARD_NUMBERS, DECKTET, FRENCH, cards_in
 from noms_env.table import Table
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
@@ -26,7 +26,7 @@ def moments(variant: str, seats: int, options: dict[str, Any], count: int, lengt
     rng = random.Random(f"{variant} {seats} {options}")
     copies: dict[str | None, list[Table]] = {}
     for match in range(4):
-        table = begun(Table(variant, seats, options, seed=11), match)
+        table = begin(Table(variant, seats, options, seed=11), match)
         for _ in range(length):
             copies.setdefault(table.phase, []).append(table.copy())
             if table.is_over:
@@ -69,7 +69,7 @@ DECK_OF_TWELVE = ["QC", "QD", "KS", "AC", "KC", "AD", "KD", "QS", "AS", "QH", "K
 
 @pytest.mark.uncompiled
 def test_the_text_of_a_small_deal() -> None:
-    table = begun(Table("small_ships", 3, {"ranks": 3}), deck=DECK_OF_TWELVE, dealer=2, totals=[12.5, 0, -7], deal=2)
+    table = begin(Table("small_ships", 3, {"ranks": 3}), deck=DECK_OF_TWELVE, dealer=2, totals=[12.5, 0, -7], deal=2)
     play(table, "3 4 H AH QC KC KS QD AD")
     lines = show.text(table, 0).splitlines()
     assert lines[:2] == ["Small Ships · deal 3 · 4 cards each · dealer seat 2 · to 100 points", "Seat 0 (you) to play"]
@@ -149,7 +149,7 @@ def test_rules_3_3_a_nominated_card_in_the_stock_stays_secret_during_the_deal(re
 
 @pytest.mark.uncompiled
 def test_rules_4_1_the_hand_of_mis_a_vis_is_open_after_the_first_trick() -> None:
-    table = begun(Table("noms", seed=2), dealer=3)
+    table = begin(Table("noms", seed=2), dealer=3)
     table.act("mis_a_vis")
     for _ in range(4):
         assert "Seat 0   " not in show.text(table, 1)
@@ -161,7 +161,7 @@ def test_rules_4_1_the_hand_of_mis_a_vis_is_open_after_the_first_trick() -> None
 
 @pytest.mark.uncompiled
 def test_rules_5_3_the_excuse_is_shown_to_all_only_after_the_bids() -> None:
-    tables = (begun(Table("nonesuch", 3, seed=1), match) for match in range(50))
+    tables = (begin(Table("nonesuch", 3, seed=1), match) for match in range(50))
     table = next(table for table in tables if table.row.trump < 0)  # the card turned up has two suits
     holder = int(table.row.excuse)
     for seat in (None, *range(3)):

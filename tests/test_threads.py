@@ -12,7 +12,7 @@ import noms_env
 from noms_env._threads import RowThreads
 from noms_env.belief.determinize import sampled_tables
 from noms_env.players import load_player
-from tests.begun import begun
+from tests.begin import begin
 
 
 def test_an_error_is_raised_after_all_threads_are_done() -> None:
@@ -51,7 +51,7 @@ def test_a_forked_process_has_its_own_threads() -> None:
 
 @pytest.mark.parametrize("name", ["flat_mc:3", "pimc:3", "thumb"])
 def test_threads_may_share_a_player(name: str) -> None:
-    batch = begun(noms_env.make_batch("down_up", tables=60, seed=1))
+    batch = begin(noms_env.make_batch("down_up", tables=60, seed=1))
     batch.observe()
     player, actions = load_player(name), dict[int, np.ndarray]()
 

@@ -28,7 +28,7 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, nonesuch, small_ships
 from tests import referee
 from tests.agreement import deck_words, random_table
-from tests.begun import begun
+from tests.begin import begin
 from tests.belief.redealt import Moment, batch_with, choose, play, replay, surprise
 from tests.envs.play import EVERY_TABLE
 from tests.observation.test_leaks import public_unplayed
@@ -219,7 +219,7 @@ def test_a_redeal_depends_only_on_what_the_seat_knows(variant: str, matches: int
 
 
 def test_a_redeal_hides_the_cards_of_the_previous_deal() -> None:
-    table = begun(Table("noms", options={"observe_previous_hand": True}, seed=2))
+    table = begin(Table("noms", options={"observe_previous_hand": True}, seed=2))
     for _ in range(4):
         table.act("pass")
     table.next_deal()

@@ -13,7 +13,7 @@ from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from noms_env.variants.table_record import new_tables, write_rules
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.variants.table_help import play_out
 
 FRENCH_DECK = (
@@ -78,7 +78,7 @@ def test_the_counter_consists_of_index_purpose_deal_match_and_table() -> None:
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_first_deals_never_change(variant: str) -> None:
-    table = begun(Table(variant, 4, seed=0))
+    table = begin(Table(variant, 4, seed=0))
     deck = (DECKTET if variant == "nonesuch" else FRENCH_DECK).split()
     cut = CUT if variant == "noms" else 0
     assert deck_words(table) == deck[cut:] + deck[:cut]
@@ -87,13 +87,13 @@ def test_first_deals_never_change(variant: str) -> None:
 
 @pytest.mark.uncompiled
 def test_the_deal_of_the_largest_seed_and_table_never_changes() -> None:
-    table = begun(Table("big_ships", seed=chance.MAX_SEED, table=chance.MAX_TABLE), match=9, deal=11, dealer=0)
+    table = begin(Table("big_ships", seed=chance.MAX_SEED, table=chance.MAX_TABLE), match=9, deal=11, dealer=0)
     assert deck_words(table) == FAR_DECK.split()
 
 
 @pytest.mark.uncompiled
 def test_a_short_deck_has_its_own_cards_only() -> None:
-    table = begun(Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4))
+    table = begin(Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4))
     assert sorted(deck_words(table)) == ["AC", "AD", "AH", "KC", "KD", "KH"]
 
 

@@ -23,7 +23,7 @@ from noms_env.cuda import announcing, kernels
 from noms_env.cuda.arrays import GpuArray, to_gpu
 from noms_env.players import draw_seeds
 from noms_env.variants import VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 from tests.cuda.agreement import STATUS, Both, Plan, draw_plan, play_both
 
 TABLES = 9
@@ -32,7 +32,7 @@ TABLES = 9
 
 def pair(tables: int = 3, **arguments: Any) -> list[Any]:
     """Deal the same tables on both sides."""
-    return [begun(make_batch("small_ships", tables, seed=4, device=device, **arguments)) for device in ("cpu", "cuda")]
+    return [begin(make_batch("small_ships", tables, seed=4, device=device, **arguments)) for device in ("cpu", "cuda")]
 
 
 def assert_refused_alike(match: str, *calls: Callable[[], object]) -> str:

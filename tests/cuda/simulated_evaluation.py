@@ -27,7 +27,7 @@ from noms_training.evaluation.matches import compare_matches
 from noms_training.evaluation.report import game_json, matches_json
 from noms_training.evaluation.tournament import Folder, Plan, play_tournament
 from noms_training.thread_pool import Stopped
-from tests.begun import begun
+from tests.begin import begin
 from tests.commands import Run, assert_refused
 
 DEVICES: tuple[Any, ...] = ("cpu", "cuda")
@@ -166,7 +166,7 @@ def test_a_stopped_block_is_given_up() -> None:
 
 
 def test_each_seat_takes_the_action_of_its_player() -> None:
-    gpu, cpu = (begun(make_batch("small_ships", 4, seed=4, device=device, pause_after_deal=True)) for device in ("cuda", "cpu"))
+    gpu, cpu = (begin(make_batch("small_ships", 4, seed=4, device=device, pause_after_deal=True)) for device in ("cuda", "cpu"))
     seating = np.array([[0, 1, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1]])
     seated = SeatedPlayers(gpu, [load_player(name, device="cuda") for name in ("random", "greedy")], seating, seed=5)
     random, greedy = load_player("random"), load_player("greedy")

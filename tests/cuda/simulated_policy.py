@@ -21,7 +21,7 @@ from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import GAMES, VARIANTS
 from tests.agreement import random_table
-from tests.begun import begun
+from tests.begin import begin
 from tests.cuda.agreement import Both, Graph, Plan
 from tests.policy.test_player import ATTENTION, NETWORK, SMALL, made_player, rules_of, tensors_of
 
@@ -236,12 +236,12 @@ def test_the_latest_graphs_are_cached_and_dropped_with_their_memory(monkeypatch:
     monkeypatch.setattr(policies, "captured", Graph)
     monkeypatch.setattr(policies, "KEPT_GRAPHS", 2)
     player = load_policy("noms", captured=True)
-    batches = [begun(make_batch("noms", 2, seed=seed, device="cuda")) for seed in range(3)]
+    batches = [begin(make_batch("noms", 2, seed=seed, device="cuda")) for seed in range(3)]
     for batch in batches:
         player.act(batch, to_gpu(np.arange(2)))
     cached = [graph[1] for graph in player._graphs.values()]
     assert [tables is batch.gpu.native for tables, batch in zip(cached, batches[1:], strict=True)] == [True, True]
-    larger = begun(make_batch("noms", 3, device="cuda"))
+    larger = begin(make_batch("noms", 3, device="cuda"))
     player.act(larger, to_gpu(np.arange(3)))
     assert [graph[1] is larger.gpu.native for graph in player._graphs.values()] == [True]
 

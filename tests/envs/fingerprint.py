@@ -11,7 +11,7 @@ import numpy as np
 
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.variants import GAMES, VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import KINDS, Kind, make
 
 PLAYS = {
@@ -28,7 +28,7 @@ def choose_by_rule(env: TrickTakingEnv, decision: int) -> int:
 
 def fingerprint(kind: Kind, decisions: int) -> dict[str, str]:
     """Hash observations, masks, states and rewards ("shown"), and the records ("table"), of one episode after another."""
-    env = begun(make(kind), seed=20)
+    env = begin(make(kind), seed=20)
     shown, table = hashlib.sha256(), hashlib.sha256()
     for decision in range(decisions):
         if env.phase is None:

@@ -14,7 +14,7 @@ from noms_env import TableGroup, make_batch
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 from tests.envs.play import EVERY_TABLE, choose_in_rows
 
@@ -31,8 +31,8 @@ def play(batch: noms_env.BatchEnv, steps: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("variant", "seats", "options"), EVERY_TABLE)
 def test_a_row_plays_as_a_single_table(variant: str, seats: int, options: dict[str, Any]) -> None:
-    batch = begun(make_batch(variant, tables=3, seats=seats, seed=5, hidden_state=True, **options))
-    tables = [begun(Table(variant, seats, options, seed=5, table=row)) for row in range(3)]
+    batch = begin(make_batch(variant, tables=3, seats=seats, seed=5, hidden_state=True, **options))
+    tables = [begin(Table(variant, seats, options, seed=5, table=row)) for row in range(3)]
     for step in range(150):
         batch.observe()
         actions = choose_in_rows(batch.mask, step)
@@ -59,8 +59,8 @@ def test_a_row_plays_as_a_single_table(variant: str, seats: int, options: dict[s
 
 @pytest.mark.parametrize("variant", some(["noms", "down_up"], 2))
 def test_rows_do_not_depend_on_their_number_or_on_threads(variant: str) -> None:
-    few = begun(make_batch(variant, tables=3, seed=1))
-    many, one_thread = (begun(make_batch(variant, tables=4100, seed=1, threads=threads)) for threads in (2, 1))
+    few = begin(make_batch(variant, tables=3, seed=1))
+    many, one_thread = (begin(make_batch(variant, tables=4100, seed=1, threads=threads)) for threads in (2, 1))
     assert np.array_equal(play(few, 120), play(many, 120)[:, :3])
     assert few.tables.tobytes() == many.tables[:3].tobytes()
     play(one_thread, 120)
@@ -79,7 +79,7 @@ THREE_GROUPS = [TableGroup("small_ships"), TableGroup("down_up", 6), TableGroup(
 @pytest.mark.parametrize(("groups", "tables"), [*((variant, 5) for variant in VARIANTS), (THREE_GROUPS, 2100)], ids=str)
 def test_step_with_observe_equals_step_and_observe(groups: Any, tables: int, skip_forced: bool) -> None:
     arguments: dict[str, Any] = {"seed": 3, "episode": "deal", "skip_forced": skip_forced, "hidden_state": True}
-    joint, apart = (begun(make_batch(groups, tables, threads=threads, **arguments)) for threads in (2, 1))
+    joint, apart = (begin(make_batch(groups, tables, threads=threads, **arguments)) for threads in (2, 1))
     for batch in (joint, apart):
         batch.observe()
     for step in range(80):
@@ -93,7 +93,7 @@ def test_step_with_observe_equals_step_and_observe(groups: Any, tables: int, ski
 
 
 def test_observe_writes_the_selected_rows() -> None:
-    batch = begun(make_batch("down_up", tables=4, seed=1, hidden_state=True))
+    batch = begin(make_batch("down_up", tables=4, seed=1, hidden_state=True))
     batch.observe([1, 3])
     partly = [array.copy() for array in outputs_of(batch)[:3]]
     batch.observe()
@@ -107,11 +107,11 @@ def test_observe_writes_the_selected_rows() -> None:
 
 def test_a_mixed_batch_plays_each_group_by_its_rules() -> None:
     groups = [TableGroup("noms", None, {"min_bid": 7}), TableGroup("nonesuch", 3, share=2.0), TableGroup("down_up", 5)]
-    mixed = begun(make_batch(groups, tables=8, seed=2))
+    mixed = begin(make_batch(groups, tables=8, seed=2))
     assert [group.rows for group in mixed.groups] == [slice(0, 2), slice(2, 6), slice(6, 8)]
     views = play(mixed, 100)
     for (variant, seats, options, _), group in zip(groups, mixed.groups, strict=True):
-        alone = begun(make_batch(variant, tables=8, seats=seats, seed=2, **(options or {})))
+        alone = begin(make_batch(variant, tables=8, seats=seats, seed=2, **(options or {})))
         assert np.array_equal(play(alone, 100)[:, group.rows], views[:, group.rows])
 
 
@@ -126,7 +126,7 @@ def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
             batch.step(choose_in_rows(batch.mask, legal))
         return views
 
-    skipping, plain = (begun(make_batch(variant, tables=1, seed=4, skip_forced=skip, episode="deal")) for skip in (True, False))
+    skipping, plain = (begin(make_batch(variant, tables=1, seed=4, skip_forced=skip, episode="deal")) for skip in (True, False))
     views, all_views = play(skipping), play(plain)
     assert views == [view for decision, view in enumerate(all_views) if decision == 0 or view[0] > 1]
     assert np.array_equal(skipping.points, plain.points)
@@ -134,7 +134,7 @@ def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
 
 
 def test_restored_and_cloned_rows_play_alike() -> None:
-    batch = begun(make_batch("small_ships", tables=6, seed=9))
+    batch = begin(make_batch("small_ships", tables=6, seed=9))
     play(batch, 20)
     records = batch.save([1, 4])
     play(batch, 30)
@@ -151,7 +151,7 @@ def test_restored_and_cloned_rows_play_alike() -> None:
 @pytest.mark.parametrize("make_copy", [copy.deepcopy, copy.copy, pickle.dumps])
 def test_a_batch_cannot_be_copied_but_its_tables_can(make_copy: Callable[[noms_env.BatchEnv], object]) -> None:
     batch, other = (make_batch("noms", tables=6, seed=seed) for seed in (4, 5))
-    play(begun(batch), 20)
+    play(begin(batch), 20)
     with pytest.raises(TypeError, match=r"make another, and copy the tables with other\.restore\(None, batch\.save\(\)\)"):
         make_copy(batch)
     other.restore(None, batch.save())
@@ -159,7 +159,7 @@ def test_a_batch_cannot_be_copied_but_its_tables_can(make_copy: Callable[[noms_e
 
 
 def test_reset_takes_numbers_of_tables_matches_seeds_and_dealers() -> None:
-    batch = begun(make_batch("big_ships", tables=4, seed=0), table=7, match=3, dealer=np.array([0, 1, 2, 3]))
+    batch = begin(make_batch("big_ships", tables=4, seed=0), table=7, match=3, dealer=np.array([0, 1, 2, 3]))
     hands = batch.tables.hands[:, :4]
     for row in range(4):
         assert np.array_equal(np.roll(hands[row], -row), hands[0])
@@ -174,7 +174,7 @@ def test_reset_takes_numbers_of_tables_matches_seeds_and_dealers() -> None:
 
 
 def test_a_restored_deal_that_is_scored_waits_or_is_followed() -> None:
-    batch = begun(make_batch("down_up", tables=4, seed=2, seats=3, pause_after_deal=True))
+    batch = begin(make_batch("down_up", tables=4, seed=2, seats=3, pause_after_deal=True))
     root = batch.save()
     first = play(batch, 40)
     assert batch.scored.all()
@@ -201,7 +201,7 @@ def test_a_restored_deal_that_is_scored_waits_or_is_followed() -> None:
 
 
 def test_an_illegal_action_in_one_row_stops_the_whole_step() -> None:
-    batch = begun(make_batch("down_up", tables=4, seed=0))
+    batch = begin(make_batch("down_up", tables=4, seed=0))
     batch.observe()
     actions = choose_in_rows(batch.mask, 0)
     actions[3] = 0
@@ -212,7 +212,7 @@ def test_an_illegal_action_in_one_row_stops_the_whole_step() -> None:
 
 
 def test_rows_before_their_first_reset_ignore_actions() -> None:
-    batch = begun(make_batch("down_up", tables=2), [0])
+    batch = begin(make_batch("down_up", tables=2), [0])
     batch.observe()
     batch.step(np.array([batch.mask[0].argmax(), 149]))
     assert batch.over.tolist() == [False, True]
@@ -226,7 +226,7 @@ TWO_GROUPS = [TableGroup("noms"), TableGroup("big_ships", 6)]
 
 
 def last_match() -> noms_env.BatchEnv:
-    return begun(make_batch("noms", tables=1), match=2**32 - 1)
+    return begin(make_batch("noms", tables=1), match=2**32 - 1)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def last_match() -> noms_env.BatchEnv:
         (lambda: make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
         (lambda: make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),
         (
-            lambda: begun(make_batch(TWO_GROUPS, tables=4)).clone(0, [1, 3]),
+            lambda: begin(make_batch(TWO_GROUPS, tables=4)).clone(0, [1, 3]),
             "row 3 has other rules than row 0: 2 tables of big_",
         ),
         (lambda: last_match().reset([0]), "there is no match after number 4294967295"),
@@ -255,7 +255,7 @@ def test_a_record_has_no_padding() -> None:
 
 def test_random_actions_take_each_legal_action_equally_often() -> None:
     rows = np.arange(512)
-    batch = begun(make_batch("small_ships", tables=len(rows), seed=3, episode="deal", indication=True))
+    batch = begin(make_batch("small_ships", tables=len(rows), seed=3, episode="deal", indication=True))
     streams, actions = np.random.default_rng(0).integers(1, 2**32, len(rows)), np.zeros(len(rows), np.int64)
     decisions: list[np.ndarray] = []
     while not batch.over.all():
@@ -275,7 +275,7 @@ def test_random_actions_take_each_legal_action_equally_often() -> None:
 
 
 def test_random_actions_are_drawn_by_xorshift32() -> None:
-    batch = begun(make_batch("down_up", tables=2, seed=1))
+    batch = begin(make_batch("down_up", tables=2, seed=1))
     streams, actions = np.array([1, 2463534242]), np.zeros(2, np.int64)
     batch.random_actions(streams, actions)
     assert streams.tolist() == [270369, 723471715]  # Marsaglia, "Xorshift RNGs" (2003), shifts 13, 17, 5

@@ -21,7 +21,7 @@ import noms_env
 from noms_env import IllegalActionError
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat import METADATA
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import EVERY_TABLE, Kind, make, module_of, snapshot, walk
 
 MASK_PLACES = ("observation", "info", "both")
@@ -78,9 +78,9 @@ def test_a_parallel_step_takes_only_the_action_of_the_agent_to_act() -> None:
 @pytest.mark.parametrize("kind", EVERY_TABLE[::4], ids=str)
 def test_a_registered_id_makes_the_same_game(kind: Kind) -> None:
     name = f"noms/{kind.variant}-v{noms_env.ENV_VERSION}"
-    env = begun(pettingzoo.make("aec", name, seats=kind.seats, episode="deal"), seed=5)
+    env = begin(pettingzoo.make("aec", name, seats=kind.seats, episode="deal"), seed=5)
     assert isinstance(env.unwrapped, TrickTakingEnv)
-    assert np.array_equal(env.state(), begun(make(kind, episode="deal"), seed=5).state())
+    assert np.array_equal(env.state(), begin(make(kind, episode="deal"), seed=5).state())
 
 
 @pytest.mark.parametrize("kind", EVERY_TABLE[::4], ids=str)
@@ -105,7 +105,7 @@ def test_metadata_names_and_spaces(kind: Kind) -> None:
 
 @pytest.mark.parametrize("mask_in", MASK_PLACES)
 def test_mask_in_places_the_mask_and_only_the_agent_to_act_has_ones(mask_in: str) -> None:
-    env = begun(build(Kind("nonesuch", 3, {}), "raw_env", mask_in=mask_in, episode="deal"), seed=1)
+    env = begin(build(Kind("nonesuch", 3, {}), "raw_env", mask_in=mask_in, episode="deal"), seed=1)
     for _ in walk(env, random.Random(1), 60):
         for agent in env.possible_agents:
             observation, info = env.observe(agent), env.infos[agent]
@@ -122,7 +122,7 @@ def test_mask_in_places_the_mask_and_only_the_agent_to_act_has_ones(mask_in: str
 
 @pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
 def test_an_illegal_action_is_refused_and_changes_nothing(kind: Kind) -> None:
-    env = begun(make(kind), seed=3)
+    env = begin(make(kind), seed=3)
     seat = env.possible_agents.index(env.agent_selection)
     before = snapshot(env)
     illegal = [action for action in range(-2, 152) if action not in env.legal_actions()]
@@ -169,7 +169,7 @@ render_test(noms_env.down_up_v0.env)
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_an_illegal_action_may_end_the_episode(maker: str) -> None:
-    env = begun(build(EVERY_TABLE[0], maker, **({} if maker == "env" else {"illegal_action": "terminate"})), seed=3)
+    env = begin(build(EVERY_TABLE[0], maker, **({} if maker == "env" else {"illegal_action": "terminate"})), seed=3)
     expected = dict.fromkeys(env.possible_agents, 0.0) | {env.agent_selection: -1.0}
     env.step(noms_env.NUM_ACTIONS - 1)
     assert env.rewards == expected
@@ -185,7 +185,7 @@ def test_an_illegal_action_may_end_the_episode(maker: str) -> None:
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_writing_into_a_mask_changes_nothing_else(maker: str) -> None:
-    env = begun(getattr(noms_env.down_up_v0, maker)(mask_in="both" if maker == "raw_env" else "observation"), seed=3)
+    env = begin(getattr(noms_env.down_up_v0, maker)(mask_in="both" if maker == "raw_env" else "observation"), seed=3)
     agent, observation = env.agent_selection, env.last()[0]
     legal = np.flatnonzero(observation["action_mask"])
     observation["action_mask"][:] = 0
@@ -205,7 +205,7 @@ def test_the_wrapped_environment_refuses_illegal_action() -> None:
 
 
 def test_words_and_numbers_of_actions_fit() -> None:
-    env = begun(make(Kind("small_ships", 4, {})), seed=0)
+    env = begin(make(Kind("small_ships", 4, {})), seed=0)
     for action in env.legal_actions():
         assert env.str_to_action(env.action_to_str(action)) == action
     assert (env.str_to_action("QS", phase="play"), env.str_to_action("QS", phase="nominate")) == (49, 147)

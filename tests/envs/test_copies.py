@@ -14,7 +14,7 @@ import pytest
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.saved import PER_AGENT
 from tests import referee
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 from tests.envs.play import EPISODES, KINDS, choose, make, module_of, play_out, snapshot, walk, walk_on
 
@@ -53,7 +53,7 @@ def play_both(env: Any, twin: Any, rng: random.Random, decisions: int) -> None:
 @pytest.mark.parametrize("method", COPIES)
 @pytest.mark.parametrize("name", KINDS)
 def test_a_copy_plays_on_as_the_original(name: str, method: str) -> None:
-    env = begun(make(KINDS[name], record=True), seed=3)
+    env = begin(make(KINDS[name], record=True), seed=3)
     rng = random.Random(f"{name} {method}")
     walk_on(env, rng, rng.randrange(5, 70))
     before = snapshot(env)
@@ -101,13 +101,13 @@ def play_turns(env: Any, rng: random.Random, agents: Iterable[str]) -> list[tupl
 
 @pytest.mark.parametrize("method", ["deepcopy", "pickle", "cloudpickle", "clone", "get_state"])
 def test_a_copy_of_a_wrapped_environment_plays_on_in_a_loop_of_its_own(method: str) -> None:
-    env: Any = begun(module_of("down_up").env(episode="deal", hand_size=3), seed=3)
+    env: Any = begin(module_of("down_up").env(episode="deal", hand_size=3), seed=3)
     agents = iter(env.agent_iter())
     play_turns(env, random.Random(1), itertools.islice(agents, 3))
     next(agents)  # an agent is to act, as in the body of a loop
     before = snapshot(env.unwrapped)
     if method == "get_state":
-        twin = begun(module_of("down_up").env(episode="deal", hand_size=3), seed=4)
+        twin = begin(module_of("down_up").env(episode="deal", hand_size=3), seed=4)
         twin.set_state(env.get_state())
     else:
         twin = COPIES[method](env)
@@ -118,7 +118,7 @@ def test_a_copy_of_a_wrapped_environment_plays_on_in_a_loop_of_its_own(method: s
     assert play_turns(env, rng, agents) == turns[1:]
     assert snapshot(env.unwrapped) == snapshot(twin.unwrapped)
     with pytest.raises(AssertionError, match="need to call step"):
-        for _ in begun(module_of("down_up").env(), seed=1).agent_iter():
+        for _ in begin(module_of("down_up").env(), seed=1).agent_iter():
             pass
 
 
@@ -132,7 +132,7 @@ def test_a_copy_of_a_wrapped_environment_plays_on_in_a_loop_of_its_own(method: s
     ],
 )
 def test_a_state_of_other_rules_or_a_damaged_one_is_refused(variant: str, arguments: Any, others: Any) -> None:
-    env, other = (begun(module_of(variant).raw_env(**each), seed=0) for each in (arguments, others))
+    env, other = (begin(module_of(variant).raw_env(**each), seed=0) for each in (arguments, others))
     before = env.table.get_state()
     with pytest.raises(ValueError, match="other rules"):
         env.set_state(other.get_state())
@@ -186,7 +186,7 @@ DAMAGED: dict[str, list[Any]] = {
     ids=lambda changes: " ".join(changes[0]),
 )
 def test_a_damaged_state_is_refused(changes: list[dict[str, Any]]) -> None:
-    env = begun(make(KINDS["noms"], record=True), seed=1)
+    env = begin(make(KINDS["noms"], record=True), seed=1)
     walk_on(env, random.Random(1), 8)
     before = snapshot(env)
     for change in changes:
@@ -196,7 +196,7 @@ def test_a_damaged_state_is_refused(changes: list[dict[str, Any]]) -> None:
 
 
 def test_states_after_an_illegal_action_are_restored() -> None:
-    env = begun(make(KINDS["noms"], record=True, illegal_action="terminate"), seed=1)
+    env = begin(make(KINDS["noms"], record=True, illegal_action="terminate"), seed=1)
     env.step(149)
     env.set_state(env.get_state())
     while env.agents:
@@ -206,7 +206,7 @@ def test_states_after_an_illegal_action_are_restored() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("_head", {}), ("_steps", []), ("_steps", [1]), ("_legal", False)])
 def test_a_recorder_that_contradicts_the_table_is_refused(name: str, value: Any) -> None:
-    env = begun(make(KINDS["noms"], record=True), seed=1)
+    env = begin(make(KINDS["noms"], record=True), seed=1)
     walk_on(env, random.Random(1), 8)
     for is_missing in (False, True):
         state = env.get_state()
@@ -220,13 +220,13 @@ def test_a_recorder_that_contradicts_the_table_is_refused(name: str, value: Any)
 
 @pytest.mark.parametrize("name", some(KINDS, 3))
 def test_every_state_of_an_episode_with_records_is_restored(name: str) -> None:
-    env = begun(make(KINDS[name], record=True), seed=5)
+    env = begin(make(KINDS[name], record=True), seed=5)
     for _ in walk(env, random.Random(2), 120):
         env.set_state(env.get_state())
 
 
 def test_the_turn_and_the_masks_come_from_the_table() -> None:
-    env: Any = begun(module_of("noms").raw_env(mask_in="both"), seed=1)
+    env: Any = begin(module_of("noms").raw_env(mask_in="both"), seed=1)
     before = env.get_state()
     env.step(env.legal_actions()[0])
     after = env.get_state()
@@ -250,7 +250,7 @@ def test_the_turn_and_the_masks_come_from_the_table() -> None:
     ],
 )
 def test_a_damaged_state_of_a_wrapper_allows_no_illegal_action(place: int, name: str, value: Any) -> None:
-    env: Any = begun(module_of("noms").env(), seed=1)
+    env: Any = begin(module_of("noms").env(), seed=1)
     env.last()
     state = env.get_state()
     state["wrappers"][place][name] = value
@@ -262,7 +262,7 @@ def test_a_damaged_state_of_a_wrapper_allows_no_illegal_action(place: int, name:
 
 
 def test_an_observation_does_not_change_later() -> None:
-    env = begun(make(KINDS["up down"]), seed=2)
+    env = begin(make(KINDS["up down"]), seed=2)
     views: list[Any] = [env.observe(agent) for agent in env.possible_agents]
     copies = copy.deepcopy(views)
     walk_on(env, random.Random(1), 30)

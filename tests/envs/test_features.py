@@ -17,7 +17,7 @@ from noms_env import CanonicalSuits, SeatEnv, SeatVectorEnv, TableGroup, canonic
 from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.policy.encoding import make_encoding
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, choose_in_rows, make, module_of
 from tests.policy.test_encoding import few, permuted, permuted_action, permuted_options, rules_of, tied_suits
 
@@ -27,7 +27,7 @@ FOUR = [kind for kind in EVERY_TABLE if kind.seats == 4]
 
 @pytest.mark.parametrize("kind", FOUR, ids=str)
 def test_every_agent_sees_the_features_of_its_bytes(kind: Kind) -> None:
-    env, twin = (begun(make(kind, observation=form), seed=1) for form in ("bytes", "features"))
+    env, twin = (begin(make(kind, observation=form), seed=1) for form in ("bytes", "features"))
     layout = twin.feature_layout
     assert layout is not None
     assert (env.feature_layout, twin.observation_layout()) == (None, layout.sections)
@@ -99,7 +99,7 @@ def assert_rows(observations: Any, infos: dict[str, Any], expected: list[tuple[A
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("groups", [[TableGroup("noms")], [TableGroup("down_up", 3), TableGroup("small_ships", 5)]], ids=str)
 def test_a_batch_writes_the_features_of_its_bytes(groups: list[TableGroup], threads: int) -> None:
-    plain, batch = (begun(make_batch(groups, 2100, observation=form, threads=threads)) for form in ("bytes", "features"))
+    plain, batch = (begin(make_batch(groups, 2100, observation=form, threads=threads)) for form in ("bytes", "features"))
     layout = batch.feature_layout
     assert plain.feature_layout is None
     assert layout is not None
@@ -171,7 +171,7 @@ def test_a_deal_with_renamed_suits_looks_the_same_in_canonical_order(name: str) 
 
 @pytest.mark.parametrize("kind", FOUR, ids=str)
 def test_canonical_actions_map_to_the_legal_ones_and_others_are_refused(kind: Kind) -> None:
-    env = begun(make(kind, observation="features"), seed=1)
+    env = begin(make(kind, observation="features"), seed=1)
     assert env.feature_layout is not None
     wrapped, suits, rng = canonical_suits(env), CanonicalSuits(env.feature_layout), random.Random(1)
     for _ in range(40):
@@ -210,7 +210,7 @@ def test_canonical_suits_need_features_and_the_mask_in_the_observation() -> None
 
 def test_both_decks_share_a_layout_in_which_the_decktet_keeps_its_suits() -> None:
     groups = [TableGroup("down_up", 3), TableGroup("nonesuch", 4), TableGroup("noms", 4)]
-    mixed, plain = (begun(make_batch(groups, 9, observation=form, seed=2)) for form in ("features", "bytes"))
+    mixed, plain = (begin(make_batch(groups, 9, observation=form, seed=2)) for form in ("features", "bytes"))
     layout = mixed.feature_layout
     assert layout is not None
     for batch in (mixed, plain):
@@ -222,6 +222,6 @@ def test_both_decks_share_a_layout_in_which_the_decktet_keeps_its_suits() -> Non
     own = noms_env.feature_layout("down_up", 3)
     assert (orders[:3] == CanonicalSuits(own).orders(own.encode(plain.observation[:3]))).all()
     assert orders[:3].any()
-    alone = begun(make_batch("nonesuch", 3, observation=layout, seed=2, seats=4), table=np.arange(3, 6))
+    alone = begin(make_batch("nonesuch", 3, observation=layout, seed=2, seats=4), table=np.arange(3, 6))
     alone.observe()
     assert (alone.observation == mixed.observation[3:6]).all(), "a batch of some tables may have the features of all"

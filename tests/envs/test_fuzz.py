@@ -14,7 +14,7 @@ from noms_env import SeatEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.variants import GAMES, VARIANTS
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import KINDS, make, walk
 from tests.envs.seats import seat_env
 from tests.fuzz import ODD, fuzzed, is_refused, near
@@ -38,7 +38,7 @@ def position(draw: Draw, deck: list[str]) -> dict[str, Any]:
 @cache
 def tables_in_play(name: str) -> list[Table]:
     """A table at each decision of a play, and at its end."""
-    env = begun(make(KINDS[name]), seed=1)
+    env = begin(make(KINDS[name]), seed=1)
     return [*(env.table.copy() for _ in walk(env, random.Random(1), 100)), env.table]
 
 
@@ -69,7 +69,7 @@ def test_calls_of_an_environment(data: st.DataObject) -> None:
     draw: Draw = data.draw
     kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
     alone = draw(st.booleans())
-    env: Any = begun(seat_env(kind, episode="match") if alone else make(kind), seed=1)
+    env: Any = begin(seat_env(kind, episode="match") if alone else make(kind), seed=1)
     state, deck = env.table.get_state(), deck_words(env.table)
     seat = {"seat": near(0)} if alone else {}
     calls: dict[str, Callable[[], object]] = {
@@ -131,7 +131,7 @@ def rows(*values: Any) -> st.SearchStrategy[Any]:
 def test_calls_of_a_batch(data: st.DataObject) -> None:
     draw: Draw = data.draw
     kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
-    batch = begun(make_batch(kind.variant, 3, seats=kind.seats, hidden_state=draw(st.booleans()), **kind.options))
+    batch = begin(make_batch(kind.variant, 3, seats=kind.seats, hidden_state=draw(st.booleans()), **kind.options))
     batch.observe()
     legal = batch.mask.argmax(axis=1)
     before, records = batch.tables.tobytes(), batch.save()
@@ -154,7 +154,7 @@ def test_calls_of_a_batch(data: st.DataObject) -> None:
 @fuzzed(100, 5_000)
 def test_calls_of_a_vector_environment(data: st.DataObject) -> None:
     draw: Draw = data.draw
-    envs = begun(SeatVectorEnv(3, draw(st.sampled_from(VARIANTS)), autoreset_mode=draw(st.sampled_from(MODES))), seed=1)
+    envs = begin(SeatVectorEnv(3, draw(st.sampled_from(VARIANTS)), autoreset_mode=draw(st.sampled_from(MODES))), seed=1)
     legal = envs.action_masks().argmax(axis=1)
     before = envs._runner.batch.tables.tobytes()
     options = {"seat": rows(), "reset_mask": rows(np.ones(3, bool)), "deck": ODD}

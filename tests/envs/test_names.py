@@ -15,7 +15,7 @@ import noms_env
 from noms_env import BatchEnv, RulesError, SeatEnv, SeatVectorEnv, Table, TableGroup, show
 from noms_env.envs.wrappers import wrapped_env
 from noms_env.variants import VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 
 MAKERS: dict[str, Callable[..., Any]] = {
     "env": partial(wrapped_env, "small_ships"),
@@ -92,7 +92,7 @@ def test_a_notebook_describes_many_tables_and_policies() -> None:
     assert mimebundle["text/plain"] == repr(batch)
     rows = table_rows(mimebundle)
     assert (rows["seed"], rows["observation"], rows["mask"]) == ("7", "uint8 (1024, 1072)", "int8 (1024, 150)")
-    assert rows["episodes"] != table_rows(begun(batch)._repr_mimebundle_())["episodes"] == "0 of 1,024 over"
+    assert rows["episodes"] != table_rows(begin(batch)._repr_mimebundle_())["episodes"] == "0 of 1,024 over"
     envs = SeatVectorEnv(8, "up_down", opponents="thumb", observation="bytes", mask_in="info")
     rows = table_rows(envs._repr_mimebundle_())
     assert rows["opponents"] == '"thumb"'
@@ -103,7 +103,7 @@ def test_a_notebook_describes_many_tables_and_policies() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_notebook_shows_a_table_as_a_spectator_sees_it(variant: str) -> None:
-    table = begun(Table(variant, seed=3))
+    table = begin(Table(variant, seed=3))
     for _ in range(5):
         table.step(table.legal_actions()[-1])
     mimebundle = table._repr_mimebundle_(include=None, exclude=None)
@@ -120,7 +120,7 @@ def test_a_notebook_shows_an_environment_as_its_render_seat_sees_it() -> None:
     env.reset(seed=1)
     table = env.unwrapped.table
     assert env._repr_mimebundle_() == env.unwrapped._repr_mimebundle_() == show.for_notebook(table, 2)
-    full = begun(noms_env.down_up_v0.env(render_seat=None, render_full=True), seed=1)
+    full = begin(noms_env.down_up_v0.env(render_seat=None, render_full=True), seed=1)
     assert full._repr_mimebundle_() == show.for_notebook(table, None, full=True) != show.for_notebook(table, None)
     seat.reset(seed=1)
     assert seat._repr_mimebundle_()["image/svg+xml"] == show.svg(seat.table, 1)

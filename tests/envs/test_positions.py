@@ -9,13 +9,13 @@ import pytest
 from noms_env import PositionError
 from noms_env.core.cards import CARD_WORDS
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, make, play_out, snapshot
 
 
 @pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
 def test_a_deck_is_dealt_in_its_order(kind: Kind) -> None:
-    env = begun(make(kind), seed=1)
+    env = begin(make(kind), seed=1)
     deck = deck_words(env.table)
     random.Random(1).shuffle(deck)
     env.reset(seed=1, options={"deck": deck, "dealer": 1})
@@ -31,10 +31,10 @@ def test_a_deck_is_dealt_in_its_order(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
 def test_missing_parts_of_a_position_follow_from_the_seed(kind: Kind) -> None:
-    plain = begun(make(kind), seed=3)
-    totals = begun(make(kind), seed=3, options={"totals": [1] * kind.seats})
+    plain = begin(make(kind), seed=3)
+    totals = begin(make(kind), seed=3, options={"totals": [1] * kind.seats})
     keys = ("deck", "dealer", "totals", "deal", "multiplier")
-    nothing = begun(make(kind), seed=3, options={**dict.fromkeys(keys), "options": 7})
+    nothing = begin(make(kind), seed=3, options={**dict.fromkeys(keys), "options": 7})
     assert deck_words(totals.table) == deck_words(plain.table)
     assert totals.table.row.dealer == plain.table.row.dealer
     assert snapshot(nothing) == snapshot(plain), "None changes nothing, nor does the key of PettingZoo's tests"
@@ -42,7 +42,7 @@ def test_missing_parts_of_a_position_follow_from_the_seed(kind: Kind) -> None:
 
 def test_a_position_has_totals_a_multiplier_and_the_number_of_a_deal() -> None:
     position = {"totals": [80, 0, 0, 0], "multiplier": 2, "deal": 9}
-    row = begun(make(Kind("noms", 4, {})), seed=0, options=position).table.row
+    row = begin(make(Kind("noms", 4, {})), seed=0, options=position).table.row
     assert {"totals": row.totals[:4].tolist(), "multiplier": row.multiplier, "deal": row.deal} == position
 
 
@@ -58,7 +58,7 @@ def test_the_number_of_a_deal_fixes_its_size_and_trump() -> None:
 
 
 def test_the_deal_of_a_position_must_have_the_hand_size_of_the_episode() -> None:
-    env = begun(make(Kind("up_down", 4, {}), episode="deal", hand_size=3), seed=0, options={"deal": 22})
+    env = begin(make(Kind("up_down", 4, {}), episode="deal", hand_size=3), seed=0, options={"deal": 22})
     assert (env.table.row.deal, env.table.row.deal_size) == (22, 3)
     with pytest.raises(PositionError, match="deal 5 has 6 cards, but the episode asks for hand_size=3"):
         env.reset(seed=0, options={"deal": 5})
@@ -86,7 +86,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("name", "position", "sentence"), REFUSED, ids=[case[2] for case in REFUSED])
 def test_an_impossible_position_is_refused_and_changes_nothing(name: str, position: dict[str, Any], sentence: str) -> None:
-    env, fresh = begun(make(KINDS[name]), seed=2), make(KINDS[name])
+    env, fresh = begin(make(KINDS[name]), seed=2), make(KINDS[name])
     env.step(env.legal_actions()[0])
     before, untouched = snapshot(env), env.clone()
     for seed in (None, 7):
@@ -99,7 +99,7 @@ def test_an_impossible_position_is_refused_and_changes_nothing(name: str, positi
     with pytest.raises(PositionError):
         fresh.reset(seed=1, options=position)
     fresh.reset(seed=1)
-    assert snapshot(fresh) == snapshot(begun(make(KINDS[name]), seed=1))
+    assert snapshot(fresh) == snapshot(begin(make(KINDS[name]), seed=1))
 
 
 def test_a_tie_above_the_target_is_possible_if_ties_are_played_on() -> None:

@@ -21,7 +21,7 @@ from noms_env.envs.gym.seat import SeatEnv
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import module_of, snapshot
 
 ODD: list[Any] = [2**63, 10**5000, True, 1.0, float("nan"), 1j, "\ud800", b"1", None, object()]
@@ -45,7 +45,7 @@ def assert_refused(call: Callable[[], object], *errors: type[Exception], words: 
 
 
 def env_in_play() -> TrickTakingEnv:
-    env = begun(module_of("up_down").raw_env(record=True), seed=3)
+    env = begin(module_of("up_down").raw_env(record=True), seed=3)
     for _ in range(6):
         env.step(env.legal_actions()[0])
     return env
@@ -53,9 +53,9 @@ def env_in_play() -> TrickTakingEnv:
 
 @odd
 def test_an_odd_action_is_refused_everywhere_and_recorded_nowhere(value: Any) -> None:
-    env, twin, wrapped = env_in_play(), env_in_play(), begun(module_of("up_down").env(), seed=3)
-    seat, seats = begun(SeatEnv("up_down"), seed=3), begun(SeatVectorEnv(2, "up_down"), seed=3)
-    batch = begun(make_batch("up_down", 2))
+    env, twin, wrapped = env_in_play(), env_in_play(), begin(module_of("up_down").env(), seed=3)
+    seat, seats = begin(SeatEnv("up_down"), seed=3), begin(SeatVectorEnv(2, "up_down"), seed=3)
+    batch = begin(make_batch("up_down", 2))
 
     def snapshots() -> list[Any]:
         tables = seats._runner.batch.tables, batch.tables
@@ -81,7 +81,7 @@ def test_an_odd_action_is_refused_everywhere_and_recorded_nowhere(value: Any) ->
 @odd
 def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> None:
     env, wrapped, seat = module_of("small_ships").raw_env(), module_of("small_ships").env(), SeatEnv("small_ships")
-    seats, batch = SeatVectorEnv(2, "small_ships"), begun(make_batch("small_ships", 2))
+    seats, batch = SeatVectorEnv(2, "small_ships"), begin(make_batch("small_ships", 2))
     for each in (env, wrapped, seat, seats):
         each.reset(seed=3)
     wrapped.step(0)  # illegal: the wrappers remember that the episode is over
@@ -120,7 +120,7 @@ def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> N
 )
 def test_an_unknown_option_of_reset_is_refused(makers: str, options: Any, words: str) -> None:
     for maker in makers.split():
-        env: Any = begun(MAKERS[maker](), seed=1)
+        env: Any = begin(MAKERS[maker](), seed=1)
         save = env._runner.batch.save if maker == "seats" else env.table.get_state
         before = save()
         assert_refused(partial(env.reset, seed=2, options=options), words=words)
@@ -171,14 +171,14 @@ def test_nothing_can_be_done_before_the_first_reset() -> None:
         with pytest.raises(error, match=r"call reset first|the first reset must select all rows"):
             call()
     assert seats.reset(seed=0, options={"reset_mask": np.ones(2, bool)})[1]["_seat"].all()
-    batch.restore(None, begun(make_batch("up_down", 2)).save())
+    batch.restore(None, begin(make_batch("up_down", 2)).save())
     batch.observe()
     batch.step(batch.mask.argmax(axis=1))
 
 
 @pytest.mark.parametrize("rows", [[], np.zeros(0), [False, False]], ids=repr)
 def test_an_empty_selection_of_rows_changes_nothing(rows: Any) -> None:
-    batch = begun(make_batch("up_down", 2))
+    batch = begin(make_batch("up_down", 2))
     before = batch.tables.tobytes()
     batch.reset(rows, seed=9)
     batch.observe(rows)
@@ -200,7 +200,7 @@ def test_an_empty_selection_of_rows_changes_nothing(rows: Any) -> None:
     ],
 )
 def test_random_actions_refuse_arrays_that_do_not_fit(streams: Any, actions: Any) -> None:
-    assert_refused(partial(begun(make_batch("up_down", 4)).random_actions, streams, actions))
+    assert_refused(partial(begin(make_batch("up_down", 4)).random_actions, streams, actions))
 
 
 def play_on(table: Table, rng: random.Random, decisions: int) -> None:
@@ -243,7 +243,7 @@ SETS = "cards hands played stock cards_played legal_cards legal_words trick_of c
 
 @pytest.mark.parametrize("name", f"{INDEXED} {SETS} n_seats sizes deal deal_size contract partner revealed totals over".split())
 def test_an_impossible_record_is_not_restored(name: str) -> None:
-    batch = begun(make_batch("up_down", 3))
+    batch = begin(make_batch("up_down", 3))
     for _ in range(6):
         batch.observe()
         batch.step(batch.mask.argmax(axis=1))
@@ -299,8 +299,8 @@ def test_a_second_thread_is_refused(make: Callable[[], Any]) -> None:
 
 def test_masked_values_are_refused() -> None:
     """Numpy would take the number behind a mask."""
-    batch: Any = begun(make_batch("noms", 3))
-    envs: Any = begun(SeatVectorEnv(3, "noms"), seed=1)
+    batch: Any = begin(make_batch("noms", 3))
+    envs: Any = begin(SeatVectorEnv(3, "noms"), seed=1)
     batch.observe()
     legal = batch.mask.argmax(axis=1)
     masked = np.ma.array(legal, mask=[False, True, False])

@@ -14,7 +14,7 @@ from noms_env.core.actions import CALL_WORDS, PASS
 from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.validation import REWARDS
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import EPISODES, KINDS, Kind, choose, make, play_out, walk_on
 from tests.variants.table_help import members
 
@@ -71,7 +71,7 @@ def test_a_single_deal_cannot_add_up_the_tricks_of_a_match() -> None:
 
 
 def test_each_agent_reads_a_reward_once() -> None:
-    env = begun(make(KINDS["up down"]), seed=0)
+    env = begin(make(KINDS["up down"]), seed=0)
     deal = next(play_deals(env, random.Random(0)))
     first = env.agent_selection
     assert env.last()[1] == env.last()[1] == deal["rewards"][first]
@@ -82,7 +82,7 @@ def test_each_agent_reads_a_reward_once() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_infos_have_the_result_of_each_deal_and_the_end_of_the_match(name: str) -> None:
-    env = begun(make(KINDS[name]), seed=5)
+    env = begin(make(KINDS[name]), seed=5)
     assert all(info == {} for info in env.infos.values())
     for deal in play_deals(env, random.Random(name)):
         table = deal["table"]
@@ -127,7 +127,7 @@ def test_infos_have_the_result_of_each_deal_and_the_end_of_the_match(name: str) 
 
 
 def test_a_single_deal_of_noms_lasts_until_a_deal_is_played() -> None:
-    env = begun(make(Kind("noms", 4, {"max_deals": 10}), episode="deal"), seed=3)
+    env = begin(make(Kind("noms", 4, {"max_deals": 10}), episode="deal"), seed=3)
     for deal in range(3):
         for _ in range(4):
             assert env.table.row.deal == deal
@@ -178,7 +178,7 @@ def test_hand_size_picks_uniformly_among_the_deals_of_that_size() -> None:
         assert env.table.row.deal_size == 7
         counts[{3: 0, 15: 1}[int(env.table.row.deal)]] += 1
     assert_uniform(counts, 2)
-    alone = begun(make(Kind("down_up", 4, {}), episode="deal", hand_size=1), seed=1)
+    alone = begin(make(Kind("down_up", 4, {}), episode="deal", hand_size=1), seed=1)
     assert alone.table.row.deal == 9
 
 

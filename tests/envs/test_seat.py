@@ -25,7 +25,7 @@ from noms_env.envs.validation import REWARDS, Episode, Reward
 from noms_env.players import Player, make_player
 from noms_env.variants import VARIANTS
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import KINDS
 from tests.envs.seats import NumpyPlayer, choose, play_episode, seat_env
 from tests.policy.test_player import rules_of, save_small
@@ -177,7 +177,7 @@ def test_a_policy_plays_from_its_file_only_at_tables_that_it_was_trained_for(tmp
 
 
 def test_an_illegal_action_is_refused_and_changes_nothing() -> None:
-    env = begun(SeatEnv("down_up"), seed=1)
+    env = begin(SeatEnv("down_up"), seed=1)
     before = env.table.get_state()
     for action in (0, 149, 150, -1, None, 1.5):
         with pytest.raises(IllegalActionError, match=re.escape(f"seat 0 may not take action {action!r}")) as refusal:
@@ -237,7 +237,7 @@ def test_forced_actions_are_skipped(variant: str) -> None:
 
     n_skipped = 0
     for seed in range(6):
-        env, plain = (begun(SeatEnv(variant, opponents="thumb", skip_forced=skip), seed=seed) for skip in (True, False))
+        env, plain = (begin(SeatEnv(variant, opponents="thumb", skip_forced=skip), seed=seed) for skip in (True, False))
         if env.table.row.match == plain.table.row.match:
             masks, reward = play(env)
             all_masks, expected_reward = play(plain)
@@ -258,7 +258,7 @@ def test_a_deal_without_a_choice_is_skipped() -> None:
         matches.append(int(env.table.row.match))
     assert {0, 1} <= set(matches)
     seed = matches.index(1)
-    table = begun(TrickTakingEnv("down_up", episode="deal", hand_size=1), seed=seed).table
+    table = begin(TrickTakingEnv("down_up", episode="deal", hand_size=1), seed=seed).table
     position = {"deck": deck_words(table), "dealer": int(table.row.dealer), "deal": int(table.row.deal)}
     env.reset(seed=0)
     before = env.seat, env.table.get_state(), env.action_masks().tolist()
@@ -271,7 +271,7 @@ def test_a_deal_without_a_choice_is_skipped() -> None:
 @pytest.mark.parametrize("make", [SeatEnv, partial(SeatVectorEnv, 1)])
 def test_the_infos_have_the_points_of_all_deals_that_end_in_a_step(make: Callable[..., Any]) -> None:
     """With one card each whole deals may be forced, so that two end in one step."""
-    env = begun(make("down_up", episode="match", skip_forced=True, seats=5), seed=0)
+    env = begin(make("down_up", episode="match", skip_forced=True, seats=5), seed=0)
     before, deal, together = np.zeros(5), 0, 0
     for step in range(2000):
         mask = env.action_masks()
@@ -297,14 +297,14 @@ def test_render_shows_the_view_of_the_learner(capsys: pytest.CaptureFixture[str]
         assert env.render() == show.text(env.table, env.seat)
     assert SeatEnv("noms").render() is None
     assert capsys.readouterr().out == ""
-    human = begun(SeatEnv("noms", seat=1, render_mode="human"), seed=2)
+    human = begin(SeatEnv("noms", seat=1, render_mode="human"), seed=2)
     assert capsys.readouterr().out == show.text(human.table, 1, colour=True) + "\n"
     assert human.render() is None
 
 
 @pytest.mark.parametrize("make_copy", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_a_copy_plays_on_as_the_original(make_copy: Callable[[SeatEnv], SeatEnv]) -> None:
-    env = begun(SeatEnv("small_ships", opponents=["random", "pimc:2", NumpyPlayer()], episode="match", seat="random"), seed=6)
+    env = begin(SeatEnv("small_ships", opponents=["random", "pimc:2", NumpyPlayer()], episode="match", seat="random"), seed=6)
     for step in range(9):
         env.step(choose(env.action_masks(), step))
     twin = make_copy(env)

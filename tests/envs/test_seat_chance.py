@@ -13,7 +13,7 @@ from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat_players import PlayerStreams, engine_streams
 from noms_env.players import make_player
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import KINDS
 from tests.envs.seats import NumpyPlayer, choose, play_episode, seat_env
 from tests.observation.test_leaks import exchange, hidden_from
@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_bytes(opponents: Any) -> None:
 
 
 def test_opponents_play_by_the_seed_with_the_same_cards_too() -> None:
-    table = begun(TrickTakingEnv("up_down", episode="deal", hand_size=5), seed=0).table
+    table = begin(TrickTakingEnv("up_down", episode="deal", hand_size=5), seed=0).table
     position = {"deck": deck_words(table), "dealer": 0, "deal": int(table.row.deal)}
     env = SeatEnv("up_down", hand_size=5)
     observations = {env.reset(seed=seed, options=position)[0]["observation"].tobytes() for seed in range(60)}

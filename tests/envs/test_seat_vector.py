@@ -13,7 +13,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from noms_env import IllegalActionError, SeatEnv, SeatVectorEnv, show
 from noms_env.variants import VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 from tests.envs.play import WAYS, choose_in_rows
 from tests.policy.test_player import SMALL, made_player, rules_of
@@ -109,7 +109,7 @@ def test_rows_do_not_depend_on_their_number_or_on_threads(opponents: Any, rows: 
 
 
 def test_reset_takes_a_seed_a_seat_and_a_mask_for_rows() -> None:
-    envs = begun(SeatVectorEnv(3, "up_down"), seed=7)
+    envs = begin(SeatVectorEnv(3, "up_down"), seed=7)
     tables = envs._runner.batch.tables
     assert tables.seed.tolist() == [7, 8, 9]
     envs.reset(seed=[5, None, 5])
@@ -121,7 +121,7 @@ def test_reset_takes_a_seed_a_seat_and_a_mask_for_rows() -> None:
     envs.reset(options={"reset_mask": np.array([False, True, False]), "seat": 3})
     assert envs._runner.learner.tolist() == [0, 3, 2]
     assert tables.match.tolist() == [0, 1, 0]
-    unseeded = [begun(SeatVectorEnv(3, "up_down")) for _ in range(2)]
+    unseeded = [begin(SeatVectorEnv(3, "up_down")) for _ in range(2)]
     assert len({seed for each in unseeded for seed in each._runner.batch.tables.seed.tolist()}) == 6
 
 
@@ -164,7 +164,7 @@ def test_results_are_new_arrays_unless_copy_is_false() -> None:
 
 
 def test_disabled_autoreset_refuses_a_step_while_rows_are_over() -> None:
-    envs = begun(SeatVectorEnv(4, "up_down", hand_size=2, autoreset_mode=AutoresetMode.DISABLED), seed=0)
+    envs = begin(SeatVectorEnv(4, "up_down", hand_size=2, autoreset_mode=AutoresetMode.DISABLED), seed=0)
     over = np.zeros(4, np.bool_)
     while not over.any():
         observations, _, over, _, _ = envs.step(choose_in_rows(envs.action_masks(), 0))
@@ -185,7 +185,7 @@ def test_disabled_autoreset_refuses_a_step_while_rows_are_over() -> None:
     ],
 )
 def test_an_impossible_reset_is_refused_and_changes_nothing(error: type[Exception], reset: Any, sentence: str) -> None:
-    envs = begun(SeatVectorEnv(3, "up_down"), seed=1)
+    envs = begin(SeatVectorEnv(3, "up_down"), seed=1)
     before = envs._runner.batch.tables.tobytes()
     with pytest.raises(error, match=re.escape(sentence)):
         envs.reset(**reset)
@@ -241,7 +241,7 @@ def play_lowest(env: Any, steps: int) -> None:
     ],
 )
 def test_refused_actions_change_nothing(actions: list[float], sentence: str) -> None:
-    envs = begun(SeatVectorEnv(3, "big_ships"), seed=1)
+    envs = begin(SeatVectorEnv(3, "big_ships"), seed=1)
     before, masks = envs._runner.batch.tables.tobytes(), envs.action_masks()
     assert masks[:, 76].all()
     with pytest.raises(ValueError, match=re.escape(sentence)) as refusal:
@@ -252,10 +252,10 @@ def test_refused_actions_change_nothing(actions: list[float], sentence: str) -> 
 
 
 def test_frames_show_the_views_of_the_learners() -> None:
-    frames: Any = begun(SeatVectorEnv(2, "noms", render_mode="ansi", seat="rotate"), seed=0).render()
+    frames: Any = begin(SeatVectorEnv(2, "noms", render_mode="ansi", seat="rotate"), seed=0).render()
     for seed, frame in enumerate(frames):
-        env = begun(SeatEnv("noms", seat="rotate"), seed=seed)
+        env = begin(SeatEnv("noms", seat="rotate"), seed=seed)
         assert frame == show.text(env.table, env.seat)
     assert SeatVectorEnv(2, "noms").render() is None
-    (image,) = begun(SeatVectorEnv(1, "noms", render_mode="rgb_array"), seed=0).render() or ()
+    (image,) = begin(SeatVectorEnv(1, "noms", render_mode="rgb_array"), seed=0).render() or ()
     assert (image.dtype, image.ndim, image.shape[2]) == (np.uint8, 3, 3)

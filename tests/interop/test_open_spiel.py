@@ -16,7 +16,7 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, RulesError, make_rules
 from tests import referee
 from tests.agreement import random_table, same_numbers
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
@@ -395,7 +395,7 @@ def test_bots_of_openspiel_play_at_our_tables(variant: str) -> None:
 def test_the_game_of_a_table_has_its_trump_and_hand_size() -> None:
     for variant, options in (("sniped_whist", {"trump_mode": "rotation", "n_hands": 4}), ("up_down", {"ranks": 4})):
         rules = make_rules(GAMES[variant], 4, options)
-        table = begun(Table(variant, 4, rules.options), 0, deal=3, dealer=2)
+        table = begin(Table(variant, 4, rules.options), 0, deal=3, dealer=2)
         game = game_of(table.row)
         state = state_of(game, table.row)
         assert state.deal.dealt_table.trump_word() == table.trump_word()

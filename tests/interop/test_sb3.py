@@ -19,7 +19,7 @@ from noms_env.interop.sb3 import SeatVecEnv
 from noms_training.agents.registry import agent_spec
 from noms_training.benchmark import protocol, running, task
 from noms_training.evaluation.comparison import alone_in_field
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import WAYS, choose_in_rows
 from tests.interop.learning import assert_it_learns
 
@@ -107,12 +107,12 @@ def test_seats_are_options_of_a_reset() -> None:
 
 
 def test_an_illegal_action_is_refused_or_ends_the_episode() -> None:
-    envs = begun(SeatVecEnv(2, "down_up"))
+    envs = begin(SeatVecEnv(2, "down_up"))
     before = get_action_masks(envs)
     with pytest.raises(IllegalActionError):
         envs.step(np.full(2, NUM_ACTIONS))
     np.testing.assert_array_equal(get_action_masks(envs), before)
-    envs = begun(SeatVecEnv(2, "down_up", illegal_action="terminate"))
+    envs = begin(SeatVecEnv(2, "down_up", illegal_action="terminate"))
     actions = choose_in_rows(get_action_masks(envs), 0)
     actions[1] = NUM_ACTIONS - 1
     _, rewards, dones, infos = envs.step(actions)

@@ -13,7 +13,7 @@ from tianshou.env import DummyVectorEnv
 from tianshou.env.pettingzoo_env import PettingZooEnv
 
 from noms_env import VARIANTS, SeatEnv, down_up_v0, noms_v0
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import module_of
 from tests.interop.learning import assert_it_learns, assert_seen, run_page
 
@@ -37,7 +37,7 @@ def test_it_collects_the_steps_of_the_environments(example: dict[str, Any]) -> N
     collector.collect(n_step=ROWS * STEPS)
     deals = 0
     for row in range(ROWS):
-        env = begun(SeatEnv("down_up", **example["TABLE_ARGUMENTS"]), seed=SEED + row)
+        env = begin(SeatEnv("down_up", **example["TABLE_ARGUMENTS"]), seed=SEED + row)
         seen, _ = env.reset()  # the seed starts an episode, and the collector the next
         for step in buffer.buffers[row][:STEPS].split(1, shuffle=False):
             assert_seen(step.obs, seen)

@@ -19,7 +19,7 @@ from noms_env.micro.solving import Progress, StateError, solve
 from noms_env.micro.tree import Tree, build_tree
 from noms_env.table import Table
 from noms_training.commands import exploit as command
-from tests.begun import begun
+from tests.begin import begin
 from tests.commands import Run, assert_refused
 
 NAME = "down-up-1"
@@ -77,7 +77,7 @@ def test_it_draws_by_its_probabilities(tree: Tree, player: SolvedPlayer) -> None
 
 
 def test_deals_that_it_has_not_solved_are_refused(player: SolvedPlayer) -> None:
-    table = begun(Table("down_up", 2, {"ranks": 4, "suits": 2, "trump_rotation": ["D"]}, seed=1))
+    table = begin(Table("down_up", 2, {"ranks": 4, "suits": 2, "trump_rotation": ["D"]}, seed=1))
     with pytest.raises(ValueError, match="single deals of down_up with 2 cards per seat"):
         player.act(*table.view(int(table.row.seat)), np.random.default_rng(0))
 

@@ -17,7 +17,7 @@ from noms_env.observation.feature_layout import OMITTED_FIELDS, FeatureLayout
 from noms_env.observation.features import COPY, possible_actions, row_start
 from noms_env.observation.layout import FIELDS, OBSERVATION, OBSERVATION_SIZE
 from noms_env.variants import game, make_rules
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import single_deals
 from tests.policy.test_encoding import few, rules_of
@@ -127,7 +127,7 @@ def test_sections_follow_one_another_and_describe_their_features(name: str, epis
 def test_tables_of_several_rules_share_one_vector() -> None:
     rule_sets = [make_rules(game("small_ships"), 5), make_rules(game("small_ships"), 4, {"indication": True})]
     layout = FeatureLayout(rule_sets)
-    rows = [begun(Table("small_ships", rules.seats, rules.options)).view(0)[0] for rules in rule_sets]
+    rows = [begin(Table("small_ships", rules.seats, rules.options)).view(0)[0] for rules in rule_sets]
     first, second = layout.encode(np.stack(rows))
     differ = {part.name for part in layout.sections if (first[part.slice] != second[part.slice]).any()}
     assert {"choices.indication", "seats.present", "numbers.seats"} <= differ

@@ -15,7 +15,7 @@ from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import choice_names
 from tests import referee
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.envs.play import EPISODES, KINDS, Kind, choose, make
 from tests.observation.expected import Sight, state_sections
 
@@ -84,7 +84,7 @@ def test_every_section_has_its_documented_meaning(name: str, episode: str) -> No
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_state_is_what_seat_0_sees_and_what_is_hidden(name: str) -> None:
-    env = begun(make(KINDS[name]), seed=3)
+    env = begin(make(KINDS[name]), seed=3)
     layout = {section.name: section for section in env.state_layout()}
     assert [*layout] == [section.name for section in (*OBSERVATION, *HIDDEN)]
     for place, (match, deal) in enumerate(follow(env, random.Random(name), 80)):
@@ -140,7 +140,7 @@ def test_sections_follow_one_another_in_words_of_eight_bytes(sections: tuple[Sec
 @pytest.mark.parametrize("name", KINDS)
 def test_turning_the_table_round_turns_the_views(name: str) -> None:
     """Seat s sees at one table what seat s + 1 sees at a table where everybody has moved on by one chair."""
-    env, turned = begun(make(KINDS[name]), seed=4), make(KINDS[name])
+    env, turned = begin(make(KINDS[name]), seed=4), make(KINDS[name])
     seats, row = env.table.seats, env.table.row
     totals = [0 if KINDS[name].options.get("accumulate") else 4 * seat for seat in range(seats)]
     start = {"deck": deck_words(env.table), "dealer": int(row.dealer), "totals": totals}
@@ -171,11 +171,11 @@ def test_turning_the_table_round_turns_the_views(name: str) -> None:
     ids=["clipped to a byte", "twelfths of a point", "halves of a point"],
 )
 def test_totals_are_scaled_to_bytes(kind: Kind, totals: list[float], expected: list[list[int]]) -> None:
-    env = begun(make(kind), seed=0, options={"totals": totals, "dealer": 0})
+    env = begin(make(kind), seed=0, options={"totals": totals, "dealer": 0})
     assert read_seat_0(env, "seats")[: kind.seats, : len(expected[0])].tolist() == expected
 
 
 def test_no_number_of_an_option_has_the_byte_of_none() -> None:
     targets = (None, 252, 253, 5000)
-    envs = [begun(make(Kind("nonesuch", 4, {"target": target})), seed=0) for target in targets]
+    envs = [begin(make(Kind("nonesuch", 4, {"target": target})), seed=0) for target in targets]
     assert [int(read_seat_0(env, "choices").max()) for env in envs] == [255, 253, 254, 254]

@@ -26,7 +26,7 @@ from noms_env.envs.aec import TrickTakingEnv
 from noms_env.table import Table
 from noms_env.variants import nonesuch
 from tests.agreement import deck_words
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 from tests.envs.play import KINDS, Kind, as_lists, choose, make, walk
 
@@ -176,7 +176,7 @@ def test_a_leak_into_the_observation_is_found(leak: str, monkeypatch: pytest.Mon
         return observation, mask
 
     monkeypatch.setattr(Table, "view", view)
-    env = begun(make(KINDS[name]), seed=5)
+    env = begin(make(KINDS[name]), seed=5)
     assert any(line.endswith("observation") for line in find_leaks(env, random.Random(name), DECISIONS))
 
 
@@ -187,7 +187,7 @@ def test_a_leak_into_the_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return honest_method(table, seat)[0], honest_method(table, int(table.row.seat))[1]
 
     monkeypatch.setattr(Table, "view", view)
-    env = begun(make(KINDS["nonesuch"]), seed=1)
+    env = begin(make(KINDS["nonesuch"]), seed=1)
     leaks = list(find_leaks(env, random.Random(1), DECISIONS))
     assert any(line.endswith(": mask") for line in leaks)
     assert any(line.endswith("a mask out of turn") for line in leaks)

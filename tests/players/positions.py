@@ -13,7 +13,7 @@ from noms_env.players import Player, make_player
 from noms_env.table import Table
 from noms_env.variants import GAMES, Rules
 from tests.agreement import random_table
-from tests.begun import begun
+from tests.begin import begin
 
 SPECIAL: dict[str, list[tuple[int, dict[str, Any]]]] = {
     "sniped_whist": [(7, {}), (3, {"objective": "most"}), (2, {"ranks": 5, "suits": 3}), (4, {"trump_mode": "dealer"})],
@@ -69,7 +69,7 @@ def decisions(
 def some_rows(rule_sets: Sequence[Rules], tables: int, moment: int) -> tuple[np.ndarray, np.ndarray, np.recarray]:
     """Return observations, masks and tables after `moment` random decisions."""
     groups = [TableGroup(rules.variant.name, rules.seats, rules.options) for rules in rule_sets]
-    batch = begun(make_batch(groups, tables, seed=moment))
+    batch = begin(make_batch(groups, tables, seed=moment))
     streams, actions = np.arange(1, tables + 1) * 77, np.zeros(tables, np.int64)
     for _ in range(moment):
         batch.random_actions(streams, actions)

@@ -17,7 +17,7 @@ from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 from tests.players.positions import answer, decisions, tables_of
 from tests.uncompiled import printed_uncompiled
 
@@ -83,7 +83,7 @@ def test_hidden_cards_have_no_influence(name: str, variant: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_has_the_same_answer_alone_and_in_a_batch(name: str) -> None:
     player = make_player(name)
-    batch = begun(make_batch([TableGroup("noms"), TableGroup("nonesuch", 3), TableGroup("big_ships", 5)], 30, seed=2))
+    batch = begin(make_batch([TableGroup("noms"), TableGroup("nonesuch", 3), TableGroup("big_ships", 5)], 30, seed=2))
     streams, actions = np.arange(1, 31) * 31, np.zeros(30, np.int64)
     for step in range(25):
         batch.observe()
@@ -99,7 +99,7 @@ def test_a_row_has_the_same_answer_alone_and_in_a_batch(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["greedy", "thumb"])
 def test_nobody_acts_after_the_deal(name: str) -> None:
-    table = begun(Table("down_up", seed=1), deal=9)
+    table = begin(Table("down_up", seed=1), deal=9)
     world = table.determinize(np.random.default_rng(0))
     while not table.is_scored:
         table.step(table.legal_actions()[0])

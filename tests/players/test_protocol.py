@@ -27,7 +27,7 @@ from noms_env.players.protocol import decision_seed
 from noms_env.players.registry import POLICY
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 from tests.players.positions import some_rows
 
 OBSERVATIONS = np.zeros((3, OBSERVATION_SIZE), np.uint8)
@@ -77,7 +77,7 @@ def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_policy_is_a_player_with_a_temperature() -> None:
-    table, rng = begun(Table("noms", seed=1)), np.random.default_rng(0)
+    table, rng = begin(Table("noms", seed=1)), np.random.default_rng(0)
     view = table.view(int(table.row.seat))
     for name, temperature in (("noms", 1.0), ("noms@0", 0.0), ("noms@0.5", 0.5)):
         policy: Any = make_player(name)
@@ -176,7 +176,7 @@ def test_random_is_uniform_and_legal() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_sampled_table_is_the_redeal_of_the_seat_to_act(variant: str) -> None:
-    batch = begun(make_batch(variant, 12, seed=3))
+    batch = begin(make_batch(variant, 12, seed=3))
     streams, actions = np.arange(1, 13) * 77, np.zeros(12, np.int64)
     model = Table(variant)
     for moment in range(24):

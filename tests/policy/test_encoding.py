@@ -18,7 +18,7 @@ from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERV
 from noms_env.observation.suit_order import suit_orders
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.variants import GAMES, Rules, game, make_rules
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some_uncompiled
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
 
@@ -305,7 +305,7 @@ def test_features_tell_the_rules_of_several_tables_apart() -> None:
 
 def first_observation(rules: Rules) -> np.ndarray:
     """Return the first observation of a match."""
-    table = begun(make(Kind(rules.variant.name, rules.seats, rules.options)), seed=1).table
+    table = begin(make(Kind(rules.variant.name, rules.seats, rules.options)), seed=1).table
     observation: np.ndarray = table.view(int(table.row.seat))[0]
     return observation
 

@@ -10,7 +10,7 @@ import noms_env
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import load_policy
 from noms_env.variants import GAMES, make_rules
-from tests.begun import begun
+from tests.begin import begin
 
 ANSWERS = {
     ("sniped_whist", 4): [0.372362, 0.453184, 0.868697, 0.924193, 0.413844, 0.880732, 0.814752, 0.319769, 0.523132, 0.316648],
@@ -32,7 +32,7 @@ ANSWERS = {
 @pytest.mark.parametrize(("variant", "seats"), ANSWERS)
 def test_a_published_policy_never_changes_its_answers(variant: str, seats: int) -> None:
     player, highest = load_policy(variant), []
-    batch = begun(noms_env.make_batch(variant, tables=1, seats=seats, seed=3, skip_forced=True))
+    batch = begin(noms_env.make_batch(variant, tables=1, seats=seats, seed=3, skip_forced=True))
     for _ in range(10):
         batch.observe()
         probabilities = player.probabilities(batch.observation, batch.mask, temperature=4)
@@ -56,7 +56,7 @@ def test_an_older_policy_has_no_feature_for_a_later_option() -> None:
 @pytest.mark.parametrize("name", ["noms", "exact_bid"])
 def test_a_copy_or_pickle_of_a_policy_has_its_answers(name: str) -> None:
     policy = load_policy(name)
-    batch = begun(noms_env.make_batch(policy.rule_sets[0].variant.name, 4, seats=policy.rule_sets[0].seats))
+    batch = begin(noms_env.make_batch(policy.rule_sets[0].variant.name, 4, seats=policy.rule_sets[0].seats))
     batch.observe()
     for twin in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
         assert twin.rule_sets == policy.rule_sets

@@ -16,7 +16,7 @@ from noms_env.search.endgame.position import CACHE_BITS, new_positions, set_up, 
 from noms_env.search.endgame.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.dispatch import common_sides
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 from tests.variants.table_help import play, table_with
 
@@ -89,7 +89,7 @@ def moments(name: str, seats: int, options: dict[str, Any], left: int, seeds: ra
     """Yield tables with `left` tricks to come after random play, some in the middle of a trick."""
     for seed in seeds:
         rng = random.Random(seed)
-        table = begun(Table(name, seats, options, seed=seed))
+        table = begin(Table(name, seats, options, seed=seed))
         play_until(table, left, rng)
         if table.phase is None:
             continue
@@ -167,7 +167,7 @@ def test_legal_leads_follow_from_the_remaining_cards(name: str) -> None:
     banned = lifted = 0
     for seed in range(30):
         rng = random.Random(seed)
-        table = begun(Table(name, 3 if name == "nonesuch" else 4, {"hand_size": 8} if name != "nonesuch" else {}, seed=seed))
+        table = begin(Table(name, 3 if name == "nonesuch" else 4, {"hand_size": 8} if name != "nonesuch" else {}, seed=seed))
         while table.phase != "play":
             table.step(rng.choice(table.legal_actions()))
         position, frames = new_positions(), new_frames()
@@ -204,7 +204,7 @@ def test_the_ban_on_leading_the_nominated_suit_is_solved() -> None:
     options = {**SMALL, "hand_size": 2, "min_bid": 1}
     differs = 0
     for seed in range(8):
-        table = begun(Table("small_ships", 3, options, seed=seed), dealer=2)
+        table = begin(Table("small_ships", 3, options, seed=seed), dealer=2)
         play(table, "2 C")
         held = table.card_words(table.row.hands[0])
         table.act(next(word for word in table.legal_words() if word[1] == held[-1][1] and word not in held))
@@ -270,12 +270,12 @@ def test_the_lowest_of_equally_good_cards_is_played() -> None:
 
 
 def test_an_unsolvable_position_is_refused() -> None:
-    calls, long = begun(Table("small_ships")), play(begun(Table("small_ships")), "13 C 2D")
+    calls, long = begin(Table("small_ships")), play(begin(Table("small_ships")), "13 C 2D")
     refused: list[tuple[Table, Any, str]] = [
         (calls, "every_seat", "not the phase call"),
         (long, "every_seat", "13 tricks by 4 seats"),
         (long, "alone", "every_seat.*two_sides.*not 'alone'"),
-        (begun(Table("sniped_whist")), "two_sides", "two_sides does not fit"),
+        (begin(Table("sniped_whist")), "two_sides", "two_sides does not fit"),
     ]
     for table, kind, sentence in refused:
         with pytest.raises(ValueError, match=sentence):

@@ -17,7 +17,7 @@ from noms_training.agents.registry import agent_spec
 from noms_training.agents.table_pool import AtTables, TablePool, play_deal_by_deal
 from noms_training.evaluation.matches import compare_matches
 from noms_training.play.session import Seated, Session
-from tests.begun import begun
+from tests.begin import begin
 from tests.policy.test_player import rules_of
 from tests.search.test_policy_search import small_player
 
@@ -55,7 +55,7 @@ def test_a_search_learns_which_model_each_seat_plays_like(variant: str) -> None:
 
 def test_a_single_model_and_a_deal_that_is_passed_out_teach_nothing() -> None:
     (rules,) = rules_of("noms")
-    passed = begun(Table("noms", seed=1))
+    passed = begin(Table("noms", seed=1))
     while not passed.is_scored:
         passed.act("pass")
     assert not is_played_out(passed._rows).any()
@@ -85,7 +85,7 @@ def test_the_seed_and_the_order_of_undealt_cards_have_no_influence() -> None:
 
 def test_the_memory_decides_which_model_the_others_play_like() -> None:
     (rules,) = rules_of("small_ships")
-    player, table = small_player(rules, worlds=40), begun(Table("small_ships", seed=4))
+    player, table = small_player(rules, worlds=40), begin(Table("small_ships", seed=4))
     view, memory = kernel_view(table._rows), np.zeros((2, MAX_SEATS))
     for model in (0, 1):
         shown = memory.copy()

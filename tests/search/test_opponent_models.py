@@ -21,7 +21,7 @@ from noms_env.search.worlds import deal_worlds
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
-from tests.begun import begun
+from tests.begin import begin
 from tests.players import positions
 from tests.policy.test_player import SMALL, made_player, rules_of
 
@@ -98,7 +98,7 @@ def views_in(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def test_a_likelihood_is_the_product_of_the_chances_of_actions() -> None:
     """Of the others, with slips."""
     policy = made_player(rules_of("small_ships"), SMALL)[1]
-    table = begun(Table("small_ships", seed=4))
+    table = begin(Table("small_ships", seed=4))
     for _ in range(15):
         table.step(table.legal_actions()[0])
     seat, worlds = int(table.row.seat), worlds_of(table)
@@ -190,7 +190,7 @@ def test_the_others_play_worlds_out_like_the_models() -> None:
     """If `thumb` is the model, only the seat itself asks the policy."""
     rule_sets = rules_of("small_ships")
     policy, asked = made_player(rule_sets, SMALL)[1], set[int]()
-    table = begun(Table("small_ships", seed=5))
+    table = begin(Table("small_ships", seed=5))
     while table.phase != "play":
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)
@@ -223,7 +223,7 @@ def test_few_likely_worlds_make_the_pool_larger(monkeypatch: pytest.MonkeyPatch)
     table = next(
         table
         for seed in range(99)
-        if not (table := begun(Table("down_up", seed=seed), deal=0)).row.hands[table.row.seat] >> 12 & 1
+        if not (table := begin(Table("down_up", seed=seed), deal=0)).row.hands[table.row.seat] >> 12 & 1
         and table.row.seat != 1
         and table.row.turn_up != 12
     )

@@ -13,7 +13,7 @@ from noms_env.search.endgame.solver import solve
 from noms_env.search.pimc import PIMC, FlatMC, add_up, choose_best, new_work
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
-from tests.begun import begun
+from tests.begin import begin
 from tests.players import positions
 from tests.policy.test_player import rules_of
 from tests.search.test_candidates import candidates
@@ -51,7 +51,7 @@ def ask(player: Any, table: Table, seed: int = 1) -> int:
 def in_the_middle(name: str, seats: int | None, options: dict[str, Any], seed: int, decisions: int) -> Table:
     """Return a table in a deal, after some random decisions."""
     rng = random.Random(seed)
-    table = begun(Table(name, seats, options, seed=seed))
+    table = begin(Table(name, seats, options, seed=seed))
     for _ in range(decisions):
         table.step(rng.choice(table.legal_actions()))
         while table.is_scored:
@@ -68,7 +68,7 @@ def test_answers_are_legal_and_do_not_depend_on_hidden_cards(
     kind: str, name: str, seats: int | None, options: dict[str, Any]
 ) -> None:
     """The same player at every seat of one deal, with the true cards and with a redeal."""
-    player, table = make_player(kind), begun(Table(name, seats, options, seed=3))
+    player, table = make_player(kind), begin(Table(name, seats, options, seed=3))
     decisions = different = 0
     while not table.is_scored:
         seat = int(table.row.seat)
@@ -164,7 +164,7 @@ def test_pimc_plays_best_if_all_cards_are_known_and_rollouts_do_not() -> None:
     exact, rollouts = make_player("pimc:2"), make_player("flat_mc:30")
     worse = 0
     for seed in range(12):
-        table = begun(Table("big_ships", 2, options, seed=seed))
+        table = begin(Table("big_ships", 2, options, seed=seed))
         play(table, ["2", "2"] if seed % 2 else ["1", "3"])
         rng = random.Random(seed)
         while not table.is_scored:

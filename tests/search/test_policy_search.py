@@ -22,7 +22,7 @@ from noms_env.search.rollouts import ROLLOUT_MARGIN, play_tasks, seed_of_draw
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec, file_sha256
-from tests.begun import begun
+from tests.begin import begin
 from tests.players.positions import relative_points, some_rows
 from tests.policy.test_player import SMALL, made_player, rules_of, save_small
 
@@ -46,7 +46,7 @@ def test_every_answer_is_legal(name: str, seats: int | None, options: dict[str, 
     """The same player at every seat of a deal."""
     rules = make_rules(game(name), seats, options)
     player = small_player(rules, worlds=1)
-    batch, rng = begun(make_batch(name, 2, seats=seats, seed=3, **options)), np.random.default_rng(0)
+    batch, rng = begin(make_batch(name, 2, seats=seats, seed=3, **options)), np.random.default_rng(0)
     for _ in range(80):
         rows = np.flatnonzero(~batch.over)
         if len(rows) == 0:
@@ -148,7 +148,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
     """Each rollout again, decision by decision."""
     rule_sets = rules_of("small_ships")
     policy = made_player(rule_sets, SMALL)[1]
-    table = begun(Table("small_ships", seed=5))
+    table = begin(Table("small_ships", seed=5))
     for _ in range(10):
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)

@@ -86,7 +86,10 @@ def test_the_command_compares_the_games_of_both_entries(run: Run, tmp_path: Path
     points = document["parts"]["core"]["games"]["noms"]["points"]["value"]
     assert [line.split()[-5] for line in out.splitlines() if line.startswith("noms ")] == [f"{points:+.2f}"] == ["+1.00"]
     make_scored(tmp_path / "other", 0.0, games=("down_up",))
-    for pair, sentence in {("other", "theirs"): "no game in common", ("mine", "nowhere"): "there is no entry in"}.items():
+    for pair, sentence in {
+        ("other", "theirs"): "in no game of the same track",
+        ("mine", "nowhere"): "there is no entry in",
+    }.items():
         assert_refused(run("benchmark", "compare", *(tmp_path / name for name in pair)), sentence)
 
 

@@ -195,7 +195,8 @@ def test_a_budget_in_hours_ends_a_run_and_excludes_evaluations(tmp_path: Path, m
 
 
 def test_an_algorithm_is_a_baseline_or_a_file() -> None:
-    values, policies = {"dqn", "nfsp", "deep_monte_carlo"}, {"ppo", "mmd", "maskable_ppo", "recurrent_ppo", "ppo_self_play"}
+    values = {"dqn", "nfsp", "deep_monte_carlo"}
+    policies = {"ppo", "mmd", "r_nad", "maskable_ppo", "recurrent_ppo", "ppo_self_play"}
     assert set(baselines()) == values | policies | {"clone_pimc", "expert_iteration"}
     assert algorithm_file("ppo").name == "ppo.py"
     with pytest.raises(EntryError, match="the baselines are clone_pimc, "):

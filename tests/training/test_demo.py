@@ -14,7 +14,7 @@ from noms_env.variants import VARIANTS
 from noms_training.commands.demo import demo_config, free_folder
 from noms_training.learn.log import read_log
 from noms_training.play.narrate import action_text, decide, narrate_deal, probabilities_text
-from tests.begun import begun
+from tests.begin import begin
 from tests.commands import Run, plain
 
 
@@ -36,7 +36,7 @@ class Falling:
 
 
 def start(variant: str, seed: int = 1, **options: Any) -> Table:
-    return begun(Table(variant, seed=seed, episode="deal", options=options))
+    return begin(Table(variant, seed=seed, episode="deal", options=options))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

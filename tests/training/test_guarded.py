@@ -9,7 +9,7 @@ from noms_env import BatchEnv, make_batch
 from noms_env.players.foreign_code import ForfeitError
 from noms_training.agents.guarded import Guarded, first_legal
 from noms_training.thread_pool import Stopped
-from tests.begun import begun
+from tests.begin import begin
 
 
 class Fails:
@@ -37,7 +37,7 @@ def highest_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def batch() -> BatchEnv:
-    batch = begun(make_batch("down_up", tables=6, seed=1))
+    batch = begin(make_batch("down_up", tables=6, seed=1))
     batch.observe()
     return batch
 

@@ -20,7 +20,7 @@ from noms_training.agents.spec import AgentSpec
 from noms_training.agents.table_pool import AtTables
 from noms_training.evaluation.comparison import Comparison, compare
 from noms_training.evaluation.matches import compare_matches
-from tests.begun import begun
+from tests.begin import begin
 from tests.commands import Run, assert_refused
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -105,7 +105,7 @@ def test_functions_and_classes_play(module: str, tmp_path: Path) -> None:
 
 
 def test_the_random_numbers_of_a_function_do_not_depend_on_the_other_rows(module: str) -> None:
-    batch = begun(make_batch("down_up", tables=20, seed=1))
+    batch = begin(make_batch("down_up", tables=20, seed=1))
     batch.observe()
     rows = np.arange(20)
     player = agent_spec(f"{module}:act")

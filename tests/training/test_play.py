@@ -25,7 +25,7 @@ from noms_training.play.narrate import Narrator
 from noms_training.play.session import Deal, Seated, Session, rank_actions, seat_players
 from noms_training.play.terminal.parse_action import UnclearError, parse_action
 from noms_training.play.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
-from tests.begun import begun
+from tests.begin import begin
 from tests.commands import Run, plain
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
@@ -205,7 +205,7 @@ DECK = ["QC", "QD", "KS", "AC", "KC", "AD", "KD", "QS", "AS", "QH", "KH", "AH"]
 
 
 def test_the_screen_of_a_stacked_deck() -> None:
-    table = begun(Table("small_ships", 3, {"ranks": 3}), deck=DECK, dealer=2, deal=2)
+    table = begin(Table("small_ships", 3, {"ranks": 3}), deck=DECK, dealer=2, deal=2)
     deal = Deal(table)
     assert tricks_lines(deal.record(table), table) == ["  nothing has been said or played yet"]
     for word in ("3", "4", "H", "AH", "QC", "KC", "KS", "QD", "AD"):
@@ -223,7 +223,7 @@ def test_the_screen_of_a_stacked_deck() -> None:
 
 
 def test_legal_actions_besides_cards_are_named() -> None:
-    table = begun(Table("small_ships", options={"indication": True}))
+    table = begin(Table("small_ships", options={"indication": True}))
     for word in ("13", "C", "AC"):
         table.act(word)
     while "indicate" not in table.legal_words():
@@ -235,7 +235,7 @@ def test_legal_actions_besides_cards_are_named() -> None:
 
 def view_after(variant: str, words: str, **options: Any) -> show.view.View:
     """Return the view of the seat to act after some actions; `-` is the first legal action."""
-    table = begun(Table(variant, options=options, seed=1), dealer=0)
+    table = begin(Table(variant, options=options, seed=1), dealer=0)
     for word in words.split():
         table.act(table.legal_words()[0] if word == "-" else word)
     return show.look(table, int(table.row.seat))
@@ -291,7 +291,7 @@ def test_a_refusal_names_the_legal_actions(variant: str, words: str, text: str, 
     ],
 )
 def test_a_card_is_refused_with_the_reason(dealer: int, words: str, text: str, sentence: str) -> None:
-    table = begun(Table("small_ships", 3, {"ranks": 3}), deck=DECK, dealer=dealer)
+    table = begin(Table("small_ships", 3, {"ranks": 3}), deck=DECK, dealer=dealer)
     for word in words.split():
         table.act(word)
     with pytest.raises(UnclearError, match=f"^{sentence}$"):

@@ -15,7 +15,7 @@ from noms_training.commands.watch import narrate_session
 from noms_training.console import broken
 from noms_training.play.score_sheet import result_lines, score_sheet
 from noms_training.play.terminal.screen import help_lines, own_lines, prompt, rules_lines, screen_lines
-from tests.begun import begun
+from tests.begin import begin
 from tests.commands import plain
 from tests.envs.play import KINDS
 from tests.training.fakes import rules
@@ -26,7 +26,7 @@ NARROW = 60
 
 def scored(variant: str, *seats: dict[str, Any], **facts: Any) -> View:
     """Return the view of a scored deal with these facts of each seat."""
-    view = show.look(begun(Table(variant, len(seats), {"ranks": 3} if variant == "small_ships" else None)), 0)
+    view = show.look(begin(Table(variant, len(seats), {"ranks": 3} if variant == "small_ships" else None)), 0)
     places = [replace(place, **{"tricks": 0} | own) for place, own in zip(view.places, seats, strict=True)]
     return replace(view, phase=None, places=tuple(places), **facts)
 

@@ -29,7 +29,7 @@ from noms_training.agents.guarded import guard_players
 from noms_training.agents.registry import agent_spec
 from noms_training.agents.table_pool import TablePool, play
 from noms_training.thread_pool import Stopped
-from tests.begun import begun
+from tests.begin import begin
 from tests.cases import some
 from tests.commands import Run
 from tests.envs.play import KINDS, make, walk
@@ -156,7 +156,7 @@ def test_a_line_has_the_previous_deal_if_the_rules_show_it() -> None:
 
 
 def test_a_program_can_ask_for_the_observation() -> None:
-    table = begun(Table("down_up", seed=1))
+    table = begin(Table("down_up", seed=1))
     observation, _ = table.view(int(table.row.seat))
     assert b64decode(line_of(table, observation=observation)["observation"]) == observation.tobytes()
     assert "observation" not in line_of(table)
@@ -169,7 +169,7 @@ def test_a_program_can_ask_for_the_observation() -> None:
 
 
 def test_answers_are_words_or_numbers() -> None:
-    table = begun(Table("up_down", seed=1), deal=9)
+    table = begin(Table("up_down", seed=1), deal=9)
     row, (_, mask) = table.row, table.view(int(table.row.seat))
     assert mask[75 + 3] == 1
     for answer in (b'{"action": "3"}', b'{"action": 78, "why": "a guess"}', b'"3"', b"78"):
@@ -187,19 +187,19 @@ def test_answers_are_words_or_numbers() -> None:
 
 
 def test_a_line_says_that_an_open_nomination_found_no_partner() -> None:
-    table = begun(Table("small_ships", 5, {"open_partner": True}, seed=3))
+    table = begin(Table("small_ships", 5, {"open_partner": True}, seed=3))
     for word in ("10", "S"):
         table.act(word)
     assert [line_of(table)[key] for key in ("revealed", "alone")] == [None, False]
     table.act(table.card_words(table.row.stock)[0])
     assert [line_of(table)[key] for key in ("revealed", "alone")] == [None, True]
-    assert "alone" not in line_of(begun(Table("small_ships", 5, seed=3)))
+    assert "alone" not in line_of(begin(Table("small_ships", 5, seed=3)))
 
 
 def test_the_documentation_lists_every_key() -> None:
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     (example,) = (json.loads(block) for block in re.findall(r"(?s)```json\n(.*?)```", page) if '"decision"' in block)
-    table = begun(Table("small_ships", seed=1))
+    table = begin(Table("small_ships", seed=1))
     keys = line_of(table, observation=table.view(0)[0]).keys()
     assert example.keys() == keys - {"observation"}
     listed = re.findall(r"(?m)^\| (`\w+`(?:, `\w+`)*) \|", page.partition("| key | value |")[2])
@@ -220,7 +220,7 @@ def test_the_choice_of_the_example_is_legal_in_every_game(name: str) -> None:
     spec = {"__name__": "jsonl_bot"}
     exec(compile((EXAMPLES / "jsonl_bot.py").read_text(), "jsonl_bot.py", "exec"), spec)
     choose: Any = spec["choose"]
-    env = begun(make(KINDS[name]), seed=5)
+    env = begin(make(KINDS[name]), seed=5)
     for number in range(100):
         if env.phase is None:
             break
@@ -288,7 +288,7 @@ def test_a_stopped_block_ends_its_program(tmp_path: Path) -> None:
 def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     player = agent_spec(script(tmp_path, f"open({str(note)!r}, 'w').write(str(os.getpid()))")).make()
-    table = begun(Table("up_down", 3, {"ranks": 3}))
+    table = begin(Table("up_down", 3, {"ranks": 3}))
     assert ask(player, table, np.random.default_rng(0)) in table.legal_actions()
     process = int(note.read_text())
     os.kill(process, 0)

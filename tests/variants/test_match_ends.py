@@ -7,7 +7,7 @@ import pytest
 
 from noms_env.variants.match import leaders
 from tests import referee
-from tests.begun import begun
+from tests.begin import begin
 from tests.variants import test_noms, test_nonesuch, test_small_ships
 from tests.variants.table_help import WatchedTable, members, play_out
 
@@ -71,7 +71,7 @@ def test_a_match_ends_at_its_target_or_with_its_last_deal(
 def test_4_3_points_after_many_doublings_still_have_winners(doublings: int, tie: str) -> None:
     """From 2**24 points on a tolerance of 1e-9 is lost, but the best total still wins and equal ones still tie."""
     options = {"double_repeat": "quadruple", "tie": tie, "target": 1}
-    table = begun(WatchedTable("noms", options=options, seed=2), multiplier=2**doublings)
+    table = begin(WatchedTable("noms", options=options, seed=2), multiplier=2**doublings)
     bidder = int(table.row.seat)
     table.play("mis_a_vis")
     play_out(table, random.Random(1))
@@ -84,6 +84,6 @@ def test_4_3_points_after_many_doublings_still_have_winners(doublings: int, tie:
 
 
 def test_1_fractions_of_a_point_tie_despite_rounding() -> None:
-    table = begun(WatchedTable("sniped_whist", 3, {"n_hands": 2}), totals=[0.1 + 0.2, 0.3, 0.29])
+    table = begin(WatchedTable("sniped_whist", 3, {"n_hands": 2}), totals=[0.1 + 0.2, 0.3, 0.29])
     assert table.row.totals[0] != table.row.totals[1]
     assert members(leaders(table.row, table.row.totals)) == [0, 1]

@@ -9,7 +9,7 @@ import pytest
 from noms_env.core.actions import SCORED
 from noms_env.core.state import HELD, get_byte
 from tests.agreement import play_together
-from tests.begun import begun
+from tests.begin import begin
 from tests.variants.table_help import WatchedTable, hands_of, play_out, table_with
 from tests.variants.test_noms import GOLDEN_HANDS, GOLDEN_PLAY, golden_end
 
@@ -54,7 +54,7 @@ def deck_of(table: WatchedTable) -> list[str]:
 def test_4_3_fixture_of_cut_and_deal() -> None:
     # Deck 0..51 from the top, cut 17, dealer 3. All tricks are seat 0's with the oldest on top, so that the deck before the
     # cut is the order of play.
-    table = begun(WatchedTable("noms", 4, {"trick_stack": "underneath", "cut": 17}), dealer=2)
+    table = begin(WatchedTable("noms", 4, {"trick_stack": "underneath", "cut": 17}), dealer=2)
     row = table.row
     row.order[:], row.trick_winners[:13], row.trick_number = range(52), 0, 13
     row.hands[:], row.phase = 0, SCORED
@@ -149,7 +149,7 @@ def test_4_3_random_pile_order_keeps_the_piles_whole() -> None:
 def test_4_3_a_shuffled_deck_does_not_depend_on_the_last_deal(mode: str, shuffled: bool) -> None:
     decks = []
     for words in (PASSED, "mis_a_vis", "pass mis_a_vis"):
-        table = begun(WatchedTable("noms", 4, {"deal_mode": mode}, seed=8), dealer=0)
+        table = begin(WatchedTable("noms", 4, {"deal_mode": mode}, seed=8), dealer=0)
         table.play(words)
         play_out(table, random.Random(2))
         table.next_deal()

@@ -9,7 +9,7 @@ import pytest
 from noms_env.core.cards import CARD_RANK, CARD_WORDS, DECKTET, SUIT_CARDS, cards_in
 from noms_env.variants import game, make_rules
 from tests.agreement import play_together
-from tests.begun import begun
+from tests.begin import begin
 from tests.variants.table_help import WatchedTable, hands_of, legal, play_out, set_tricks_and_settle, table_with
 
 pytestmark = pytest.mark.uncompiled
@@ -88,7 +88,7 @@ def winner_of(table: WatchedTable, trick: str) -> int:
 
 
 def points_of(taken: list[int], calls: list[str], **options: Any) -> list[float]:
-    table = begun(WatchedTable(GAME, len(taken), options))
+    table = begin(WatchedTable(GAME, len(taken), options))
     return set_tricks_and_settle(table, taken, calls)
 
 

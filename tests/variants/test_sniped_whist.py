@@ -9,7 +9,7 @@ import pytest
 
 from noms_env.table import IllegalActionError
 from noms_env.variants import RulesError
-from tests.begun import begun
+from tests.begin import begin
 from tests.variants.table_help import WatchedTable, hands_of, members, play_out, set_tricks_and_settle, table_with
 
 pytestmark = pytest.mark.uncompiled
@@ -34,7 +34,7 @@ def golden(**options: Any) -> WatchedTable:
 
 
 def deal_of(seats: int = 4, seed: int = 0, **options: Any) -> WatchedTable:
-    return begun(WatchedTable(GAME, seats, options, seed=seed))
+    return begin(WatchedTable(GAME, seats, options, seed=seed))
 
 
 def points_of(tricks: Sequence[int], seed: int = 0, **options: Any) -> list[float]:

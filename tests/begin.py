@@ -7,7 +7,7 @@ from noms_env.table import Table
 TableOrEnv = TypeVar("TableOrEnv", bound=Any)
 
 
-def begun(table: TableOrEnv, /, *arguments: Any, **position: Any) -> TableOrEnv:
+def begin(table: TableOrEnv, /, *arguments: Any, **position: Any) -> TableOrEnv:
     """Start a table, or reset an environment, and return it."""
     (table.start if isinstance(table, Table) else table.reset)(*arguments, **position)
     return table
