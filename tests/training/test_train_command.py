@@ -196,7 +196,10 @@ def test_a_damaged_run_is_refused_unchanged(
 
 def test_a_damaged_log_is_refused(run: Run, saved: TrainConfig) -> None:
     Path("there/log.csv").write_text("decisions,name,value\nbad\n")
-    assert_refused(run("--resume", "--out", "there"), "there/log.csv, line 2: ")
+    before = Path("there/config.json").read_bytes()
+    for words in ([], ["--decisions", 12345]):
+        assert_refused(run("--resume", "--out", "there", *words), "there/log.csv, line 2: ")
+    assert Path("there/config.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ..console import print_lines
 from ..extras import require
 from ..learn import progress
 from ..learn.config import PRESETS, TrainConfig, differences, fitting
-from ..learn.log import Log, LogError, Several, Watcher
+from ..learn.log import Log, LogError, Several, Watcher, saved_rows
 from ..options import OFF, by_default
 from .common import OK, CommandError, file_errors, interruptible, wrong_arguments
 
@@ -277,7 +277,8 @@ def open_run(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolde
     opening = RunFolder.open(path, keep=config.keep) if resume else RunFolder.create(path, config.as_dict(), keep=config.keep)
     with opening as folder:
         if resume and folder.config() != json.loads(json.dumps(config.as_dict())):
-            folder.latest_state()  # raises before the new budget is saved, if the run cannot continue
+            folder.latest_state()  # this and the log raise before the new budget is saved, if the run cannot continue
+            saved_rows(folder.path)
             folder.write_config(config.as_dict())
         yield folder
 

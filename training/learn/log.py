@@ -122,8 +122,7 @@ class Log(Watcher):
     def started(self, done: int, total: int) -> None:
         """Open the files, and drop lines after `done` decisions (all if it is 0); LogError for a wrong file, or OSError."""
         path = self.folder / CSV_NAME
-        rows = list(_rows(path)) if path.exists() and path.stat().st_size else []
-        rows = [row for row in rows if row[0] <= done > 0]
+        rows = [row for row in saved_rows(self.folder) if row[0] <= done > 0]
         self._before = max((value for _, name, value in rows if name == SECONDS), default=0.0)
         self._began = time.monotonic()
         write_atomically(path, as_csv([HEADER, *rows]))
@@ -203,6 +202,12 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
         name: (np.array([at for at, _ in row], np.int64), np.array([value for _, value in row]))
         for name, row in ordered.items()
     }
+
+
+def saved_rows(folder: Path) -> list[Row]:
+    """Return the complete lines of the log in a folder, none without a log; LogError if it is not a log."""
+    path = folder / CSV_NAME
+    return list(_rows(path)) if path.exists() and path.stat().st_size else []
 
 
 def _rows(path: Path) -> Iterator[Row]:
