@@ -58,13 +58,12 @@ GAMES_SAY = (
 LEVEL = 0.05
 """Largest gain of a converged curve."""
 LEARNING_SAYS = (
-    "Decisions and processor time are means over runs. The column of the curve has the gain over the last third of a run, the "
-    "mean over runs with its 95 % interval. A gain of 1 is the distance from random to thumb. A curve is still rising if the "
-    f"interval is above 0, and falling if it is below. It has converged if the interval contains 0 and ends below {LEVEL}."
+    "Decisions and processor time are means over runs. The column of the curve has the gain over the last third of a run, with "
+    "its 95 % interval over runs; 1 is the distance from random to thumb. A curve is still rising if the interval is above 0, "
+    f"and falling if it is below. It has converged if the interval contains 0 and ends below {LEVEL}."
 )
 CONVENTION_SAYS = (
-    " An entry plays greedy (the most probable action) or sampled actions; the points of both are means over games in the "
-    "field thumb."
+    " An entry plays greedy (the most probable action) or sampled actions; the points are means over games in the field thumb."
 )
 CURVES_SAY = (
     "Points a deal above three {field} on deals of the set dev, by decisions: the mean of the seeds, and their range. The "
