@@ -8,7 +8,15 @@ from threading import Event
 import numpy as np
 import pytest
 
-from noms_training.evaluation.block_store import Blocks, NothingPlayedError, play_left, points_of, read_results, write_results
+from noms_training.evaluation.block_store import (
+    Blocks,
+    NothingPlayedError,
+    blocks_left,
+    play_left,
+    points_of,
+    read_results,
+    write_results,
+)
 
 
 def test_blocks_cover_the_deals_and_count_up_to_the_first_gap() -> None:
@@ -38,6 +46,11 @@ def test_series_advance_together_and_finished_blocks_are_not_played_again(thread
     assert sorted(saved) == [(0, 0), (2, 0), (3, 1), (4, 0)]
     assert (ticks[0], sum(ticks)) == (3, 11)
     assert [[deal for part in blocks.joined("all") for deal in part] for blocks in series] == [[*range(6)], [*range(5)]]
+
+
+def test_series_of_different_lengths_end_together() -> None:
+    short, long = Blocks[str](4, 2), Blocks[str](8, 2)
+    assert blocks_left([short, long]) == [(0, 0, 2), (1, 0, 2), (1, 2, 2), (0, 2, 2), (1, 4, 2), (1, 6, 2)]
 
 
 def test_a_damaged_file_is_reported_and_a_missing_one_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec, check_together
-from ..evaluation.block_store import Blocks, play_left, read_results, write_results
+from ..evaluation.block_store import Blocks, blocks_left, play_left, read_results, write_results
 from ..evaluation.duplicate import ALONE, Lost, Pairing, line_ups
 from ..learn.data.workers import in_ray
 from ..text import printable
@@ -368,13 +368,12 @@ def play_cells(
             cell.save(folder)
 
     if on_ray:
-        left, jobs = list[tuple[int, int, int]](), list[tuple[Any, ...]]()
-        for number, part in enumerate(playing):
-            for first, count in part.blocks.left:
-                left.append((number, first, count))
-                cell, (setting, deal) = part.cell, part.in_setting(first)
-                hashes = cell.player_sha256, cell.field_sha256
-                jobs.append((cell.part.protocol, cell.part.name, cell.game, setting, part.names, hashes, deal, count))
+        left, jobs = blocks_left([part.blocks for part in playing]), list[tuple[Any, ...]]()
+        for number, first, count in left:
+            part = playing[number]
+            cell, (setting, deal) = part.cell, part.in_setting(first)
+            hashes = cell.player_sha256, cell.field_sha256
+            jobs.append((cell.part.protocol, cell.part.name, cell.game, setting, part.names, hashes, deal, count))
         tick(sum(part.cell.deals for part in playing))
         try:
             for (number, first, count), played in zip(left, in_ray(play_by_name, jobs) if left else (), strict=True):

@@ -93,7 +93,7 @@ def play_left(
     keep: Callable[[int, int, Result], None] = lambda number, first, result: None,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Ending:
-    """Play the unfinished blocks of several series, which advance together.
+    """Play the unfinished blocks of several series, which advance together: each by its share of its deals.
 
     Args:
         series: blocks, to which results are added, and the function that plays them.
@@ -108,18 +108,24 @@ def play_left(
     Raises:
         Exception: any error of a player or of `keep`.
     """
-    left = sorted((first, number, count) for number, (blocks, _) in enumerate(series) for first, count in blocks.left)
+    left = blocks_left([blocks for blocks, _ in series])
     if before := sum(blocks.deals for blocks, _ in series) - sum(count for *_, count in left):
         tick(before)
 
     def add(index: int, result: Result) -> None:
-        first, number, count = left[index]
+        number, first, count = left[index]
         series[number][0].results[first] = result
         keep(number, first, result)
         tick(count)
 
-    jobs = (partial(series[number][1], first, count) for first, number, count in left)
+    jobs = (partial(series[number][1], first, count) for number, first, count in left)
     return run_jobs(jobs, threads, until=until, tick=add).ending
+
+
+def blocks_left(series: Sequence[Blocks[Result]]) -> list[tuple[int, int, int]]:
+    """Return the unfinished blocks in the order of play: number of the series, first deal, number of deals."""
+    left = [(number, first, count) for number, blocks in enumerate(series) for first, count in blocks.left]
+    return sorted(left, key=lambda block: block[1] / series[block[0]].deals)
 
 
 def write_results(path: Path, document: Any) -> None:
