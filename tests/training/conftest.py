@@ -1,14 +1,16 @@
-"""Fixtures of the tests of the benchmark."""
+"""Fixture: a server of `noms table`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from noms_training.benchmark import scores
-from tests.training.entries import DEALS, make_small
-
 
 @pytest.fixture
-def few_deals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A protocol with few deals and without the fields that search."""
-    make_small(monkeypatch, DEALS)
-    monkeypatch.setattr(scores, "REPLICATES", 50)
-    monkeypatch.setattr(scores.summary, "__defaults__", (50,))
+def server(tmp_path: Path) -> Iterator[Any]:
+    """Yield a `TableServer`, whose module needs the libraries of the extra `table`."""
+    from tests.training.table_browsers import run_server
+
+    with run_server(tmp_path) as server:
+        yield server
