@@ -75,14 +75,14 @@ function Nominations({ table, grid }) {
   </div>`);
 }
 
-/** The choices of a call, a trump or a nomination. */
+/** The choices of a call, a trump or a nomination: for each phase a new element, so that none moves. */
 export function Choices({ table, lay }) {
   const { view } = table;
   const { centre, choices } = lay;
   const style = { ...box(centre), "--columns": choices.columns, "--cell-width": `${choices.width}px`, "--cell-height": `${choices.height}px` };
   const nominates = view.phase === "nominate";
   return html`<div class="middle" style=${style}>
-    <div class=${`choices ${nominates ? "nominations" : ""}`} role="group" aria-label=${TITLES[view.phase]}>
+    <div key=${view.phase} class=${`choices ${nominates ? "nominations" : ""}`} role="group" aria-label=${TITLES[view.phase]}>
       <p class="choices-title">${nominates ? html`Nominate a card: its holder is your partner.${" "}<span class="own-legend">Yours</span>` : TITLES[view.phase]}</p>
       ${nominates
         ? html`<${Nominations} table=${table} />`
