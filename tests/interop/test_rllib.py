@@ -331,7 +331,7 @@ def test_a_league_trains_on_two_nodes_and_its_player_plays(
     words = ["--variant", "down_up", "--seats", "3", "--deals", "32", "--matches", "0", "--threads", "1"]
     assert noms(["evaluate", "noms_training.interop.rllib:player", "random", *words]) == 0
     out = capsys.readouterr().out
-    assert "noms_training.interop.rllib:player" in out
+    assert "rllib:player v random: " in out
     assert "lost" not in out
     monkeypatch.setenv(rllib.CHECKPOINT, str(tmp_path))
     with pytest.raises(ValueError, match=r"rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
