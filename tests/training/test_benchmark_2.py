@@ -111,6 +111,20 @@ def test_replicates_draw_deals_within_each_setting() -> None:
         assert (means.std() > 0.01) == has_spread
 
 
+def test_more_settings_of_the_same_cards_do_not_narrow_an_interval() -> None:
+    """Settings that deal the same pack alike have the same cards in deals of one number, so they share the luck."""
+    luck, rng, place = np.random.default_rng(0).normal(size=100), np.random.default_rng(1), PROTOCOLS[V2].parts["generalist"]
+    spread = [
+        replicates_of({"thumb": np.tile(luck, settings)[None]}, {"thumb": References(0, 1)}, 2000, rng, settings)[0].std()
+        for settings in (1, 4)
+    ]
+    assert spread[1] == pytest.approx(spread[0], rel=0.1)
+    field = replace(place.fields[0], deals=300)
+    numbers = np.tile(luck * 1e4, 3).round().astype(int)
+    cell = Cell(place, GAME, 0, field, None, None, {first: numbers[first : first + 100].tolist() for first in (0, 100, 200)})
+    assert cell.figures()["error"] == pytest.approx(luck.std(ddof=1) / 10, rel=1e-3)
+
+
 def test_the_file_of_another_cell_is_ignored(tmp_path: Path) -> None:
     parts, blocks = PROTOCOLS[V2].parts, {0: [1] * 480}
     place = Place(parts["generalist"], GAME, 0, parts["generalist"].fields[0])

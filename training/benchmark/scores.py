@@ -3,8 +3,8 @@
 The score over all games is the interquartile mean over games and seeds. Its interval is the stratified bootstrap of rliable
 (Agarwal et al., Deep Reinforcement Learning at the Edge of the Statistical Precipice, NeurIPS 2021, arXiv 2108.13264), in a few
 lines without the dependencies of that package. It resamples seeds within each game, or once for all games if each seed is one
-policy for all. It also resamples deals, with the same deals for all seeds and fields of a game, since these share their cards.
-With three seeds such intervals are too narrow.
+policy for all. It also resamples deals, with the same deals for all seeds, fields and settings of a game, since these share
+their cards. With three seeds such intervals are too narrow.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
 
 
 def deals_drawn(deals: int, settings: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Resample deals within each setting; return their multiplicities, float64, shape (count, deals)."""
+    """Resample deals, the same numbers in all settings; return their multiplicities, float64, shape (count, deals).
+
+    Deals of one number have the same cards in settings that deal the same pack alike.
+    """
     each = max(1, deals // settings)
-    drawn = [rng.multinomial(each, np.full(each, 1 / each), size=count) for _ in range(settings)]
-    return np.concatenate(drawn, axis=1).astype(np.float64)
+    return np.tile(rng.multinomial(each, np.full(each, 1 / each), size=count).astype(np.float64), settings)
 
 
 def means_drawn(points: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -78,7 +80,7 @@ def replicates_of(
         of_game: References by field.
         count: Number of replicates.
         rng: Random generator.
-        settings: Number of settings of the game; deals are resampled within each.
+        settings: Number of settings of the game, which share their deals evenly.
         drawn: Seeds of each replicate, int64, shape (count, seeds); None to draw them.
 
     Returns:
