@@ -113,7 +113,7 @@ class Cell:
         return hashlib.sha256(self.numbers.astype("<i8").tobytes()).hexdigest()
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures of the cell in `scores.json`; the error counts deals of one number as one, for they share cards."""
+        """Return the figures of the cell in `scores.json`; the error takes deals of one number as one: they share cards."""
         values, lost = self.values, sum(forfeits.tables for forfeits in self.lost.values())
         by_number = values.reshape(-1, self.a_setting).mean(axis=0) if self.a_setting > 1 else values
         error = float(by_number.std(ddof=1) / len(by_number) ** 0.5)
