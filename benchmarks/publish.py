@@ -48,7 +48,7 @@ from noms_training.text import as_file_name, count
 ROOT = Path(__file__).resolve().parent.parent
 ENTRIES, ALGORITHMS, CURVES = "benchmarks/entries", "benchmarks/algorithms", "docs/curves"
 PAGES = {name: f"docs/benchmark_results{'' if name == V2 else '_' + name[-1]}.md" for name in PROTOCOLS}
-MOST_BYTES = 30_000_000
+MAX_BYTES = 30_000_000
 """Limit on the size of all published policies together."""
 
 
@@ -90,10 +90,10 @@ def publish(folder: Path, entries: Path) -> Path:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
     size = sum(policy_bytes(entry_folder) for entry_folder in (part, *entries.glob("*/[!.]*")) if entry_folder != to)
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         shutil.rmtree(part)
         raise SystemExit(
-            f"the policies of all entries would have {size:,} bytes, and {MOST_BYTES:,} are allowed: {folder} is not published"
+            f"the policies of all entries would have {size:,} bytes, and {MAX_BYTES:,} are allowed: {folder} is not published"
         )
     name_source(part)
     shutil.rmtree(to, ignore_errors=True)

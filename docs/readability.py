@@ -24,8 +24,8 @@ ROOT = Path(__file__).parent.parent
 if __name__ == "__main__":
     sys.path[:0] = [str(ROOT)]
 
-MOST_WORDS_OF_PARAGRAPH = 90
-MOST_WORDS_OF_SENTENCE = 30
+MAX_WORDS_OF_PARAGRAPH = 90
+MAX_WORDS_OF_SENTENCE = 30
 LEFT_OUT = ("CHANGELOG.md", "checkpoints/LAB.md")
 """Logs, in which one looks an entry up. The pages of the policies are made when the site is built, from results."""
 MORE = ("README.md", "examples/README.md", "checkpoints/README.md", "checkpoints/RESULTS.md", "benchmarks/entries/README.md")
@@ -93,10 +93,10 @@ def count(text: str) -> int:
 def problems(paragraphs_of_text: Iterator[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
     """Line, number of words and text of each paragraph and sentence that is too long."""
     for line, paragraph in paragraphs_of_text:
-        if (words := count(paragraph)) > MOST_WORDS_OF_PARAGRAPH:
+        if (words := count(paragraph)) > MAX_WORDS_OF_PARAGRAPH:
             yield line, words, f"paragraph: {paragraph}"
         for sentence in sentences(paragraph):
-            if (words := count(sentence)) > MOST_WORDS_OF_SENTENCE:
+            if (words := count(sentence)) > MAX_WORDS_OF_SENTENCE:
                 yield line, words, sentence
 
 

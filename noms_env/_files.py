@@ -17,7 +17,7 @@ LONGEST = 100
 """Characters of a file's name that its temporary file repeats, since names have at most 255."""
 PATIENCE = 10.0
 """Seconds to wait for a reader before writing to a pipe."""
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """Default size limit of `read_file`, in bytes."""
 
 
@@ -30,7 +30,7 @@ def open_file(path: Path) -> BinaryIO:
     return file
 
 
-def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
     """Read a whole regular file.
 
     Raises:

@@ -8,9 +8,9 @@ from collections import Counter
 from functools import partial
 from typing import Any, NoReturn
 
-MOST_DIGITS = sys.float_info.max_10_exp
+MAX_DIGITS = sys.float_info.max_10_exp
 """Digits of an integer; more do not fit into a float."""
-MOST_DEPTH = 100
+MAX_DEPTH = 100
 """Maximal nesting of containers."""
 
 
@@ -48,7 +48,7 @@ def parse_json(content: bytes | str, what: str = "it", bits: int | None = None) 
 
 def _check_depth(value: Any) -> None:
     level = [value]
-    for _ in range(MOST_DEPTH):
+    for _ in range(MAX_DEPTH):
         parts = [part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list)]
         level = [inner for part in parts for inner in part]
         if not level:
@@ -57,7 +57,7 @@ def _check_depth(value: Any) -> None:
 
 
 def _whole(bits: int | None, digits: str) -> int:
-    if len(digits) > MOST_DIGITS + (digits[0] == "-") or (bits and not -(1 << bits - 1) <= int(digits) < 1 << bits - 1):
+    if len(digits) > MAX_DIGITS + (digits[0] == "-") or (bits and not -(1 << bits - 1) <= int(digits) < 1 << bits - 1):
         raise ValueError(f"{digits[:20]}{'...' * (len(digits) > 20)} is too large a number")
     return int(digits)
 

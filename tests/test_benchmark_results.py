@@ -128,7 +128,7 @@ def test_entries_are_published_with_the_policies_of_one_seed_and_without_deals(
     status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1, "--allow-programs")
     assert (status, "accepted as far as can be checked here, 12 cells played again" in out) == (0, True), out
     assert "the policies of 4 of 6 runs are not here: none of their cells can be played again" in out
-    monkeypatch.setattr(publish, "MOST_BYTES", 1)
+    monkeypatch.setattr(publish, "MAX_BYTES", 1)
     with pytest.raises(SystemExit, match="policies of all entries would have 2 bytes, and 1 are allowed"):
         publish.main(publish.Args(tuple(entries[:1]), checkout))
     assert contents(checkout) == before

@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MOST_SECONDS, FIRST_SECONDS = 60, 600  # the first time, when code is compiled
-MOST_BYTES = 3 << 30
+MAX_SECONDS, FIRST_SECONDS = 60, 600  # the first time, when code is compiled
+MAX_BYTES = 3 << 30
 
 RUNNER = """
 import json, os, resource, signal, sys, time, traceback
@@ -78,7 +78,7 @@ def noms() -> Iterator[Noms]:
         assert results is not None
         assert runner.stdin is not None
 
-        def run(folder: Path, *words: object, limit: int = MOST_SECONDS) -> End:
+        def run(folder: Path, *words: object, limit: int = MAX_SECONDS) -> End:
             print(json.dumps([str(folder), [str(word) for word in words], limit]), file=runner.stdin, flush=True)
             status, memory, seconds = json.loads(results.readline())
             text = b"".join((folder / name).read_bytes() for name in ("stdout", "stderr"))
@@ -289,7 +289,7 @@ def harm_done(folder: Path, end: End) -> str:
         return "a program ran"
     if end.status not in (0, 1, 2) or "Traceback" in end.text:
         return f"it ended with status {end.status} after {end.seconds:.0f} s"
-    if end.memory > MOST_BYTES:
+    if end.memory > MAX_BYTES:
         return f"it took {end.memory >> 20} MB"
     if re.search("[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\u202a-\u202e\u2066-\u2069]|\x1b(?!\\[[0-9;]*[mK])", end.text):
         return "it printed control characters"

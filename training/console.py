@@ -30,7 +30,7 @@ UNBOUNDED = 10_000
 """Width of output that is not a terminal, where no line needs wrapping."""
 ENDS = ("_exit", "execv", "execve")
 """Functions of `os` that end the process at once; the other exit and exec functions call them."""
-LEAST_NAME = 12
+MIN_NAME = 12
 """Letters to which the first column of a table shrinks before any other column does."""
 
 
@@ -133,7 +133,7 @@ def fitted(table: Table, width: int) -> Table:
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
     bare = [max(map(len, [*column, *head.split()]), default=1) for head, column in zip(heads, cells, strict=True)]
     least = [max((len(word) for cell in column for word in cell.split()), default=1) for column in cells]
-    least[0] = min(bare[0], LEAST_NAME)
+    least[0] = min(bare[0], MIN_NAME)
     widths = [max(size, len(head)) for size, head in zip(bare, heads, strict=True)]
     growth = sum(max(map(_growth, [head, *column])) for head, column in zip(heads, cells, strict=True))
     space = width - 2 * (len(widths) - 1) - growth

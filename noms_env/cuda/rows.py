@@ -27,7 +27,7 @@ from noms_env.version import install_command
 
 BLOCK = 4 if SIMULATED else 128
 """Threads in a block."""
-MOST_THREADS = 3 * BLOCK if SIMULATED else 1 << 17
+MAX_THREADS = 3 * BLOCK if SIMULATED else 1 << 17
 """Maximum of threads that need working memory; each loops over several tables."""
 WORDS = TABLE.itemsize // 8
 KEPT_VIEWS = 8
@@ -66,13 +66,13 @@ def launch(threads: int, kernel: Any, *arguments: Any) -> None:
 def zeros(rows: int, words: int) -> Any:
     """Return an array of zeros on the GPU, int64, shape (rows, words)."""
     made = cuda.device_array((rows, words), np.int64)
-    launch(min(rows * words, MOST_THREADS), kernels.clear, made)
+    launch(min(rows * words, MAX_THREADS), kernels.clear, made)
     return made
 
 
 def copy_threads(rows: int) -> int:
     """Return the number of threads for a copy of table rows."""
-    return min(rows * WORDS, MOST_THREADS)
+    return min(rows * WORDS, MAX_THREADS)
 
 
 class GpuRows:
@@ -288,7 +288,7 @@ class GpuRows:
         self._copy(self.words, np.array([source]), self.words, rows)
         numbers = streams.to_device(rows)
         plans, ways = cuda.device_array(1, PLAN), cuda.device_array(MAX_WAYS, np.float64)
-        layouts = cuda.device_array(min(len(rows), MOST_THREADS), LAYOUT)
+        layouts = cuda.device_array(min(len(rows), MAX_THREADS), LAYOUT)
         self.launch(1, kernels.plan_hidden, self.native, numbers, seat, plans, layouts, ways)
         self.launch(len(layouts), kernels.deal_hidden_rows, self.native, numbers, seat, seed, plans, layouts, ways)
         self._settle(rows, pause)

@@ -26,7 +26,7 @@ iterations."""
 SUMS = ("regrets", "totals", "strategy")
 """Arrays of a `Solver` in the file of a stopped run."""
 SAVE_SECONDS = 60.0
-MOST_ITERATIONS = 1 << 53
+MAX_ITERATIONS = 1 << 53
 
 
 class Progress(NamedTuple):
@@ -124,7 +124,7 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
     iterations, look = saved["numbers"].tolist()
     totals = np.add.reduceat(saved["strategy"], solver.tree.offset[:-1])
     are_finite = all(np.isfinite(saved[name]).all() and (saved[name] >= 0).all() for name in ("nash_conv", *SUMS))
-    if not are_finite or not np.allclose(totals, 1) or not 0 <= iterations < MOST_ITERATIONS or not 1 <= look < MOST_ITERATIONS:
+    if not are_finite or not np.allclose(totals, 1) or not 0 <= iterations < MAX_ITERATIONS or not 1 <= look < MAX_ITERATIONS:
         raise StateError(f"{path} is damaged (its numbers are impossible): {again}")
     for name in SUMS:
         getattr(solver, name)[:] = saved[name]

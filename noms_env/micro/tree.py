@@ -24,7 +24,7 @@ from noms_env.micro.tree_kernels import FULL, MAX_DEPTH, NODE, explore, find_new
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import new_tables
 
-MOST_LAYOUTS = 2_000_000
+MAX_LAYOUTS = 2_000_000
 """Maximal number of layouts of a tree; each has hundreds of nodes."""
 Tick = Callable[[int, int], None]
 """Progress callback: called with the layouts done and all layouts."""
@@ -105,9 +105,9 @@ class Tree:
 def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
     """Return the tables before the first decision, one per layout, and their probabilities; raises ValueError for too many."""
     deals = factorial(sum(setup.capacities)) // prod(map(factorial, setup.capacities))
-    if deals > MOST_LAYOUTS:
+    if deals > MAX_LAYOUTS:
         raise ValueError(
-            f"the cards can be dealt in {deals:.1e} ways, but at most {MOST_LAYOUTS:,} can be explored: "
+            f"the cards can be dealt in {deals:.1e} ways, but at most {MAX_LAYOUTS:,} can be explored: "
             "make the deck or the hands smaller with ranks, suits and hand_size"
         )
     rows, chances = list[bytes](), list[float]()

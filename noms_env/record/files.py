@@ -13,7 +13,7 @@ from noms_env._files import whole_file
 from noms_env._json import parse_json
 from noms_env.record.form import Record, find_damage
 
-MOST_LINE = 1 << 20
+MAX_LINE = 1 << 20
 """Largest size of a record, in bytes."""
 
 
@@ -61,10 +61,10 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
 
 
 def record_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file. A line of more than `MOST_LINE` bytes is cut and is the last, since it may be endless."""
-    while line := file.readline(MOST_LINE + 1):
+    """Yield the lines of a file. A line of more than `MAX_LINE` bytes is cut and is the last, since it may be endless."""
+    while line := file.readline(MAX_LINE + 1):
         yield line
-        if len(line) > MOST_LINE:
+        if len(line) > MAX_LINE:
             return
 
 
@@ -75,8 +75,8 @@ def parse_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]:
 
 
 def _parse_record(line: bytes) -> Record | str:
-    if len(line) > MOST_LINE:
-        return f"the line has more than {MOST_LINE:,} bytes; nothing after it is read"
+    if len(line) > MAX_LINE:
+        return f"the line has more than {MAX_LINE:,} bytes; nothing after it is read"
     if not line.strip():
         return "the line is empty"
     try:

@@ -11,7 +11,7 @@ from noms_env.variants import VARIANTS
 
 FORMAT = "noms-record/1"
 
-MOST_WHOLE = 2**53
+MAX_WHOLE = 2**53
 """Largest integer in a record, except multipliers: beyond it, JSON readers disagree on integers."""
 
 SAME = 1e-9
@@ -24,7 +24,7 @@ class RecordError(ValueError):
     """A record that cannot be replayed; the message is one sentence."""
 
 
-def is_whole(value: Any, low: int = 0, high: int = MOST_WHOLE) -> bool:
+def is_whole(value: Any, low: int = 0, high: int = MAX_WHOLE) -> bool:
     """Return whether a JSON value is an integer within limits; booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
@@ -39,12 +39,12 @@ def _are_words(value: Any) -> bool:
 
 
 def _is_option_value(value: Any) -> bool:
-    is_small_number = is_number(value) and abs(value) <= MOST_WHOLE
+    is_small_number = is_number(value) and abs(value) <= MAX_WHOLE
     return value is None or isinstance(value, str | bool) or is_small_number or _are_words(value)
 
 
 _Shape = tuple[str, Callable[[Any, int], bool]]
-_WHOLE: _Shape = (f"a whole number from 0 to {MOST_WHOLE}", lambda value, _seats: is_whole(value))
+_WHOLE: _Shape = (f"a whole number from 0 to {MAX_WHOLE}", lambda value, _seats: is_whole(value))
 _SEAT: _Shape = ("a seat", lambda value, seats: is_whole(value, 0, seats - 1))
 _SEAT_OR_NULL: _Shape = ("a seat or null", lambda value, seats: value is None or is_whole(value, 0, seats - 1))
 _WORD_OR_NULL: _Shape = ("a word or null", lambda value, _seats: value is None or isinstance(value, str))

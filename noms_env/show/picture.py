@@ -26,7 +26,7 @@ WIDTH, HEIGHT = 720, 920
 CENTRE = (360, 436)
 RADII = (122, 98)
 TRICK_CARD = (62, 89)
-MOST_STOCK = 39
+MAX_STOCK = 39
 """Number of undealt cards that fit in the middle of the table."""
 
 
@@ -184,7 +184,7 @@ def stock(view: View) -> str:
     if not view.stock:
         return ""
     if view.phase is None:
-        shown, per_row, width, right, top = view.stock[:MOST_STOCK], 13, 26, 529, 500
+        shown, per_row, width, right, top = view.stock[:MAX_STOCK], 13, 26, 529, 500
     else:
         shown, per_row, width, right, top = view.stock[:10], 10, 20, 706, 614
     left = right - width * min(per_row, len(shown))

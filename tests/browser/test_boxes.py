@@ -9,7 +9,7 @@ from tests.browser.conftest import SIZES
 from tests.browser.playing import NewPage
 
 pytestmark = pytest.mark.browser
-LEAST_STRIP = 22
+MIN_STRIP = 22
 """Pixels of a card of the hand that its neighbour must not cover."""
 MEASURE = """() => {
   const all = (kind, selector) => [...document.querySelectorAll(selector)].map((element) => {
@@ -72,7 +72,7 @@ def faults(measured: dict[str, Any], width: int) -> list[str]:
             faults.append(f"{box['kind']} {box['name']} is below the table")
     for card in measured["hand"]:
         row = [other for other in measured["hand"] if abs(other["top"] - card["top"]) < 40 and other["left"] > card["left"]]
-        if row and min(other["left"] for other in row) - card["left"] < LEAST_STRIP:
+        if row and min(other["left"] for other in row) - card["left"] < MIN_STRIP:
             faults.append(f"too little is left of {card['name']}")
     if measured["wide"] > width:
         faults.append("the page is wider than the screen")

@@ -60,14 +60,14 @@ from tests.tutorials import ROOT, changed_copy
 ARCHITECTURES = ("sm_80", "sm_90")
 CAPABILITY = (8, 0)
 """Target of the PTX: the lowest architecture."""
-MOST_REGISTERS = {
+MAX_REGISTERS = {
     **{"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144},
     **{"find_candidates": 144, "play_worlds_out": 160, "play_to_endings": 192, "solve_worlds": 104},
     **{"draw_actions": 96, "write_chances": 104, "write_chances_of": 104},
     **{"advance_replays": 168, "advance_rollouts": 152, "value_lanes": 96},
 }
 OTHER_REGISTERS = 72
-MOST_CONSTANTS = 8192
+MAX_CONSTANTS = 8192
 """Bytes, arguments of kernels included; an architecture allows 65,536. Tables of constants are in global memory."""
 MODULES = (
     *(kernels, player_kernels, world_kernels, flat_mc_kernels),
@@ -264,9 +264,9 @@ def check_machine_code(name: str, ptx: Path) -> list[str]:
         constants = sum(map(int, re.findall(r"(\d+) bytes cmem", output)))
         sizes = f"{registers:4} registers {spilled:5} bytes spilled {constants:6} of constants"
         print(f"{name:17} {architecture}  {sizes}", flush=True)
-        most = MOST_REGISTERS.get(name, OTHER_REGISTERS)
-        if registers > most or spilled > 0 or constants > MOST_CONSTANTS:
-            limits = f"{most} registers, spill nothing, {MOST_CONSTANTS} bytes of constants"
+        most = MAX_REGISTERS.get(name, OTHER_REGISTERS)
+        if registers > most or spilled > 0 or constants > MAX_CONSTANTS:
+            limits = f"{most} registers, spill nothing, {MAX_CONSTANTS} bytes of constants"
             failures.append(f"{name} for {architecture} may have {limits}")
     return failures
 

@@ -23,7 +23,7 @@ from noms_env.variants import GAMES, VARIANTS
 from tests.agreement import random_table
 from tests.begin import begin
 from tests.cuda.agreement import Both, Graph, Plan
-from tests.policy.test_player import ATTENTION, NETWORK, SMALL, made_player, rules_of, tensors_of
+from tests.policy.test_player import ATTENTION, NETWORK, SMALL, make_small_player, rules_of, tensors_of
 
 TABLES = 4
 """More than `policies.TOGETHER` in the simulator, and no multiple of it."""
@@ -134,7 +134,7 @@ def test_load_player_loads_policies_on_the_gpu() -> None:
     ids=["no scorer", "nothing counted", "no blocks", "attention"],
 )
 def test_networks_of_each_form_answer_as_on_the_processor(network: dict[str, Any]) -> None:
-    actor, cpu = made_player(rules_of("down_up", "small_ships"), network)
+    actor, cpu = make_small_player(rules_of("down_up", "small_ships"), network)
     player = GpuPolicy(cpu, tensors_of(actor), "float32")
     both = both_for(cpu)
     play(both, 11)

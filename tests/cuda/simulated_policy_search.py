@@ -82,7 +82,7 @@ def test_candidates_worlds_and_values_are_those_of_the_processor(
     cpu_policy, gpu_policy = policies(rules_of(variant), temperature)
     seeds = np.arange(2) * 1013 + 2**62
     if opponents != "mixture":
-        monkeypatch.setattr(search, "MOST_BYTES", 1)
+        monkeypatch.setattr(search, "MAX_BYTES", 1)
         monkeypatch.setattr(search, "ROWS", 1)
     output = GpuSearch(gpu_policy, worlds=2, opponents=opponents).values(gpu, to_gpu(seeds))
     assert compare(SearchPlayer(cpu_policy, worlds=2, opponents=opponents), cpu, seeds, output, [0, 1]) > 0

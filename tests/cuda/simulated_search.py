@@ -51,7 +51,7 @@ def expected_worlds(tables: np.recarray, row: int, n_worlds: int) -> np.ndarray:
 
 @pytest.mark.parametrize("steps", [1, 11])
 def test_worlds_are_those_of_the_processor(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worlds_module, "MOST_BYTES", 1_000_000)  # a piece of a few rows
+    monkeypatch.setattr(worlds_module, "MAX_BYTES", 1_000_000)  # a piece of a few rows
     both, n_worlds = Both(draw_plan(random.Random(f"worlds {steps}")), 7), 2
     for _ in range(steps):
         both.step(observe=False)
@@ -120,7 +120,7 @@ def compare_flat_mc(plan: Plan, steps: int) -> set[int]:
 
 
 def test_flat_mc_answers_as_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worlds_module, "MOST_BYTES", 1_000_000)  # a piece of a few rows
+    monkeypatch.setattr(worlds_module, "MAX_BYTES", 1_000_000)  # a piece of a few rows
     phases = compare_flat_mc(Plan(SHORT_DEALS, {"seed": 6}), steps=3)
     assert phases >= {CALLING, NOMINATING, PLAYING}
 

@@ -31,7 +31,7 @@ from noms_env.search.seq_halving import RootStats
 def test_the_rounds_are_those_of_the_processor(worlds: int) -> None:
     schedule = Schedule(worlds)
     sizes = np.arange(2, NUM_ACTIONS + 1)
-    turns = [schedule.turns(sizes * 10, sizes, number) for number in range(search.MOST_ROUNDS)]
+    turns = [schedule.turns(sizes * 10, sizes, number) for number in range(search.MAX_ROUNDS)]
     first_worlds = schedule.all_worlds[sizes].cumsum() - schedule.all_worlds[sizes]
     for candidates, first_world in zip(sizes.tolist(), first_worlds, strict=True):
         names = np.arange(candidates)
@@ -70,16 +70,16 @@ def test_a_task_is_what_the_processor_draws_together(worlds: int, pools: int) ->
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule, sizes = Schedule(24), np.random.default_rng(0).integers(0, 14, 300)
     sizes[sizes == 1] = 0
-    monkeypatch.setattr(search, "MOST_BYTES", 3_000_000)
+    monkeypatch.setattr(search, "MAX_BYTES", 3_000_000)
     pieces = list(schedule.pieces(sizes, 4))
     assert np.concatenate(pieces).tolist() == np.flatnonzero(sizes).tolist()
     for piece in pieces:
         worlds = int(schedule.all_worlds[sizes[piece]].sum())
-        turns = [schedule.turns(piece, sizes[piece], number) for number in range(search.MOST_ROUNDS)]
+        turns = [schedule.turns(piece, sizes[piece], number) for number in range(search.MAX_ROUNDS)]
         lanes = max(worlds, *(int(turn[TURN_END, -1]) for turn in turns if turn.size > 0))
         assert 4 * worlds * SLOT_BYTES + lanes * LANE_BYTES <= 3_000_000
     assert 5 < len(pieces) < 60
-    monkeypatch.setattr(search, "MOST_BYTES", 1)
+    monkeypatch.setattr(search, "MAX_BYTES", 1)
     assert [len(piece) for piece in schedule.pieces(sizes, 4)] == [1] * int((sizes > 0).sum())
     assert list(schedule.pieces(np.zeros(5, np.int64), 4)) == []
 

@@ -16,7 +16,7 @@ from noms_env.variants import VARIANTS
 from tests.begin import begin
 from tests.cases import some
 from tests.envs.play import WAYS, choose_in_rows
-from tests.policy.test_player import SMALL, made_player, rules_of
+from tests.policy.test_player import SMALL, make_small_player, rules_of
 from tests.training.fakes import First
 
 ROWS = 4
@@ -71,7 +71,7 @@ def test_row_i_plays_as_the_single_environment_with_seed_plus_i(name: str, mode:
     if mode is not AutoresetMode.NEXT_STEP and (steps == 400 or name == "a policy and a search"):
         return  # these take long, and end as the others do
     if name == "a policy and a search":
-        policy = made_player(rules_of(variant), SMALL)[1]
+        policy = make_small_player(rules_of(variant), SMALL)[1]
         arguments = {"opponents": (policy, "pimc:2", policy)}
     singles = SyncVectorEnv([lambda: SeatEnv(variant, **arguments)] * ROWS, autoreset_mode=mode)
     envs = SeatVectorEnv(ROWS, variant, autoreset_mode=mode, **arguments)

@@ -22,7 +22,7 @@ def tiny() -> Tree:
 
 
 @pytest.fixture(scope="module")
-def small() -> Tree:
+def tree() -> Tree:
     return build_tree(micro_game("down-up-1").setup())
 
 
@@ -75,10 +75,10 @@ def test_a_pair_gains_no_more_than_with_its_best_pure_strategies(tiny: Tree) -> 
     assert pair.apart == pytest.approx(separate.gains[[0, 2]].sum())
 
 
-def test_two_seats_with_zero_sum_rewards_converge_to_an_equilibrium(small: Tree) -> None:
+def test_two_seats_with_zero_sum_rewards_converge_to_an_equilibrium(tree: Tree) -> None:
     """Also where the reach of the others is 0: an average that leaves those sets out does not converge."""
-    solver = Solver(small, "relative")
-    uniform = exploitability(solver.passes, small.uniform())
+    solver = Solver(tree, "relative")
+    uniform = exploitability(solver.passes, tree.uniform())
     for iterations, bound in ((16, 0.02), (64, 0.002), (256, 0.0002)):
         while solver.iterations < iterations:
             solver.iterate()
@@ -95,8 +95,8 @@ def test_three_seats_approach_an_equilibrium(tiny: Tree) -> None:
     assert exploitability(solver.passes, solver.average()).nash_conv < 0.005 * uniform.nash_conv
 
 
-def test_threads_change_nothing(small: Tree) -> None:
-    solvers = [Solver(small, row_threads=RowThreads(threads)) for threads in (1, 2, 3)]
+def test_threads_change_nothing(tree: Tree) -> None:
+    solvers = [Solver(tree, row_threads=RowThreads(threads)) for threads in (1, 2, 3)]
     for solver in solvers:
         for _ in range(5):
             solver.iterate()
@@ -104,18 +104,18 @@ def test_threads_change_nothing(small: Tree) -> None:
     assert len({exploitability(solver.passes, solver.average()).nash_conv for solver in solvers}) == 1
 
 
-def test_strategy_of_asks_a_player(small: Tree) -> None:
+def test_strategy_of_asks_a_player(tree: Tree) -> None:
     """`thumb` chooses one action, whatever the hidden cards are; a player that draws comes near its probabilities."""
     thumb = make_player("thumb")
-    strategy = strategy_of(thumb, small, samples=1)
+    strategy = strategy_of(thumb, tree, samples=1)
     assert set(strategy.tolist()) == {0.0, 1.0}
-    assert (strategy_of(thumb, small, samples=3, seed=5) == strategy).all()
-    uniform = strategy_of(make_player("random"), small, samples=200)
-    assert np.abs(uniform - small.uniform()).max() < 0.2
-    assert exploitability(Passes(small, small.points), strategy).nash_conv > 0.1
+    assert (strategy_of(thumb, tree, samples=3, seed=5) == strategy).all()
+    uniform = strategy_of(make_player("random"), tree, samples=200)
+    assert np.abs(uniform - tree.uniform()).max() < 0.2
+    assert exploitability(Passes(tree, tree.points), strategy).nash_conv > 0.1
 
 
-def test_a_player_with_illegal_answers_is_refused(small: Tree) -> None:
+def test_a_player_with_illegal_answers_is_refused(tree: Tree) -> None:
     class Wrong:
         wants_tables = False
 
@@ -123,9 +123,9 @@ def test_a_player_with_illegal_answers_is_refused(small: Tree) -> None:
             return (mask == 0).argmax(axis=1)
 
     with pytest.raises(ValueError, match="not legal"):
-        strategy_of(Wrong(), small)
+        strategy_of(Wrong(), tree)
 
 
-def test_an_unknown_reward_is_refused(small: Tree) -> None:
+def test_an_unknown_reward_is_refused(tree: Tree) -> None:
     with pytest.raises(ValueError, match="reward must be points or relative, not 'tricks'"):
-        Solver(small, "tricks")
+        Solver(tree, "tricks")

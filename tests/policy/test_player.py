@@ -52,7 +52,7 @@ def tensors_of(actor: Actor) -> dict[str, np.ndarray]:
     return {name: tensor.numpy() for name, tensor in actor.state_dict().items()}
 
 
-def made_player(rule_sets: tuple[Rules, ...], network: dict[str, Any], seed: int = 0) -> tuple[Actor, PolicyPlayer]:
+def make_small_player(rule_sets: tuple[Rules, ...], network: dict[str, Any], seed: int = 0) -> tuple[Actor, PolicyPlayer]:
     """Return the same policy in torch and as a player."""
     actor = make_actor(rule_sets, network, seed)
     return actor, PolicyPlayer(PolicyInfo(rule_sets, network), make_encoding(rule_sets), tensors_of(actor))
@@ -100,7 +100,7 @@ OF_TWO_KINDS += [(variant, ATTENTION) for variant in ("nonesuch", "small_ships",
 
 @pytest.mark.parametrize(("variant", "network"), OF_TWO_KINDS)
 def test_probabilities_are_those_of_torch(variant: str, network: dict[str, Any]) -> None:
-    actor, player = made_player(rules_of(variant), network)
+    actor, player = make_small_player(rules_of(variant), network)
     observation, legal = decisions(player.rule_sets, 300)
     probabilities = player.probabilities(observation, legal)
     assert probabilities.dtype == np.float32
@@ -115,7 +115,7 @@ def test_probabilities_are_those_of_torch(variant: str, network: dict[str, Any])
 )
 def test_networks_of_any_size_for_several_games_are_those_of_torch(network: dict[str, Any]) -> None:
     rule_sets = (*rules_of("noms", "down_up"), make_rules(game("nonesuch"), 3))
-    actor, player = made_player(rule_sets, network)
+    actor, player = make_small_player(rule_sets, network)
     observation, legal = decisions(rule_sets, 60)
     assert np.abs(player.probabilities(observation, legal) - by_torch(actor, player, observation, legal)).max() < 1e-5
 
@@ -136,7 +136,7 @@ def test_the_scales_of_features_are_applied() -> None:
 
 @pytest.fixture(scope="module")
 def player() -> PolicyPlayer:
-    return made_player(rules_of("small_ships"), NETWORK)[1]
+    return make_small_player(rules_of("small_ships"), NETWORK)[1]
 
 
 Rows = tuple[np.ndarray, np.ndarray]
@@ -266,7 +266,7 @@ def test_a_table_with_other_rules_is_refused(
 
 
 def test_a_hand_of_another_size_is_refused() -> None:
-    _, player = made_player(rules_of("sniped_whist"), SMALL)
+    _, player = make_small_player(rules_of("sniped_whist"), SMALL)
     observation, legal = decisions((make_rules(game("sniped_whist"), 4, {"hand_size": 9}),), 1)
     with pytest.raises(ValueError, match=r"hands of 9 cards instead of 13$"):
         player.probabilities(observation, legal)
@@ -274,7 +274,7 @@ def test_a_hand_of_another_size_is_refused() -> None:
 
 def test_a_policy_plays_by_each_of_its_rule_sets() -> None:
     rule_sets = (*rules_of("small_ships", "down_up"), make_rules(game("small_ships"), 5, {"indication": True}))
-    _, player = made_player(rule_sets, SMALL)
+    _, player = make_small_player(rule_sets, SMALL)
     for kind in rule_sets:
         observation, legal = decisions((kind,), 40)
         actions = player.act(observation, legal, np.random.default_rng(0))

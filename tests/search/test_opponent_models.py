@@ -23,7 +23,7 @@ from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
 from tests.begin import begin
 from tests.players import positions
-from tests.policy.test_player import SMALL, made_player, rules_of
+from tests.policy.test_player import SMALL, make_small_player, rules_of
 
 WORLDS = 6
 
@@ -97,7 +97,7 @@ def views_in(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_likelihood_is_the_product_of_the_chances_of_actions() -> None:
     """Of the others, with slips."""
-    policy = made_player(rules_of("small_ships"), SMALL)[1]
+    policy = make_small_player(rules_of("small_ships"), SMALL)[1]
     table = begin(Table("small_ships", seed=4))
     for _ in range(15):
         table.step(table.legal_actions()[0])
@@ -128,7 +128,7 @@ def test_a_likelihood_is_the_product_of_the_chances_of_actions() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_worlds_with_the_same_hand_share_an_answer_of_the_policy(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rule_sets, batches = rules_of(variant), list[int]()
-    policy = made_player(rule_sets, SMALL)[1]
+    policy = make_small_player(rule_sets, SMALL)[1]
     original = policy.probabilities
 
     def probabilities(observation: np.ndarray, *rest: Any, **options: Any) -> np.ndarray:
@@ -189,7 +189,7 @@ def test_seats_continue_like_the_models_that_explain_their_actions() -> None:
 def test_the_others_play_worlds_out_like_the_models() -> None:
     """If `thumb` is the model, only the seat itself asks the policy."""
     rule_sets = rules_of("small_ships")
-    policy, asked = made_player(rule_sets, SMALL)[1], set[int]()
+    policy, asked = make_small_player(rule_sets, SMALL)[1], set[int]()
     table = begin(Table("small_ships", seed=5))
     while table.phase != "play":
         table.step(table.legal_actions()[0])
@@ -240,7 +240,7 @@ def test_few_likely_worlds_make_the_pool_larger(monkeypatch: pytest.MonkeyPatch)
         pools.append(len(pool))
         return of_one_seat(-50.0 * np.arange(len(pool)))
 
-    model = made_player(rules_of("down_up"), SMALL)[1]
+    model = make_small_player(rules_of("down_up"), SMALL)[1]
     monkeypatch.setattr(opponent_models, "POOL", 6)
     monkeypatch.setattr(opponent_models, "log_likelihoods", ace)
     assert holds_ace(draw_worlds(view, 0, 3, [model], 40).tables).all()

@@ -24,12 +24,12 @@ from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec, file_sha256
 from tests.begin import begin
 from tests.players.positions import relative_points, some_rows
-from tests.policy.test_player import SMALL, made_player, rules_of, save_small
+from tests.policy.test_player import SMALL, make_small_player, rules_of, save_small
 
 
 def small_player(*rule_sets: Rules, **options: Any) -> SearchPlayer:
     """Return a search on a policy with the smallest network."""
-    return SearchPlayer(made_player(rule_sets, SMALL)[1], **options)
+    return SearchPlayer(make_small_player(rule_sets, SMALL)[1], **options)
 
 
 CASES: list[tuple[str, int | None, dict[str, Any]]] = [
@@ -70,7 +70,7 @@ RULES = rules_of("small_ships", "nonesuch", "down_up")
 @pytest.mark.parametrize("moment", [0, 9, 25])
 def test_a_row_has_the_same_answer_alone_and_in_a_batch(heat: float, moment: int) -> None:
     """Even if the rollouts of a row do not all run together."""
-    policy = made_player(RULES, SMALL)[1]
+    policy = make_small_player(RULES, SMALL)[1]
     policy.temperature = heat
     worlds = 130 if moment == 0 else 20
     player = SearchPlayer(policy, worlds=worlds)
@@ -147,7 +147,7 @@ def test_targets_are_the_updated_policy_and_its_value(heat: float) -> None:
 def test_the_policy_plays_the_worlds_out() -> None:
     """Each rollout again, decision by decision."""
     rule_sets = rules_of("small_ships")
-    policy = made_player(rule_sets, SMALL)[1]
+    policy = make_small_player(rule_sets, SMALL)[1]
     table = begin(Table("small_ships", seed=5))
     for _ in range(10):
         table.step(table.legal_actions()[0])

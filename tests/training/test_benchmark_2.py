@@ -165,7 +165,7 @@ def write_run(run: Path, game: str, seed: int, decisions: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def small() -> Iterator[None]:
+def small_protocol() -> Iterator[None]:
     """The protocol with one game and few deals."""
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch, DEALS, (GAME,), PROTOCOLS[V2].tracks, V2)
@@ -173,9 +173,9 @@ def small() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def scored_entry(small: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scored_entry(small_protocol: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete entry of an algorithm."""
-    del small
+    del small_protocol
     folder = tmp_path_factory.mktemp("benchmark") / "entry"
     folder.mkdir()
     (folder / "algorithm.py").write_text(ALGORITHM)
@@ -319,8 +319,8 @@ def test_a_cheat_is_refused(entry: Path, cheat: str) -> None:
     assert sentence in "\n".join(complaints(entry)), cheat
 
 
-def test_the_player_of_the_other_convention_must_be_a_policy(run: Run, small: None, tmp_path: Path) -> None:
-    del small
+def test_the_player_of_the_other_convention_must_be_a_policy(run: Run, small_protocol: None, tmp_path: Path) -> None:
+    del small_protocol
     entry = Entry("noms", "fixed", "thumb", (GAME,), other_player="greedy", tracks=("single_game",))
     write_entry(tmp_path, entry)
     assert [each.names[0] for each in cells_of_entry(entry, tmp_path, ["other_convention"])] == ["greedy"]
@@ -328,8 +328,8 @@ def test_the_player_of_the_other_convention_must_be_a_policy(run: Run, small: No
     assert complaints(tmp_path) == [f"the player of the other convention in {GAME}, seed 0, is no policy"]
 
 
-def test_second_deals_differ_and_have_a_folder_of_their_own(run: Run, small: None, tmp_path: Path) -> None:
-    del small
+def test_second_deals_differ_and_have_a_folder_of_their_own(run: Run, small_protocol: None, tmp_path: Path) -> None:
+    del small_protocol
     words = ("benchmark", "score", tmp_path / "greedy", "--threads", 1)
     assert run(*words, "--player", "greedy", "--games", GAME, "--tracks", "generalist")[0] == 0
     status, out, _ = run(*words, "--second-deals")

@@ -201,7 +201,7 @@ def raise_deals(folder: Path, cells: Path, chooses: Callable[[int], bool], by: i
 def test_few_deals_of_a_network_may_differ_and_not_all_to_one_side(
     run: Run, complete: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chooses: Callable[[int], bool], sentence: str
 ) -> None:
-    monkeypatch.setattr(checking, "MOST_OTHER", 2.5 / DEALS)
+    monkeypatch.setattr(checking, "MAX_DIFFERENT", 2.5 / DEALS)
     shutil.copytree(complete / "cells", tmp_path / "cells")
     raise_deals(complete, tmp_path / "cells", chooses, 10)
     assert sentence in check(run, complete, "--all", status=1)

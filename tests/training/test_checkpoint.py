@@ -100,7 +100,7 @@ def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest
     path, limit = tmp_path / "1.pt", 6_000
     save_state(path, state)
     total = path.stat().st_size - checkpoint.FIRST_LINE
-    monkeypatch.setattr(checkpoint, "MOST_BYTES", limit)
+    monkeypatch.setattr(checkpoint, "MAX_BYTES", limit)
     for _ in range(2):
         save_state(path, state)
         sizes = [file.stat().st_size for file in sorted(tmp_path.iterdir())]
@@ -112,7 +112,7 @@ def test_a_large_state_lies_in_several_files(tmp_path: Path, monkeypatch: pytest
 
 
 def test_files_of_an_incomplete_state_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "MOST_BYTES", 600)
+    monkeypatch.setattr(checkpoint, "MAX_BYTES", 600)
     with RunFolder.create(tmp_path / "run", {}) as folder:
         folder.write_state(1, {"decisions": 1, "actor": torch.zeros(500)})
     states = folder.path / "state"

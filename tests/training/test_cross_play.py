@@ -17,7 +17,7 @@ from tests.commands import Run, assert_refused
 NOMS = rules_of("noms", None, ())
 
 
-def small(name: str, as_name: str | None = None) -> AgentSpec:
+def with_small_blocks(name: str, as_name: str | None = None) -> AgentSpec:
     """A player with small blocks, so that a few deals make several."""
     return AgentSpec(as_name or name, agent_spec(name).make, None, 16)
 
@@ -34,7 +34,7 @@ def test_losses_by_hand() -> None:
 
 
 def test_a_player_under_two_names_loses_nothing() -> None:
-    result = cross_play(NOMS, [small("thumb"), small("thumb", "the same")], 40)
+    result = cross_play(NOMS, [with_small_blocks("thumb"), with_small_blocks("thumb", "the same")], 40)
     for kind in (ALONE, MIXED):
         points = result.points[kind]
         assert (points[0, 0] == points[1, 1]).all()
@@ -43,7 +43,7 @@ def test_a_player_under_two_names_loses_nothing() -> None:
 
 
 def test_another_player_changes_the_points() -> None:
-    players = [small("thumb"), small("greedy"), small("random")]
+    players = [with_small_blocks("thumb"), with_small_blocks("greedy"), with_small_blocks("random")]
     result = cross_play(NOMS, players, 40)
     for kind, (a, b) in ((kind, pair) for kind in (ALONE, MIXED) for pair in permutations(range(3), 2)):
         assert result.loss(kind, a, b).mean != 0
@@ -54,7 +54,7 @@ def test_another_player_changes_the_points() -> None:
 
 def test_results_do_not_depend_on_threads_or_blocks() -> None:
     rules = rules_of("nonesuch", 3, ())
-    one = cross_play(rules, [small("thumb"), small("greedy")], 40)
+    one = cross_play(rules, [with_small_blocks("thumb"), with_small_blocks("greedy")], 40)
     two = cross_play(rules, [agent_spec("thumb"), agent_spec("greedy")], 40, threads=3)
     assert list(one.points) == [ALONE], "three seats have no mixed tables"
     np.testing.assert_array_equal(one.points[ALONE], two.points[ALONE])

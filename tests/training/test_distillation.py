@@ -31,7 +31,7 @@ RULES = rules("down_up", 4, ranks=4)
 SOURCE = {"variant": "down_up", "seats": 4, "options": {"ranks": 4}}
 
 
-def decided(folder: Path) -> Iterator[Decisions]:
+def policy_decisions(folder: Path) -> Iterator[Decisions]:
     """Decisions of a policy of the smallest network."""
     save_small(folder / "policy.safetensors", (RULES,))
     policy = agent_spec(str(folder / "policy.safetensors"))
@@ -39,7 +39,7 @@ def decided(folder: Path) -> Iterator[Decisions]:
 
 
 def write_set(folder: Path, file_format: FileFormat = "npz", source: Any = SOURCE) -> str:
-    write_shards(decided(folder), folder / "set", source, file_format, 500, COLUMNS + TARGETS)
+    write_shards(policy_decisions(folder), folder / "set", source, file_format, 500, COLUMNS + TARGETS)
     return str(folder / "set")
 
 
@@ -47,7 +47,7 @@ def write_set(folder: Path, file_format: FileFormat = "npz", source: Any = SOURC
 def test_decisions_are_read_as_a_network_sees_them(tmp_path: Path, file_format: FileFormat) -> None:
     encoding = make_encoding((RULES,), card_features=True)
     recorded = RecordedDecisions([write_set(tmp_path, file_format)], encoding, [RULES])
-    parts, names = list(decided(tmp_path)), ("observation", "action_mask", "policy")
+    parts, names = list(policy_decisions(tmp_path)), ("observation", "action_mask", "policy")
     observation, legal, policy = (np.concatenate([part[name] for part in parts]) for name in names)
     has_choice = np.count_nonzero(legal, axis=1) > 1
     features, mask, order = encoding.encode(observation[has_choice], legal[has_choice])
@@ -62,7 +62,7 @@ def test_decisions_are_read_as_a_network_sees_them(tmp_path: Path, file_format: 
 
 def test_a_folder_of_exports_is_read_in_order_of_name(tmp_path: Path) -> None:
     for name, power in {"b": 2, "a": 1, ".unfinished.part": 3}.items():
-        policies = ((part, part["policy"] ** power) for part in decided(tmp_path))
+        policies = ((part, part["policy"] ** power) for part in policy_decisions(tmp_path))
         parts = ({**part, "policy": policy / policy.sum(axis=1, keepdims=True)} for part, policy in policies)
         write_shards(parts, tmp_path / name, SOURCE, "npz", columns=COLUMNS + TARGETS)
     encoding = make_encoding((RULES,))
@@ -80,13 +80,13 @@ def test_a_batch_depends_on_its_random_generator_alone(tmp_path: Path) -> None:
 
 
 def test_unusable_decisions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_policy = ({**part, "policy": part["policy"] * 0} for part in decided(tmp_path))
+    without_policy = ({**part, "policy": part["policy"] * 0} for part in policy_decisions(tmp_path))
     write_shards(without_policy, tmp_path / "no policy", SOURCE, "npz", columns=COLUMNS + TARGETS)
-    write_shards(decided(tmp_path), tmp_path / "no column", SOURCE, "npz")
-    write_shards(decided(tmp_path), tmp_path / "parquet", SOURCE, "parquet")
+    write_shards(policy_decisions(tmp_path), tmp_path / "no column", SOURCE, "npz")
+    write_shards(policy_decisions(tmp_path), tmp_path / "parquet", SOURCE, "parquet")
     others: dict[str, dict[str, Any]] = {"5 seats": {**SOURCE, "seats": 5}, "records": {"files": ["games"]}}
     for name, source in others.items():
-        write_shards(decided(tmp_path), tmp_path / name, source, "npz", columns=COLUMNS + TARGETS)
+        write_shards(policy_decisions(tmp_path), tmp_path / name, source, "npz", columns=COLUMNS + TARGETS)
     monkeypatch.setattr("noms_training.learn.data.shards.require", lacking("pyarrow.parquet"))
     for name, sentence in (
         ("nowhere", "has no decisions"),
@@ -97,7 +97,7 @@ def test_unusable_decisions_are_refused(tmp_path: Path, monkeypatch: pytest.Monk
     ):
         with pytest.raises((ValueError, MissingExtraError), match=sentence):
             RecordedDecisions([str(tmp_path / name)], make_encoding((RULES,)), [RULES])
-    monkeypatch.setattr("noms_training.learn.imitation.MOST_IN_ALL", 100)
+    monkeypatch.setattr("noms_training.learn.imitation.MAX_ROWS_OF_RUN", 100)
     with pytest.raises(ValueError, match="more than 100 decisions"):
         RecordedDecisions([write_set(tmp_path)], make_encoding((RULES,)), [RULES])
 

@@ -40,9 +40,9 @@ from noms_training.learn.log import read_log
 from noms_training.play.deal_text import deal_lines
 from noms_training.publish.runs import RunError, read_trained
 from tests.fuzz import fuzzed, is_refused
-from tests.training.test_distillation import RULES, SOURCE, decided
+from tests.training.test_distillation import RULES, SOURCE, policy_decisions
 from tests.training.test_publish_runs import make_run
-from tests.training.test_shards import put as put_shard
+from tests.training.test_shards import write_shard
 
 JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none()
@@ -57,14 +57,14 @@ JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
 TOKENS = [b"9" * 5000, b"1e999", b"-0", b'"\\ud800"', b"NaN", b"\xff", b"[" * 3000, b"\0", b"\n", b'"', b"{}", b"1.5e-400"]
 
 
-def spoilt(draw: Callable[[Any], Any], value: Any) -> None:
+def spoil(draw: Callable[[Any], Any], value: Any) -> None:
     """Change, remove or exchange something somewhere inside a list or an object."""
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
     if not keys:
         return
     key, kind = draw(st.sampled_from(keys)), draw(st.integers(0, 9))
     if isinstance(value[key], dict | list) and kind < 7:
-        spoilt(draw, value[key])
+        spoil(draw, value[key])
     elif kind == 7:
         del value[key]
     elif kind == 8:
@@ -90,7 +90,7 @@ def damaged(draw: Callable[[Any], Any], content: bytes) -> bytes:
     return content[:place] + token + content[place + draw(st.sampled_from([0, 1, 4, len(token)])) :]
 
 
-def put(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Write a new file, since ext4 syncs a truncated file to the disk."""
     path.unlink(missing_ok=True)
     path.write_bytes(content)
@@ -114,12 +114,12 @@ def test_damaged_records_are_refused(folder: Path, data: st.DataObject) -> None:
     draw = data.draw
     records: list[Any] = json.loads(RECORDS[draw(st.sampled_from(VARIANTS))])
     for _ in range(draw(st.integers(0, 2))):
-        spoilt(draw, records)
+        spoil(draw, records)
     content = "\n".join(map(json.dumps, records)).encode()
     if content and draw(st.booleans()):
         content = damaged(draw, content)
     path = folder / "games.jsonl"
-    put(path, content)
+    replace_file(path, content)
     lines = list(read_records(path))
     for disagreement in check_records(lines):
         assert "\n" not in str(disagreement)
@@ -158,13 +158,13 @@ def test_damaged_files_of_a_run_are_refused(run: Path, data: st.DataObject) -> N
     file = run / name
     whole = file.read_bytes()
     changed = damaged(data.draw, whole)
-    put(file, changed)
+    replace_file(file, changed)
     read, kind = READERS[name]
     try:
         assert is_refused(partial(read, run), kind) or name != "policy.safetensors" or changed == whole
         is_refused(partial(read_trained, run), RunError, PolicyFileError, ValueError)
     finally:
-        put(file, whole)
+        replace_file(file, whole)
 
 
 @pytest.fixture(scope="module")
@@ -183,19 +183,19 @@ def test_a_damaged_training_state_is_refused(state: Path, data: st.DataObject) -
     changed = damaged(data.draw, content if fits else whole)
     if fits:
         changed = b"%s %s\n%s" % (line.split()[0], hashlib.sha256(changed).hexdigest().encode(), changed)
-    put(state, changed)
+    replace_file(state, changed)
     try:
         assert is_refused(partial(load_state, state), CheckpointError) or fits or changed == whole
         is_refused(RunFolder(state.parent.parent, warn=lambda line: None).latest_state, CheckpointError)
     finally:
-        put(state, whole)
+        replace_file(state, whole)
 
 
 def changed_json(draw: Callable[[Any], Any], document: Any) -> bytes:
     """A JSON document with odd values, or with damage to its text."""
     changed = json.loads(json.dumps(document))
     for _ in range(draw(st.integers(0, 2))):
-        spoilt(draw, changed)
+        spoil(draw, changed)
     content = json.dumps(changed).encode()
     return damaged(draw, content) if draw(st.booleans()) else content
 
@@ -205,7 +205,7 @@ DONE = {"policy": "a/run", "before": "noms", "gains": {"noms_4": {"mean": 0.5, "
 
 @fuzzed(40, 5_000)
 def test_a_damaged_result_of_a_round_is_refused(folder: Path, data: st.DataObject) -> None:
-    put(folder / "result.json", changed_json(data.draw, DONE))
+    replace_file(folder / "result.json", changed_json(data.draw, DONE))
     result: dict[str, Any] = {}
     if not is_refused(lambda: result.update(read_result(folder, "noms")), RefusedError):
         assert result["kept"] in ("noms", str(folder / "run"))
@@ -221,8 +221,8 @@ def test_damaged_tournament_files_are_refused_or_ignored(folder: Path, data: st.
     tournament, pair = Folder(folder / "tournament"), (0, 1)
     block = tournament.file_of(pair, 0)
     block.parent.mkdir(parents=True, exist_ok=True)
-    put(block, changed_json(data.draw, BLOCK))
-    put(tournament.path / "plan.json", changed_json(data.draw, PLAN.as_json()))
+    replace_file(block, changed_json(data.draw, BLOCK))
+    replace_file(tournament.path / "plan.json", changed_json(data.draw, PLAN.as_json()))
     blocks = Blocks[Saved](4, 4)
     tournament.load(pair, blocks)
     assert all(saved.points.shape == (2, 4) and len(saved.lost) == 2 for saved in blocks.results.values())
@@ -237,7 +237,7 @@ def shards(folder: Path) -> Shards:
     """By format: the description, rows and bytes of a good shard."""
     shards: Shards = {}
     for name in ("npz", "parquet"):
-        write_shards(decided(folder), folder / name, SOURCE, name, 30, COLUMNS + TARGETS)
+        write_shards(policy_decisions(folder), folder / name, SOURCE, name, 30, COLUMNS + TARGETS)
         content = (folder / name / f"decisions-00000.{name}").read_bytes()
         description, rows = next(read_shards(folder / name, tuple(ALLOWED)))
         shards[name] = description, rows, content
@@ -280,7 +280,7 @@ def test_damaged_shards_are_refused(
     file = folder / name / f"decisions-00000.{name}"
     file.unlink(missing_ok=True)
     if data.draw(st.booleans()):
-        put(file, damaged(data.draw, content))
+        replace_file(file, damaged(data.draw, content))
     else:
         text = (
             changed_json(data.draw, description).decode(errors="replace")
@@ -288,7 +288,7 @@ def test_damaged_shards_are_refused(
             else json.dumps(description)
         )
         with contextlib.suppress(ValueError, pyarrow.ArrowException):  # such a table cannot be written
-            put_shard(file, text, spoilt_rows(data.draw, rows))
+            write_shard(file, text, spoilt_rows(data.draw, rows))
     if file.exists():
         columns = data.draw(st.sampled_from([("observation", "action_mask", "policy"), tuple(ALLOWED), ()]))
         is_refused(lambda: list(read_shards(folder / name, columns)), ValueError)
@@ -320,7 +320,7 @@ def test_a_damaged_solution_is_refused(folder: Path, solved: tuple[Tree, bytes, 
         text = changed_json(data.draw, json.loads(header["__metadata__"]["noms-solution"])).decode(errors="replace")
         start = json.dumps({**header, "__metadata__": {"noms-solution": text}}).encode()
         content = len(start).to_bytes(8, "little") + start + content[8 + length :]
-    put(folder / "solution", content)
+    replace_file(folder / "solution", content)
     is_refused(lambda: agent_spec(f"solved:{folder / 'solution'}").check(RULES), ValueError)
 
 
@@ -329,7 +329,7 @@ def test_a_damaged_state_of_a_solver_is_refused(folder: Path, solved: tuple[Tree
     tree, _, content = solved
     state = folder / "solution.state.npz"
     if data.draw(st.booleans()):
-        put(state, damaged(data.draw, content))
+        replace_file(state, damaged(data.draw, content))
     else:
         with np.load(io.BytesIO(content)) as file:
             arrays = dict(file)

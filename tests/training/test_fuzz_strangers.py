@@ -19,7 +19,7 @@ from noms_training.play.browser.live import SPEEDS, table_from
 from noms_training.play.browser.lobby import Lobby
 from tests.fuzz import fuzzed, is_refused
 from tests.training.table_browsers import some_table
-from tests.training.test_fuzz_files import damaged, put, spoilt
+from tests.training.test_fuzz_files import damaged, replace_file, spoil
 
 ENTRY = Path(__file__).parent.parent.parent / "benchmarks" / "entries" / "1" / "ppo"
 TABLES = [some_table(actions, variant).to_json() for variant, actions in (("small_ships", 3), ("noms", 40), ("down_up", 70))]
@@ -30,7 +30,7 @@ def damaged_json(draw: Any, text: str) -> bytes:
     """Return JSON with other values, or with damaged bytes."""
     document = json.loads(text)
     for _ in range(draw(st.integers(0, 2))):
-        spoilt(draw, document)
+        spoil(draw, document)
     content = json.dumps(document).encode()
     return damaged(draw, content) if content and draw(st.booleans()) else content
 
@@ -63,7 +63,7 @@ def test_entries(entry: Path, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(FILES))
     file = entry / name
     text = file.read_text()
-    put(file, damaged_json(data.draw, text) if file.suffix == ".json" else damaged(data.draw, text.encode()))
+    replace_file(file, damaged_json(data.draw, text) if file.suffix == ".json" else damaged(data.draw, text.encode()))
     try:
         for read in (complaints, unchecked, lambda folder: read_scored([folder])):
             is_refused(partial(read, entry), EntryError)
@@ -72,7 +72,7 @@ def test_entries(entry: Path, data: st.DataObject) -> None:
         with patch.multiple("noms_training.benchmark.figures", draw_profiles=no_picture, draw_runs=no_picture):
             is_refused(partial(report, entry), EntryError)
     finally:
-        put(file, text.encode())
+        replace_file(file, text.encode())
 
 
 def report(folder: Path) -> None:

@@ -69,7 +69,7 @@ def best_response(player: str, *games: dict[str, Any], **policies: str) -> dict[
     return {"format": EXPLOIT, "environment": ENV_VERSION, "player": player, "policies": policies, "games": list(games)}
 
 
-def put(folder: Path, part: str, name: str, document: object) -> None:
+def write_document(folder: Path, part: str, name: str, document: object) -> None:
     (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / part / f"{name}.json").write_text(json.dumps(document))
 
@@ -103,11 +103,11 @@ def checkpoints(policy: Trained, tmp_path: Path) -> Path:
     for name, content in policy.files().items():
         (folder / "mine" / name).write_bytes(content)
     points = {name: estimate(7, deals=5) for name in ("all", "alone", "against")}
-    put(folder, PANEL, "thumb", evaluation("mine", "thumb", entry(1), entry(2, THREE), mine=policy.sha256))
-    put(folder, PANEL, "few", evaluation("mine", "thumb", entry(1, points=points), mine=policy.sha256))
-    put(folder, PANEL, "back", evaluation("random", "runs/x@0", entry(1), **{"runs/x@0": policy.sha256}))
+    write_document(folder, PANEL, "thumb", evaluation("mine", "thumb", entry(1), entry(2, THREE), mine=policy.sha256))
+    write_document(folder, PANEL, "few", evaluation("mine", "thumb", entry(1, points=points), mine=policy.sha256))
+    write_document(folder, PANEL, "back", evaluation("random", "runs/x@0", entry(1), **{"runs/x@0": policy.sha256}))
     others = {"thumb": 1.0, "pimc:100": 2.0, "random": -3.0}
-    put(folder, PANEL, "search", tournament(others, {("thumb", "random"): 4.0}))
+    write_document(folder, PANEL, "search", tournament(others, {("thumb", "random"): 4.0}))
     return folder
 
 
@@ -211,9 +211,11 @@ def test_the_card_of_a_policy_without_results(policy: Trained) -> None:
 
 def test_the_card_has_the_results_of_its_policy(checkpoints: Path, policy: Trained) -> None:
     matches = {"fair": 0.25, "a_alone": estimate(0.3), "b_alone": estimate(0.2)}
-    put(checkpoints, PANEL, "matches", evaluation("thumb", "mine", entry(2, DOWN_UP[0], matches=matches), mine=policy.sha256))
+    write_document(
+        checkpoints, PANEL, "matches", evaluation("thumb", "mine", entry(2, DOWN_UP[0], matches=matches), mine=policy.sha256)
+    )
     own = tournament({"mine": 3.0, "mine@0": 1.0}, {("mine", "mine@0"): 0.5})
-    put(checkpoints, PANEL, "own", own | {"policies": {"mine": policy.sha256, "mine@0": policy.sha256}})
+    write_document(checkpoints, PANEL, "own", own | {"policies": {"mine": policy.sha256, "mine@0": policy.sha256}})
     text = card_of(policy, checkpoints)
     cells = [[row[0], *row[2:]] for row in rows(part(text, "Against others"))]
     assert ["nonesuch, 4 seats", "`random`", "400 of `test`", "-0.250 ±0.250", "", "-1.000 ±0.250"] in cells
@@ -272,7 +274,7 @@ def test_strength_is_reached_when_the_interval_excludes_0(checkpoints: Path, pol
     for deals, mean, cell in ((400, 0.5, "2,000 decisions, 1 min"), (401, -0.5, "not shown")):
         points = {name: estimate(mean, deals=deals) for name in ("all", "alone")}
         document = evaluation("mine@0", "pimc:100", entry(1, points=points), **{"mine@0": policy.sha256})
-        put(checkpoints, PANEL, f"pimc-{deals}", document)
+        write_document(checkpoints, PANEL, f"pimc-{deals}", document)
         assert first_row()[-1] == cell
 
 
@@ -308,7 +310,7 @@ def test_a_damaged_file_is_refused_and_nothing_is_written(
 
 
 def test_results_at_tables_without_training_are_refused(checkpoints: Path, policy: Trained) -> None:
-    put(checkpoints, PANEL, "x", evaluation("mine", "thumb", entry(1, NOMS), mine=policy.sha256))
+    write_document(checkpoints, PANEL, "x", evaluation("mine", "thumb", entry(1, NOMS), mine=policy.sha256))
     with pytest.raises(ResultsError, match="noms with 4 seats and options for which mine was not trained"):
         read_results(checkpoints)
 

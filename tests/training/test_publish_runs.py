@@ -205,7 +205,7 @@ def test_a_damaged_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(RunError, match=r"policy\.safetensors is not of the run in .*another configuration"):
         read_trained(folder)
     (folder / "config.json").write_text(config)
-    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    monkeypatch.setattr(module, "MAX_BYTES", 1000)
     with pytest.raises(RunError, match=r"has 0\.0 MB; a published policy has 0 MB at most"):
         read_trained(folder)
     monkeypatch.undo()

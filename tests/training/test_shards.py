@@ -18,10 +18,10 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import START
 from noms_env.policy.encoding import make_encoding
 from noms_training.learn.data.decisions import COLUMNS, TARGETS, Decisions
-from noms_training.learn.data.shards import MOST_ROWS, _arrow_type, read_shards, write_shards
+from noms_training.learn.data.shards import MAX_ROWS, _arrow_type, read_shards, write_shards
 from noms_training.learn.imitation import RecordedDecisions
 from tests.training.fakes import Touches
-from tests.training.test_distillation import RULES, SOURCE, decided
+from tests.training.test_distillation import RULES, SOURCE, policy_decisions
 
 ALL = tuple(column.name for column in COLUMNS + TARGETS)
 LEARNT = "observation", "action_mask", "policy"
@@ -33,11 +33,11 @@ FORMATS = pytest.mark.parametrize("file_format", ["npz", "parquet"])
 def shard(tmp_path_factory: pytest.TempPathFactory) -> Shard:
     """The metadata and the rows of a good shard."""
     folder = tmp_path_factory.mktemp("shard")
-    write_shards(decided(folder), folder / "set", SOURCE, "npz", 60, COLUMNS + TARGETS)
+    write_shards(policy_decisions(folder), folder / "set", SOURCE, "npz", 60, COLUMNS + TARGETS)
     return next(read_shards(folder / "set", ALL))
 
 
-def put(path: Path, about: Any, rows: Decisions) -> None:
+def write_shard(path: Path, about: Any, rows: Decisions) -> None:
     """Write a shard without checks."""
     text = about if isinstance(about, str) else json.dumps(about)
     if path.suffix == ".npz":
@@ -62,7 +62,7 @@ def refusal(folder: Path, columns: tuple[str, ...] = ALL) -> str:
 
 @FORMATS
 def test_a_good_shard_is_read_as_it_was_written(tmp_path: Path, shard: Shard, file_format: str) -> None:
-    put(tmp_path / f"decisions-0.{file_format}", *shard)
+    write_shard(tmp_path / f"decisions-0.{file_format}", *shard)
     ((about, rows),) = read_shards(tmp_path, ALL)
     assert about == shard[0]
     for name, values in shard[1].items():
@@ -106,7 +106,7 @@ def test_wrong_rows_are_refused(tmp_path: Path, shard: Shard, name: str, file_fo
     about, rows = shard
     change, sentence = ROWS[name]
     file = tmp_path / f"decisions-0.{file_format}"
-    put(file, about, change(rows))
+    write_shard(file, about, change(rows))
     message = refusal(tmp_path)
     assert sentence in message
     assert message.startswith(f"{file} ")
@@ -121,13 +121,13 @@ ABOUT: list[Any] = [
 @FORMATS
 @pytest.mark.parametrize("changed", ABOUT, ids=["no JSON", "deep", "format", "layout", "player", "a terminal"])
 def test_wrong_metadata_is_refused(tmp_path: Path, shard: Shard, changed: Any, file_format: str) -> None:
-    put(tmp_path / f"decisions-0.{file_format}", shard[0] | changed if isinstance(changed, dict) else changed, shard[1])
+    write_shard(tmp_path / f"decisions-0.{file_format}", shard[0] | changed if isinstance(changed, dict) else changed, shard[1])
     assert f"decisions-0.{file_format} " in refusal(tmp_path, ())
 
 
 @pytest.mark.parametrize("changes", [{"options": {"\u202e": 1}}, {"seats": 10**30}, {"variant": "noms"}], ids=str)
 def test_decisions_of_other_tables_are_refused(tmp_path: Path, shard: Shard, changes: dict[str, Any]) -> None:
-    put(tmp_path / "decisions-0.npz", shard[0] | {"source": SOURCE | changes}, shard[1])
+    write_shard(tmp_path / "decisions-0.npz", shard[0] | {"source": SOURCE | changes}, shard[1])
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
         RecordedDecisions([str(tmp_path)], make_encoding((RULES,)), [RULES])
 
@@ -141,7 +141,7 @@ def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, shar
         (with_value("observation", 5, 3, START["numbers"] + 6), "are of other tables than it says"),
         (with_value("action_mask", 1, slice(None), NUM_ACTIONS - 1), "actions are legal that never are at its tables"),
     ):
-        put(tmp_path / "decisions-0.npz", about, change(rows))
+        write_shard(tmp_path / "decisions-0.npz", about, change(rows))
         with pytest.raises(ValueError, match=sentence):
             RecordedDecisions([str(tmp_path)], make_encoding((RULES,), card_features=True), [RULES])
 
@@ -172,7 +172,7 @@ def little_memory() -> Iterator[None]:
 def test_a_small_file_of_many_rows_takes_no_memory(tmp_path: Path, shard: Shard, file_format: str, little_memory: None) -> None:
     file, rows = tmp_path / f"decisions-0.{file_format}", 3_000_000
     if file_format == "npz":
-        put(file, shard[0], {})
+        write_shard(file, shard[0], {})
         with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
             for column in COLUMNS + TARGETS:
                 shape = (rows, column.width) if column.width else (rows,)
@@ -185,7 +185,7 @@ def test_a_small_file_of_many_rows_takes_no_memory(tmp_path: Path, shard: Shard,
         arrays = {column.name: pyarrow.nulls(rows, _arrow_type(column)).fill_null(1) for column in columns}
         parquet.write_table(pyarrow.table(arrays).replace_schema_metadata({"noms-export": json.dumps(shard[0])}), file)
     assert file.stat().st_size < 200_000
-    assert f"has {rows:,} rows, where 1 to {MOST_ROWS:,} can be read" in refusal(tmp_path, ("action", "seat"))
+    assert f"has {rows:,} rows, where 1 to {MAX_ROWS:,} can be read" in refusal(tmp_path, ("action", "seat"))
 
 
 def test_a_pipe_is_no_shard(tmp_path: Path) -> None:
@@ -195,5 +195,5 @@ def test_a_pipe_is_no_shard(tmp_path: Path) -> None:
 
 def test_a_long_text_is_refused_before_it_is_read(tmp_path: Path, shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_: pytest.fail("it is read"))
-    put(tmp_path / "decisions-0.parquet", shard[0], {"variant": np.array(["a" * (4 << 20)] * 3)})
+    write_shard(tmp_path / "decisions-0.parquet", shard[0], {"variant": np.array(["a" * (4 << 20)] * 3)})
     assert "bytes in its column 'variant', where 1,048,768 can be read" in refusal(tmp_path, ("variant",))

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from noms_env.variants import VARIANTS, game
-from noms_training.play.browser.day import LEAST_CARDS, PERSON, day_seed, day_table, strong_points
+from noms_training.play.browser.day import MIN_CARDS, PERSON, day_seed, day_table, strong_points
 from noms_training.play.browser.live import LiveTable, RefusedError, new_table, table_from
 from noms_training.play.session import seat_players
 from tests.training.fakes import rules
@@ -33,7 +33,7 @@ def test_the_seed_follows_from_the_date_and_the_game() -> None:
 def test_the_deal_of_the_day_is_the_same_for_everybody(variant: str) -> None:
     live, other = (day_table(game(variant), DAY, name) for name in ("Ann", "Bo"))
     assert (live.session.table.row.hands == other.session.table.row.hands).all()
-    assert live.session.table.row.deal_size >= LEAST_CARDS
+    assert live.session.table.row.deal_size >= MIN_CARDS
     assert live.seated == [None, *[variant] * (live.rules.seats - 1)]
     play_match(live)
     play_match(other)

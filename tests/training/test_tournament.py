@@ -32,19 +32,19 @@ def plan(deals: int = 40, names: tuple[str, ...] = NAMES, **changes: Any) -> Pla
     return Plan(names, **{"rules": rules("nonesuch"), "deals": deals, **changes})
 
 
-def small(name: str) -> AgentSpec:
+def with_small_blocks(name: str) -> AgentSpec:
     """A player with small blocks, so that a few deals make several."""
     return AgentSpec(name, agent_spec(name).make, None, 16)
 
 
 def play(folder: Folder, plan: Plan, players: list[AgentSpec] | None = None, **arguments: Any) -> Results:
-    players = players or [small(name) for name in plan.players]
+    players = players or [with_small_blocks(name) for name in plan.players]
     assert play_tournament(plan, players, folder, **arguments) == "all"
     return read(folder, plan, players)
 
 
 def read(folder: Folder, plan: Plan, players: list[AgentSpec] | None = None) -> Results:
-    results = results_of(plan, players or [small(name) for name in plan.players], folder)
+    results = results_of(plan, players or [with_small_blocks(name) for name in plan.players], folder)
     assert results is not None
     return results
 
@@ -81,7 +81,7 @@ def test_ratings_by_hand() -> None:
 
 def test_the_table_has_the_points_of_the_comparisons(folder: Folder) -> None:
     results = play(folder, plan())
-    pair = compare(rules("nonesuch"), small("random"), small("greedy"), 40, names=("alone", "against"))
+    pair = compare(rules("nonesuch"), with_small_blocks("random"), with_small_blocks("greedy"), 40, names=("alone", "against"))
     assert results.values[1, 2] == pytest.approx(pair.per_deal("alone"))
     assert results.values[2, 1] == pytest.approx(-pair.per_deal("against"))
     assert not results.values[1, 1].any()
@@ -117,7 +117,7 @@ def test_an_interrupted_tournament_continues_to_the_same_result(
         if blocks == 4:
             raise KeyboardInterrupt
 
-    players = [small(name) for name in NAMES]
+    players = [with_small_blocks(name) for name in NAMES]
     assert play_tournament(plan(), players, folder, tick=interrupt) == "ctrl-c"
     files = sorted(folder.path.glob("blocks/*/*.json"))
     assert len(files) == 4
@@ -164,7 +164,7 @@ def test_a_block_of_another_length_is_ignored(folder: Folder) -> None:
     last["alone"].pop()
     last["against"].pop()
     folder.file_of((1, 2), 0).write_text(json.dumps(last))
-    assert results_of(plan(), [small(name) for name in NAMES], folder) is None
+    assert results_of(plan(), [with_small_blocks(name) for name in NAMES], folder) is None
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,11 @@ def test_a_plan_needs_two_players_and_two_deals() -> None:
 
 
 def test_a_player_that_fails_loses_its_tables_of_the_finished_deals(folder: Folder) -> None:
-    players = [small("greedy"), AgentSpec("fails", lambda: Stubborn(raises=True), None, 16), small("thumb")]
+    players = [
+        with_small_blocks("greedy"),
+        AgentSpec("fails", lambda: Stubborn(raises=True), None, 16),
+        with_small_blocks("thumb"),
+    ]
     failing = plan(32, ("greedy", "fails", "thumb"))
     results = play(folder, failing, players, threads=2)
     lost = np.flatnonzero(dealt(failing.rules, np.arange(32), "dev").batch.tables.dealer == 0)

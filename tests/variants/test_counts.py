@@ -22,7 +22,7 @@ from noms_env.variants.table_record import new_tables
 from tests import referee
 from tests.agreement import referee_at
 
-MOST_DECISIONS = 64
+MAX_DECISIONS = 64
 Counts = Counter[str | int]
 """Decisions by phase, "ends", the sum of points by seat, and "unfinished" histories, cut off at the depth of the case."""
 
@@ -90,7 +90,7 @@ def add_end(counts: Counts, points: Any, seats: int) -> None:
 
 def walk_engine(table: Table, deepest: int, counts: Counts) -> None:
     """Search the engine depth first; the position at each depth is a row of one array of tables."""
-    stack, actions = new_tables(MOST_DECISIONS), np.empty((MOST_DECISIONS, NUM_ACTIONS), np.int64)
+    stack, actions = new_tables(MAX_DECISIONS), np.empty((MAX_DECISIONS, NUM_ACTIONS), np.int64)
     stack[0] = table.row
     tables, fields = kernel_view(stack), stack.view(np.ndarray)
     phases, points = fields["phase"], fields["points"]

@@ -47,7 +47,7 @@ CURVE_TO = 0.9
 """Fraction of the decisions that a learning curve must reach."""
 DIGITS = 1e-9
 """Tolerance for sums in a different order."""
-MOST_OTHER = 0.05
+MAX_DIFFERENT = 0.05
 """Largest fraction of the deals of a cell that may differ by the rounding of a network."""
 ONE_SIDED = 2.58
 """Critical value (1 %) for a sum of symmetric differences, in roots of the sum of their squares."""
@@ -329,8 +329,8 @@ def replayed(
     Without networks, or on the same machine with the same versions, the points of every deal must be equal. Otherwise the
     last digits of a network's sums may differ, and with them some decisions. Then the published means must lie within the
     intervals measured here, in each cell and over all cells that differ. The differences must not favour one side. If the entry
-    has the points of its deals, few may differ (`MOST_OTHER`). The published errors are not trusted. If all cells were played
-    and have equal points, all scores are recomputed with their intervals.
+    has the points of its deals, few may differ (`MAX_DIFFERENT`). The published errors are not trusted. If all cells were
+    played and have equal points, all scores are recomputed with their intervals.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -380,7 +380,7 @@ def _difference(again: Again, exact: bool) -> str:
     width, same = 1.96 * here["error"], cell.sha256 == published["sha256"]
     if not exact and not same and all(abs(here[figure] - published[figure]) <= width for figure in ("points", "error")):
         others = 0 if again.points is None else int((again.points != cell.values).sum())
-        if others <= MOST_OTHER * cell.deals:
+        if others <= MAX_DIFFERENT * cell.deals:
             return ""
         share = f"{others:,} of {cell.deals:,} deals"
         return f"{cell.name}: {share} came to other points when played again, more than rounding changes"

@@ -35,7 +35,7 @@ from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.registry import agent_spec, is_program
 from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
-from .protocol import GAMES, GENERALIST, LEAST_SEEDS, PROTOCOLS, V2, budget_of
+from .protocol import GAMES, GENERALIST, MIN_SEEDS, PROTOCOLS, V2, budget_of
 
 FORMAT, FORMAT_1 = "noms-benchmark-entry/2", "noms-benchmark-entry/1"
 ENTRY, SCORES, ALGORITHM, PLAYER = "entry.json", "scores.json", "algorithm.py", "player.py"
@@ -56,7 +56,7 @@ CONVENTIONS = {"greedy": "sampled", "sampled": "greedy"}
 """Conventions for choosing actions, each with the other one: the most probable action, or a sampled one."""
 TRIAL, SECOND = "trial", "second"
 """Subfolders of an entry for scores on fewer deals, and on the deals after those of the protocol."""
-MOST_SEEDS, MOST_LETTERS = 100, 100
+MAX_SEEDS, MAX_LETTERS = 100, 100
 """Limits on the seeds of an entry, which play one another, and on the letters of its name."""
 
 
@@ -131,10 +131,10 @@ class Entry:
                 raise EntryError(f"the {what} must be of {', '.join(allowed)}, not {brief(unknown[0]) if unknown else 'none'}")
             if len(set(values)) < len(values):
                 raise EntryError(f"an entry must name each of its {what} once")
-        if not 0 < len(self.seeds) <= MOST_SEEDS or len(set(self.seeds)) < len(self.seeds):
-            raise EntryError(f"an entry needs one seed or more, {MOST_SEEDS} at most, all different")
-        if not self.name.strip() or not self.player.strip() or len(self.name) > MOST_LETTERS:
-            raise EntryError(f"an entry needs a player, and a name, of {MOST_LETTERS} letters at most")
+        if not 0 < len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
+            raise EntryError(f"an entry needs one seed or more, {MAX_SEEDS} at most, all different")
+        if not self.name.strip() or not self.player.strip() or len(self.name) > MAX_LETTERS:
+            raise EntryError(f"an entry needs a player, and a name, of {MAX_LETTERS} letters at most")
         if self.plays not in ("", *CONVENTIONS):
             raise EntryError(f"an entry plays {' or '.join(CONVENTIONS)}, not {brief(self.plays)}")
         if self.budget:
@@ -153,7 +153,7 @@ class Entry:
     @property
     def least_seeds(self) -> int:
         """Minimum number of seeds of a complete entry."""
-        return 1 if self.division == "fixed" else LEAST_SEEDS
+        return 1 if self.division == "fixed" else MIN_SEEDS
 
     @property
     def runs(self) -> list[tuple[str, int]]:

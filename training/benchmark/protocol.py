@@ -30,7 +30,7 @@ DEAL_SET = "test"
 """The deals that score entries; training must never use them."""
 PLAYER_SEED = 0
 """Seed of the players' random generators."""
-LEAST_SEEDS = 3
+MIN_SEEDS = 3
 """Minimum number of runs of an algorithm in each game; a player that does not learn has one."""
 PUBLISHED, OLDER = "policy", "older_policy"
 """Players of a field: the policy published for the game when the protocol was frozen, and the one of protocol 1."""

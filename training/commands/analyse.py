@@ -16,7 +16,7 @@ from noms_env.variants import game, make_rules
 
 from ..agents.registry import compile_players
 from ..console import new_table, print_lines, table_lines
-from ..evaluation.mistakes import LEAST_WORLDS, NOT_JUDGED, Loss, biggest, by_seat_and_phase, find_losses, search_of
+from ..evaluation.mistakes import MIN_WORLDS, NOT_JUDGED, Loss, biggest, by_seat_and_phase, find_losses, search_of
 from ..evaluation.statistics import FEW, Estimate, plus_minus, too_few
 from ..options import by_default
 from ..play.browser.film import Shown
@@ -28,7 +28,7 @@ from .common import OK, CommandError, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
 from .pages import page, write
 
-MOST_WORLDS = 10_000
+MAX_WORLDS = 10_000
 
 
 def analyse(
@@ -65,8 +65,8 @@ def analyse(
         html: Write a page with the deals, in which each mistake links to its moment.
         seed: 0 to 2**63 - 1, for the worlds.
     """
-    if not LEAST_WORLDS <= worlds <= MOST_WORLDS:
-        raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
+    if not MIN_WORLDS <= worlds <= MAX_WORLDS:
+        raise CommandError(f"--worlds must be from {MIN_WORLDS} to {MAX_WORLDS}, not {worlds}")
     check_run(seed)
     check_folder_of(html, file, player or "")
     records = records_of(file, match, deal, seat)

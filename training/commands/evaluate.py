@@ -31,7 +31,7 @@ from .arguments import DealSet, Flag, MoveLimit, Option, PlayedOn, PlayerSeed, S
 from .common import OK, STOPPED, CommandError, wrong_arguments
 from .files import check_folder_of, write_json
 
-USUAL_DEALS, MOST_DEALS = 2000, 10_000_000
+USUAL_DEALS, MAX_DEALS = 2000, 10_000_000
 DEALS_A_MATCH = 20
 """Deals per match, if the user does not set the number of matches."""
 DEALS_SHARE = 0.8
@@ -76,9 +76,9 @@ class Arguments:
     def check(self) -> None:
         """Raise CommandError for a value that is not allowed."""
         needs = {
-            f"--deals must be from 2 to {MOST_DEALS}, not {self.deals}": self.deals is None or 2 <= self.deals <= MOST_DEALS,
-            f"--matches must be 0, or from 2 to {MOST_DEALS}, not {self.matches}": not self.matches
-            or 2 <= self.matches <= MOST_DEALS,
+            f"--deals must be from 2 to {MAX_DEALS}, not {self.deals}": self.deals is None or 2 <= self.deals <= MAX_DEALS,
+            f"--matches must be 0, or from 2 to {MAX_DEALS}, not {self.matches}": not self.matches
+            or 2 <= self.matches <= MAX_DEALS,
             "--matches: matches are won alone or against, and --line-ups names neither": not self.matches or self.has_matches,
             f"--minutes must be above 0, not {self.minutes}": self.minutes is None or 0 < self.minutes < float("inf"),
             f"--tell must be above 0, not {self.tell}": 0 < self.tell < float("inf"),
@@ -103,7 +103,7 @@ class Arguments:
     @property
     def most_deals(self) -> int:
         """Deals of each game, if time allows."""
-        return self.deals or (USUAL_DEALS if self.minutes is None else MOST_DEALS)
+        return self.deals or (USUAL_DEALS if self.minutes is None else MAX_DEALS)
 
 
 def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
@@ -198,7 +198,7 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Argum
 def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Result | None, Ending]:
     """Play and print one game; return its result, None for fewer than two deals, and what ended it."""
     title, start = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
-    share = DEALS_SHARE if args.number_of_matches(MOST_DEALS) else 1.0
+    share = DEALS_SHARE if args.number_of_matches(MAX_DEALS) else 1.0
     for_deals = None if until is None else start + share * (until - start)
     threads, names = args.threads or os.cpu_count() or 1, args.line_ups or LINE_UPS
     settings: dict[str, Any] = {"seed": args.seed, "deal_set": deals_of(args.deal_set, args.salt), "threads": threads}

@@ -27,7 +27,7 @@ from .arguments import Flag
 from .common import OK, CommandError, file_errors, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
 
-MOST_NAME = 200
+MAX_NAME = 200
 """Longest name of a player, in letters."""
 
 
@@ -81,8 +81,8 @@ def shown_of(args: Arguments, record: Record) -> Shown:
     seats = record["seats"]
     if args.name and len(args.name) != seats:
         raise CommandError(f"--name wants {seats} names, one for each seat, not {len(args.name)}")
-    if any(len(name) > MOST_NAME for name in args.name):
-        raise CommandError(f"--name wants names of {MOST_NAME} letters at most")
+    if any(len(name) > MAX_NAME for name in args.name):
+        raise CommandError(f"--name wants names of {MAX_NAME} letters at most")
     players: list[Player] = []
     if args.player:
         with wrong_arguments():

@@ -19,7 +19,7 @@ from ..play.terminal.screen import legend_lines
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, CommandError, wrong_arguments
 
-MOST_DELAY = 86_400
+MAX_DELAY = 86_400
 
 
 def watch(
@@ -49,8 +49,8 @@ def watch(
         delay: Seconds between two decisions.
         from_seat: Show only what this seat sees, and its own probabilities; numbered from 0.
     """
-    if delay is not None and not 0 <= delay <= MOST_DELAY:
-        raise CommandError(f"--delay must be from 0 to {MOST_DELAY}, not {delay}")
+    if delay is not None and not 0 <= delay <= MAX_DELAY:
+        raise CommandError(f"--delay must be from 0 to {MAX_DELAY}, not {delay}")
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)

@@ -28,9 +28,9 @@ from .block_store import Blocks, play_left
 from .duplicate import ALONE, FIRST_OTHER, LINE_UPS, OTHER_DEALS, Block, LineUp, Pairing, line_ups, played_alone
 from .statistics import POWER, Controls, Estimate, deals_needed, estimate, with_controls
 
-MOST_CONTROLLED = 20_000
+MAX_CONTROLLED = 20_000
 """With more deals, unless a player searches, only the hand size is controlled: the interval is narrow enough."""
-MOST_DEALS = FIRST_OTHER // OTHER_DEALS
+MAX_DEALS = FIRST_OTHER // OTHER_DEALS
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,10 @@ def compare(
             two devices.
         NothingPlayedError: stopped before two deals were done.
     """
-    if not 2 <= deals <= MOST_DEALS:
-        raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals}")
+    if not 2 <= deals <= MAX_DEALS:
+        raise ValueError(f"the number of deals must be from 2 to {MAX_DEALS:,}, not {deals}")
     check_together((a, b), rules)
-    controlled = deals <= MOST_CONTROLLED or min(a.block, b.block) < BLOCK
+    controlled = deals <= MAX_CONTROLLED or min(a.block, b.block) < BLOCK
     pairing = Pairing(rules, (a, b), line_ups(rules.seats, names), seed, deal_set, controlled)
     blocks = Blocks[list[Block]](deals, pairing.at_once)
     ending = play_left([(blocks, pairing.play_blocks)], threads_of((a, b), threads), until=until, tick=tick)

@@ -40,7 +40,7 @@ from .duplicate import AGAINST, ALONE, dealt, line_ups, played_alone, seating_of
 from .statistics import Estimate, estimate
 
 FORMAT = "noms-crossplay/1"
-MOST_DEALS = 1_000_000
+MAX_DEALS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def cross_play(
     names = tuple(player.name for player in players)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"cross-play needs two or more different policies, not {', '.join(names) or 'none'}")
-    if not 2 <= deals <= MOST_DEALS:
-        raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {deals:,}")
+    if not 2 <= deals <= MAX_DEALS:
+        raise ValueError(f"the number of deals must be from 2 to {MAX_DEALS:,}, not {deals:,}")
     check_together(players, rules)
     seatings = line_ups(rules.seats)
     blocks = Blocks[np.ndarray](deals, deals_at_once(players, sum(len(line_up.seatings) for line_up in seatings)))

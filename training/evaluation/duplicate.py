@@ -65,7 +65,7 @@ class SaltedSet(str):
 ALONE, AGAINST, MIXED = LINE_UPS = ("alone", "against", "mixed")
 CONTROL = "thumb:1"
 """Player whose points on the same cards are the control variate; of a fixed version, so that intervals can be reproduced."""
-LEAST_MIXED = 4
+MIN_MIXED_SEATS = 4
 """Smallest number of seats with mixed tables."""
 OTHER_DEALS = 4
 """Extra deals per compared deal, for the expectation of the control variate."""
@@ -110,7 +110,7 @@ def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
         raise ValueError(f"there is no line-up {unknown[0]!r}; they are {', '.join(LINE_UPS)}")
     alone = np.eye(seats, dtype=np.bool_)
     chosen = [LineUp(name, seatings) for name, seatings in ((ALONE, alone), (AGAINST, ~alone)) if name in names]
-    if MIXED in names and seats >= LEAST_MIXED:
+    if MIXED in names and seats >= MIN_MIXED_SEATS:
         half = np.arange(seats) < seats // 2
         together = np.array([np.roll(half, turn) for turn in range(seats)])
         other = ~together if seats % 2 else np.array([np.arange(seats) % 2 == parity for parity in (0, 1)])

@@ -26,7 +26,7 @@ from noms_env.table import Table
 
 from .statistics import Estimate, estimate
 
-USUAL_WORLDS, LEAST_WORLDS = 100, 8
+USUAL_WORLDS, MIN_WORLDS = 100, 8
 NOT_JUDGED = "the deal after a pass-out is not judged, since its deck is that of the hands before, hardly shuffled"
 PHASES = ("call", "trump", "nominate", "play", "suit")
 
@@ -91,8 +91,8 @@ def losses(
         ValueError: too few worlds, or a policy for another game.
         RecordError: the record cannot be replayed.
     """
-    if worlds < LEAST_WORLDS:
-        raise ValueError(f"worlds must be {LEAST_WORLDS} or more, not {worlds}")
+    if worlds < MIN_WORLDS:
+        raise ValueError(f"worlds must be {MIN_WORLDS} or more, not {worlds}")
     rng = np.random.default_rng([seed, record["match"], record["deal"]])
     for number, table in enumerate(replay(record, before)):
         if table.is_scored:

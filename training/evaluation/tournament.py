@@ -39,7 +39,7 @@ from .statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
 
 FORMAT = "noms-tournament/1"
 PLAN, RESULTS, TABLE, PICTURE, BLOCKS = "plan.json", "results.json", "table.md", "heat.png", "blocks"
-MOST_DEALS = 1_000_000
+MAX_DEALS = 1_000_000
 """Largest number of deals of a pair; each block of them is a file."""
 
 
@@ -79,8 +79,8 @@ class Plan:
         """Raise ValueError for a plan that cannot be played."""
         if len(self.players) < 2 or len(set(self.players)) < len(self.players):
             raise ValueError(f"a tournament needs two or more different players, not {', '.join(self.players) or 'none'}")
-        if not 2 <= self.deals <= MOST_DEALS:
-            raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {self.deals:,}")
+        if not 2 <= self.deals <= MAX_DEALS:
+            raise ValueError(f"the number of deals must be from 2 to {MAX_DEALS:,}, not {self.deals:,}")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

@@ -29,8 +29,8 @@ Train = Callable[[TrainConfig, Path], None]
 IMITATION = 0.15  # share of the budget in which the learner imitates the player
 UPDATE = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.01, uniform_kl_coef=0.02)
 """Less entropy than self-play from scratch needs: some best response to fixed players is a pure strategy."""
-SHORT, FEWER_DEALS, LEAST_APART = 1_000_000, 128, 50_000
-"""Below a budget of SHORT, as against players that search, evaluations have FEWER_DEALS and lie at least LEAST_APART decisions
+SHORT, FEWER_DEALS, MIN_SPACING = 1_000_000, 128, 50_000
+"""Below a budget of SHORT, as against players that search, evaluations have FEWER_DEALS and lie at least MIN_SPACING decisions
 apart. Otherwise they would take longer than the training."""
 DEALS = "test"  # set of deals of the final evaluation
 
@@ -116,7 +116,7 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
         opponents=OpponentsConfig(share=1.0, start=0.0, past=0, players=(target.player,), alone=True),
         curriculum=CurriculumConfig(expert=(target.player,), imitation=IMITATION),
         panel=(target.player,),
-        evaluate_every=max(LEAST_APART if budget < SHORT else 1, budget // 10),
+        evaluate_every=max(MIN_SPACING if budget < SHORT else 1, budget // 10),
         evaluation_deals=FEWER_DEALS if budget < SHORT else usual.evaluation_deals,
     )
     return fitting(config, target.initial_policy)

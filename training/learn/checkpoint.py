@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 FORMAT = "noms-state/"
 MAGIC = f"{FORMAT}6"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1  # bytes of the first line of a state file: the format, and the SHA-256 of the rest
-MOST_BYTES = 16_000_000 - FIRST_LINE  # maximum bytes of a state per file; a larger state has several files
+MAX_BYTES = 16_000_000 - FIRST_LINE  # maximum bytes of a state per file; a larger state has several files
 
 
 class CheckpointError(Exception):
@@ -61,7 +61,7 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
     file = io.BytesIO()
     torch.save(state, file)
     content = file.getvalue()
-    parts = [content[start : start + MOST_BYTES] for start in range(0, len(content), MOST_BYTES)]
+    parts = [content[start : start + MAX_BYTES] for start in range(0, len(content), MAX_BYTES)]
     for number, part in enumerate(parts[1:], 1):
         write_file(part_of(path, number), part)
     part_of(path, len(parts)).unlink(missing_ok=True)

@@ -36,7 +36,7 @@ from .log import Profile
 from .network import Actor
 
 FIRST_IN_MATCHES = 1 << 31  # number of the first table with matches; tables with single deals have lower numbers
-TRIAL_TABLES, MOST_TRIAL_TABLES = 64, 4096
+TRIAL_TABLES, MAX_TRIAL_TABLES = 64, 4096
 """Tables per rule set, and maximum in all, of the trial that estimates the number of tables."""
 DRAWN_SHARE = 0.7  # share of each game's tables with drawn rules
 
@@ -293,7 +293,7 @@ def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alon
 
 def decisions_per_table(rule_sets: Sequence[Rules], seed: int, learner: PolicyLearner) -> float:
     """Estimate the mean number of decisions per deal, at least 1, from a trial of a few deals."""
-    tables = max(min(TRIAL_TABLES * len(rule_sets), MOST_TRIAL_TABLES), len(rule_sets))
+    tables = max(min(TRIAL_TABLES * len(rule_sets), MAX_TRIAL_TABLES), len(rule_sets))
     pool = TablePool(rule_sets, range(len(rule_sets)), tables, seed=seed)
     pool.deal(0, draw_sizes(pool, rule_sets, learner.rng))
     play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))

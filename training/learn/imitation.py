@@ -27,7 +27,7 @@ from noms_env.variants import Rules, RulesError, game, make_rules
 
 from ..agents.table_pool import AtTables
 from .collect import Learner, Step
-from .data.shards import MOST_IN_ALL, read_shards, shard_folders
+from .data.shards import MAX_ROWS_OF_RUN, read_shards, shard_folders
 from .network import masked
 
 SHARE = 0.5  # ratio of recorded to own decisions in a minibatch
@@ -60,7 +60,7 @@ class RecordedDecisions:
         probs: float16, shape (n, n_choices): policy of the player that decided.
 
     Raises:
-        ValueError: the folders have no decisions with a policy, decisions of other tables, or more than `MOST_IN_ALL`
+        ValueError: the folders have no decisions with a policy, decisions of other tables, or more than `MAX_ROWS_OF_RUN`
             decisions in all; see also `read_shards`.
         OSError: a file cannot be read.
     """
@@ -71,8 +71,8 @@ class RecordedDecisions:
         for part in (part for place in places for part in _encode_shards(place, encoding, rule_sets)):
             parts.append(part)
             rows += len(part[0])
-            if rows > MOST_IN_ALL:
-                raise ValueError(f"{names} hold more than {MOST_IN_ALL:,} decisions with a choice: name fewer folders")
+            if rows > MAX_ROWS_OF_RUN:
+                raise ValueError(f"{names} hold more than {MAX_ROWS_OF_RUN:,} decisions with a choice: name fewer folders")
         if rows == 0:
             raise ValueError(f"no decision in {names} has a policy: name policies or searches on them to `noms export`")
         self.features, self.mask, self.probs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

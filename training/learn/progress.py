@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LINE_SECONDS = 10.0  # interval between lines of progress without a terminal
-MOST_PROBES = 12
+MAX_PROBES = 12
 TREND = "▁▂▃▄▅▆▇█"
 TREND_LENGTH = 16
 UPDATES = {
@@ -70,12 +70,12 @@ class Figures:
                 points.low, points.high = (metrics.get(f"{name}/{end}", value) for end in ("low", "high"))
 
     def probes(self) -> list[tuple[str, str, str]]:
-        """Return rules, name and value of the main behaviour statistics, at most `MOST_PROBES`."""
+        """Return rules, name and value of the main behaviour statistics, at most `MAX_PROBES`."""
         from ..evaluation.behaviour_stats import MAIN, as_read
 
         named = dict.fromkeys(name.split("/")[2] for name in self.latest if name.startswith("eval/probe/"))
         figures = [(rules, probe, self.latest.get(f"eval/probe/{rules}/{probe}")) for rules in named for probe in MAIN]
-        shown = [(rules, probe, value) for rules, probe, value in figures if value is not None][:MOST_PROBES]
+        shown = [(rules, probe, value) for rules, probe, value in figures if value is not None][:MAX_PROBES]
         return [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in shown]
 
 

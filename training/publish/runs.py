@@ -31,7 +31,7 @@ CONFIG, COMMAND = "config.json", "command.txt"
 """Files in the folder of a run; `RunFolder` writes both."""
 RUNS, CURVE = "runs.json", "curve.csv"
 """Files in the folder of a published policy: its runs in order, and `Trained.curve`."""
-MOST_BYTES = 20_000_000
+MAX_BYTES = 20_000_000
 """Largest size of a published policy: it is part of the repository and of every wheel."""
 EVALUATED, ENTROPY = "eval/", "losses/entropy/"
 """Prefixes of the metrics of evaluations, and of the entropies."""
@@ -160,8 +160,8 @@ def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Train
 def _read_run(path: Path) -> Trained:
     config, file = _read_config(path), path / POLICY_NAME
     size = file.stat().st_size if file.exists() else 0
-    if size > MOST_BYTES:
-        raise RunError(f"{file} has {size / 1e6:.1f} MB; a published policy has {MOST_BYTES / 1e6:.0f} MB at most")
+    if size > MAX_BYTES:
+        raise RunError(f"{file} has {size / 1e6:.1f} MB; a published policy has {MAX_BYTES / 1e6:.0f} MB at most")
     content, info, tensors = _read_whole(file)
     try:
         own = TrainConfig.from_dict(info.training)

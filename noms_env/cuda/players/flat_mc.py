@@ -12,7 +12,7 @@ from noms_env.cuda.players import flat_mc_kernels
 from noms_env.cuda.players.player import GpuPlayer
 from noms_env.cuda.players.simple import working_memory
 from noms_env.cuda.players.worlds import GpuWorlds, Piece
-from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows
+from noms_env.cuda.rows import MAX_THREADS, WORDS, GpuRows
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.search.candidates import MAX_CANDIDATES
@@ -48,7 +48,7 @@ class Memory:
         self.values = cuda.device_array((worlds, MAX_CANDIDATES), np.int64)
         self.sums = cuda.device_array((rows, MAX_CANDIDATES), np.int64)
         self.squares = cuda.device_array((rows, MAX_CANDIDATES), np.float64)
-        threads = min(MOST_THREADS, worlds * MAX_CANDIDATES)
+        threads = min(MAX_THREADS, worlds * MAX_CANDIDATES)
         self.workspaces = working_memory(new_workspaces(FIRST), threads)
         self.spare = cuda.device_array(threads, TABLE)
         self.spare_words = self.spare.view(np.int64).reshape(threads, WORDS)

@@ -19,7 +19,7 @@ from noms_env.cuda import streams
 from noms_env.cuda.arrays import SIMULATED, GpuArray
 from noms_env.cuda.players import search_kernels as kernels
 from noms_env.cuda.players.policy import GpuPolicy, can_capture, captured
-from noms_env.cuda.rows import MOST_THREADS, GpuRows, launch
+from noms_env.cuda.rows import MAX_THREADS, GpuRows, launch
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.search.endgame.moves import FRAME
@@ -184,7 +184,7 @@ class Pools:
         self.draws, self.picks = (cuda.device_array(worlds, np.int64) for _ in range(2))
         self.styles = cuda.device_array((worlds, MAX_SEATS), np.int8)
         self._plans, self._ways = cuda.device_array(PLANS, PLAN), cuda.device_array((PLANS, MAX_WAYS), np.float64)
-        self._layouts = cuda.device_array(min(worlds, MOST_THREADS), LAYOUT)
+        self._layouts = cuda.device_array(min(worlds, MAX_THREADS), LAYOUT)
 
     def deal(self, rows: GpuRows, lanes: Lanes, seeds: Any, tasks: np.ndarray, listed: Any, number: int) -> None:
         """Deal the worlds of one pool of some tasks.

@@ -27,11 +27,9 @@ words: 200 to 950 per world, as means of the seven games. After a rollout it vis
 _SEATS = range(2, MAX_SEATS + 1)
 _ALONE, _SIDES = MAX_TRICKS_TO_SOLVE
 _BEHIND = np.minimum(_SIDES - MARGIN[SHORT, 1], _ALONE - EVERY_SEAT_MARGIN[SHORT, 1])
-MOST_COUNTS = max(
-    int(ORDER[left + 1, seats]) for seats in _SEATS for left in (_ALONE[seats] - MARGIN[SHORT, 0], _BEHIND[seats])
-)
+MAX_COUNTS = max(int(ORDER[left + 1, seats]) for seats in _SEATS for left in (_ALONE[seats] - MARGIN[SHORT, 0], _BEHIND[seats]))
 """Maximum of counts (`position`) for endings in which every seat maximizes its own points."""
-POSITION = np.dtype((np.record, position_type(MOST_COUNTS, WORDS_TO_REMEMBER)))
+POSITION = np.dtype((np.record, position_type(MAX_COUNTS, WORDS_TO_REMEMBER)))
 STACK = 1 + max(int((MAX_TRICKS_TO_SOLVE[:, seats].max() - MARGIN[SHORT, 0]) * seats) for seats in _SEATS)
 """Maximum search depth: one position per card in the hands; the Decktet has fewer cards."""
 

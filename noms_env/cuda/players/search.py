@@ -44,14 +44,14 @@ from noms_env.variants.table_record import TABLE
 
 MODELS = (UNIFORM, "policy", "thumb", MIXTURE)
 """Names of the opponent models."""
-MOST_BYTES = 1 << 31
+MAX_BYTES = 1 << 31
 """Maximum of memory for worlds and lanes, unless a single row needs more; up to half of it is added to avoid reallocations. All
 other memory of a search is constant, except for a kilobyte per row of the batch."""
 ROWS = 5 if SIMULATED else 8192
 """Maximum of rows whose candidates are listed in one launch."""
 LANE_BYTES = TABLE.itemsize + 8 * 8
 SLOT_BYTES = TABLE.itemsize + 8 * 2 * (MAX_SEATS + 1)
-MOST_ROUNDS = 8
+MAX_ROUNDS = 8
 
 
 class GpuSearchOutput(NamedTuple):
@@ -79,17 +79,17 @@ class Schedule:
     """The rounds of sequential halving; they depend only on the number of candidates.
 
     Attributes:
-        tried: candidates in each round, int64, shape (NUM_ACTIONS + 1, MOST_ROUNDS); 0 after the last round.
+        tried: candidates in each round, int64, shape (NUM_ACTIONS + 1, MAX_ROUNDS); 0 after the last round.
         worlds: worlds in each round, of the same shape.
         all_worlds: worlds in all rounds, int64, shape (NUM_ACTIONS + 1,).
     """
 
     def __init__(self, most: int) -> None:
         """Compute the rounds for a mean of `most` worlds per candidate."""
-        self.tried, self.worlds = np.zeros((2, NUM_ACTIONS + 1, MOST_ROUNDS), np.int64)
+        self.tried, self.worlds = np.zeros((2, NUM_ACTIONS + 1, MAX_ROUNDS), np.int64)
         for candidates in range(2, NUM_ACTIONS + 1):
             tried = candidates
-            for number in range(MOST_ROUNDS):
+            for number in range(MAX_ROUNDS):
                 self.tried[candidates, number] = tried
                 self.worlds[candidates, number] = worlds_of_round(most, False, candidates, tried, 0)
                 if tried == 2:
@@ -108,7 +108,7 @@ class Schedule:
         first = 0
         while first < len(places):
             before = used[first - 1] if first else 0
-            end = max(first + 1, int(np.searchsorted(used, before + MOST_BYTES, side="right")))
+            end = max(first + 1, int(np.searchsorted(used, before + MAX_BYTES, side="right")))
             yield places[first:end]
             first = end
 
@@ -249,7 +249,7 @@ class GpuSearch(GpuPlayer):
         """Search some rows with these places among the statistics, numbers in the batch and numbers of candidates."""
         schedule = self._schedule
         tasks = schedule.tasks(numbers, sizes, self._pool_count)
-        rounds = [schedule.turns(places, sizes, number) for number in range(MOST_ROUNDS)]
+        rounds = [schedule.turns(places, sizes, number) for number in range(MAX_ROUNDS)]
         worlds = int(tasks[kernels.TASK_END, -1])
         self._grow(worlds, max(worlds, *(int(turns[kernels.TURN_END, -1]) for turns in rounds if turns.size > 0)))
         self._draw_worlds(rows, seeds, tasks)

@@ -9,7 +9,7 @@ import numpy as np
 from noms_env.cuda import streams
 from noms_env.cuda.players import kernels
 from noms_env.cuda.players.player import GpuPlayer
-from noms_env.cuda.rows import MOST_THREADS, GpuRows
+from noms_env.cuda.rows import MAX_THREADS, GpuRows
 from noms_env.players.registry import NEWEST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import ThumbPlayer
@@ -40,7 +40,7 @@ class GpuThumb(GpuPlayer):
         self._workspaces: Any = None
 
     def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
-        threads = min(len(actions), MOST_THREADS)
+        threads = min(len(actions), MAX_THREADS)
         if self._workspaces is None or len(self._workspaces) < threads:
             self._workspaces = working_memory(new_workspaces(self.version), threads)
         rows.launch(threads, kernels.ask_thumb, rows.native, where, some, self._workspaces, actions)

@@ -20,11 +20,11 @@ from numba import cuda
 from noms_env.belief.workspace import LAYOUT, MAX_WAYS, PLAN
 from noms_env.cuda import kernels
 from noms_env.cuda.players import world_kernels
-from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows, copy_threads
+from noms_env.cuda.rows import MAX_THREADS, WORDS, GpuRows, copy_threads
 from noms_env.search.pimc import CALL_WORLDS
 from noms_env.variants.table_record import TABLE
 
-MOST_BYTES = 1 << 31
+MAX_BYTES = 1 << 31
 """Maximum of memory for worlds and their values, unless a single row needs more."""
 
 
@@ -61,9 +61,9 @@ class GpuWorlds:
     """
 
     def __init__(self, batch_rows: int, n_worlds: int, more_bytes: int = 0) -> None:
-        """Allocate memory for a batch; `more_bytes`, a search's own memory per world, counts towards `MOST_BYTES`."""
+        """Allocate memory for a batch; `more_bytes`, a search's own memory per world, counts towards `MAX_BYTES`."""
         row_bytes = CALL_WORLDS * (n_worlds * (TABLE.itemsize + more_bytes) + PLAN.itemsize + 8 * MAX_WAYS)
-        calling = min(batch_rows, max(1, MOST_BYTES // row_bytes))
+        calling = min(batch_rows, max(1, MAX_BYTES // row_bytes))
         self.n_worlds = n_worlds
         self.rows = min(batch_rows, CALL_WORLDS * calling)
         self.capacity = CALL_WORLDS * n_worlds * calling
@@ -73,7 +73,7 @@ class GpuWorlds:
         self._counts = cuda.device_array((2, 1), np.int64)
         self._plans = cuda.device_array(self.rows, PLAN)
         self._ways = cuda.device_array((self.rows, MAX_WAYS), np.float64)
-        self._layouts = cuda.device_array(min(self.capacity, MOST_THREADS), LAYOUT)
+        self._layouts = cuda.device_array(min(self.capacity, MAX_THREADS), LAYOUT)
         self.pieces = [
             Piece(self._numbers, self._counts, kind, first, at_once, worlds)
             for kind, at_once, worlds in ((0, self.rows, n_worlds), (1, calling, CALL_WORLDS * n_worlds))

@@ -34,7 +34,7 @@ START_LIMIT = 30.0
 """Seconds for the answer to the first line, so that a program has time to load its data."""
 GRACE = 1.0
 """Seconds for a program to end once its input is closed."""
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 """Failures in a row after which a program is not asked again."""
 COMPLAINT = 200
 """Characters that errors quote of the last line on standard error."""
@@ -91,8 +91,8 @@ class ProgramPlayer(RowByRow):
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
         """See `RowByRow`; raises ForfeitError if the program fails."""
-        if self._failures >= MOST_FAILURES:
-            raise ForfeitError(self.name, f"failed {MOST_FAILURES} times in a row and was not asked again")
+        if self._failures >= MAX_FAILURES:
+            raise ForfeitError(self.name, f"failed {MAX_FAILURES} times in a row and was not asked again")
         try:
             self.start()
             assert self._program is not None

@@ -28,7 +28,7 @@ from ...agents.spec import AgentSpec
 from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points
 
 SIDE_BY_SIDE = 64  # matches played at once; the random numbers of players depend on it
-MOST_MATCHES = 1 << 32
+MAX_MATCHES = 1 << 32
 
 Decisions = dict[str, np.ndarray]
 """Rows of a data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)."""
@@ -156,10 +156,10 @@ def from_play(
         ForfeitError: a player failed.
     """
     check_seed(seed)
-    if not 1 <= matches <= MOST_MATCHES:
-        raise ValueError(f"matches must be from 1 to {MOST_MATCHES}, not {matches}")
-    if not 0 <= first <= MOST_MATCHES:
-        raise ValueError(f"the first match must be from 0 to {MOST_MATCHES}, not {first}")
+    if not 1 <= matches <= MAX_MATCHES:
+        raise ValueError(f"matches must be from 1 to {MAX_MATCHES}, not {matches}")
+    if not 0 <= first <= MAX_MATCHES:
+        raise ValueError(f"the first match must be from 0 to {MAX_MATCHES}, not {first}")
     if len(players) not in (1, rules.seats):
         raise ValueError(f"name one player for all {rules.seats} seats, or {rules.seats} of them, not {len(players)}")
     for player in players:

@@ -32,9 +32,9 @@ from .decisions import COLUMNS, TARGETS, Column, Decisions, empty_rows
 
 FileFormat = Literal["parquet", "npz"]
 FORMAT = "noms-export/1"
-MOST_ROWS = 1 << 20  # maximum rows of a shard, which is read as a whole and then takes 1.9 GiB
-MOST_IN_ALL = 1 << 22  # maximum rows of all shards of a run, which holds them in memory
-MOST_BYTES = 16  # maximum uncompressed bytes per value in Parquet; four times as many for scalars, such as texts
+MAX_ROWS = 1 << 20  # maximum rows of a shard, which is read as a whole and then takes 1.9 GiB
+MAX_ROWS_OF_RUN = 1 << 22  # maximum rows of all shards of a run, which holds them in memory
+MAX_BYTES = 16  # maximum uncompressed bytes per value in Parquet; four times as many for scalars, such as texts
 ROUNDING = 1e-3  # tolerance of the sum of probabilities, which are rounded
 SOURCE: dict[str, type | tuple[type, ...]] = {
     **{"variant": str, "seats": int, "options": dict, "players": list, "matches": int, "seed": int, "first": int},
@@ -42,7 +42,7 @@ SOURCE: dict[str, type | tuple[type, ...]] = {
 }
 """Fields of the source of a shard, and their types."""
 SHARD = 1 << 16  # default rows of a shard: 77 MiB of observations and masks, uncompressed
-MOST_TEXT = 1 << 20  # maximum bytes of a shard's metadata
+MAX_TEXT = 1 << 20  # maximum bytes of a shard's metadata
 GROUP = 1 << 12  # rows of a Parquet row group: 5 MiB
 CARD = "README.md"
 CODEC = "zstd"
@@ -70,12 +70,12 @@ def write_shards(
     batches of any size; a file has `shard` rows, the last one perhaps fewer. `source` describes their source as plain values.
 
     Raises:
-        ValueError: `shard` is not from 1 to `MOST_ROWS`, the folder is not empty, or there are no decisions.
+        ValueError: `shard` is not from 1 to `MAX_ROWS`, the folder is not empty, or there are no decisions.
         MissingExtraError: Arrow is not installed.
         OSError: a file cannot be written; no file remains.
     """
-    if not 1 <= shard <= MOST_ROWS:
-        raise ValueError(f"the rows of a shard must be from 1 to {MOST_ROWS}, not {shard}")
+    if not 1 <= shard <= MAX_ROWS:
+        raise ValueError(f"the rows of a shard must be from 1 to {MAX_ROWS}, not {shard}")
     folder = folder.resolve()
     check_folder(folder)
     about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
@@ -221,7 +221,7 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
 
     Raises:
         ValueError: the folder has no shards, or a shard is damaged, has another observation layout, lacks a column, or has more
-            than `MOST_ROWS` rows.
+            than `MAX_ROWS` rows.
         MissingExtraError: the shards are Parquet, and Arrow is not installed.
         OSError: a file cannot be read.
     """
@@ -254,8 +254,8 @@ def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callab
     lengths = {rows[column.name] for column in columns}
     if len(lengths) > 1:
         raise ShardError("has columns of different lengths")
-    if not all(1 <= length <= MOST_ROWS for length in lengths):
-        raise ShardError(f"has {lengths.pop():,} rows, where 1 to {MOST_ROWS:,} can be read: export it with another --shard")
+    if not all(1 <= length <= MAX_ROWS for length in lengths):
+        raise ShardError(f"has {lengths.pop():,} rows, where 1 to {MAX_ROWS:,} can be read: export it with another --shard")
 
 
 def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
@@ -263,7 +263,7 @@ def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
         names = "about", *(column.name for column in columns)
         heads = {name: head for name in names if (head := head_of(file, name)) is not None}
         shape, dtype = heads.pop("about", ((0,), np.dtype(object)))
-        if shape != () or dtype.kind != "U" or dtype.itemsize > MOST_TEXT:
+        if shape != () or dtype.kind != "U" or dtype.itemsize > MAX_TEXT:
             raise ShardError("is damaged: it has no source")
 
         def fits(column: Column) -> bool:
@@ -305,7 +305,7 @@ def _check_sizes(metadata: Any, columns: Sequence[Column]) -> None:
             if name in sizes:
                 sizes[name] += chunk.total_uncompressed_size
     for column in columns:
-        most = MOST_BYTES * max(column.width, 4) * metadata.num_rows + metadata.num_row_groups * MOST_TEXT
+        most = MAX_BYTES * max(column.width, 4) * metadata.num_rows + metadata.num_row_groups * MAX_TEXT
         if sizes[column.name] > most:
             raise ShardError(f"has {sizes[column.name]:,} bytes in its column {column.name!r}, where {most:,} can be read")
 

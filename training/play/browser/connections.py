@@ -20,7 +20,7 @@ TAKEN = 8
 """Connections accepted per round of the event loop. Few, since several rounds pass before one can be closed."""
 QUEUED = 128
 """Length of the system's queue of connections."""
-MOST_CONNECTIONS = 2000
+MAX_CONNECTIONS = 2000
 RESERVED_DESCRIPTORS = 64
 """Minimum number of descriptors reserved for files, programs and connections about to be closed."""
 HEADER_SECONDS = 10
@@ -39,13 +39,13 @@ SWITCH_SECONDS = 0.0005
 def most_connections() -> int:
     """Return the number of connections for which this process has file descriptors."""
     if sys.platform == "win32":
-        return MOST_CONNECTIONS
+        return MAX_CONNECTIONS
     import resource
 
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return max(8, min(MOST_CONNECTIONS, descriptors - max(RESERVED_DESCRIPTORS, descriptors // 4)))
+        return MAX_CONNECTIONS
+    return max(8, min(MAX_CONNECTIONS, descriptors - max(RESERVED_DESCRIPTORS, descriptors // 4)))
 
 
 class Connection(H11Protocol):

@@ -18,7 +18,7 @@ from .lobby import levels_of
 
 PERSON = 0
 """Seat of the person."""
-LEAST_CARDS = 5
+MIN_CARDS = 5
 """Smallest hand size, for games whose hand sizes vary."""
 
 
@@ -33,7 +33,7 @@ def day_table(variant: Variant, day: date, name: str, practice: bool = False) ->
     If all pass, further deals follow until one is scored. A deal for practice does not count, because it is not the first try.
     """
     rules, seed = make_rules(variant), day_seed(variant.name, day)
-    sizes = sorted({size for size in rules.schedule if size >= LEAST_CARDS})
+    sizes = sorted({size for size in rules.schedule if size >= MIN_CARDS})
     session = _session(rules, None, seed, sizes[seed % len(sizes)] if sizes else None)
     table = LiveTable(session, {PERSON: Person(name)}, seat_player(levels_of(variant.name)["strong"], rules))
     table.day, table.practice = day.isoformat(), practice

@@ -187,7 +187,7 @@ class Film:
         return {"texts": self.texts, "deals": self.deals, "symbols": drawn}
 
 
-MOST_LOSSES = 12
+MAX_LOSSES = 12
 """Number of mistakes shown per deal."""
 
 
@@ -204,7 +204,7 @@ def tell_losses(deal: dict[str, Any], losses: Iterable[Loss] | None) -> None:
             "error": round(loss.error, 2),
             "sure": loss.is_sure,
         }
-        for loss in biggest(losses or (), MOST_LOSSES)
+        for loss in biggest(losses or (), MAX_LOSSES)
     ]
 
 

@@ -25,7 +25,7 @@ from .live import RefusedError
 from .messages import parse_body
 from .pictures import drawings, picture
 
-MOST_ANALYSED = 2
+MAX_ANALYSED = 2
 """Limit of analysed deals per file, since each takes seconds."""
 TRAINED = "trained"
 """Player name in a request that stands for the policy of the records' game."""
@@ -144,8 +144,8 @@ def rules_of(record: Record) -> Rules:
 
 def judge_all(hall: Hall, records: list[Record]) -> list[list[Loss] | None]:
     """Judge the decisions of each deal; raise `RefusedError` for too many deals, or if no search can judge them."""
-    if len(records) > MOST_ANALYSED:
-        raise RefusedError(f"at most {MOST_ANALYSED} deals can be analysed here, not {len(records)}; use noms analyse")
+    if len(records) > MAX_ANALYSED:
+        raise RefusedError(f"at most {MAX_ANALYSED} deals can be analysed here, not {len(records)}; use noms analyse")
     if any(rules_of(record) != rules_of(records[0]) for record in records):
         raise RefusedError("deals to be analysed here must have the same rules; use noms analyse")
     return [losses for _, losses in find_losses(records, hall.lobby.judge(rules_of(records[0])))]

@@ -21,7 +21,7 @@ from .lobby import Lobby, NotOfferedError
 from .messages import Limits, parse_body, parse_request
 from .room import Room
 
-MOST_BYTES = 1 << 23
+MAX_BYTES = 1 << 23
 """Maximum size of a table file; a match of 1,000 deals takes about 300,000 bytes."""
 NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
 """Name of a table."""
@@ -143,7 +143,7 @@ class Hall:
     def _read_table(self, path: Path) -> LiveTable:
         if not is_table(path):
             raise ValueError("not a table")
-        return self.lobby.restore_table(read_file(path, MOST_BYTES).decode())
+        return self.lobby.restore_table(read_file(path, MAX_BYTES).decode())
 
     def _files(self) -> Iterator[Path]:
         """Yield the files of tables, ignoring all other files."""

@@ -26,7 +26,7 @@ from ..session import seat_player
 from .live import LiveTable, RefusedError, new_table, table_from
 from .messages import TableRequest
 
-MOST_WAITING = 16
+MAX_WAITING = 16
 """Maximum number of queued films, pictures and analyses."""
 Result = TypeVar("Result")
 PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
@@ -148,7 +148,7 @@ class Lobby:
 
     async def work(self, job: Callable[[], Result]) -> Result:
         """Run a film, picture or analysis in a thread, one at a time; raise `RefusedError` if too many wait."""
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise RefusedError("the server is busy; try again in a minute")
         self._waiting += 1
         try:

@@ -9,17 +9,18 @@ from typing import Any
 
 from noms_env._json import parse_json
 from noms_env.core.messages import clean_name
+from noms_env.core.state import MAX_SEATS
 
 from .live import SPEEDS, SUBSTITUTE, RefusedError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 """Host names of this machine."""
-MOST_TEXT = 200
+MAX_TEXT = 200
 """Maximum length of a text in a message."""
-MOST_NAME = 40
+MAX_NAME = 40
 """Maximum length of a person's name."""
-MOST_OPTIONS, MOST_SEATS, MOST_DEALS = 64, 16, 1_000_000
-MOST_NUMBER = 1 << 16
+MAX_OPTIONS, MAX_DEALS = 64, 1_000_000
+MAX_NUMBER = 1 << 16
 """Upper bound of the numbers of deals and decisions."""
 
 
@@ -86,7 +87,7 @@ class Allowance:
         return True
 
 
-def _text(value: Any, most: int = MOST_TEXT) -> str:
+def _text(value: Any, most: int = MAX_TEXT) -> str:
     if not isinstance(value, str) or len(value) > most or any("\ud800" <= sign <= "\udfff" for sign in value):
         raise RefusedError(f"a text of at most {most} letters was expected")
     return value
@@ -105,18 +106,18 @@ def _integer(what: str, low: int, high: int) -> Callable[[Any], int]:
     return check
 
 
-_seat, _deal = _integer("a seat", 0, MOST_SEATS - 1), _integer("the number of a deal", 1, MOST_DEALS)
-_number = _integer("a number", 0, MOST_NUMBER - 1)
+_seat, _deal = _integer("a seat", 0, MAX_SEATS - 1), _integer("the number of a deal", 1, MAX_DEALS)
+_number = _integer("a number", 0, MAX_NUMBER - 1)
 
 
 def _guest_name(value: Any) -> str:
-    return clean_name(_text(value, MOST_NAME))
+    return clean_name(_text(value, MAX_NAME))
 
 
 def _name(value: Any) -> str:
     name = _guest_name(value)
     if not name:
-        raise RefusedError(f"a name of 1 to {MOST_NAME} letters was expected")
+        raise RefusedError(f"a name of 1 to {MAX_NAME} letters was expected")
     return name
 
 
@@ -219,7 +220,7 @@ def parse_request(text: str) -> TableRequest:
     if not isinstance(options, dict) or not isinstance(people, dict) or not isinstance(players, list):
         raise RefusedError("a table must have options, players and people")
     host = request.get("host")
-    fits = len(players) <= MOST_SEATS and len(people) <= MOST_SEATS and len(options) <= MOST_OPTIONS
+    fits = len(players) <= MAX_SEATS and len(people) <= MAX_SEATS and len(options) <= MAX_OPTIONS
     if not fits or not all(seat.isascii() and seat.isdigit() and len(seat) < 3 for seat in people):
         raise RefusedError("a table must have a player or a person for each seat")
     return TableRequest(

@@ -51,9 +51,9 @@ WIDEST_HAND = 50
 """Widest hand on one line, in characters; a wider one takes two lines, each with its marks."""
 BAR = 24
 """Length of the bar of probability 1."""
-LEAST_NAME = 6
+MIN_NAME = 6
 """Names in a table of seats that is too wide are cut to this length, not further."""
-MOST_ADVISED = 13
+MAX_ADVISED = 13
 """Actions listed by advice, plus all others of probability `LEAST` or more."""
 
 
@@ -79,7 +79,7 @@ def _add_names(view: View, names: Sequence[str | None], width: int | None) -> Vi
     """
     short = short_names([name or "" for name in names])
     named = view
-    for longest in (None, *range(LONGEST, LEAST_NAME - 1, -1)):
+    for longest in (None, *range(LONGEST, MIN_NAME - 1, -1)):
         marks = [((name if longest is None else cut_middle(name, longest)),) if name else () for name in short]
         places = (replace(place, marks=marks[place.seat] + (place.marks if longest is None else ())) for place in view.places)
         named = replace(view, places=tuple(places))
@@ -146,15 +146,15 @@ def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
             text = action_text(table, entry.action)
             would = f"  {entry.name} would {'' if text == 'indicate' else DONE[table.phase or '']}{text}"
             yield f"{would}; it expects, in points above the others' mean," if entry.values else would
-            yield from (f"    {action_text(table, value.action)}  {value_text(value)}" for value in entry.values[:MOST_ADVISED])
+            yield from (f"    {action_text(table, value.action)}  {value_text(value)}" for value in entry.values[:MAX_ADVISED])
             continue
         yield f"  {entry.name} plays, with probability"
         yield from _bars(table, entry.probabilities)
 
 
 def _bars(table: Table, ranked: RankedActions) -> Iterator[str]:
-    """Draw a bar per action, most probable first; improbable ones beyond `MOST_ADVISED` are only counted."""
-    shown = [pair for place, pair in enumerate(ranked) if place < MOST_ADVISED or pair[1] >= LEAST]
+    """Draw a bar per action, most probable first; improbable ones beyond `MAX_ADVISED` are only counted."""
+    shown = [pair for place, pair in enumerate(ranked) if place < MAX_ADVISED or pair[1] >= LEAST]
     width = max(len(action_text(table, action, False)) for action, _ in shown)
     for action, probability in shown:
         gap = " " * (width - len(action_text(table, action, False)))

@@ -2,7 +2,7 @@
 
 const ASPECT = 0.7;
 const RAISE = 12;
-const LEAST_STEP = 34;
+const MIN_STEP = 34;
 /** Smallest height of a card in the viewer's hand. */
 const LOWEST = 78;
 
@@ -224,10 +224,10 @@ function handLayout(view, size, folded, shown, whole) {
   const room = size.width - 2 * margin;
   const step = (width, number) => (number < 2 ? 0 : Math.min(width + 5, (room - width) / (number - 1)));
   let height = Math.min(136, Math.max(LOWEST, 0.19 * size.height));
-  if (size.height < 520 && step(height * ASPECT, view.size) < LEAST_STEP && step(LOWEST * ASPECT, view.size) >= LEAST_STEP) height = LOWEST;
-  const two = size.height >= 480 && step(height * ASPECT, view.size) < LEAST_STEP;
+  if (size.height < 520 && step(height * ASPECT, view.size) < MIN_STEP && step(LOWEST * ASPECT, view.size) >= MIN_STEP) height = LOWEST;
+  const two = size.height >= 480 && step(height * ASPECT, view.size) < MIN_STEP;
   if (two) height = Math.min(92, height);
-  const rows = two && step(height * ASPECT, words.length) < LEAST_STEP ? [words.slice(0, Math.ceil(words.length / 2)), words.slice(Math.ceil(words.length / 2))] : [words];
+  const rows = two && step(height * ASPECT, words.length) < MIN_STEP ? [words.slice(0, Math.ceil(words.length / 2)), words.slice(Math.ceil(words.length / 2))] : [words];
   const width = height * ASPECT;
   const cards = [];
   const above = RAISE + 4 + (two && rows.length < 2 ? (height + 4) / 2 : 0);
