@@ -28,6 +28,7 @@ from noms_training.benchmark.entry import (
     write_entry,
 )
 from noms_training.benchmark.protocol import GENERALIST, PROTOCOLS, V1, V2, Part, Place, References
+from noms_training.benchmark.report import read_scored, runs_of
 from noms_training.benchmark.scores import read_scores, replicates_of, scored, write_scores
 from noms_training.benchmark.task import PLAYER_FILE
 from tests.commands import Run, assert_refused
@@ -191,6 +192,12 @@ def scored_entry(small_protocol: None, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture
 def entry(scored_entry: Path, tmp_path: Path) -> Path:
     return shutil.copytree(scored_entry, tmp_path / "entry", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def test_a_report_gives_the_decisions_of_a_run_on_one_game(entry: Path) -> None:
+    for seed in (1, 2, 3):
+        update_json(entry / "trained" / GENERALIST / str(seed) / "run.json", decisions=67_900_000)
+    assert {run["decisions"] for run in runs_of(read_scored([entry])[0])} == {9_700_000}
 
 
 def test_an_entry_of_all_tracks_is_complete_and_played_again(run: Run, entry: Path) -> None:

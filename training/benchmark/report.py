@@ -58,9 +58,9 @@ GAMES_SAY = (
 LEVEL = 0.05
 """Largest gain of a converged curve."""
 LEARNING_SAYS = (
-    "Decisions and processor time are means over runs. The column of the curve has the gain over the last third of a run, with "
-    "its 95 % interval over runs; 1 is the distance from random to thumb. A curve is still rising if the interval is above 0, "
-    f"and falling if it is below. It has converged if the interval contains 0 and ends below {LEVEL}."
+    "Decisions and processor time are means over runs, on one game if possible. The column of the curve has the gain over the "
+    "last third, with its 95 % interval over runs; 1 is the distance from random to thumb. A curve is still rising if the "
+    f"interval is above 0, and falling if it is below. It has converged if the interval contains 0 and ends below {LEVEL}."
 )
 CONVENTION_SAYS = (
     " An entry plays greedy (the most probable action) or sampled actions; the points are means over games in the field thumb."
@@ -217,8 +217,9 @@ def score_rows(document: Mapping[str, Any], part: str, show: Callable[[Mapping[s
 
 
 def runs_of(result: Scored) -> list[dict[str, Any]]:
-    """Read the training records (`run.json`) of an entry; skips runs without one."""
-    paths = [result.folder / RUNS / name / str(seed) / RUN for name, seed in result.entry.runs]
+    """Read the training records (`run.json`) of the runs on one game, else of those on all games; skips runs without one."""
+    of_games = [run for run in result.entry.runs if run[0] != GENERALIST]
+    paths = [result.folder / RUNS / name / str(seed) / RUN for name, seed in of_games or result.entry.runs]
     return [read_json(path, f"the run {path.parent} is not complete", RUN_PATTERN) for path in paths if path.exists()]
 
 
