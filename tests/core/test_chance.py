@@ -244,3 +244,11 @@ def test_a_seed_must_be_an_integer_from_0_to_2_63(seed: Any) -> None:
 @pytest.mark.parametrize("seed", [0, 2**63 - 1, np.uint8(200)])
 def test_check_seed_returns_an_int(seed: Any) -> None:
     assert (chance.check_seed(seed), type(chance.check_seed(seed))) == (int(seed), int)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("stream", [0, 2**32])
+def test_a_stream_must_be_from_1_to_2_32(stream: int) -> None:
+    chance.check_streams(np.array([1, 2**32 - 1]))
+    with pytest.raises(ValueError, match=f"from 1 to {2**32 - 1}, not array"):
+        chance.check_streams(np.array([1, stream, 7]))

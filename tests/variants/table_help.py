@@ -231,6 +231,8 @@ def set_tricks_and_settle(
     row.declarer, row.partner, row.indicated = declarer, partner, indicated
     row.multiplier = multiplier
     dispatch.settle(row)
+    low, high = table.rules.variant.point_range(table.rules.options, row.deal_size)
+    assert all(low <= points / multiplier <= high for points in table.points)
     options, by_seat = table.rules.options, list(tricks)
     match table.rules.variant.name:
         case "sniped_whist":
