@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import cloudpickle
+import numpy as np
 import pytest
 
+from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.saved import PER_AGENT
 from tests import referee
@@ -161,6 +163,7 @@ def test_copies_before_the_first_reset_and_after_the_end(method: str) -> None:
 
 
 ALL = [f"player_{seat}" for seat in range(4)]
+MASKS: tuple[Any, ...] = (np.zeros(NUM_ACTIONS), np.zeros(1, np.int8), 0)
 DAMAGED: dict[str, list[Any]] = {
     "agents": [[], ["player_0"], ["player_0"] * 4, [*ALL[1::-1], *ALL[2:]], "player_0", [[]]],
     "agent_selection": ["player_9", None],
@@ -168,7 +171,11 @@ DAMAGED: dict[str, list[Any]] = {
     "_cumulative_rewards": [dict.fromkeys(ALL, float("nan"))],
     "terminations": [[], *(dict.fromkeys(ALL, value) for value in (1, True)), dict.fromkeys(ALL, False) | {"player_2": True}],
     "truncations": [{"player_0": False}, dict.fromkeys(ALL, True)],
-    "infos": [dict.fromkeys(ALL), {seat: {} for seat in range(4)}],
+    "infos": [
+        dict.fromkeys(ALL),
+        {seat: {} for seat in range(4)},
+        *({seat: {"action_mask": mask} for seat in ALL} for mask in MASKS),
+    ],
     "_rewarded": [None, 1],
     "_is_seeded": [False, 1],
     "_recorder": [1],
