@@ -74,6 +74,19 @@ def assert_same(decisions: Decisions, expected: Decisions) -> None:
             assert np.array_equal(decisions[name], expected[name]), name
 
 
+def test_points_beyond_float32_become_its_largest_number() -> None:
+    table, rng, recorder = Table("noms", 4, {"double_repeat": "quadruple"}), random.Random(1), Recorder()
+    table.start(seed=1, deal=200 - 1, multiplier=2**199)
+    while not table.is_scored:
+        action = rng.choice(table.legal_actions())
+        recorder.note(table, action)
+        table.step(action)
+    decisions = join(from_records([(1, recorder.finish(table))]))
+    largest = np.finfo(np.float32).max
+    assert np.abs(decisions["points"]).max() == largest
+    assert np.abs(decisions["relative_points"]).max() == largest
+
+
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
     return list(record_matches("up_down", 3, 2, 4, {"ranks": 3}))

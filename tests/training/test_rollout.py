@@ -88,6 +88,13 @@ def test_the_reward_belongs_to_the_last_decision_of_each_seat(deal: Deal) -> Non
     assert reward.abs().sum() > 0
 
 
+@pytest.mark.parametrize("points", [[26 * 2.0**180, -(2.0**180), 0, 0], [np.inf, -np.inf, 0, 0], [-np.inf, np.inf, np.inf, 0]])
+def test_points_that_have_doubled_beyond_float32_give_a_finite_reward(points: list[float]) -> None:
+    reward = relative_points(np.array([points]), np.array([4]))
+    assert np.isfinite(reward).all()
+    assert np.sign(reward[0, 0]) == np.sign(points[0])
+
+
 def test_all_deals_are_finished_and_each_decision_has_a_choice(deal: Deal) -> None:
     _, pool, decisions = deal
     assert pool.batch.scored.all()

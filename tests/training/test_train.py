@@ -20,8 +20,10 @@ from noms_env.policy.file import read_policy
 from noms_env.policy.player import load_policy
 from noms_env.variants.table_record import TABLE
 from noms_training.agents.table_pool import TablePool, make_rule_sets
+from noms_training.learn import train as train_module
 from noms_training.learn.checkpoint import CheckpointError, RunFolder, load_state, save_state
 from noms_training.learn.config import OpponentsConfig, TrainConfig
+from noms_training.learn.gae import gae
 from noms_training.learn.log import Watcher
 from noms_training.learn.loop import train
 from noms_training.learn.schedule import Stage
@@ -181,6 +183,19 @@ def test_evaluations_measure_sampled_and_greedy_play_and_the_best_policy_is_kept
     assert "eval/score" not in first
     scores = [metrics["eval/score"] for metrics in evaluations]
     assert load_policy(folder.policy).info.score == pytest.approx(max(scores))
+
+
+def test_a_run_ends_at_a_loss_that_is_not_finite_and_keeps_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config("down_up", decisions=1_500, evaluation_deals=2)
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        assert train(config, folder)
+        before = {path.name: path.read_bytes() for path in (tmp_path / "run/state").iterdir()}
+        monkeypatch.setattr(train_module, "gae", lambda *arguments: gae(*arguments) * np.nan)
+        with pytest.raises(CheckpointError, match="a loss is not finite after"):
+            train(replace(config, decisions=3_000), folder)
+        assert {path.name: path.read_bytes() for path in (tmp_path / "run/state").iterdir()} == before
 
 
 @pytest.mark.parametrize("after", [1, 1_500])

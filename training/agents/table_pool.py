@@ -25,6 +25,7 @@ from ..thread_pool import Stopped
 
 Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
 """Function from a batch and some of its rows, int64, shape (n,), to legal actions of the seats to act, int64, shape (n,)."""
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 LOOK = 8
 """Steps on a GPU between checks whether all deals are over; each check synchronises."""
 
@@ -293,6 +294,11 @@ def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:
     absent seats.
     """
     is_seat = np.arange(points.shape[1]) < seats[:, None]
-    own = np.where(is_seat, points, 0.0).astype(np.float64)
+    own = np.where(is_seat, to_float32(points), 0.0).astype(np.float64)
     others = (own.sum(axis=1, keepdims=True) - own) / (seats[:, None] - 1)
-    return np.where(is_seat, own - others, 0.0).astype(np.float32)
+    return to_float32(np.where(is_seat, own - others, 0.0))
+
+
+def to_float32(points: np.ndarray) -> np.ndarray:
+    """Round points to float32; those beyond its range (`double_repeat="quadruple"`) become its largest number."""
+    return points.clip(-MAX_FLOAT32, MAX_FLOAT32).astype(np.float32)

@@ -66,8 +66,8 @@ def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = No
     The run also stops, with a checkpoint, after the current iteration on Ctrl-C or once about `minutes` have passed.
 
     Raises:
-        CheckpointError: a file cannot be written, or the file of another policy in the run has changed since the run stopped;
-            the last checkpoint is intact.
+        CheckpointError: a file cannot be written, the file of another policy in the run has changed since the run stopped, or
+            a loss is not finite; the last checkpoint is intact.
         KeyboardInterrupt: on Ctrl-C before the budget is spent, after the checkpoint is written.
     """
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
@@ -93,6 +93,8 @@ def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> b
             watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
         metrics = run.iterate()
         watcher.iteration(run.decisions, metrics)
+        if not all(math.isfinite(metrics.get(f"losses/{name}", 0.0)) for name in ("policy_loss", "value_loss")):
+            raise CheckpointError(f"a loss is not finite after {run.decisions:,} decisions; the last checkpoint is intact")
         _pass_notes(run, watcher)
         ends, stops = broadcast(watcher.ends_run()), broadcast(is_over())
         is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends

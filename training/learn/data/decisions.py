@@ -25,7 +25,7 @@ from noms_env.variants import Rules
 
 from ...agents.guarded import Guarded, guard_players
 from ...agents.spec import AgentSpec
-from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points
+from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points, to_float32
 
 SIDE_BY_SIDE = 64  # matches played at once; the random numbers of players depend on it
 MAX_MATCHES = 1 << 32
@@ -129,7 +129,7 @@ def _replayed_decisions(record: Record, before: Table | None, number: int) -> tu
         raise RecordError(f"the points are {record['points']}, but by the rules {points} (see noms check)")
     seat = decisions["seat"]
     relative = relative_points(table.row.points[np.newaxis], np.array([seats]))[0, seat]
-    columns = {"points": table.row.points[seat], "relative_points": relative, "seats": seats, "record": number}
+    columns = {"points": to_float32(table.row.points[seat]), "relative_points": relative, "seats": seats, "record": number}
     columns |= {"step": np.arange(len(steps))} | {name: record[name] for name in ("variant", "match", "deal")}
     return _fill(decisions, columns), table
 
@@ -253,7 +253,7 @@ def _join_tables(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray)
     seen = {name: np.concatenate([part[name] for part in log])[order] for name in log[0] if name != "row"}
     _, begins, deal = np.unique(row, return_index=True, return_inverse=True)
     columns = seen | {"phase": np.array(PHASES)[seen["phase"]], "seats": pool.seats[row], "record": deal}
-    columns |= {"points": batch.points[row, seen["seat"]], "variant": batch.groups[0].rules.variant.name}
+    columns |= {"points": to_float32(batch.points[row, seen["seat"]]), "variant": batch.groups[0].rules.variant.name}
     columns |= {"relative_points": relative_points(batch.points, pool.seats)[row, seen["seat"]], "match": matches[row]}
     columns |= {"deal": batch.tables.deal[row], "step": np.arange(len(row)) - begins[deal]}
     return _fill(empty_rows(len(row), columns_of("policy" in seen)), columns)
