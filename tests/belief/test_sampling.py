@@ -291,6 +291,7 @@ def test_wrong_arguments_are_refused() -> None:
         ("seat must be .* 0 to 3, not True", lambda: batch.sample_hidden(0, True, rng, [1])),
         ("rng must be", lambda: batch.sample_hidden(0, 0, 5, [1])),  # type: ignore[arg-type]
         ("rows must be .* 0 to 2", lambda: batch.sample_hidden(0, 0, rng, [3])),
+        ("rows must be .* 3 booleans", lambda: batch.sample_hidden(0, 0, rng, [True, False])),
         ("row must be .* 0 to 2", lambda: batch.sample_hidden(3, 0, rng)),
     ]
     for sentence, call in calls:
