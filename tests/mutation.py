@@ -33,7 +33,7 @@ RECORDS = "tests/test_record.py tests/test_record_check.py tests/test_record_dec
 PLAYED = f"off quick tests/test_agreement.py tests/core {RECORDS} tests/test_show.py tests/envs/test_same_bytes.py"
 RULES = "off all tests/variants --ignore=tests/variants/test_counts.py"
 COUNTS = "off all tests/variants/test_counts.py"
-BELIEF = "off quick tests/belief"
+LAYOUTS = "on all tests/belief/test_layouts.py"
 SEARCHES = "tests/search/test_pimc.py tests/search/test_endgame.py"
 SEEN = "off all tests/envs/test_positions.py tests/observation/test_layout.py tests/envs/test_rewards.py"
 LARGE = ("rows_do_not_depend_on_their_number", "step_with_observe")  # the beginnings of names
@@ -46,10 +46,10 @@ NAMES = "statistics deal_sets block_store figures probes matches cross_play mist
 EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in NAMES.split())])
 # Per room the globs of its sources, and the runs of pytest, fastest first: compiler off or on, marked tests, files.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "rules": ("variants/**/*.py core/*.py", RULES, PLAYED, BELIEF, COUNTS),
+    "rules": ("variants/**/*.py core/*.py", RULES, PLAYED, LAYOUTS, COUNTS),
     "engine": ("engine/*.py observation/*.py table/*.py", PLAYED, RULES, SEEN, BATCHES),
     "envs": ("envs/**/*.py interop/open_spiel/*.py", f"on all tests/envs {SPIEL}"),
-    "belief": ("belief/*.py", f"{BELIEF} {SEARCHES}", "on all tests/belief"),
+    "belief": ("belief/*.py", f"off quick tests/belief {SEARCHES}", "on all tests/belief"),
     "evaluation": ("../training/evaluation/*.py", EVALUATION),
 }
 SWAPS: dict[type, str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
