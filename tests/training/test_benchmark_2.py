@@ -65,13 +65,14 @@ def test_each_field_has_its_players() -> None:
 
     assert players(parts["single_game"], 0, "noms") == ("thumb:2",)
     assert players(parts["single_game"], 3, "noms") == ("thumb:2", "noms@0", "pimc:20")
-    assert players(parts["new_rules"], 1, "noms") == ("generalist@0",)
+    generalist = PROTOCOLS[V2].policies["generalist"][0]
+    assert players(parts["new_rules"], 1, "noms") == (generalist,)
     strangers = players(parts["strangers"], 0, "small_ships")
-    assert strangers[1:3] == ("small_ships@0", "generalist@0")
+    assert strangers[1:3] == ("small_ships@0", generalist)
     assert strangers[3] == PROTOCOLS[V1].policies["small_ships"][0]
     entry = Entry("best", "search", PROTOCOLS[V2].one, (GAME,))
     assert [entry.player_name(Path(), run, 0) for run, _ in entry.runs] == [
-        f"search:{name}@0,worlds=24" for name in (GAME, GENERALIST)
+        f"search:{policy},worlds=24" for policy in (f"{GAME}@0", generalist)
     ]
 
 

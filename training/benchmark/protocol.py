@@ -346,7 +346,7 @@ POLICIES_2 = POLICIES_1 | {
     "sniped_whist": ("sniped_whist@0", "cc1f3d5c0706c8a9e05f6442b0f337041814e0e131bbbc266421cf65dc000874"),
     "small_ships": ("small_ships@0", "92bca4df27be229548f045a6c6488289a6a77869bdc1103f5ba9578f59be7a6b"),
     "nonesuch": ("nonesuch@0", "bf6f6ffd5937d4dc28dc37d5701a4e3eefa33842d45b4eb4915fc448f675f537"),
-    GENERALIST: ("generalist@0", "9e86a6354f2b1bf22a68dfefc9dd59367d6720ce7853ef0ff021ab4480f7aac5"),
+    GENERALIST: (_frozen_policy(GENERALIST), "9e86a6354f2b1bf22a68dfefc9dd59367d6720ce7853ef0ff021ab4480f7aac5"),
 }
 
 
