@@ -294,7 +294,7 @@ def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:
     absent seats.
     """
     is_seat = np.arange(points.shape[1]) < seats[:, None]
-    own = np.where(is_seat, to_float32(points), 0.0).astype(np.float64)
+    own = np.where(is_seat, points.clip(-MAX_FLOAT32, MAX_FLOAT32), 0.0).astype(np.float64)
     others = (own.sum(axis=1, keepdims=True) - own) / (seats[:, None] - 1)
     return to_float32(np.where(is_seat, own - others, 0.0))
 
