@@ -215,6 +215,10 @@ def test_an_impossible_table_is_refused(change: dict[str, Any], sentence: str, s
     assert not list(tmp_path.iterdir())
 
 
+def test_the_largest_number_of_seats_is_accepted(server: TableServer) -> None:
+    assert "error" not in server.client.post("/api/tables", json=request("sniped_whist", 7)).json()
+
+
 def test_a_refusal_names_the_wrong_option(server: TableServer) -> None:
     for seats, options, field in ((4, {"target": "0"}, "target"), (9, {}, None)):
         answer = server.client.post("/api/tables", json=request("small_ships", seats, options=options)).json()

@@ -225,7 +225,7 @@ def parse_request(text: str) -> TableRequest:
         raise RefusedError("a table must have a player or a person for each seat")
     return TableRequest(
         _text(request.get("variant")),
-        _seat(request.get("seats")),
+        _number(request.get("seats")),
         {_text(name): _text(value) for name, value in options.items()},
         tuple(None if name is None else _text(name) for name in players),
         {int(seat): _guest_name(name) for seat, name in people.items()},
