@@ -47,7 +47,7 @@ PLAYERS_SAID = {
     "thumb": "rules of thumb",
     "policy": "a trained player",
     "policy@0": "a trained player that never varies",
-    "search": "a trained player that looks ahead",
+    "search": "trained, and looks ahead",
     "random": "any card",
     "greedy": "takes what it can",
     "pimc": "looks ahead in sampled hands",

@@ -4,7 +4,7 @@ import { ask, request, link, trickName, tryAgain } from "./connection.js";
 import { Action, Options } from "./choices.js";
 import { GRADES } from "./grades.js";
 import { TopBar } from "./head.js";
-import { Icon } from "./icons.js";
+import { ArrowKey, Icon } from "./icons.js";
 import { CopyLink, momentLink } from "./links.js";
 import { html, store, update } from "./store.js";
 import { Board } from "./table.js";
@@ -247,7 +247,7 @@ export function AnalysisPage() {
         ${moment.options && html`<section class="part thoughts"><h2>What the player thinks</h2><${Options} options=${moment.options} taken=${moment.taken} view=${table.view} /></section>`}
         <div class="row pictures"><span class="faint">Save</span>${[["gif", "deal as GIF"], ["png", "moment as PNG"], ["svg", "as SVG"]].map(([kind, said]) => html`<button type="button" id=${kind} disabled=${busy === kind} onClick=${() => savePicture(kind)}>${busy === kind && html`<span class="spinner"></span> `}${said}</button>`)}</div>
         ${store.table && html`<div class="part shared"><p>This link shows this moment, without hands that are still secret:</p><${CopyLink} url=${momentLink(store.table.name, momentName())} label="Link to this moment" /></div>`}
-        ${matchMedia("(hover: hover)").matches && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> a decision, <kbd>↑</kbd> <kbd>↓</kbd> a mistake, <kbd>Home</kbd> <kbd>End</kbd>, <kbd>a</kbd> all hands, <kbd>t</kbd> try again, <kbd>Esc</kbd> back</p>`}
+        ${matchMedia("(hover: hover)").matches && html`<p class="keys faint">Keys: <${ArrowKey} to="left" /> <${ArrowKey} to="right" /> a decision, <${ArrowKey} to="up" /> <${ArrowKey} to="down" /> a mistake, <kbd>Home</kbd> <kbd>End</kbd>, <kbd>a</kbd> all hands, <kbd>t</kbd> try again, <kbd>Esc</kbd> back</p>`}
       </aside>
     </main>
   </div>`;

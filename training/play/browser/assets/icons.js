@@ -20,10 +20,17 @@ const PATHS = {
   keys: "M3 6.5h18v11H3ZM6.5 10h1M10 10h1M13.5 10h1M17 10h1M8 14h8",
   dots: "M6 12h.01M12 12h.01M18 12h.01",
   close: "M6 6l12 12M18 6 6 18",
+  left: "M20 12H4M10 6l-6 6 6 6",
+  right: "M4 12h16M14 6l6 6-6 6",
+  up: "M12 20V4M6 10l6-6 6 6",
+  down: "M12 4v16M6 14l6 6 6-6",
 };
 
 export const Icon = ({ name }) =>
   html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
+
+/** An arrow key, drawn, since few fonts have its sign. */
+export const ArrowKey = ({ to }) => html`<kbd role="img" aria-label=${`${to} arrow`}><${Icon} name=${to} /></kbd>`;
 
 /** A button with an icon only; its label is read out, and shown as a tooltip. */
 export const IconButton = ({ name, label, ...more }) =>

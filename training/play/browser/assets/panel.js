@@ -3,6 +3,7 @@
 import { ask, send } from "./connection.js";
 import { html, store, update } from "./store.js";
 import { CardWord } from "./head.js";
+import { ArrowKey } from "./icons.js";
 import { CopyLink, guestLink, momentLink, watchLink } from "./links.js";
 import { Elsewhere } from "./lobby.js";
 import { Options } from "./choices.js";
@@ -107,7 +108,7 @@ export function Panel({ table }) {
       <${Part} name="rules" title="Rules" cls="rules">${table.rules.map((line) => html`<p>${line}</p>`)}</${Part}>
       <div class="part row"><label>Pace <select id="pace" value=${String(PACES.map(([seconds]) => seconds).includes(table.speed) ? table.speed : "")} onChange=${(event) => send({ do: "speed", seconds: Number(event.target.value) })}>
         ${PACES.map(([seconds, said]) => html`<option value=${String(seconds)} selected=${seconds === table.speed}>${said}</option>`)}</select></label></div>
-      ${hasKeys() && html`<p class="keys faint">Keys: <kbd>←</kbd> <kbd>→</kbd> choose, <kbd>Enter</kbd> plays, <kbd>h</kbd> hint, <kbd>u</kbd> take back, <kbd>n</kbd> next deal</p>`}
+      ${hasKeys() && html`<p class="keys faint">Keys: <${ArrowKey} to="left" /> <${ArrowKey} to="right" /> choose, <kbd>Enter</kbd> plays, <kbd>h</kbd> hint, <kbd>u</kbd> take back, <kbd>n</kbd> next deal</p>`}
     </div>
   </aside>`;
 }
