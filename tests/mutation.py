@@ -36,6 +36,8 @@ COUNTS = "off all tests/variants/test_counts.py"
 LAYOUTS = "on all tests/belief/test_layouts.py"
 SEARCHES = "tests/search/test_pimc.py tests/search/test_endgame.py"
 SEEN = "off all tests/envs/test_positions.py tests/observation/test_layout.py tests/envs/test_rewards.py"
+FEATURES = "on all tests/observation tests/envs/test_features.py tests/policy/test_encoding.py"
+STATES = "on all tests/envs/test_copies.py tests/envs/test_refusals.py"
 LARGE = ("rows_do_not_depend_on_their_number", "step_with_observe")  # the beginnings of names
 BATCH = "tests/envs/test_batch.py"
 BATCHES = " ".join(["off all", BATCH, *(f"--deselect={BATCH}::test_{name}" for name in LARGE)])
@@ -47,7 +49,7 @@ EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in 
 # Per room the globs of its sources, and the runs of pytest, fastest first: compiler off or on, marked tests, files.
 ROOMS: dict[str, tuple[str, ...]] = {
     "rules": ("variants/**/*.py core/*.py", RULES, PLAYED, LAYOUTS, COUNTS),
-    "engine": ("engine/*.py observation/*.py table/*.py", PLAYED, RULES, SEEN, BATCHES),
+    "engine": ("engine/*.py observation/*.py table/*.py", PLAYED, RULES, FEATURES, STATES, SEEN, BATCHES),
     "envs": ("envs/**/*.py interop/open_spiel/*.py", f"on all tests/envs {SPIEL}"),
     "belief": ("belief/*.py", f"off quick tests/belief {SEARCHES}", "on all tests/belief"),
     "evaluation": ("../training/evaluation/*.py", EVALUATION),

@@ -15,6 +15,8 @@ import pytest
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.saved import PER_AGENT
+from noms_env.table import Table
+from noms_env.variants.table_record import TABLE
 from tests import referee
 from tests.begin import begin
 from tests.cases import some
@@ -144,6 +146,30 @@ def test_a_state_of_other_rules_or_a_damaged_one_is_refused(variant: str, argume
         with pytest.raises(ValueError, match=r"must come from get_state|the state must be the"):
             env.set_state(damaged)
     assert env.table.get_state() == before
+
+
+@pytest.mark.parametrize(
+    ("phase", "changes"),
+    [
+        ("play", {"trick_number": -1}),
+        ("play", {"n_table": -1}),
+        (None, {"dealer": 4}),
+        (None, {"seat": -1}),
+        (None, {"phase": -1}),
+        (None, {"phase": 6}),
+    ],
+)
+def test_a_table_with_a_number_out_of_range_is_refused(phase: str | None, changes: dict[str, int]) -> None:
+    table = Table("nonesuch", seats=4, seed=1, episode="deal")
+    table.start()
+    while table.phase != phase:
+        table.step(table.legal_actions()[0])
+    rows = np.frombuffer(table.get_state(), TABLE).copy()
+    table.set_state(rows.tobytes())
+    for field, number in changes.items():
+        rows[field] = number
+    with pytest.raises(ValueError, match="the state is damaged"):
+        table.set_state(rows.tobytes())
 
 
 @pytest.mark.parametrize("method", ["deepcopy", "pickle", "clone"])
