@@ -159,11 +159,7 @@ class Results:
 
 
 def read(out: Path, game_name: str, among: str) -> Results:
-    """Read the results so far.
-
-    Raises:
-        ValueError: The results are of another version of the policy.
-    """
+    """Read the results so far; ValueError if the results are of another version of the policy."""
     path, policy = out / f"{game_name}-{among.replace(':', '')}.json", policy_of(game_name)
     document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if document and document.pop(SHA256, None) != agent_spec(policy).sha256:

@@ -143,11 +143,7 @@ class Cell:
         return (*place, self.first, shared, self.player_sha256, self.field_sha256)
 
     def save(self, folder: Path) -> None:
-        """Write the cell's file atomically.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
+        """Write the cell's file atomically; OSError if the file cannot be written."""
         document = {
             "format": FORMAT,
             **{"protocol": self.part.protocol, "part": self.part.name, "game": self.game, "seed": self.seed},
@@ -191,11 +187,7 @@ def stored_cell(place: Place, figures: Mapping[str, Any], folder: Path) -> Cell:
 
 
 def part_of_field(name: str) -> Part:
-    """Return the part of protocol 1 that has a field.
-
-    Raises:
-        LookupError: No part has the field.
-    """
+    """Return the part of protocol 1 that has a field; LookupError if no part has the field."""
     parts = PROTOCOLS[V1].parts
     if name.startswith("seed-"):
         return parts["cross"]
@@ -320,11 +312,7 @@ def pairings_of(settings: Sequence[Rules], specs: Sequence[AgentSpec]) -> tuple[
 
 
 def field_seat(protocol: Protocol, name: str) -> Seat:
-    """Return a player of a field.
-
-    Raises:
-        ValueError: A published policy differs from the protocol's.
-    """
+    """Return a player of a field; ValueError if a published policy differs from the protocol's."""
     spec, sha256 = agent_spec(name), protocol.sha256_of(name)
     if sha256 is not None and spec.sha256 != sha256:
         version = "a checkout of the version with which the protocol was frozen has it"

@@ -108,11 +108,7 @@ class Entry:
     plays: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            EntryError: A value has the wrong type, or the protocol does not allow it.
-        """
+        """Check the values; EntryError if a value has the wrong type, or the protocol does not allow it."""
         texts = [value for name, value in vars(self).items() if name not in ("games", "seeds", "tracks")]
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
             raise EntryError("all values of an entry must be text, except its seeds, which must be whole numbers")
@@ -172,11 +168,7 @@ class Entry:
         return name.replace("{entry}", str(folder)).replace("{game}", run).replace("{seed}", str(seed))
 
     def seat(self, folder: Path, run: str, seed: int, is_other: bool = False) -> Seat:
-        """Return a player of the entry, with the arguments of `player_name`.
-
-        Raises:
-            EntryError: The player does not exist.
-        """
+        """Return a player of the entry, with the arguments of `player_name`; EntryError if the player does not exist."""
         try:
             return seat_of(self.player_name(folder, run, seed, is_other))
         except ValueError as error:
@@ -210,11 +202,7 @@ def seat_of(name: str) -> Seat:
 
 
 def read_entry(folder: Path) -> Entry:
-    """Read the entry in a folder.
-
-    Raises:
-        EntryError: The entry is missing or damaged.
-    """
+    """Read the entry in a folder; EntryError if the entry is missing or damaged."""
     document = read_json(folder / ENTRY, f"there is no entry in {folder}")
     file_format = document.pop("format", None)
     if file_format == FORMAT_1 and "track" in document:
@@ -245,11 +233,7 @@ def algorithm_of(folder: Path) -> Path:
 
 
 def write_entry(folder: Path, entry: Entry) -> None:
-    """Write `entry.json`.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write `entry.json`; OSError if the file cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
     values = {name: value for name, value in asdict(entry).items() if value or name not in ("source", "other_player", "plays")}
     write_json(folder / ENTRY, {"format": FORMAT, **values})
@@ -294,21 +278,13 @@ def fits(value: Any, pattern: Any) -> bool:
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write indented JSON atomically.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write indented JSON atomically; OSError if the file cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> None:
-    """Write CSV atomically.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write CSV atomically; OSError if the file cannot be written."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     write_atomically(path, text.getvalue().encode())
@@ -349,11 +325,7 @@ def files_sha256(folder: Path, names: Sequence[str]) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
+    """Return the SHA-256 of a file; OSError if the file cannot be read."""
     return hashlib.sha256(read_file(path)).hexdigest()
 
 

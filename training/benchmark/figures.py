@@ -45,11 +45,7 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
 
 
 def read_curve(path: Path) -> Curve:
-    """Read a learning curve.
-
-    Raises:
-        EntryError: The file is not a learning curve.
-    """
+    """Read a learning curve; EntryError if the file is not a learning curve."""
     try:
         lines = read_file(path).decode().splitlines()
         rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(lines)]

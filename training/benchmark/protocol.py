@@ -83,11 +83,7 @@ class Budget:
 
 
 def budget_of(text: str) -> Budget:
-    """Parse a budget such as `10M`, `500k`, `0.5h` or `10M,0.5h`.
-
-    Raises:
-        ValueError: The text is not a budget.
-    """
+    """Parse a budget such as `10M`, `500k`, `0.5h` or `10M,0.5h`; ValueError if the text is not a budget."""
     decisions, hours = None, None
     for word in text.split(","):
         match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMGh]?)", word.strip())
@@ -105,11 +101,7 @@ def budget_of(text: str) -> Budget:
 
 @cache
 def rules_of_game(name: str) -> Rules:
-    """Return the default rules of a game.
-
-    Raises:
-        ValueError: The benchmark has no such game.
-    """
+    """Return the default rules of a game; ValueError if the benchmark has no such game."""
     if name not in GAMES:
         raise ValueError(f"there is no game {name!r} in the benchmark; they are {', '.join(GAMES)}")
     return make_rules(game(name), GAMES[name])

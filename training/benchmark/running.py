@@ -41,11 +41,7 @@ Runs = Sequence[tuple[str, int]]
 
 
 def algorithm_file(name: str) -> Path:
-    """Return the file of an algorithm from its path or the name of a baseline.
-
-    Raises:
-        EntryError: The file does not exist.
-    """
+    """Return the file of an algorithm from its path or the name of a baseline; EntryError if the file does not exist."""
     is_file = name.endswith(".py")
     path = Path(name) if is_file else BASELINES / f"{name}.py"
     if path.is_file() and (is_file or not name.startswith("_")):

@@ -165,11 +165,7 @@ def deals_sha256(part: Part, game: str) -> str:
 
 
 def scored(entry: Entry, cells: Sequence[Cell]) -> dict[str, Any]:
-    """Return the document for `scores.json` from complete cells.
-
-    Raises:
-        EntryError: A cell is not complete.
-    """
+    """Return the document for `scores.json` from complete cells; EntryError if a cell is not complete."""
     protocol = PROTOCOLS[entry.protocol]
     parts = [part for part in protocol.parts.values() if any(cell.part == part for cell in cells)]
     places = {*protocol.places(entry.games, entry.seeds, protocol.parts)}
@@ -201,20 +197,12 @@ def has_references(part: Part, entry: Entry) -> bool:
 
 
 def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
-    """Write the scores, with the versions and the machine.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write the scores, with the versions and the machine; OSError if the file cannot be written."""
     write_json(folder / SCORES, {**document, "versions": versions(), "machine": machine()})
 
 
 def read_scores(folder: Path) -> dict[str, Any]:
-    """Read the scores of an entry.
-
-    Raises:
-        EntryError: The scores are missing or damaged, or there are only those of a trial.
-    """
+    """Read the scores of an entry; EntryError if the scores are missing or damaged, or there are only those of a trial."""
     if not (folder / SCORES).exists() and (folder / TRIAL / SCORES).exists():
         hint = "only a trial with fewer deals was; noms benchmark score without --deals plays them all"
         raise EntryError(f"{folder} is not scored: {hint}")

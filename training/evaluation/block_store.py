@@ -17,8 +17,6 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
 from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
 
@@ -39,13 +37,10 @@ class NothingPlayedError(Exception):
 
 @dataclass
 class Blocks(Generic[Result]):
-    """Blocks of a series of deals.
+    """Blocks of a series of deals, each of `size` deals; the last may have fewer.
 
-    Attributes:
-        deals: number of deals.
-        size: deals per block; the last may have fewer.
-        results: of the finished blocks, by first deal.
-        stretch: deals of a stretch, which no block crosses; None for one stretch.
+    `results` are those of the finished blocks, by first deal. No block crosses a stretch of `stretch` deals; None for one
+    stretch.
     """
 
     deals: int
@@ -95,6 +90,8 @@ def play_left(
 ) -> Ending:
     """Play the unfinished blocks of several series, which advance together: each by its share of its deals.
 
+    Any error of a player or of `keep` is raised.
+
     Args:
         series: blocks, to which results are added, and the function that plays them.
         threads: number of threads; it changes no result.
@@ -104,9 +101,6 @@ def play_left(
 
     Returns:
         What ended the play.
-
-    Raises:
-        Exception: any error of a player or of `keep`.
     """
     left = blocks_left([blocks for blocks, _ in series])
     if before := sum(blocks.deals for blocks, _ in series) - sum(count for *_, count in left):
@@ -151,11 +145,3 @@ def read_results(path: Path, parse: Callable[[Any], Result]) -> Result | None:
     except (ValueError, LookupError, TypeError, AttributeError):
         print(f"noms: {path} is damaged: its deals are played again", file=sys.stderr, flush=True)
         return None
-
-
-def points_of(values: Any, rows: int) -> np.ndarray:
-    """Convert points to float64, shape (rows, deals); ValueError if they are not `rows` rows of finite numbers."""
-    points = np.array(values, np.float64)
-    if points.ndim != 2 or len(points) != rows or not np.isfinite(points).all():
-        raise ValueError(f"points must be {rows} rows of numbers")
-    return points

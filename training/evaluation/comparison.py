@@ -26,7 +26,7 @@ from ..thread_pool import Ending, InOrder
 from .behaviour_stats import Tally, count_deals
 from .block_store import Blocks, play_left
 from .duplicate import ALONE, FIRST_OTHER, LINE_UPS, OTHER_DEALS, Block, LineUp, Pairing, line_ups, played_alone
-from .statistics import POWER, Controls, Estimate, deals_needed, estimate, with_controls
+from .statistics import POWER, Estimate, deals_needed, estimate, with_controls
 
 MAX_CONTROLLED = 20_000
 """With more deals, unless a player searches, only the hand size is controlled: the interval is narrow enough."""
@@ -70,11 +70,8 @@ class Comparison:
     @cached_property
     def controlled(self) -> Estimate | None:
         """The estimate over all line-ups with control variates; None if they do not help."""
-        return with_controls(self.per_deal(), self.controls())
-
-    def controls(self) -> Controls:
-        """Return the control variates."""
-        return Controls(size_features(self.rules, self.played.sizes), self.played.features, self.played.others)
+        sizes = size_features(self.rules, self.played.sizes)
+        return with_controls(self.per_deal(), sizes, self.played.features, self.played.others)
 
     @cached_property
     def variance_ratio(self) -> float:
@@ -101,10 +98,7 @@ class Comparison:
 
 
 def size_features(rules: Rules, sizes: np.ndarray) -> np.ndarray:
-    """Return indicators of the hand size less their probabilities, float64, shape (deals, sizes - 1).
-
-    Only games with varying hand sizes have columns.
-    """
+    """Return indicators of the hand size less their probabilities, float64, shape (deals, sizes - 1), in exact-bid games."""
     if rules.variant.family != EXACT_BID:
         return np.empty((len(sizes), 0))
     schedule = np.array(rules.schedule)
@@ -129,16 +123,12 @@ def compare(
     """Play the first deals of a set, in several seatings, between two players of one device.
 
     Args:
-        rules: of the tables.
-        a: the first player.
-        b: the second player.
+        rules, a, b: the rules of the tables, and the players.
         deals: number of deals; at least 2.
         seed: of the players' random numbers, 0 to 2**63 - 1.
         deal_set: name of the set.
         names: the line-ups; those that need more seats are skipped.
-        threads: number of threads, on a GPU one; it changes no result.
-        until: deadline by `time.monotonic`; None for no deadline.
-        tick: called with the number of deals just finished.
+        threads, until, tick: as for `play_left`; on a GPU there is one thread.
 
     Raises:
         ValueError: a number is out of range, no line-up is left, a player cannot play at such a table, or the players are of

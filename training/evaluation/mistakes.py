@@ -190,11 +190,7 @@ def by_seat_and_phase(deals: Sequence[list[Loss]], seats: int) -> dict[tuple[int
 
 
 def search_of(player: Player) -> SearchPlayer:
-    """Return the player as a search.
-
-    Raises:
-        ValueError: it is not a search that estimates the outcome of each action.
-    """
+    """Return the player as a search; ValueError if it is not a search that estimates the outcome of each action."""
     if not isinstance(player, SearchPlayer):
         raise ValueError("decisions are judged by a search on a policy, search:POLICY, such as search:small_ships@0")
     return player

@@ -14,8 +14,7 @@ import numpy as np
 LEAST = 10
 """Smallest number of matches with an interval of their wins."""
 FEW = 30
-"""Smallest number of deals without a warning: with 10 deals, 95 % intervals of skewed values may cover the mean in only 88 %.
-"""
+"""Smallest number of deals without a warning: with 10 deals, intervals of skewed values may cover the mean in only 88 %."""
 NORMAL_95 = 1.959964
 """The 97.5 % point of the normal distribution."""
 NOTHING = 1e-9
@@ -32,12 +31,8 @@ WORTHWHILE = 0.98
 class Estimate:
     """A mean over deals.
 
-    Attributes:
-        mean: the estimate.
-        standard_error: of the mean.
-        low, high: its 95 % interval.
-        deals: number of deals.
-        method: of the interval: `t`, or `exact` for a share of 0 or 1; in older results `bootstrap` or `normal`.
+    `low` and `high` are the ends of its 95 % interval. `method` is that of the interval: `t`, or `exact` for a share of 0 or 1;
+    in older results `bootstrap` or `normal`.
     """
 
     mean: float
@@ -101,10 +96,7 @@ def t_estimate(mean: float, error: float, deals: int) -> Estimate:
 
 
 def deals_needed(deviation: float, difference: float) -> int:
-    """Return how many deals, at least 2, detect a difference above 0 with 80 % power at the 5 % level.
-
-    `deviation` is the standard deviation of the values of the deals.
-    """
+    """Return how many deals, at least 2, detect a difference with 80 % power, from the standard deviation of their values."""
     return max(2, math.ceil((POWER * deviation / difference) ** 2))
 
 
@@ -116,32 +108,23 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return unsorted
 
 
-@dataclass(frozen=True)
-class Controls:
-    """Control variates of deals.
+def with_controls(values: np.ndarray, known: np.ndarray, measured: np.ndarray, others: np.ndarray) -> Estimate | None:
+    """Return the mean of values, corrected by least-squares regression on features of their deals (control variates).
 
-    Attributes:
+    The coefficients for one fold of deals come from the other folds (cross-fitting). So they are independent of the values that
+    they correct, and the estimate is unbiased. The standard error includes the variance of the estimated expectations. The
+    result is None without features, with too few deals, or without a gain.
+
+    Args:
+        values: float64, shape (deals,).
         known: float64, shape (deals, k): features less their exact expectations.
         measured: float64, shape (deals, m): features with unknown expectations.
         others: float64, shape (others, m): the same features of other deals, to estimate the expectations; with fewer than two
             such deals the measured features are ignored.
     """
-
-    known: np.ndarray
-    measured: np.ndarray
-    others: np.ndarray
-
-
-def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
-    """Return the mean of values, float64, shape (deals,), corrected by least-squares regression on the features of these deals.
-
-    The coefficients for one fold of deals come from the other folds (cross-fitting). So they are independent of the values that
-    they correct, and the estimate is unbiased. The standard error includes the variance of the estimated expectations. The
-    result is None without features, with too few deals, or without a gain.
-    """
     n = len(values)
-    measured = controls.measured - controls.others.mean(axis=0) if len(controls.others) > 1 else np.empty((n, 0))
-    features = np.hstack([controls.known, measured])
+    measured = measured - others.mean(axis=0) if len(others) > 1 else np.empty((n, 0))
+    features = np.hstack([known, measured])
     if features.shape[1] == 0 or n < 2 * FOLDS * (1 + features.shape[1]):
         return None
     corrected = np.empty(n)
@@ -154,9 +137,9 @@ def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
         coefficients += slope / FOLDS
     variance = float(corrected.var(ddof=1)) / n
     if measured.shape[1] > 0:
-        slopes = coefficients[controls.known.shape[1] :]
-        spread = np.atleast_2d(np.cov(controls.others, rowvar=False))
-        variance += float(slopes @ spread @ slopes) / len(controls.others)
+        slopes = coefficients[known.shape[1] :]
+        spread = np.atleast_2d(np.cov(others, rowvar=False))
+        variance += float(slopes @ spread @ slopes) / len(others)
     if variance > WORTHWHILE * float(values.var(ddof=1)) / n:
         return None
     return t_estimate(float(corrected.mean()), math.sqrt(variance), n)

@@ -4,9 +4,6 @@ Each pair plays the line-ups `alone` and `against` of `comparison`, on the same 
 the result. Ratings summarise it: the least-squares fit of the pairs' differences by differences of ratings. With equally many
 deals for every pair, a rating is the mean of a player's differences against all, itself included. Its standard error is that of
 a mean over deals, so it accounts for the shared cards. Ratings are points per deal, and sum to zero.
-
-Each block of deals is a file in the folder of the tournament, written whole or not at all. So a stopped tournament continues
-where it was, with the same results as without the stop.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from noms_env.version import ENV_VERSION
 from ..agents.spec import AgentSpec, check_together, describe_device, device_of, threads_of
 from ..text import markdown_table
 from ..thread_pool import Ending
-from .block_store import Blocks, Play, play_left, points_of, read_results, write_results
+from .block_store import Blocks, Play, play_left, read_results, write_results
 from .deal_sets import describe_tables
 from .duplicate import AGAINST, ALONE, Lost, Pairing, line_ups
 from .statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
@@ -62,8 +59,7 @@ class TournamentError(ValueError):
 class Plan:
     """Plan of a tournament: each pair of players, by name, plays the first `deals` deals of a set.
 
-    `seed` is for the players' random numbers, `limit` the seconds that a program has for a decision, and `policies` the SHA-256
-    of the policy files, by player. `device` is where they play.
+    `limit` are the seconds that a program has for a decision; `policies` has the SHA-256 of the policy files, by player.
     """
 
     players: tuple[str, ...]
@@ -109,22 +105,16 @@ class Folder:
         self.path = path
 
     def begin(self, plan: Plan) -> None:
-        """Create the folder.
-
-        Raises:
-            TournamentError: it already holds a tournament.
-            OSError: it cannot be created.
-        """
+        """Create the folder; TournamentError if it already holds a tournament, OSError if it cannot be created."""
         if (self.path / PLAN).exists():
             raise TournamentError(f"there is a tournament in {self.path}: go on with it (--resume), or take another folder")
         self.path.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path / PLAN, dump(plan.as_json()))
 
     def go_on(self, plan: Plan) -> None:
-        """Check that the plan continues the tournament in the folder.
+        """Check that the plan continues the tournament in the folder: it may have more deals, and more players after the others.
 
-        It may have more deals, and more players after the others. All blocks are reused, except a last block that was short: it
-        is replayed, with the same results.
+        All blocks are reused, except a last block that was short: it is replayed, with the same results.
 
         Raises:
             TournamentError: there is no tournament, or a different one.
@@ -166,21 +156,20 @@ class Folder:
 
 def read_saved(document: Any) -> Saved:
     """Parse a block that `Folder.save` wrote; ValueError, LookupError or TypeError if it is invalid."""
+    points = np.array([document["alone"], document["against"]], np.float64)
     lost = [Lost(**of_player) for of_player in document["lost"]]
-    if len(lost) != 2:
-        raise ValueError("a pair has two players")
-    return Saved(points_of([document["alone"], document["against"]], 2), lost)
+    if len(lost) != 2 or points.ndim != 2 or not np.isfinite(points).all():
+        raise ValueError("a block has the points of two players in each deal, and their lost tables")
+    return Saved(points, lost)
 
 
 def has_grown_from(name: str, before: Any, after: Any) -> bool:
     """Return whether an entry of a plan is unchanged, or has gained deals or players."""
     if before == after or type(before) is not type(after):
         return bool(before == after)
-    if name == "players":
-        return bool(after[: len(before)] == before)
-    if name == "deals":
-        return bool(after > before)
-    return name == "policies" and all(after.get(player) == sha256 for player, sha256 in before.items())
+    if name == "policies":
+        return bool(before.items() <= after.items())
+    return bool(after[: len(before)] == before) if name == "players" else name == "deals" and after > before
 
 
 def dump(document: Any) -> bytes:
@@ -246,14 +235,12 @@ class Results:
 
     @property
     def deals(self) -> int:
-        """Deals of each pair."""
         return int(self.values.shape[2])
 
     @property
     def differences(self) -> np.ndarray:
         """Difference of each player to each other, averaged over alone and field: antisymmetric, shape as `values`."""
-        halves: np.ndarray = (self.values - self.values.swapaxes(0, 1)) / 2
-        return halves
+        return np.asarray((self.values - self.values.swapaxes(0, 1)) / 2)
 
     def alone(self, player: int, field: int) -> Estimate:
         """Return the points of a player alone in a field of another."""
@@ -317,15 +304,14 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def crosstable(document: Mapping[str, Any]) -> str:
     """Return the payoff table alone, with the remarks below it."""
-    ratings = {name: Estimate(**rating) for name, rating in document["ratings"].items()}
-    order = sorted(ratings, key=lambda name: -ratings[name].mean)
+    table, ratings = document["table"], document["ratings"]
+    order = sorted(ratings, key=lambda name: -ratings[name]["mean"])
     rows = []
     for name in order:
-        alone = document["table"][name]
-        cells = [plus_minus(Estimate(**alone[other])) if other != name else "" for other in order]
-        rows.append((f"`{name}`", *cells, f"{ratings[name].mean:+.3f} ({ratings[name].standard_error:.3f})"))
-    table = markdown_table(rows, "alone \\ field", *(f"`{name}`" for name in order), "rating")
-    return "\n".join([table, "", *sentences(document)]) + "\n"
+        cells = (plus_minus(Estimate(**table[name][other])) if other != name else "" for other in order)
+        rows.append((f"`{name}`", *cells, "{mean:+.3f} ({standard_error:.3f})".format(**ratings[name])))
+    head = ("alone \\ field", *(f"`{name}`" for name in order), "rating")
+    return "\n".join([markdown_table(rows, *head), "", *sentences(document)]) + "\n"
 
 
 def sentences(document: Mapping[str, Any]) -> Iterator[str]:
