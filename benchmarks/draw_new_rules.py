@@ -6,34 +6,22 @@ game so do its held-out values. All other options are drawn as for training unde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import cycle, islice
-from pathlib import Path
 
 import numpy as np
-import tyro
 
 from noms_env.variants import GAMES, Rules, given_options
 from noms_training.benchmark.entry import write_json
 from noms_training.benchmark.new_rules import FILE, held_out_in
 from noms_training.learn.draw_rules import draw_mix
 
-
-@dataclass
-class Args:
-    """Command-line arguments."""
-
-    settings: int = 50
-    """number of settings over all games"""
-    seed: int = 61
-    """seed of the draws"""
-    file: Path = FILE
-    """output file"""
+SETTINGS, SEED = 50, 61
+"""Number of settings over all games, and seed of the draws."""
 
 
-def draw(name: str, count: int, seed: int) -> list[Rules]:
+def draw(name: str, count: int) -> list[Rules]:
     """Draw distinct settings of a game with equally many for each of its held-out values."""
-    rng, drawn = np.random.default_rng([seed, GAMES[name].number]), list[Rules]()
+    rng, drawn = np.random.default_rng([SEED, GAMES[name].number]), list[Rules]()
     for option, value in islice(cycle(held_out_in(name)), count):
         rules = None
         while rules is None or rules in drawn:
@@ -42,17 +30,17 @@ def draw(name: str, count: int, seed: int) -> list[Rules]:
     return drawn
 
 
-def main(args: Args) -> None:
+def main() -> None:
     """Draw the settings and write the file."""
     names = sorted((name for name in GAMES if held_out_in(name)), key=lambda name: -len(held_out_in(name)))
-    counts = {name: args.settings // len(names) + (place < args.settings % len(names)) for place, name in enumerate(names)}
+    counts = {name: SETTINGS // len(names) + (place < SETTINGS % len(names)) for place, name in enumerate(names)}
     settings = {
-        name: [{"seats": rules.seats, "options": given_options(rules)} for rules in draw(name, counts[name], args.seed)]
+        name: [{"seats": rules.seats, "options": given_options(rules)} for rules in draw(name, counts[name])]
         for name in GAMES
         if name in counts
     }
-    write_json(args.file, settings)
+    write_json(FILE, settings)
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Args, description=__doc__))
+    main()

@@ -113,17 +113,15 @@ def measure(policy: Path, tree: Tree) -> dict[str, float]:
 
 def table(results: list[dict[str, Any]], recipe: str) -> str:
     """Return the means over the seeds of a recipe as Markdown."""
-    names, lines = [reward + ending for reward in ("relative", "points") for ending in PLAY], list[list[str | None]]()
+    names, lines = [reward + ending for reward in ("relative", "points") for ending in PLAY], list[list[str]]()
     for game in SUITE:
-        runs = [result for result in results if (result["game"], result["recipe"]) == (game.name, recipe)]
-        if runs:
+        if runs := [result for result in results if (result["game"], result["recipe"]) == (game.name, recipe)]:
             means = {name: fmean(run[name] for run in runs) for name in (*names, "decisions", "seconds")}
             counts = [f"{means['decisions']:,.0f}", f"{means['seconds']:.0f}", str(len(runs))]
             lines.append([game.name, *counts, *(f"{means[name]:.2%}" for name in names)])
     greedy = "most probable actions"
-    return markdown_table(
-        lines, "micro-game", "decisions", "processor seconds", "seeds", "NashConv", greedy, "in points", greedy
-    )
+    heads = "decisions", "processor seconds", "seeds", "NashConv", greedy, "in points", greedy
+    return markdown_table(lines, "micro-game", *heads)
 
 
 def main(args: Args) -> None:

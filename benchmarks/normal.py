@@ -11,6 +11,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from docs.glossary_links import with_links
 from noms_env._files import write_atomically
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.results import deal_rewards
+from noms_env.players import draw_seeds
 from noms_training.benchmark.figures import POINTS, Curve, curves_of, mean_curve
 from noms_training.benchmark.protocol import CURVE_DEALS, GAMES, GENERALIST, PROTOCOLS, V1
 from noms_training.text import markdown_table, short_number
@@ -49,20 +52,13 @@ class Args:
     """folder of the checkout"""
 
 
-@dataclass(frozen=True)
-class Deals:
-    """Counts from some deals."""
+def play_deals(game: str, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Play `DEALS` deals with a player on all seats.
 
-    points: np.ndarray
-    """points of each seat, float64, shape (deals, seats)"""
-    decisions: np.ndarray
-    """decisions of all seats, int64, shape (deals,)"""
-    legal: np.ndarray
-    """number of decisions with 0, 1, ... legal actions, int64, shape (n,)"""
-
-
-def play_deals(game: str, name: str) -> Deals:
-    """Play `DEALS` deals with a player on all seats."""
+    Returns:
+        The points of each seat, float64, shape (deals, seats); the decisions of all seats, int64, shape (deals,); the numbers
+        of decisions with 0, 1, ... legal actions, int64, shape (n,).
+    """
     batch, rng = noms_env.make_batch(game, TABLES, seats=GAMES[game], seed=1, episode="deal"), np.random.default_rng(1)
     player, points, decisions = noms_env.load_player(name), list[np.ndarray](), np.zeros((DEALS // TABLES, TABLES), np.int64)
     legal = np.zeros(noms_env.NUM_ACTIONS + 1, np.int64)
@@ -72,20 +68,19 @@ def play_deals(game: str, name: str) -> Deals:
             batch.observe()
             rows, actions = np.flatnonzero(~batch.over), np.zeros(TABLES, np.int64)
             tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
-            actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
+            actions[rows] = player.act(batch.observation[rows], batch.mask[rows], draw_seeds(rng, len(rows)), tables=tables)
             number[rows] += 1
             legal += np.bincount(batch.mask[rows].sum(axis=1, dtype=np.int64), minlength=len(legal))
             batch.step(actions)
         points.append(batch.tables.points[:, : GAMES[game]].astype(np.float64))
-    return Deals(np.concatenate(points), decisions.ravel(), legal)
+    return np.concatenate(points), decisions.ravel(), legal
 
 
 def measure_rewards() -> Iterator[tuple[object, ...]]:
     """Yield the rows of docs/rewards.csv."""
     for game in GAMES:
         for score, name in enumerate((ZERO, CURVE_FIELD)):
-            deals = play_deals(game, name)
-            points, length, legal = deals.points, deals.decisions, deals.legal
+            points, length, legal = play_deals(game, name)
             relative = deal_rewards("relative", points, np.ones(len(points), np.bool_), np.zeros(len(points), np.int64))
             ends = (f"{end:g}" for end in (points.min(), points.max(), relative.min().round(2), relative.max().round(2)))
             decisions = (length.min(), f"{length.mean():.1f}", length.max())
@@ -96,11 +91,8 @@ def measure_rewards() -> Iterator[tuple[object, ...]]:
 
 def read_rewards(root: Path) -> dict[str, list[dict[str, str]]]:
     """Read the rows of docs/rewards.csv by game, score 0 first."""
-    by_game: dict[str, list[dict[str, str]]] = {}
     with (root / REWARDS).open(newline="", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            by_game.setdefault(row["game"], []).append(row)
-    return by_game
+        return {game: [*rows] for game, rows in groupby(csv.DictReader(lines), key=itemgetter("game"))}
 
 
 def divisor(rows: Sequence[Mapping[str, str]]) -> int:

@@ -45,19 +45,8 @@ class Args:
     """output file"""
 
 
-@dataclass(frozen=True)
-class Row:
-    """A setting with the policy's advantage.
-
-    Attributes:
-        rules: Rules of the setting.
-        unknown: Option values that the policy's training did not contain, as NAME=VALUE.
-        estimate: Advantage in points per deal.
-    """
-
-    rules: Rules
-    unknown: Sequence[str]
-    estimate: Estimate
+Row = tuple[Rules, Sequence[str], Estimate]
+"""A setting, its option values that the policy never met in training (NAME=VALUE), and the advantage in points per deal."""
 
 
 def measure(args: Args) -> list[Row]:
@@ -72,34 +61,33 @@ def measure(args: Args) -> list[Row]:
         for place in rng.permutation(len(drawn))[:count]:
             rules = drawn[place]
             compared = compare(rules, policy, other, args.deals, deal_set="test", threads=os.cpu_count() or 1)
-            rows.append(Row(rules, policy.rule_sets.unknown(rules), compared.estimate()))
-            print(f"{len(rows):3}/{args.settings} {plus_minus(rows[-1].estimate)} {variant}: {rules.summary}", flush=True)
+            rows.append((rules, policy.rule_sets.unknown(rules), compared.estimate()))
+            print(f"{len(rows):3}/{args.settings} {plus_minus(rows[-1][2])} {variant}: {rules.summary}", flush=True)
     return rows
 
 
 def write(rows: Sequence[Row], path: Path) -> None:
     """Write the rows as CSV."""
     table: list[Sequence[str]] = [COLUMNS]
-    for row in rows:
-        seats, _, options = row.rules.summary.partition(", ")
-        figures = (f"{number:.3f}" for number in (row.estimate.mean, row.estimate.low, row.estimate.high))
-        table.append((row.rules.variant.name, seats.split()[0], options, " ".join(row.unknown), *figures))
+    for rules, unknown, points in rows:
+        options = rules.summary.partition(", ")[2]
+        figures = (f"{number:.3f}" for number in (points.mean, points.low, points.high))
+        table.append((rules.variant.name, str(rules.seats), options, " ".join(unknown), *figures))
     write_csv(path, table)
 
 
 def summary(rows: Sequence[Row]) -> str:
     """Summarise the settings: counts above and below 0, and means, over all, by game, and by known or unknown options."""
-    parts = {"all": rows}
-    parts |= {variant: [row for row in rows if row.rules.variant.name == variant] for variant in VARIANTS}
-    parts["known options"] = [row for row in rows if not row.unknown]
-    parts["unknown options"] = [row for row in rows if row.unknown]
+    parts = {"all": [points for *_, points in rows]}
+    parts |= {variant: [points for rules, _, points in rows if rules.variant.name == variant] for variant in VARIANTS}
+    parts["known options"] = [points for _, unknown, points in rows if not unknown]
+    parts["unknown options"] = [points for _, unknown, points in rows if unknown]
     lines = []
-    for name, part in parts.items():
-        if len(part) > 1:
-            values = [row.estimate for row in part]
+    for name, values in parts.items():
+        if len(values) > 1:
             above, clear = sum(value.mean > 0 for value in values), sum(value.low > 0 for value in values)
             below, mean = sum(value.high < 0 for value in values), estimate(np.array([value.mean for value in values]))
-            counts = f"{len(part)} settings, {above} above 0, {clear} clearly, {below} clearly below"
+            counts = f"{len(values)} settings, {above} above 0, {clear} clearly, {below} clearly below"
             lines.append(f"{name}: {counts}; mean {plus_minus(mean)}")
     return "\n".join(lines)
 

@@ -28,21 +28,15 @@ from noms_training.benchmark.entry import (
     RUN,
     RUNS,
     SCORES,
+    TIMES,
     read_entry,
     run_files,
+    run_folder,
     sha256_of,
     write_entry,
 )
 from noms_training.benchmark.protocol import PROTOCOLS, V2
-from noms_training.benchmark.report import (
-    Scored,
-    by_protocol,
-    curve_pictures,
-    markdown_section,
-    read_scored,
-    sections,
-)
-from noms_training.benchmark.timing import TIMES
+from noms_training.benchmark.report import Scored, by_protocol, curve_pictures, markdown_section, read_scored, sections
 from noms_training.text import as_file_name, count
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,10 +57,7 @@ class Args:
 
 
 def publish(folder: Path, entries: Path) -> Path:
-    """Copy the public files of an entry to the folder `entries`.
-
-    Returns:
-        Folder of the copy.
+    """Copy the public files of an entry to the folder `entries`, and return the folder of the copy.
 
     Raises:
         EntryError: The entry or its scores are missing or damaged.
@@ -78,12 +69,9 @@ def publish(folder: Path, entries: Path) -> Path:
     to = entries / entry.protocol[-1] / as_file_name(entry.name)
     part = to.with_name(f".{to.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    files = [
-        file
-        for name in (ENTRY, SCORES, TIMES, ALGORITHM, f"{RUNS}/*/*/{RUN}", f"{RUNS}/*/*/{CURVE}")
-        for file in folder.glob(name)
-    ]
-    for run in (folder / RUNS / name / str(seed) for name, seed in entry.runs if seed == entry.seeds[0]):
+    public = (ENTRY, SCORES, TIMES, ALGORITHM, f"{RUNS}/*/*/{RUN}", f"{RUNS}/*/*/{CURVE}")
+    files = [file for name in public for file in folder.glob(name)]
+    for run in (run_folder(folder, name, seed) for name, seed in entry.runs if seed == entry.seeds[0]):
         files += [run / name for name in (PLAYER, *run_files(run)) if (run / name).is_file()]
     for file in files:
         copy = part / file.relative_to(folder)
@@ -92,9 +80,8 @@ def publish(folder: Path, entries: Path) -> Path:
     size = sum(policy_bytes(entry_folder) for entry_folder in (part, *entries.glob("*/[!.]*")) if entry_folder != to)
     if size > MAX_BYTES:
         shutil.rmtree(part)
-        raise SystemExit(
-            f"the policies of all entries would have {size:,} bytes, and {MAX_BYTES:,} are allowed: {folder} is not published"
-        )
+        limit = f"the policies of all entries would have {size:,} bytes, and {MAX_BYTES:,} are allowed"
+        raise SystemExit(f"{limit}: {folder} is not published")
     name_source(part)
     shutil.rmtree(to, ignore_errors=True)
     return part.replace(to)

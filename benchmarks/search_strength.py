@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import tyro
 
+from noms_env._files import write_atomically
 from noms_env.players import Player
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_training.agents.registry import agent_spec
@@ -42,11 +42,6 @@ SHA256 = "policy_sha256"
 """Key of the hash of the policy's file, in a results file."""
 ENDS = ("mean", "low", "high")
 """Values of an estimate in search.csv."""
-
-
-def policy_of(name: str) -> str:
-    """Return the name of a game's published policy with greedy actions."""
-    return f"{POLICIES.get(name, name)}@0"
 
 
 @dataclass
@@ -74,8 +69,8 @@ class Timed:
     """Wrapper that records a player's processor time in the calling thread, and its decisions without forced moves."""
 
     player: Player
-    seconds: list[float] = field(default_factory=list)
-    decisions: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    decisions: int = 0
 
     @property
     def wants_tables(self) -> bool:
@@ -84,19 +79,17 @@ class Timed:
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         began = time.thread_time()
         actions = self.player.act(observation, mask, seeds, tables=tables)
-        self.seconds.append(time.thread_time() - began)
-        self.decisions.append(int((np.count_nonzero(np.atleast_2d(mask), axis=1) > 1).sum()))
+        self.seconds += time.thread_time() - began
+        self.decisions += int((np.count_nonzero(np.atleast_2d(mask), axis=1) > 1).sum())
         return actions
 
 
 def with_timer(spec: AgentSpec) -> tuple[AgentSpec, list[Timed]]:
     """Return the spec of a timed player, and the list to which it adds each player that it makes."""
-    players, lock = list[Timed](), threading.Lock()
+    players = list[Timed]()
 
     def make() -> Player:
-        player = Timed(spec.make())
-        with lock:
-            players.append(player)
+        players.append(player := Timed(spec.make()))
         return player
 
     return replace(spec, make=make), players
@@ -124,7 +117,7 @@ def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
         raise KeyboardInterrupt from nothing
     if played.ending != "all":
         raise KeyboardInterrupt
-    seconds, decisions = (sum(sum(getattr(player, name)) for player in players) for name in ("seconds", "decisions"))
+    seconds, decisions = sum(player.seconds for player in players), sum(player.decisions for player in players)
     values = [round(float(value), 4) for value in played.per_deal("alone")]
     return {"ms": round(1000 * seconds / decisions, 4), "values": values}
 
@@ -160,7 +153,7 @@ class Results:
 
 def read(out: Path, game_name: str, among: str) -> Results:
     """Read the results so far; ValueError if the results are of another version of the policy."""
-    path, policy = out / f"{game_name}-{among.replace(':', '')}.json", policy_of(game_name)
+    path, policy = out / f"{game_name}-{among.replace(':', '')}.json", f"{POLICIES.get(game_name, game_name)}@0"
     document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if document and document.pop(SHA256, None) != agent_spec(policy).sha256:
         raise ValueError(f"{path} is of another policy {policy}: take a new folder, or remove the file")
@@ -172,8 +165,7 @@ def write(out: Path, results: Results) -> None:
     path = out / f"{results.game}-{results.among.replace(':', '')}.json"
     document = {SHA256: agent_spec(results.policy).sha256, **results.heroes}
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in document.items()]
-    path.with_suffix(".tmp").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    path.with_suffix(".tmp").replace(path)
+    write_atomically(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
 def csv_rows(all_results: Sequence[Results]) -> Iterator[list[Any]]:
@@ -262,9 +254,9 @@ def main(args: Args) -> None:
             rules = make_rules(game(name))
             policy = read(args.out, name, among).policy
             for hero in heroes(args, policy):
-                done = read(args.out, name, among)
+                before = read(args.out, name, among).heroes.get(hero, {"values": []})
                 own_field = among == "policy" and hero == policy
-                if own_field or len(done.heroes.get(hero, {"values": []})["values"]) >= args.deals or time.monotonic() > until:
+                if own_field or len(before["values"]) >= args.deals or time.monotonic() > until:
                     continue
                 run = measure(rules, hero, policy if among == "policy" else among, args.deals)
                 done = read(args.out, name, among)

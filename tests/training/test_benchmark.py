@@ -15,15 +15,16 @@ from noms_training.benchmark.cells import cells_of_entry, play_by_name, play_cel
 from noms_training.benchmark.entry import Entry, EntryError, write_entry
 from noms_training.benchmark.protocol import CURVE_FIELD, GAMES, PROTOCOLS, V1, Budget, Field, Place, References, budget_of
 from noms_training.benchmark.scores import (
+    add_times,
     cross_play,
     interquartile_mean,
     means_drawn,
     read_scores,
+    read_times,
     replicates_of,
     scored,
     summary,
 )
-from noms_training.benchmark.timing import add_times, read_times
 from tests.commands import Run, assert_refused
 from tests.training.entries import DEALS, SMALL, make_small, score_entry, set_references
 

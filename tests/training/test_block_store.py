@@ -1,6 +1,5 @@
 """Blocks of deals: which remain, which count as done, and their files."""
 
-import json
 import os
 from pathlib import Path
 from threading import Event
@@ -13,10 +12,10 @@ from noms_training.evaluation.block_store import (
     NothingPlayedError,
     blocks_left,
     play_left,
-    points_of,
     read_results,
     write_results,
 )
+from noms_training.evaluation.tournament import read_saved
 
 
 def test_blocks_cover_the_deals_and_count_up_to_the_first_gap() -> None:
@@ -61,7 +60,7 @@ def test_a_damaged_file_is_reported_and_a_missing_one_is_not(tmp_path: Path, cap
     assert capsys.readouterr().err == ""
     for content in (b"[1, 2", b"7", b"\xff", b"[1e999]", b"[" * 100_000):
         file.write_bytes(content)
-        assert read_results(file, lambda values: points_of([values], 1)) is None
+        assert read_results(file, lambda values: [*map(float, values)]) is None
         assert str(file) in capsys.readouterr().err
     file.unlink()
     os.mkfifo(file)
@@ -69,8 +68,9 @@ def test_a_damaged_file_is_reported_and_a_missing_one_is_not(tmp_path: Path, cap
     assert "damaged" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("values", [[[1.0]], [[1.0], [float("nan")]], [[1.0], [1.0, 2.0]], [1.0, 2.0], "ab", None])
-def test_points_of_another_shape_are_refused(values: object) -> None:
+@pytest.mark.parametrize("points", [([1.0], [float("nan")]), ([1.0], [1.0, 2.0]), (1.0, 2.0), ("a", "b"), (None, None)])
+def test_points_of_another_shape_are_refused(points: tuple[object, object]) -> None:
+    document = {"alone": points[0], "against": points[1], "lost": [{}, {}]}
     with pytest.raises((ValueError, TypeError)):
-        points_of(values, 2)
-    np.testing.assert_array_equal(points_of(json.loads("[[1], [2.5]]"), 2), [[1.0], [2.5]])
+        read_saved(document)
+    np.testing.assert_array_equal(read_saved(document | {"alone": [1], "against": [2.5]}).points, [[1.0], [2.5]])

@@ -14,7 +14,7 @@ from noms_training.benchmark.checking import complaints, unchecked
 from noms_training.benchmark.entry import EntryError
 from noms_training.benchmark.figures import curves_of
 from noms_training.benchmark.report import read_scored, sections
-from noms_training.benchmark.timing import read_times
+from noms_training.benchmark.scores import read_times
 from noms_training.play.browser.live import SPEEDS, table_from
 from noms_training.play.browser.lobby import Lobby
 from tests.fuzz import fuzzed, is_refused

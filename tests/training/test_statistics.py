@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from noms_training.evaluation.statistics import FOLDS, Controls, Estimate, Groups, deals_needed, estimate, holm, with_controls
+from noms_training.evaluation.statistics import FOLDS, Estimate, Groups, deals_needed, estimate, holm, with_controls
 
 
 def test_an_estimate_by_hand() -> None:
@@ -52,15 +52,15 @@ def test_holm_by_hand() -> None:
     assert holm([]) == []
 
 
-def draw(rng: np.random.Generator, deals: int, slope: float) -> tuple[np.ndarray, Controls]:
+def draw(rng: np.random.Generator, deals: int, slope: float) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Draw values with mean 1, and two features that explain a part: a skewed one with mean 3, and a known one with mean 0."""
     measured, known = 3 * rng.exponential(1.0, (deals, 1)), rng.integers(2, size=(deals, 1)) - 0.5
     values = 1 + slope * (measured[:, 0] - 3) + 2 * slope * known[:, 0] + rng.normal(0, 1, deals)
-    return values, Controls(known, measured, 3 * rng.exponential(1.0, (4 * deals, 1)))
+    return values, (known, measured, 3 * rng.exponential(1.0, (4 * deals, 1)))
 
 
-def controlled(values: np.ndarray, controls: Controls) -> Estimate:
-    estimate = with_controls(values, controls)
+def controlled(values: np.ndarray, known: np.ndarray, measured: np.ndarray, others: np.ndarray) -> Estimate:
+    estimate = with_controls(values, known, measured, others)
     assert estimate is not None
     return estimate
 
@@ -70,7 +70,7 @@ def test_the_control_variate_is_unbiased_and_its_error_is_right() -> None:
     estimates, plain = [], []
     for _ in range(300):
         values, controls = draw(rng, 100, 0.7)
-        estimates.append(controlled(values, controls))
+        estimates.append(controlled(values, *controls))
         plain.append(values.mean())
     means = np.array([each.mean for each in estimates])
     error = float(np.mean([each.standard_error for each in estimates]))
@@ -84,7 +84,7 @@ def test_coefficients_come_from_other_deals() -> None:
     n = 10 * FOLDS
     feature = rng.normal(size=(n, 1))
     values = feature[:, 0] + rng.normal(0, 0.5, n)
-    estimate = controlled(values, Controls(feature, np.empty((n, 0)), np.empty((0, 0))))
+    estimate = controlled(values, feature, np.empty((n, 0)), np.empty((0, 0)))
     corrected = np.empty(n)
     for fold in range(FOLDS):
         chosen = np.arange(n) % FOLDS == fold
@@ -96,17 +96,18 @@ def test_coefficients_come_from_other_deals() -> None:
 
 def test_a_useless_control_variate_is_not_reported() -> None:
     values, controls = draw(np.random.default_rng(1), 400, 0.0)
-    assert with_controls(values, controls) is None
-    nothing = Controls(np.empty((400, 0)), np.empty((0, 2)), np.empty((0, 2)))
-    assert with_controls(values, nothing) is None
+    assert with_controls(values, *controls) is None
+    assert with_controls(values, np.empty((400, 0)), np.empty((0, 2)), np.empty((0, 2))) is None
     few, controls = draw(np.random.default_rng(1), 40, 5.0)
-    assert with_controls(few, controls) is None
+    assert with_controls(few, *controls) is None
 
 
 def test_the_error_of_measured_expectations_counts() -> None:
     values, controls = draw(np.random.default_rng(4), 400, 0.7)
-    fewer = Controls(controls.known, controls.measured, controls.others[:800])
-    assert controlled(values, fewer).standard_error > 1.15 * controlled(values, controls).standard_error
+    known, measured, others = controls
+    assert (
+        controlled(values, known, measured, others[:800]).standard_error > 1.15 * controlled(values, *controls).standard_error
+    )
 
 
 def test_means_of_groups_by_hand() -> None:

@@ -31,21 +31,21 @@ from ..learn.data.workers import in_ray
 from ..text import printable
 from ..thread_pool import Ending
 from .entry import Entry, EntryError, Seat, fits, seat_of
-from .protocol import DEAL_SET, PLAYER_SEED, PROTOCOLS, V1, Field, Part, Place, Protocol
+from .protocol import DEAL_SET, PLAYER_SEED, PROTOCOLS, V1, Field, Part, Place
 
 FORMAT = "noms-benchmark-cell/3"
 CELLS = "cells"
 PATTERN = {
-    **{"format": str, "game": str, "seed": int, "field": str, "deals": int, "set": str, "unit": int},
-    **{"protocol?": str, "part?": str, "first?": int},
+    **{"format": str, "protocol": str, "part": str, "game": str, "seed": int, "field": str, "deals": int},
+    **{"set": str, "first": int, "unit": int},
     **{"player_sha256": (str, None), "field_sha256": (str, None)},
     **{"lost": {str: {"tables": int, "why": [str]}}, "points": {str: [int]}},
 }
 """Pattern of the file of a cell (`entry.fits`)."""
 UNIT = 10_000
 """Integer units in one point."""
-
-
+Hashes = tuple[str | None, str | None]
+"""Hashes of the files of a cell's player, and of its field."""
 Played = tuple[list[int], Lost, float]
 """Result of a block: the points of its deals in units of 1 / `UNIT`, the forfeited tables, and the processor seconds."""
 
@@ -56,8 +56,7 @@ class Cell:
 
     Attributes:
         part, game, seed, field: Identity of the cell.
-        player_sha256: Hash of the player's files (`entry.player_sha256`); deals of other policies are not added.
-        field_sha256: Hash of the field's files.
+        player_sha256, field_sha256: Hashes of their files (`entry.player_sha256`); deals of other policies are not added.
         blocks: Points of the deals of each block in units of 1 / `UNIT`, by the number of the block's first deal.
         lost: Tables that the player forfeited by failing, by block; only blocks with such tables.
         first: Number of the first deal of each setting.
@@ -89,7 +88,6 @@ class Cell:
 
     @property
     def deals(self) -> int:
-        """Number of deals played."""
         return sum(map(len, self.blocks.values()))
 
     @property
@@ -104,8 +102,7 @@ class Cell:
     @property
     def values(self) -> np.ndarray:
         """Points of the deals, float64, shape (deals,)."""
-        points: np.ndarray = self.numbers / UNIT
-        return points
+        return np.asarray(self.numbers / UNIT)
 
     @property
     def sha256(self) -> str:
@@ -162,21 +159,14 @@ class Cell:
 
 
 def read_cell(document: Any) -> Cell:
-    """Parse the JSON document of a cell, as `Cell.save` writes it.
-
-    Raises:
-        ValueError: The document is not a cell.
-        LookupError: The protocol has no such part.
-    """
+    """Parse the JSON document of a cell; ValueError if it is none, LookupError if the protocol has no such part."""
     if not fits(document, PATTERN):
         raise ValueError("not a cell")
     blocks = {int(first): points for first, points in document["points"].items()}
     lost = {int(first): Lost(of["tables"], [*map(printable, of["why"])]) for first, of in document["lost"].items()}
-    protocol, name = document.get("protocol", V1), document["field"]
-    parts = PROTOCOLS[protocol].parts
-    part = parts[document["part"]] if "part" in document else part_of_field(name)
-    place = (part, document["game"], document["seed"], Field(name, document["deals"]))
-    return Cell(*place, document["player_sha256"], document["field_sha256"], blocks, lost, document.get("first", 0))
+    part, field = PROTOCOLS[document["protocol"]].parts[document["part"]], Field(document["field"], document["deals"])
+    hashes = document["player_sha256"], document["field_sha256"]
+    return Cell(part, document["game"], document["seed"], field, *hashes, blocks, lost, document["first"])
 
 
 def stored_cell(place: Place, figures: Mapping[str, Any], folder: Path) -> Cell:
@@ -186,12 +176,10 @@ def stored_cell(place: Place, figures: Mapping[str, Any], folder: Path) -> Cell:
     return cell
 
 
-def part_of_field(name: str) -> Part:
-    """Return the part of protocol 1 that has a field; LookupError if no part has the field."""
-    parts = PROTOCOLS[V1].parts
-    if name.startswith("seed-"):
-        return parts["cross"]
-    return {field.name: part for part in parts.values() for field in part.fields if part.kind == "score"}[name]
+def stored_points(place: Place, figures: Mapping[str, Any], folder: Path) -> np.ndarray | None:
+    """Return the points of the deals of the published figures, float64, shape (deals,); None if the folder lacks any."""
+    cell = stored_cell(place, figures, folder)
+    return cell.values if (cell.deals, cell.sha256) == (figures["deals"], figures["sha256"]) else None
 
 
 @dataclass(frozen=True)
@@ -236,16 +224,10 @@ def cells_of_entry(
     without: Collection[Run] = (),
     second: bool = False,
 ) -> list[Playing]:
-    """Return the cells of an entry, ready to play.
+    """Return the cells of an entry in some parts of the protocol, ready to play; its players are loaded from `folder`.
 
-    Args:
-        entry: The entry.
-        folder: Folder of the entry, from which its players are loaded.
-        parts: Names of parts of the protocol.
-        kept: Folder whose cells are resumed; None to start from scratch.
-        most: Maximum number of deals in each cell; None for the protocol's number.
-        without: Runs whose policies are missing; cells that need one are left out.
-        second: Whether to play the deals after those of the protocol instead.
+    The cells in the folder `kept` are resumed. Each has `most` deals at most; None for the protocol's number. Cells that need a
+    policy of a run in `without` are left out. `second` is for the deals after those of the protocol.
 
     Raises:
         EntryError: A player of the entry cannot be loaded, or cannot play by the rules of a part.
@@ -279,7 +261,7 @@ class Players:
 
     def __init__(self, entry: Entry, folder: Path, without: Collection[Run]) -> None:
         self._protocol, self._without = PROTOCOLS[entry.protocol], {*without}
-        self._run_seat, self._field_seat = cache(partial(entry.seat, folder)), cache(partial(field_seat, self._protocol))
+        self._run_seat, self._field_seat = cache(partial(entry.seat, folder)), cache(self._load_field)
 
     def of(self, place: Place) -> list[Seat] | None:
         """Return the player of a cell, then those of its field; None if the policy of one is missing."""
@@ -291,6 +273,14 @@ class Players:
             return [player, self._run_seat(run, other, False)]
         return [player, *map(self._field_seat, self._protocol.players_of(place))]
 
+    def _load_field(self, name: str) -> Seat:
+        """Return a player of a field; ValueError if a published policy differs from the protocol's."""
+        spec, sha256 = agent_spec(name), self._protocol.sha256_of(name)
+        if sha256 is not None and spec.sha256 != sha256:
+            version = "a checkout of the version with which the protocol was frozen has it"
+            raise ValueError(f"the policy {name} is not the one of the protocol (SHA-256 {sha256}); {version}")
+        return Seat(spec, name, spec.sha256)
+
 
 def joint_sha256(hashes: Sequence[str | None]) -> str | None:
     """Combine the hashes of a field's players into one; None if no player has a hash."""
@@ -299,25 +289,12 @@ def joint_sha256(hashes: Sequence[str | None]) -> str | None:
 
 
 def pairings_of(settings: Sequence[Rules], specs: Sequence[AgentSpec]) -> tuple[Pairing, ...]:
-    """Return a pairing for each setting: the first player alone on each seat, among the others.
-
-    Raises:
-        ValueError: A player cannot play by these rules.
-    """
+    """Return a pairing for each setting, the first player alone among the others; ValueError if one cannot play there."""
     with warnings.catch_warnings():  # policies warn about rules that they were not trained on
         warnings.simplefilter("ignore")
         for rules in settings:
             check_together(specs, rules)
     return tuple(Pairing(rules, tuple(specs), line_ups(rules.seats, (ALONE,)), PLAYER_SEED, DEAL_SET) for rules in settings)
-
-
-def field_seat(protocol: Protocol, name: str) -> Seat:
-    """Return a player of a field; ValueError if a published policy differs from the protocol's."""
-    spec, sha256 = agent_spec(name), protocol.sha256_of(name)
-    if sha256 is not None and spec.sha256 != sha256:
-        version = "a checkout of the version with which the protocol was frozen has it"
-        raise ValueError(f"the policy {name} is not the one of the protocol (SHA-256 {sha256}); {version}")
-    return Seat(spec, name, spec.sha256)
 
 
 def play_cells(
@@ -328,14 +305,10 @@ def play_cells(
     on_ray: bool = False,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> tuple[Ending, float]:
-    """Play the missing blocks of some cells and add them; see `play_left`.
+    """Play the missing blocks of some cells and add them; see `play_left`, also for `threads` and `tick`.
 
-    Args:
-        playing: The cells.
-        folder: Folder of the entry, where finished blocks are saved; None to save nothing.
-        threads: Number of threads; it does not change results.
-        on_ray: Whether to use the machines of a Ray cluster instead (`data.workers.in_ray`), with the same results.
-        tick: Progress callback; receives the number of new deals.
+    Finished blocks are saved in `folder`, that of the entry. If `on_ray`, the machines of a Ray cluster play instead of the
+    threads (`data.workers.in_ray`), with the same results.
 
     Returns:
         `all` or `ctrl-c`, and the processor seconds used on all machines.
@@ -351,9 +324,8 @@ def play_cells(
     def add(number: int, first: int, played: Played) -> None:
         nonlocal seconds
         cell = playing[number].cell
-        points, lost, used = played
-        cell.add(first, points, lost)
-        seconds += used
+        cell.add(first, *played[:2])
+        seconds += played[2]
         if folder is not None:
             cell.save(folder)
 
@@ -384,18 +356,12 @@ def play_block(pairing: Pairing, first: int, count: int, stop: Event) -> Played:
     return [int(number) for number in np.rint(block.values.mean(axis=1) * UNIT)], block.lost[0], 0.0
 
 
-Hashes = tuple[str | None, str | None]
-"""Hashes of the files of a cell's player, and of its field."""
-
-
 def play_by_name(
     protocol: str, part: str, game: str, setting: int, names: tuple[str, ...], sha256: Hashes, first: int, count: int
 ) -> Played:
     """Play a block in a process that has only the names of the players and the hashes of their files.
 
-    Raises:
-        EntryError: The hash of a player differs here.
-        ValueError: A player cannot be loaded here.
+    EntryError if the hash of a player differs here, ValueError if one cannot be loaded here.
     """
     pairing = _pairings_by_name(protocol, part, game, names, sha256)[setting]
     one_thread_of_torch()
@@ -419,11 +385,7 @@ def one_thread_of_torch() -> None:
 
 
 def as_documents(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """Return the figures of complete cells for `scores.json`, by part, game, seed and field.
-
-    Raises:
-        EntryError: A cell is not complete.
-    """
+    """Return the figures of the cells for `scores.json`, by part, game, seed and field; EntryError if one is not complete."""
     figures: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for cell in cells:
         if not cell.is_complete:

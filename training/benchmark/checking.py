@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +15,7 @@ from noms_env.core.actions import brief
 
 from ..agents.registry import agent_spec, file_sha256, is_program
 from ..text import count
-from .cells import CELLS, Cell, Playing, Run, cells_of_entry, joint_sha256, play_cells, stored_cell
+from .cells import CELLS, Cell, Playing, Run, cells_of_entry, joint_sha256, play_cells, stored_cell, stored_points
 from .entry import (
     ALGORITHM,
     CURVE,
@@ -25,7 +23,6 @@ from .entry import (
     PLAYER,
     RUN,
     RUN_PATTERN,
-    RUNS,
     Entry,
     EntryError,
     algorithm_of,
@@ -34,11 +31,13 @@ from .entry import (
     read_entry,
     read_json,
     run_files,
+    run_folder,
     sha256_of,
     versions,
 )
-from .protocol import DEAL_SET, PROTOCOLS, V1, Place
-from .scores import cross_play, deals_sha256, has_references, read_scores, scored, summary
+from .figures import read_curve
+from .protocol import DEAL_SET, PROTOCOLS, V1
+from .scores import cross_play, deals_sha256, figures_of, has_references, places_of, read_scores, scored, summary
 from .task import PLAYER_FILE
 
 OVER_BUDGET = 1.05
@@ -54,24 +53,16 @@ ONE_SIDED = 2.58
 
 
 def complaints(folder: Path) -> list[str]:
-    """Return everything that is missing or wrong in an entry, without playing, as sentences.
-
-    Raises:
-        EntryError: The entry or its scores are missing or damaged.
-    """
+    """Return everything that is missing or wrong in an entry, without playing, as sentences; EntryError if it has no scores."""
     entry, document = read_entry(folder), read_scores(folder)
     faults = [*_of_entry(entry, folder), *_of_scores(entry, document)]
     return faults or [*_of_policies(entry, folder, document), *_of_sums(entry, document), *_of_cells(entry, folder, document)]
 
 
 def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
-    """Return the gaps of a check that has `played` cells again, as sentences; an entry may lack policies and deals.
-
-    Raises:
-        EntryError: The entry or its scores are missing or damaged.
-    """
+    """Return the gaps of a check that has `played` cells again, as sentences; an entry may lack policies and deals."""
     entry, document, gaps = read_entry(folder), read_scores(folder), list[str]()
-    cells, others = len(_all_cells(entry, document)), _count_others(document, played)
+    cells, others = len(places_of(entry, document)), _count_others(document, played)
     runs, absent = len(entry.runs), len(runs_absent(entry, folder))
     if absent:
         whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
@@ -92,22 +83,9 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     return gaps
 
 
-def _published(document: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
-    """Return the published figures of a cell; empty if it has none."""
-    by_game = document["cells"].get(place.part.name, {})
-    figures: Mapping[str, Any] = by_game.get(place.game, {}).get(str(place.seed), {}).get(place.field.name, {})
-    return figures
-
-
 def _count_others(document: Mapping[str, Any], played: Sequence[Playing]) -> int:
     """Count the cells whose points differ from the published ones."""
-    cells = (replay.cell for replay in played)
-    return sum(_published(document, cell.place)["sha256"] != cell.sha256 for cell in cells)
-
-
-def _all_cells(entry: Entry, document: Mapping[str, Any]) -> list[Place]:
-    """Return the cells of an entry in the parts of its scores."""
-    return [*PROTOCOLS[entry.protocol].places(entry.games, entry.seeds, document["parts"])]
+    return sum(figures_of(document, replay.cell.place)["sha256"] != replay.cell.sha256 for replay in played)
 
 
 def runs_absent(entry: Entry, folder: Path) -> set[Run]:
@@ -145,7 +123,7 @@ def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
     if not entry.algorithm or (sha256_of(own) != entry.algorithm if own.is_file() else not entry.source):
         yield f"{own} is not the file that the runs were made with"
     for name, seed in entry.runs:
-        yield from _of_run(entry, folder / RUNS / name / str(seed))
+        yield from _of_run(entry, run_folder(folder, name, seed))
 
 
 def _of_run(entry: Entry, run: Path) -> Iterator[str]:
@@ -178,9 +156,8 @@ def _of_run(entry: Entry, run: Path) -> Iterator[str]:
 def _end_of_curve(file: Path) -> float:
     """Return the decisions of the last point of a learning curve, or NaN."""
     try:
-        *_, last = csv.DictReader(read_file(file).decode().splitlines())
-        return float(last["decisions"])
-    except (ValueError, TypeError, LookupError, csv.Error):
+        return float(read_curve(file)[-1, 0])
+    except (EntryError, IndexError):
         return math.nan
 
 
@@ -208,9 +185,9 @@ def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
         is_meant = part.kind != "other" or entry.other_player
         if is_played and is_meant and part.name not in document["parts"]:
             yield f"the part {part.name} is not scored"
-    places = _all_cells(entry, document)
+    places = places_of(entry, document)
     for place in places:
-        if _published(document, place).get("deals") != place.field.deals:
+        if figures_of(document, place).get("deals") != place.field.deals:
             where = f"{place.game}, seed {place.seed}, field {place.field.name}"
             yield f"{where} is not scored on {place.field.deals} deals"
     if sum(len(fields) for part in document["cells"].values() for of in part.values() for fields in of.values()) > len(places):
@@ -222,7 +199,7 @@ def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     protocol = PROTOCOLS[entry.protocol]
     for part in (protocol.parts[name] for name in document["parts"]):
         places = [*protocol.places(entry.games, entry.seeds, (part.name,))]
-        points = [(place, _published(document, place)["points"]) for place in places]
+        points = [(place, figures_of(document, place)["points"]) for place in places]
         if part.kind == "cross":
             means = ((place.game, place.seed, place.field.seed, mean) for place, mean in points)
             scores, sums = {"games": document["scores"][part.name]}, {"games": cross_play(means, entry.seeds)}
@@ -251,8 +228,8 @@ def _without_intervals(figures: Any) -> Any:
 def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
     """Check that each run was scored with its own single policy, and that the fields have the protocol's policies."""
     protocol, scored_sha256 = PROTOCOLS[entry.protocol], defaultdict[Run, set[str | None]](set)
-    for place in _all_cells(entry, document):
-        figures = _published(document, place)
+    for place in places_of(entry, document):
+        figures = figures_of(document, place)
         scored_sha256[place.part.run_of(place.game), place.seed].add(figures["player_sha256"])
         known = [protocol.sha256_of(name) for name in protocol.players_of(place)] if place.field.seed is None else []
         if any(known) and figures["field_sha256"] != joint_sha256(known):
@@ -262,7 +239,7 @@ def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Ite
     learns, seeds = entry.division != "fixed", defaultdict[tuple[str, str | None], list[int]](list)
     for (name, seed), hashes in scored_sha256.items():
         if learns:
-            run = folder / RUNS / name / str(seed) / RUN
+            run = run_folder(folder, name, seed) / RUN
             trained = {read_json(run, f"{run.parent} is not complete", RUN_PATTERN)["files_sha256"]}
             if hashes != trained:
                 yield f"the scores of {name}, seed {seed}, are of another policy than the run has made"
@@ -279,7 +256,7 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
     """Check that the scores, with their intervals, follow from the points of the deals, if the entry has these."""
     if not (folder / CELLS).is_dir():
         return
-    cells = [stored_cell(place, _published(document, place), folder) for place in _all_cells(entry, document)]
+    cells = [stored_cell(place, figures_of(document, place), folder) for place in places_of(entry, document)]
     try:
         figures = scored(entry, cells)
     except EntryError as error:
@@ -304,10 +281,7 @@ def _agree(published: Any, measured: Any) -> bool:
 def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
     """Draw cells of an entry to play again, balanced over games; all cells if `number` is None.
 
-    Cells whose players are missing are left out (`unchecked` reports them).
-
-    Raises:
-        EntryError: A player fails to load.
+    Cells whose players are missing are left out (`unchecked` reports them). EntryError if a player fails to load.
     """
     entry, document = read_entry(folder), read_scores(folder)
     playing = cells_of_entry(entry, folder, document["parts"], without=runs_absent(entry, folder))
@@ -330,20 +304,19 @@ def replayed(
     last digits of a network's sums may differ, and with them some decisions. Then the published means must lie within the
     intervals measured here, in each cell and over all cells that differ. The differences must not favour one side. If the entry
     has the points of its deals, few may differ (`MAX_DIFFERENT`). The published errors are not trusted. If all cells were
-    played and have equal points, all scores are recomputed with their intervals.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C.
+    played and have equal points, all scores are recomputed with their intervals. Ctrl-C raises KeyboardInterrupt.
     """
     entry, document = read_entry(folder), read_scores(folder)
     if play_cells(playing, None, threads=threads, tick=tick)[0] != "all":
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
-    cells = [in_play.cell for in_play in playing]
-    again = [Again(cell, _published(document, cell.place), _published_points(folder, document, cell)) for cell in cells]
+    cells, again = [in_play.cell for in_play in playing], list[Again]()
+    for cell in cells:
+        published = figures_of(document, cell.place)
+        again.append(Again(cell, published, stored_points(cell.place, published, folder)))
     exact = (here or not any(map(_is_network, in_play.names)) for in_play in playing)
     differences = [*filter(None, map(_difference, again, exact))]
-    if differences or _count_others(document, playing) or len(playing) < len(_all_cells(entry, document)):
+    if differences or _count_others(document, playing) or len(playing) < len(places_of(entry, document)):
         return differences or _shift(again) or _one_sided(again)
     wrong = [key for key, value in scored(entry, cells).items() if not _agree(document.get(key), value)]
     return [f"{key} in the scores is not what the deals say that were played again" for key in wrong]
@@ -360,13 +333,6 @@ class Again(NamedTuple):
 def _is_network(name: str) -> bool:
     """Return whether rounding may affect a player: a policy, a search with one, or external code."""
     return is_program(name) or file_sha256(name) is not None
-
-
-def _published_points(folder: Path, document: Mapping[str, Any], cell: Cell) -> np.ndarray | None:
-    """Return the published points of the deals, float64, shape (deals,); None if the entry lacks them."""
-    stored, published = replace(cell, blocks={}, lost={}), _published(document, cell.place)
-    stored.load(folder)
-    return stored.values if (stored.deals, stored.sha256) == (cell.deals, published["sha256"]) else None
 
 
 def _difference(again: Again, exact: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .cells import stored_cell
+from .cells import stored_points
 from .entry import EntryError
 from .protocol import PROTOCOLS, REPLICATES, Part, Place
 from .report import Scored
@@ -28,27 +28,19 @@ Drawn = np.ndarray
 def improvement(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """Return the probability that a run of `mine` outscores one of `theirs`, averaged over games; a tie is half a win.
 
-    Args:
-        mine: Scores, float64, shape (..., games, seeds).
-        theirs: Scores of the other entry; the number of seeds may differ.
-
-    Returns:
-        float64, shape (...).
+    From scores, float64, shape (..., games, seeds), to shape (...); the number of seeds may differ.
     """
     wins = np.sign(mine[..., :, None] - theirs[..., None, :])
     return np.asarray((wins.mean(axis=(-3, -2, -1)) + 1) / 2)
 
 
 def compare(mine: Scored, theirs: Scored, count: int = REPLICATES) -> dict[str, Any]:
-    """Compare two entries; return JSON values.
+    """Compare two entries; EntryError if they have no scored game in common, or different protocols.
 
     Returns:
-        `parts`: for each common part, by game and over `all` common games, the difference `score` (mine minus theirs) and the
-        probability of `improvement`, with intervals. Games also have the difference `points`, the mean over fields.
-        `notes`: sentences on limits of the comparison.
-
-    Raises:
-        EntryError: The entries have no scored game in common, or different protocols.
+        JSON values. `parts`: for each common part, by game and over `all` common games, the difference `score` (mine minus
+        theirs) and the probability of `improvement`, with intervals. Games also have the difference `points`, the mean over
+        fields. `notes`: sentences on limits of the comparison.
     """
     if mine.entry.protocol != theirs.entry.protocol:
         raise EntryError(f"{mine.name} is of {mine.entry.protocol}, {theirs.name} of {theirs.entry.protocol}")
@@ -94,7 +86,7 @@ def _compare_part(
         anchors = part.references[name]
         scores.append([np.mean([anchors[field].score(of_side[field]) for field in of_side], axis=0) for of_side in points])
         mine, theirs = (np.mean([*of_side.values()], axis=(0, 2)) for of_side in points)
-        of_games[name] = _figures(scores[-1:], _mean) | {"points": _ends(mine - theirs)}
+        of_games[name] = _figures(scores[-1:], lambda of_game: of_game.mean(axis=(1, 2))) | {"points": _ends(mine - theirs)}
     return {"games": of_games, "all": _figures(scores, interquartile_mean)}, unpaired
 
 
@@ -133,12 +125,10 @@ def read_points(part: Part, game: str, entry: Scored) -> dict[str, np.ndarray]:
     """Return the points of the deals by field, float64, shape (seeds, deals); empty if any of the scored deals are missing."""
     points = dict[str, np.ndarray]()
     for field in part.fields:
-        rows = list[np.ndarray]()
-        for seed, figures in zip(entry.entry.seeds, entry.cells(part.name, game, field.name), strict=True):
-            cell = stored_cell(Place(part, game, seed, field), figures, entry.folder)
-            if (cell.deals, cell.sha256) != (figures["deals"], figures["sha256"]):
-                return {}
-            rows.append(cell.values)
+        cells = zip(entry.entry.seeds, entry.cells(part.name, game, field.name), strict=True)
+        rows = [stored_points(Place(part, game, seed, field), figures, entry.folder) for seed, figures in cells]
+        if any(row is None for row in rows):
+            return {}
         points[field.name] = np.array(rows)
     return points
 
@@ -150,10 +140,6 @@ def _figures(scores: Sequence[Sequence[Drawn]], over: Callable[[np.ndarray], np.
     """
     mine, theirs = (np.stack(of_side, axis=1) for of_side in zip(*scores, strict=True))
     return {"score": _ends(over(mine) - over(theirs)), "improvement": _ends(improvement(mine, theirs))}
-
-
-def _mean(scores: np.ndarray) -> np.ndarray:
-    return np.asarray(scores.mean(axis=(1, 2)))
 
 
 def _ends(figure: Drawn) -> dict[str, float]:

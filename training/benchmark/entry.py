@@ -6,6 +6,7 @@
     trained/generalist/SEED/   run on all games together, with the same files
     cells/PART/GAME/SEED/      points of every deal, a file for each field; without PART in protocol 1
     scores.json                scores
+    times.json                 scoring times by part, apart from the scores, so that equal scores have equal files
 
 Published entries may lack policies and cells: `run.json` and `scores.json` have their hashes.
 """
@@ -38,7 +39,7 @@ from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
 from .protocol import GAMES, GENERALIST, MIN_SEEDS, PROTOCOLS, V2, budget_of
 
 FORMAT, FORMAT_1 = "noms-benchmark-entry/2", "noms-benchmark-entry/1"
-ENTRY, SCORES, ALGORITHM, PLAYER = "entry.json", "scores.json", "algorithm.py", "player.py"
+ENTRY, SCORES, TIMES, ALGORITHM, PLAYER = "entry.json", "scores.json", "times.json", "algorithm.py", "player.py"
 RUNS, RUN, CURVE = "trained", "run.json", "curve.csv"
 RUN_PATTERN = {
     **{"game": str, "seed": int, "budget": str, "decisions": int, "decisions_per_second": int},
@@ -74,7 +75,7 @@ class Seat(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """Content of `entry.json`.
+    """Content of `entry.json`; EntryError if a value has the wrong type, or the protocol does not allow it.
 
     Attributes:
         name: Name of the algorithm or player in tables.
@@ -108,7 +109,6 @@ class Entry:
     plays: str = ""
 
     def __post_init__(self) -> None:
-        """Check the values; EntryError if a value has the wrong type, or the protocol does not allow it."""
         texts = [value for name, value in vars(self).items() if name not in ("games", "seeds", "tracks")]
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
             raise EntryError("all values of an entry must be text, except its seeds, which must be whole numbers")
@@ -159,10 +159,7 @@ class Entry:
         return [(name, seed) for name in names for seed in self.seeds]
 
     def player_name(self, folder: Path, run: str, seed: int, is_other: bool = False) -> str:
-        """Return the `noms evaluate` name of a run's player, or of its player by the other convention.
-
-        `folder` is that of the entry, `run` a game or `GENERALIST`.
-        """
+        """Return the `noms evaluate` name of a run's player, or of its player by the other convention."""
         name = self.other_player if is_other else self.player
         name = PROTOCOLS[self.protocol].player_name(name, run)
         return name.replace("{entry}", str(folder)).replace("{game}", run).replace("{seed}", str(seed))
@@ -178,10 +175,7 @@ class Entry:
 def other_convention(player: str, name: str) -> str:
     """Return the player of an entry by the other convention; "" if it is not a policy with temperature 0 or 1.
 
-    `player` is `Entry.player`, and `name` its name for one game and seed.
-
-    Raises:
-        ValueError: No player has the name.
+    `player` is `Entry.player`, and `name` its name for one game and seed; ValueError if no player has it.
     """
     parsed = parse_player(name)
     if parsed.kind != "policy" or parsed.temperature not in (0.0, 1.0):
@@ -190,11 +184,7 @@ def other_convention(player: str, name: str) -> str:
 
 
 def seat_of(name: str) -> Seat:
-    """Return the player of a name. Players that take batches get blocks as large as a policy does.
-
-    Raises:
-        ValueError: No player has the name (`agent_spec`).
-    """
+    """Return the player of a name, or ValueError. Players that take batches get blocks as large as a policy does."""
     spec = agent_spec(name)
     if spec.block == EXTERNAL_BLOCK and spec.at_once is None:
         spec = replace(spec, block=BLOCK)
@@ -219,10 +209,7 @@ def read_entry(folder: Path) -> Entry:
 def algorithm_of(folder: Path) -> Path:
     """Return the file of an entry's algorithm: its own copy, or else the baseline that it names, if unchanged.
 
-    The path of the own copy also stands for a missing file.
-
-    Raises:
-        EntryError: The entry is missing or damaged.
+    The path of the own copy also stands for a missing file. EntryError if the entry is missing or damaged.
     """
     own = folder / ALGORITHM
     if own.is_file():
@@ -242,8 +229,7 @@ def write_entry(folder: Path, entry: Entry) -> None:
 def read_json(path: Path, otherwise: str, pattern: Any = dict) -> dict[str, Any]:
     """Read a JSON object that `fits` a pattern, with finite numbers and integers of 64 bits.
 
-    Raises:
-        EntryError: The file is missing or damaged; the message begins with `otherwise`.
+    EntryError if the file is missing or damaged; its message begins with `otherwise`.
     """
     if not path.is_file():  # reading a pipe would block
         raise EntryError(f"{otherwise}: {path.name} is not there")
@@ -290,11 +276,13 @@ def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> None:
     write_atomically(path, text.getvalue().encode())
 
 
-def player_sha256(spec: AgentSpec, name: str) -> str | None:
-    """Return the SHA-256 of a player's files: the file of a policy, the files of a run, or the module of a function.
+def run_folder(folder: Path, run: str, seed: int) -> Path:
+    """Return the folder of a run: `run` is a game or `GENERALIST`."""
+    return folder / RUNS / run / str(seed)
 
-    None for built-in players and external programs.
-    """
+
+def player_sha256(spec: AgentSpec, name: str) -> str | None:
+    """Return the SHA-256 of a policy's file, a run's files or a function's module; None for other players and programs."""
     if spec.sha256 is not None:
         return spec.sha256
     file, colon, _ = name.rpartition(":")

@@ -14,7 +14,7 @@ from noms_env._files import read_file
 
 from ..pictures import COLOURS, GREY, STYLES, as_label, band, panels, plain, png
 from ..text import short_number
-from .entry import CURVE, RUNS, Entry, EntryError
+from .entry import CURVE, Entry, EntryError, run_folder
 from .protocol import PROTOCOLS, V1, Protocol
 from .task import COLUMNS
 
@@ -38,7 +38,7 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
     """
     curves = dict[str, list[Curve]]()
     for name, seed in entry.runs:
-        path = folder / RUNS / name / str(seed) / CURVE
+        path = run_folder(folder, name, seed) / CURVE
         if path.is_file() and len(curve := read_curve(path)):
             curves.setdefault(name, []).append(curve)
     return curves

@@ -59,11 +59,10 @@ UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 @dataclass(frozen=True)
 class Budget:
-    """Budget of a run, which ends at the first limit that it reaches.
+    """Budget of a run, which ends at the first limit that it reaches; None for no limit.
 
-    Attributes:
-        decisions: Decisions of the learner on all seats that it plays; forced moves do not count. None for no limit.
-        cpu_hours: Processor time of the run without evaluations of its learning curve. None for no limit.
+    `decisions` are those of the learner on all seats that it plays, without forced moves. `cpu_hours` leave out the evaluations
+    of the learning curve.
     """
 
     decisions: int | None
@@ -130,18 +129,15 @@ class References:
 
     def score(self, points: PointsT) -> PointsT:
         """Convert points, a number or an array, to scores."""
-        score: PointsT = self.unit * (points - self.zero) / (self.one - self.zero)
-        return score
+        return self.unit * (points - self.zero) / (self.one - self.zero)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field: the players on all other seats, and the number of duplicate deals.
+    """A field: the players on all other seats, and the number of duplicate deals in each game.
 
-    Attributes:
-        name: Name of the player (`Protocol.players_of`) or of the pool; in a part of kind `cross` such as `seed-2`.
-        deals: Deals in each game.
-        pool: Players from which each other seat is drawn in each deal; empty if one player has all other seats.
+    `name` is that of the player (`Protocol.players_of`) or of the pool; in a part of kind `cross` such as `seed-2`. From `pool`
+    each other seat is drawn in each deal; it is empty if one player has all of them.
     """
 
     name: str
@@ -178,6 +174,10 @@ class Part:
     run: str = "game"
     games: tuple[str, ...] = tuple(GAMES)
     settings: Callable[[str], tuple[Rules, ...]] = usual_settings
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ")
 
     def run_of(self, name: str) -> str:
         """Return the name of the run that plays a game."""
@@ -237,7 +237,6 @@ class Protocol:
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """Names of the tracks."""
         return tuple(dict.fromkeys(part.track for part in self.parts.values()))
 
     def parts_of(self, tracks: Collection[str]) -> tuple[str, ...]:
@@ -248,16 +247,12 @@ class Protocol:
         """Return a player's name for `noms evaluate`; replaces `{policy}` by the published policy of the run's game."""
         return self.players.get(name, name).replace("{policy}", self.policies.get(run, ("",))[0])
 
-    def _field_player(self, name: str, run: str) -> str:
-        """Return the `noms evaluate` name of a player of a field, at the tables of a run's game."""
-        published = {PUBLISHED: (self, run), OLDER: (PROTOCOLS[V1], run), GENERALIST: (self, GENERALIST)}
-        protocol, of_run = published.get(name, (self, run))
-        return protocol.policies[of_run][0] if name in published else self.player_name(name, run)
-
     def players_of(self, place: Place) -> tuple[str, ...]:
         """Return the `noms evaluate` names of a field's players: one, or the distinct names of its pool."""
-        run = place.part.run_of(place.game)
-        return tuple(dict.fromkeys(self._field_player(name, run) for name in place.field.pool or (place.field.name,)))
+        run, names = place.part.run_of(place.game), place.field.pool or (place.field.name,)
+        published = {PUBLISHED: (self, run), OLDER: (PROTOCOLS[V1], run), GENERALIST: (self, GENERALIST)}
+        frozen = {name: protocol.policies[of_run][0] for name, (protocol, of_run) in published.items() if name in names}
+        return tuple(dict.fromkeys(frozen.get(name) or self.player_name(name, run) for name in names))
 
     def sha256_of(self, name: str) -> str | None:
         """Return the SHA-256 of a policy of the protocol, named as by `players_of`; None for other players."""
@@ -272,10 +267,9 @@ class Protocol:
                         yield Place(part, name, seed, field)
 
     def field_of(self, rules: Rules, name: str, sha256: str | None) -> tuple[Part, Field] | None:
-        """Return the part and field of a table with one player on all other seats, or None.
+        """Return the part and field of a table with one player on all other seats, or None; `sha256` is that of its policy.
 
-        Parts with several settings for a game never match, since their score covers all settings. `sha256` is the hash of the
-        policy's file; None for other players.
+        Parts with several settings for a game never match, since their score covers all settings.
         """
         variant = rules.variant.name
         for part in self.parts.values():
@@ -290,11 +284,7 @@ class Protocol:
         return None
 
     def budget_of_run(self, text: str, run: str) -> Budget:
-        """Return the budget of a run: the entry's budget, times the number of games for `GENERALIST`.
-
-        Raises:
-            ValueError: The text is not a budget.
-        """
+        """Return the budget of a run: the entry's, times the number of games for `GENERALIST`; ValueError if it is none."""
         budget = self.budgets.get(text) or budget_of(text)
         times = len(GAMES) if run == GENERALIST else 1
         decisions, hours = budget.decisions, budget.cpu_hours

@@ -15,9 +15,9 @@ import numpy as np
 from noms_env._files import write_atomically
 
 from ..text import as_file_name, count, duration, markdown_table, markdown_text, short_number
-from .entry import CONVENTIONS, RUN, RUN_PATTERN, RUNS, Entry, EntryError, read_entry, read_json
+from .entry import CONVENTIONS, RUN, RUN_PATTERN, Entry, EntryError, read_entry, read_json, run_folder
 from .protocol import GENERALIST, PROTOCOLS, Part, Protocol
-from .scores import read_scores
+from .scores import figures_of, places_of, read_scores
 
 PAGE, TABLES = "report.html", "report.md"
 STYLE = """
@@ -76,14 +76,9 @@ CROSS_PLAY_SAYS = (
 
 
 class Section(NamedTuple):
-    """A section of a report.
+    """A section of a report: a title, a paragraph, tables, and PNG pictures by name.
 
-    Attributes:
-        title: Title.
-        says: A paragraph; "" for none.
-        tables: Tables below the paragraph.
-        pictures: PNG files by name without suffix.
-        is_folded: Whether a click on the title unfolds the section.
+    If it `is_folded`, a click on the title unfolds it.
     """
 
     title: str
@@ -111,8 +106,7 @@ class Scored:
 
     def games(self, part: str) -> Mapping[str, Any]:
         """Return the scores of a part by game; empty if it has none."""
-        of_part: Mapping[str, Any] = self.scores["scores"].get(part) or {"games": {}}
-        games: Mapping[str, Any] = of_part.get("games", {})
+        games: Mapping[str, Any] = (self.scores["scores"].get(part) or {}).get("games", {})
         return games
 
     def over_games(self, part: str, what: str = "score") -> Mapping[str, float]:
@@ -126,7 +120,6 @@ class Scored:
 
     @property
     def scored_parts(self) -> list[Part]:
-        """Parts with scores."""
         return [part for part in self.protocol.parts.values() if self.games(part.name)]
 
     @property
@@ -138,11 +131,7 @@ class Scored:
     @property
     def lacks_cells(self) -> bool:
         """Whether the scores lack a cell; our own files never do."""
-        cells = self.scores["cells"]
-        return any(
-            place.field.name not in cells.get(place.part.name, {}).get(place.game, {}).get(str(place.seed), {})
-            for place in self.protocol.places(self.entry.games, self.entry.seeds, self.scores["parts"])
-        )
+        return not all(figures_of(self.scores, place) for place in places_of(self.entry, self.scores))
 
     def cells(self, part: str, game: str, field: str) -> list[Mapping[str, Any]]:
         """Return the figures of the cells of a field, in the order of the seeds."""
@@ -219,7 +208,7 @@ def score_rows(document: Mapping[str, Any], part: str, show: Callable[[Mapping[s
 def runs_of(result: Scored) -> list[dict[str, Any]]:
     """Read the training records (`run.json`) of the runs on one game, else of those on all games; skips runs without one."""
     of_games = [run for run in result.entry.runs if run[0] != GENERALIST]
-    paths = [result.folder / RUNS / name / str(seed) / RUN for name, seed in of_games or result.entry.runs]
+    paths = [run_folder(result.folder, name, seed) / RUN for name, seed in of_games or result.entry.runs]
     return [read_json(path, f"the run {path.parent} is not complete", RUN_PATTERN) for path in paths if path.exists()]
 
 
@@ -236,12 +225,7 @@ def score_table(entries: Sequence[Scored], parts: Sequence[Part]) -> Table:
             cells.append(f"{stacked(result.over_games(part.name), result.protocol.unit)}\n{points:+z.2f}")
         about = " · ".join(filter(None, [entry.division, entry.budget, count(len(entry.seeds), "seed")]))
         rows.append((f"{entry.name}\n{about}", *cells))
-    return ("entry", *(title_of(part) for part in parts)), rows
-
-
-def title_of(part: Part) -> str:
-    """Return the name of a part in words."""
-    return part.name.replace("_", " ")
+    return ("entry", *(part.title for part in parts)), rows
 
 
 def game_table(entries: Sequence[Scored], part: Part) -> Table:
@@ -283,7 +267,7 @@ def state_of(gain: Mapping[str, float]) -> str:
     """Return the state of a learning curve from its gain at the end; see `LEARNING_SAYS`."""
     if gain["low"] > 0:
         return "still rising"
-    return "converged" if gain["low"] <= 0 <= gain["high"] < LEVEL else "falling" if gain["high"] < 0 else "unclear"
+    return "falling" if gain["high"] < 0 else "converged" if gain["high"] < LEVEL else "unclear"
 
 
 def convention_cells(result: Scored) -> tuple[str, str]:
@@ -344,7 +328,7 @@ def sections(entries: Sequence[Scored], is_short: bool = False) -> Iterator[Sect
     if pictures := {} if is_short else curve_pictures(entries):
         yield Section("Learning curves", CURVES_SAY.format(field=protocol.players["thumb"]), (), pictures)
     for part in parts:
-        yield Section(f"{title_of(part)}, by game".capitalize(), GAMES_SAY, (game_table(entries, part),), is_folded=True)
+        yield Section(f"{part.title}, by game".capitalize(), GAMES_SAY, (game_table(entries, part),), is_folded=True)
     if (cross := cross_table(entries))[1]:
         yield Section("Cross-play", CROSS_PLAY_SAYS, (cross,), is_folded=True)
     if is_short:
@@ -353,7 +337,7 @@ def sections(entries: Sequence[Scored], is_short: bool = False) -> Iterator[Sect
     by_run = {name: [score for game in of.values() for score in game["seeds"]] for name, of in games.items() if len(of) > 1}
     if by_run:
         profiles = {"profiles": draw_profiles(by_run, protocol)}
-        yield Section(f"{title_of(parts[0])}, performance profiles".capitalize(), PROFILES_SAY, (), profiles, is_folded=True)
+        yield Section(f"{parts[0].title}, performance profiles".capitalize(), PROFILES_SAY, (), profiles, is_folded=True)
     for result in entries:
         tables = [score_rows(result.scores, part.name, stacked) for part in result.scored_parts]
         tables += [table for table in [points_table(result)] if table[1]]
@@ -367,10 +351,7 @@ def by_protocol(entries: Sequence[Scored]) -> dict[str, list[Scored]]:
 
 
 def write_report(folders: Sequence[Path], out: Path) -> Path:
-    """Write the report on entries to the folder `out`.
-
-    Returns:
-        Path of the HTML page; `report.md` and the pictures are in the same folder.
+    """Write the report on entries to the folder `out`, and return the path of its HTML page.
 
     Raises:
         EntryError: An entry has no complete scores.

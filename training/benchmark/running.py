@@ -23,10 +23,10 @@ from .entry import (
     OF_A_RUN,
     PLAYER,
     RUN,
-    RUNS,
     Entry,
     EntryError,
     read_entry,
+    run_folder,
     sha256_of,
     write_entry,
 )
@@ -108,19 +108,10 @@ def budget_of_run(entry: Entry, run: str) -> Budget:
     return PROTOCOLS[entry.protocol].budget_of_run(entry.budget, run)
 
 
-def run_folder(folder: Path, game: str, seed: int) -> Path:
-    """Return the folder of a run."""
-    return folder / RUNS / game / str(seed)
-
-
 def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[int], None] = lambda decisions: None) -> None:
-    """Train the unfinished runs, one after another in each worker process.
+    """Train the unfinished runs of an entry from `begin`, one after another in each of the worker processes.
 
-    Args:
-        entry: Entry from `begin`.
-        folder: Folder of the entry.
-        workers: Number of processes; 1 trains in this process.
-        tick: Progress callback; receives the number of new decisions.
+    One worker is this process. `tick` receives the number of new decisions.
 
     Raises:
         EntryError: An algorithm left no policy, a worker died, or another process trains in the folder.

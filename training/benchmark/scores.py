@@ -19,11 +19,15 @@ import numpy as np
 from scipy.stats import trim_mean
 
 from ..evaluation.deal_sets import digest
+from ..text import duration
 from .cells import Cell, as_documents
-from .entry import SCORES, TRIAL, Entry, EntryError, fits, machine, read_json, versions, write_json
-from .protocol import DEAL_SET, GENERALIST, PROTOCOLS, REPLICATES, V1, Part, References
+from .entry import SCORES, TIMES, TRIAL, Entry, EntryError, fits, machine, read_json, versions, write_json
+from .protocol import DEAL_SET, GENERALIST, PROTOCOLS, REPLICATES, V1, Part, Place, References
 
 FORMAT, FORMAT_1 = "noms-benchmark-scores/2", "noms-benchmark-scores/1"
+TIMES_OF_PART = {"deals": int, "wall_seconds": float, "cpu_seconds": float, "processor": str}
+TIMES_PATTERN = {f"{part}?": TIMES_OF_PART for protocol in PROTOCOLS.values() for part in protocol.parts}
+"""Pattern of `times.json`."""
 CUT = 0.25
 """Fraction that an interquartile mean leaves out at each end."""
 
@@ -61,8 +65,7 @@ def means_drawn(points: np.ndarray, times: np.ndarray) -> np.ndarray:
     """
     weight = times[:, : points.shape[1]]
     weight = np.where(weight.any(axis=1, keepdims=True), weight, 1.0)
-    means: np.ndarray = weight @ points.T / weight.sum(axis=1, keepdims=True)
-    return means
+    return np.asarray(weight @ points.T / weight.sum(axis=1, keepdims=True))
 
 
 def replicates_of(
@@ -73,15 +76,10 @@ def replicates_of(
     settings: int = 1,
     drawn: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bootstrap replicates of a game.
+    """Return `count` bootstrap replicates of a game, from the points (`Values`) and the references of its fields.
 
-    Args:
-        values: Points by field (`Values`).
-        of_game: References by field.
-        count: Number of replicates.
-        rng: Random generator.
-        settings: Number of settings of the game, which share their deals evenly.
-        drawn: Seeds of each replicate, int64, shape (count, seeds); None to draw them.
+    Its `settings` share their deals evenly. `drawn` are the seeds of each replicate, int64, shape (count, seeds); None to draw
+    them.
 
     Returns:
         Scores of the resampled seeds, float64, shape (count, seeds), and scores of the weakest field, float64, shape (count,).
@@ -141,12 +139,8 @@ def values_of(cells: Sequence[Cell]) -> dict[str, dict[str, np.ndarray]]:
 def cross_play(points: Iterable[tuple[str, int, int | None, float]], seeds: Sequence[int]) -> dict[str, Any]:
     """Return for each game the `points` of each seed (row) alone among each other one (column), and their mean, the `gap`.
 
-    The diagonal is 0. If the seeds have learnt different conventions, the gap is negative: newcomers lose more than stronger
-    seeds win.
-
-    Args:
-        points: Tuples of game, seed, seed of the field, and points per deal. Tuples with None as seed of the field are ignored.
-        seeds: Seeds of the entry.
+    `points` are tuples of game, seed, seed of the field (ignored if None), and points per deal. The diagonal is 0. If the seeds
+    have learnt different conventions, the gap is negative: newcomers lose more than stronger seeds win.
     """
     tables: dict[str, np.ndarray] = {}
     for name, seed, other, mean in points:
@@ -190,6 +184,18 @@ def _of_part(part: Part, entry: Entry, cells: Sequence[Cell]) -> dict[str, Any] 
     return summary(part, values_of(cells)) if has_references(part, entry) else None
 
 
+def figures_of(document: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
+    """Return the figures of a cell in `scores.json`; empty if it has none."""
+    by_game = document["cells"].get(place.part.name, {})
+    figures: Mapping[str, Any] = by_game.get(place.game, {}).get(str(place.seed), {}).get(place.field.name, {})
+    return figures
+
+
+def places_of(entry: Entry, document: Mapping[str, Any]) -> list[Place]:
+    """Return the cells of an entry in the parts of its scores."""
+    return [*PROTOCOLS[entry.protocol].places(entry.games, entry.seeds, document["parts"])]
+
+
 def has_references(part: Part, entry: Entry) -> bool:
     """Return whether a part has references for all fields and for all games of an entry."""
     games = [name for name in entry.games if name in part.games]
@@ -208,9 +214,10 @@ def read_scores(folder: Path) -> dict[str, Any]:
         raise EntryError(f"{folder} is not scored: {hint}")
     document, damaged = read_json(folder / SCORES, f"{folder} is not scored"), f"{folder} is not scored: {SCORES} is damaged"
     if (document.get("format"), document.get("protocol")) == (FORMAT_1, V1):
-        if not fits(document, _pattern_1()):
-            raise EntryError(damaged)
-        document = _in_new_form(document)
+        try:
+            document = _in_new_form(document)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise EntryError(damaged) from error
     known = [name for name in PROTOCOLS if name == document.get("protocol")]
     if document.get("format") != FORMAT or not known:
         raise EntryError(f"{folder / SCORES} is not of the format {FORMAT!r} and a protocol of {', '.join(PROTOCOLS)}")
@@ -235,17 +242,40 @@ def _in_new_form(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**unchanged, **new, "scores": {name: scores[name] for name in document["parts"] if name in scores}}
 
 
+def read_times(folder: Path) -> dict[str, Any]:
+    """Return the scoring times of each part so far; empty if the file is missing or damaged."""
+    try:
+        return read_json(folder / TIMES, "there are no times", TIMES_PATTERN)
+    except EntryError:
+        return {}
+
+
+def add_times(folder: Path, part: str, *, before: int, deals: int, wall: float, cpu: float) -> None:
+    """Add the wall seconds and processor seconds of some deals of a part; OSError if the file cannot be written.
+
+    They are over all threads and machines. Processor seconds exclude external programs (`cmd:`). If `before`, the number of
+    deals played before, is 0, the times replace those in the file.
+    """
+    if deals:
+        times = read_times(folder)
+        sums = times.get(part, {}) if before else {}
+        for name, value in (("deals", deals), ("wall_seconds", wall), ("cpu_seconds", cpu)):
+            sums[name] = round(sums.get(name, 0) + value, 2)
+        write_json(folder / TIMES, {**times, part: {**sums, "processor": machine()["processor"]}})
+
+
+def times_text(times: dict[str, Any], part: str) -> str:
+    """Return such as `core: 57,344 deals · 0:31 wall time · 0:58 processor time`."""
+    deals, wall, cpu = (times[part][name] for name in ("deals", "wall_seconds", "cpu_seconds"))
+    return f"{part}: {deals:,} deals · {duration(wall)} wall time · {duration(cpu)} processor time"
+
+
 FIGURE = {"value": float, "low": float, "high": float}
 CELL = {
     **{"points": float, "error": float, "deals": int, "sha256": str},
     **{"player_sha256": (str, None), "field_sha256": (str, None), "lost?": int},
 }
-OVER_ALL = dict.fromkeys(("score", "mean", "median", "robustness"), FIGURE)
-COMMON = {
-    **dict.fromkeys(("format", "protocol", "name", "budget"), str),
-    **{"seeds": [int], "trial?": bool, "parts": [str], "versions": dict, "machine": dict},
-}
-"""Patterns of `scores.json` (`entry.fits`)."""
+"""Patterns in `scores.json` (`entry.fits`)."""
 
 
 def _by_game(part: Part, pattern: Any) -> dict[str, Any]:
@@ -258,7 +288,7 @@ def _pattern_of(part: Part) -> Any:
         return _by_game(part, {"points": [[float]], "gap": float})
     fields = {field.name: float for field in part.fields}
     of_game = {"score": FIGURE, "robustness": FIGURE, "fields": fields, "seeds": [float]}
-    return {"games": _by_game(part, of_game), "all": OVER_ALL}, None
+    return {"games": _by_game(part, of_game), "all": dict.fromkeys(("score", "mean", "median", "robustness"), FIGURE)}, None
 
 
 def _pattern(protocol: str) -> dict[str, Any]:
@@ -268,19 +298,13 @@ def _pattern(protocol: str) -> dict[str, Any]:
     def by_part(pattern: Callable[[Part], Any]) -> dict[str, Any]:
         return {f"{part.name}?": pattern(part) for part in parts}
 
-    sha256 = by_part(lambda part: _by_game(part, str))
-    cells = by_part(lambda part: _by_game(part, {str: {str: CELL}}))
-    deals = {"set": str, "sha256": sha256}
-    return {**COMMON, "division": str, "second?": bool, "deals": deals, "cells": cells, "scores": by_part(_pattern_of)}
-
-
-def _pattern_1() -> dict[str, Any]:
-    """Return the pattern of `scores.json` in format 1."""
-    parts = PROTOCOLS[V1].parts
-    sha256, cells = _by_game(parts["core"], str), _by_game(parts["core"], {str: {str: CELL}})
-    keys = {"core?": "core", "search?": "search", "cross_play?": "cross"}
-    scores = {key: _pattern_of(parts[name]) for key, name in keys.items() if name in parts}
-    return {**COMMON, "track": str, "deals": {"set": str, "sha256": sha256}, "cells": cells, **scores}
+    return {
+        **dict.fromkeys(("format", "protocol", "name", "division", "budget"), str),
+        **{"seeds": [int], "trial?": bool, "second?": bool, "parts": [str], "versions": dict, "machine": dict},
+        "deals": {"set": str, "sha256": by_part(lambda part: _by_game(part, str))},
+        "cells": by_part(lambda part: _by_game(part, {str: {str: CELL}})),
+        "scores": by_part(_pattern_of),
+    }
 
 
 def _is_consistent(document: Mapping[str, Any]) -> bool:

@@ -80,11 +80,7 @@ def other_player():
 
 
 def load_algorithm(file: Path) -> ModuleType:
-    """Load an algorithm as a module.
-
-    Raises:
-        EntryError: The file does not exist, fails on import, lacks a function or names an unknown division.
-    """
+    """Load an algorithm; EntryError if its file is missing, fails on import, lacks a function or names an unknown division."""
     spec = util.spec_from_file_location(f"noms_algorithm_{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
         raise EntryError(f"there is no algorithm in {file}: it must be a Python file with train(task) and player(folder)")
@@ -102,8 +98,8 @@ def load_algorithm(file: Path) -> ModuleType:
 
 
 def division_of(module: ModuleType) -> str:
-    """Return the division of an algorithm; older files call it `TRACK`."""
-    return str(getattr(module, "DIVISION", getattr(module, "TRACK", "self-play")))
+    """Return the division of an algorithm."""
+    return str(getattr(module, "DIVISION", "self-play"))
 
 
 def player_of_run(run: Path, function: str = "player") -> Player:
@@ -249,8 +245,7 @@ class Task:
 def train_run(algorithm: Path, game: str, seed: int, budget: Budget, folder: Path, tell: Callable[[int], None]) -> None:
     """Train one run from scratch; removes the files of an interrupted one first.
 
-    Raises:
-        EntryError: The algorithm cannot be loaded, or has left no policy or no learning curve.
+    EntryError if the algorithm cannot be loaded, or has left no policy or no learning curve.
     """
     if folder.exists():
         shutil.rmtree(folder)

@@ -23,8 +23,7 @@ from ..benchmark.entry import ENTRY, SCORES, SECOND, TRIAL, Entry, EntryError, o
 from ..benchmark.protocol import GAMES, PROTOCOLS, V1, V2, rules_of_game
 from ..benchmark.report import interval, read_scored, score_rows, write_report
 from ..benchmark.running import algorithm_file, begin, budget_of_run, runs_left, train_all
-from ..benchmark.scores import read_scores, scored, write_scores
-from ..benchmark.timing import add_times, read_times, times_text
+from ..benchmark.scores import add_times, read_scores, read_times, scored, times_text, write_scores
 from ..console import fitted, new_table, print_lines, table_lines, terminal
 from ..evaluation.duplicate import Lost
 from ..extras import require

@@ -120,15 +120,10 @@ def compare(
     until: float | None = None,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Comparison:
-    """Play the first deals of a set, in several seatings, between two players of one device.
+    """Play the first deals of a set, at least 2, in several seatings, between two players of one device.
 
-    Args:
-        rules, a, b: the rules of the tables, and the players.
-        deals: number of deals; at least 2.
-        seed: of the players' random numbers, 0 to 2**63 - 1.
-        deal_set: name of the set.
-        names: the line-ups; those that need more seats are skipped.
-        threads, until, tick: as for `play_left`; on a GPU there is one thread.
+    `seed`, 0 to 2**63 - 1, is for the players' random numbers, and `names` are the line-ups; those that need more seats are
+    skipped. `threads`, `until` and `tick` are as for `play_left`; on a GPU there is one thread.
 
     Raises:
         ValueError: a number is out of range, no line-up is left, a player cannot play at such a table, or the players are of

@@ -112,7 +112,7 @@ class Folder:
         write_atomically(self.path / PLAN, dump(plan.as_json()))
 
     def go_on(self, plan: Plan) -> None:
-        """Check that the plan continues the tournament in the folder: it may have more deals, and more players after the others.
+        """Check that the plan continues the tournament in the folder: it may have more deals, and more players at the end.
 
         All blocks are reused, except a last block that was short: it is replayed, with the same results.
 
