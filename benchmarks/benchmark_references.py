@@ -40,8 +40,6 @@ class Args:
     """parts to play, in this order; other parts keep their references"""
     fields: tuple[str, ...] = ()
     """fields to play; all if empty"""
-    games: tuple[str, ...] = PROTOCOLS[V2].games
-    """games to play"""
     deals: int = 256
     """first deals of each cell for the comparison of the two players; the settings of a game share them"""
     threads: int = os.cpu_count() or 1
@@ -65,7 +63,7 @@ def pairs_of_cells(args: Args) -> Iterator[tuple[Playing, Playing]]:
         sides = list[list[Playing]]()
         for player, most in ((by_name.zero, None), (by_name.one, args.deals)):
             folder = args.out / ("zero" if most is None else "one")
-            entry = Entry(player, "fixed", player, args.games, protocol=V2)
+            entry = Entry(player, "fixed", player, by_name.games, protocol=V2)
             write_entry(folder, entry)
             cells = cells_of_entry(entry, folder, [part], kept=folder, most=most)
             sides.append([part for part in cells if part.cell.field.name in (args.fields or [part.cell.field.name])])

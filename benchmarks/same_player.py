@@ -67,7 +67,7 @@ def figures(cells: list[Playing], number: int, threads: int) -> dict[str, dict[s
     playing = [apart(part, number) for part in cells]
     if play_cells(playing, None, threads=threads)[0] != "all":
         raise SystemExit("stopped by Ctrl-C")
-    document: dict[str, Any] = summary(playing[0].cell.part, values_of([part.cell for part in playing]))
+    document: dict[str, Any] = summary(playing[0].cell.part, values_of((part.cell.place, part.cell.values) for part in playing))
     games = {name: game["score"] for name, game in document["games"].items()}
     return {**{f"all games, {name}": figure for name, figure in document["all"].items()}, **games}
 

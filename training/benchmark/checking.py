@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,9 +36,8 @@ from .entry import (
     sha256_of,
     versions,
 )
-from .figures import read_curve
 from .protocol import DEAL_SET, PROTOCOLS, V1
-from .scores import cross_play, deals_sha256, figures_of, has_references, places_of, read_scores, scored, summary
+from .scores import cross_play, deals_sha256, figures_of, has_references, places_of, read_scores, scored, summary, values_of
 from .task import PLAYER_FILE
 
 OVER_BUDGET = 1.05
@@ -156,8 +156,9 @@ def _of_run(entry: Entry, run: Path) -> Iterator[str]:
 def _end_of_curve(file: Path) -> float:
     """Return the decisions of the last point of a learning curve, or NaN."""
     try:
-        return float(read_curve(file)[-1, 0])
-    except (EntryError, IndexError):
+        *_, last = csv.DictReader(read_file(file).decode().splitlines())
+        return float(last["decisions"])
+    except (ValueError, TypeError, LookupError, csv.Error):
         return math.nan
 
 
@@ -204,10 +205,7 @@ def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
             means = ((place.game, place.seed, place.field.seed, mean) for place, mean in points)
             scores, sums = {"games": document["scores"][part.name]}, {"games": cross_play(means, entry.seeds)}
         elif has_references(part, entry):
-            values: dict[str, dict[str, np.ndarray]] = {}
-            for place, mean in points:
-                of_game = values.setdefault(place.game, {})
-                of_game[place.field.name] = np.append(of_game.get(place.field.name, np.empty((0, 1))), [[mean]], axis=0)
+            values = values_of((place, np.array([mean])) for place, mean in points)
             scores, sums = document["scores"][part.name] or {}, summary(part, values, 1)
         else:
             continue
@@ -314,7 +312,8 @@ def replayed(
     for cell in cells:
         published = figures_of(document, cell.place)
         again.append(Again(cell, published, stored_points(cell.place, published, folder)))
-    exact = (here or not any(map(_is_network, in_play.names)) for in_play in playing)
+    # Rounding may affect a policy, a search with one, and external code.
+    exact = (here or not any(is_program(name) or file_sha256(name) for name in in_play.names) for in_play in playing)
     differences = [*filter(None, map(_difference, again, exact))]
     if differences or _count_others(document, playing) or len(playing) < len(places_of(entry, document)):
         return differences or _shift(again) or _one_sided(again)
@@ -328,11 +327,6 @@ class Again(NamedTuple):
     cell: Cell
     published: Mapping[str, Any]
     points: np.ndarray | None
-
-
-def _is_network(name: str) -> bool:
-    """Return whether rounding may affect a player: a policy, a search with one, or external code."""
-    return is_program(name) or file_sha256(name) is not None
 
 
 def _difference(again: Again, exact: bool) -> str:

@@ -31,11 +31,7 @@ Curve = np.ndarray
 
 
 def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
-    """Read the learning curves of an entry: by game, one for each seed whose curve has points.
-
-    Raises:
-        EntryError: A file is not a learning curve.
-    """
+    """Read the learning curves of an entry: by game, one for each seed whose curve has points; EntryError for another file."""
     curves = dict[str, list[Curve]]()
     for name, seed in entry.runs:
         path = run_folder(folder, name, seed) / CURVE

@@ -47,8 +47,7 @@ def _draw_rules(name: str, rng: np.random.Generator) -> Rules:
 def rules_of_run(game: str) -> tuple[list[Rules], list[Rules]]:
     """Return the usual rules of a run, and for `GENERALIST` further ones that together cover all random rules.
 
-    Raises:
-        ValueError: The benchmark has no such game.
+    ValueError if the benchmark has no such game.
     """
     if game != GENERALIST:
         return [rules_of_game(game)], []
@@ -59,12 +58,7 @@ def rules_of_run(game: str) -> tuple[list[Rules], list[Rules]]:
 def layout_of(game: str, options: tuple[str, ...] | None = None) -> FeatureLayout:
     """Return the feature layout for single deals of a game, or of any rules for `GENERALIST`.
 
-    Args:
-        game: Name of the game.
-        options: Options among the features, as the policy was trained with; None for the current ones.
-
-    Raises:
-        ValueError: The benchmark has no such game.
+    `options` are those among the features when the policy was trained; None for the current ones.
     """
     own, drawn = rules_of_run(game)
     seen = [name for name in differing_options(own + drawn) if name not in BETWEEN_DEALS]

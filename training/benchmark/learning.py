@@ -40,13 +40,12 @@ POLICY = "policy.safetensors"
 
 @dataclass(frozen=True)
 class Seen:
-    """Observations at some tables, one row per table.
+    """Observations at some tables of a batch, one row per table.
 
     Attributes:
         features: Scaled features with canonical suits, float32, shape (n, n_features).
         legal: Legal-action mask with canonical suits, bool, shape (n, NUM_ACTIONS).
         table, seat: Table and seat to act, int64, shape (n,).
-        batch: The batch of tables.
         orders: Order of the suits in each row; `CanonicalSuits.meant` inverts it.
     """
 
@@ -92,10 +91,8 @@ Choose = Callable[[Seen], np.ndarray]
 class SelfPlay:
     """Self-play: tables of a task at which the learner plays all seats. A generalist draws new rules for each deal.
 
-    Attributes:
-        layout: Feature layout.
-        scale: Factors that scale the features for a network, float32, shape (n_features,).
-        decisions: Number of decisions so far.
+    `scale` are the factors that scale the features for a network, float32, shape (n_features,), and `decisions` is the number
+    of decisions so far.
     """
 
     def __init__(self, task: Task, tables: int = 512) -> None:
@@ -140,14 +137,8 @@ def rename_suits(suits: CanonicalSuits, observation: np.ndarray, mask: np.ndarra
 def advantages(value: Tensor, decisions: Decisions, reward: Tensor, gae_lambda: float, bonus: Tensor | None = None) -> Tensor:
     """Return generalised advantage estimates without discount, float32, shape (n,) (Schulman et al., arXiv 1506.02438).
 
-    Each seat gets its reward after its last decision of the deal, and the bonus of a decision with that decision.
-
-    Args:
-        value: Value estimate of each decision, float32, shape (n,).
-        decisions: The n decisions.
-        reward: Rewards of the decisions on the scale of `value`, float32, shape (n,).
-        gae_lambda: Decay of the later estimates.
-        bonus: Further reward of each decision, such as a penalty, float32, shape (n,); none by default.
+    Each seat gets its reward after its last decision of the deal. The bonus of a decision, such as a penalty, comes with that
+    decision. `value`, `reward` (on the scale of `value`) and `bonus` are float32, shape (n,).
     """
     advantage = torch.zeros_like(value) if bonus is None else bonus.clone()
     for step in reversed(decisions.steps):
@@ -215,10 +206,8 @@ def read_network(folder: Path) -> tuple[str, tuple[str, ...] | None, dict[str, T
 class NetworkPlayer:
     """Player (`noms_env.players.Player`) that scores actions by a network.
 
-    Args:
-        network: Maps features, float32 (n, n_features), to scores of actions, float32 (n, NUM_ACTIONS).
-        layout: Feature layout, or the name of a game.
-        draws: Whether to treat scores as logits and sample; otherwise the highest score wins.
+    The network maps features, float32 (n, n_features), to scores, float32 (n, NUM_ACTIONS): logits of sampled actions if it
+    `draws`, otherwise the highest wins. `layout` is a feature layout, or the name of a game.
     """
 
     wants_tables: ClassVar[bool] = False

@@ -128,11 +128,11 @@ def summary(part: Part, values: Values, count: int = REPLICATES) -> dict[str, An
     return {"games": games, "all": over_all}
 
 
-def values_of(cells: Sequence[Cell]) -> dict[str, dict[str, np.ndarray]]:
-    """Collect the points of the cells of a part as `Values`."""
+def values_of(cells: Iterable[tuple[Place, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
+    """Collect the points of the cells of a part, each float64, shape (deals,), as `Values`."""
     values: dict[str, dict[str, list[np.ndarray]]] = {}
-    for cell in cells:
-        values.setdefault(cell.game, {}).setdefault(cell.field.name, []).append(cell.values)
+    for place, points in cells:
+        values.setdefault(place.game, {}).setdefault(place.field.name, []).append(points)
     return {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in values.items()}
 
 
@@ -181,7 +181,7 @@ def _of_part(part: Part, entry: Entry, cells: Sequence[Cell]) -> dict[str, Any] 
     """Return the scores or the cross-play of a part; None if it has neither, or no references yet."""
     if part.kind == "cross":
         return cross_play(((cell.game, cell.seed, cell.field.seed, float(cell.values.mean())) for cell in cells), entry.seeds)
-    return summary(part, values_of(cells)) if has_references(part, entry) else None
+    return summary(part, values_of((cell.place, cell.values) for cell in cells)) if has_references(part, entry) else None
 
 
 def figures_of(document: Mapping[str, Any], place: Place) -> Mapping[str, Any]:

@@ -192,17 +192,14 @@ class Task:
         return now[0] - self._began[0] - self._paused[0], now[1] - self._began[1] - self._paused[1]
 
     def log(self, decisions: int, player: Callable[[], Player]) -> float:
-        """Report progress. Evaluates the policy on `dev` deals whenever the next point of the learning curve is due.
+        """Report progress, and return the fraction of the budget used; the run must end at 1.
 
-        Args:
-            decisions: Decisions of the learner so far, on all seats that it plays; forced moves do not count.
-            player: Returns a player for the current policy.
-
-        Returns:
-            The fraction of the budget used; the run must end at 1.
+        `decisions` are those of the learner so far, on all seats that it plays, without forced moves. Whenever the next point
+        of the learning curve is due, the policy that `player` returns is evaluated on deals of the set `dev`.
         """
         share = self.count(decisions)
-        if any(self._last_share() < at <= share for at in CURVE_AT):
+        last = self.budget.share(int(self.rows[-1][0]), self.rows[-1][2]) if self.rows else -1.0
+        if any(last < at <= share for at in CURVE_AT):
             before = self.seconds
             self._add(decisions, before, self._evaluate(player))
             after = self.seconds
@@ -232,9 +229,6 @@ class Task:
         self.tell(decisions - self._decisions)
         self._decisions = decisions
         return self.budget.share(decisions, self.seconds[1])
-
-    def _last_share(self) -> float:
-        return self.budget.share(int(self.rows[-1][0]), self.rows[-1][2]) if self.rows else -1.0
 
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
         row = (decisions, *(round(number, 2) for number in seconds), *(round(number, 4) for number in points))

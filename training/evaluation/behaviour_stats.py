@@ -94,11 +94,10 @@ class Tally:
         self.counts[name] += values.size
 
     def __add__(self, other: Tally) -> Tally:
-        together = Tally()
-        for part in (self, other):
-            for name, count in part.counts.items():
-                together.sums[name] += part.sums[name]
-                together.counts[name] += count
+        together = Tally(self.sums.copy(), self.counts.copy())
+        for name, count in other.counts.items():
+            together.sums[name] += other.sums[name]
+            together.counts[name] += count
         return together
 
     def means(self) -> dict[str, float]:
@@ -107,13 +106,10 @@ class Tally:
 
 
 def count_deals(tables: np.recarray, rules: Rules, seats: np.ndarray | None = None) -> Tally:
-    """Count the probes of some deals.
+    """Count the probes of some deals, from records of their tables at the end (`table_record.TABLE`), shape (n,).
 
-    Args:
-        tables: records of tables at the end of a deal (`table_record.TABLE`), shape (n,).
-        rules: of the tables.
-        seats: bool, shape (n, MAX_SEATS): seats whose calls and contracts count; None for all. Columns beyond the table's seats
-            are ignored.
+    `seats`, bool, shape (n, MAX_SEATS), are those whose calls and contracts count; None for all. Columns beyond the table's
+    seats are ignored.
     """
     there = tables.n_seats[:, None] > SEATS
     watched = there if seats is None else there & seats
@@ -162,9 +158,9 @@ def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules
     _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, rules)
     if rules.options["open_partner"]:
         return  # nobody has to guess who the partner is
-    for who, (possible, done) in zip(("partner", "defender"), overtakes(tables, watched), strict=True):
-        tally.sums[f"{who}/overtakes"] += int(done)
-        tally.counts[f"{who}/overtakes"] += int(possible)
+    for name, (possible, done) in zip(("partner/overtakes", "defender/overtakes"), overtakes(tables, watched), strict=True):
+        tally.sums[name] += int(done)
+        tally.counts[name] += int(possible)
 
 
 def possible_contracts(rules: Rules) -> Iterable[int]:
@@ -220,12 +216,8 @@ def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
     Only the holder of the nominated card knows his own side. A decision counts until that card is played, if the declarer is
     winning the trick, and if the seat may play a higher and a lower card. Misère is excluded: there the declarer avoids tricks.
 
-    Args:
-        tables: records of tables of the auction games at the end of a deal (`table_record.TABLE`), shape (n,).
-        watched: bool, shape (n, MAX_SEATS): seats whose decisions count.
-
-    Returns:
-        int64, shape (2, 2): for `PARTNER` and `DEFENDER`, the number of chances (`COULD`) and of overtakes (`DID`).
+    From tables as for `count_deals`, of the auction games, and the seats whose decisions count, bool, shape (n, MAX_SEATS), to
+    int64, shape (2, 2): for `PARTNER` and `DEFENDER`, the number of chances (`COULD`) and of overtakes (`DID`).
     """
     counts = np.zeros((2, 2), np.int64)
     misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)

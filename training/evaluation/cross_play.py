@@ -47,13 +47,8 @@ MAX_DEALS = 1_000_000
 class CrossPlay:
     """Points per deal of each policy's own seats, by policy on the other seats.
 
-    Attributes:
-        names: of the policies.
-        rules: of the tables.
-        points: by kind of table (`alone`, `mixed`), float64, shape (policies, policies, deals): points of the first policy's
-            seats at tables with the second; on the diagonal, at tables of that policy alone.
-        deal_set: name of the set of deals.
-        ending: whether all deals were played.
+    `points`, by kind of table (`alone`, `mixed`), are float64, shape (policies, policies, deals): those of the first policy's
+    seats at tables with the second; on the diagonal, at tables of that policy alone. `ending` says if all deals were played.
     """
 
     names: tuple[str, ...]
@@ -64,7 +59,6 @@ class CrossPlay:
 
     @property
     def deals(self) -> int:
-        """Number of deals of each table."""
         return int(self.points[ALONE].shape[2])
 
     def loss(self, kind: str, a: int, b: int) -> Estimate:
@@ -73,9 +67,9 @@ class CrossPlay:
 
     def mean_loss(self, kind: str) -> Estimate:
         """Return the mean loss over all ordered pairs of different policies."""
-        points, others = self.points[kind], len(self.names) - 1
-        at_home = points[np.arange(len(points)), np.arange(len(points))]
-        away = (points.sum(axis=1) - at_home) / others
+        points = self.points[kind]
+        at_home = points.diagonal().T
+        away = (points.sum(axis=1) - at_home) / (len(points) - 1)
         return estimate((at_home - away).mean(axis=0))
 
     def as_json(self, players: Sequence[AgentSpec]) -> dict[str, Any]:

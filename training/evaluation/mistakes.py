@@ -134,15 +134,10 @@ def find_losses(
     wanted: Callable[[Record], bool] = lambda record: True,
     seat: int | None = None,
 ) -> Iterator[tuple[Record, list[Loss] | None]]:
-    """Yield the losses of the `wanted` deals in order of play; the search remembers earlier deals of the same match.
+    """Yield each of the `wanted` deals with its losses, in order of play; for the arguments and errors see `losses`.
 
-    For `seat` see `losses`.
-
-    Yields:
-        A record and its losses; None for a deal that the search does not judge (`is_judged`).
-
-    Raises:
-        ValueError, RecordError: as for `losses`.
+    The losses are None for a deal that the search does not judge (`is_judged`). The search remembers earlier deals of the same
+    match.
     """
     memory = None
     for record, before in pair_with_previous(records):
