@@ -77,7 +77,8 @@ def publish(folder: Path, entries: Path) -> Path:
         copy = part / file.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    size = sum(policy_bytes(entry_folder) for entry_folder in (part, *entries.glob("*/[!.]*")) if entry_folder != to)
+    runs = (run for other in (part, *entries.glob("*/[!.]*")) if other != to for run in other.glob(f"{RUNS}/*/*/"))
+    size = sum((run / name).stat().st_size for run in runs for name in run_files(run))
     if size > MAX_BYTES:
         shutil.rmtree(part)
         limit = f"the policies of all entries would have {size:,} bytes, and {MAX_BYTES:,} are allowed"
@@ -85,11 +86,6 @@ def publish(folder: Path, entries: Path) -> Path:
     name_source(part)
     shutil.rmtree(to, ignore_errors=True)
     return part.replace(to)
-
-
-def policy_bytes(entry: Path) -> int:
-    """Return the size of an entry's policies in bytes."""
-    return sum((run / name).stat().st_size for run in entry.glob(f"{RUNS}/*/*/") for name in run_files(run))
 
 
 def name_source(folder: Path) -> None:

@@ -65,7 +65,5 @@ def layout_of(game: str, options: tuple[str, ...] | None = None) -> FeatureLayou
     return FeatureLayout(own + drawn, "deal", seen if options is None else options)
 
 
-@cache
-def suits_of(layout: FeatureLayout) -> CanonicalSuits:
-    """Return the canonical order of the suits in these features."""
-    return CanonicalSuits(layout)
+suits_of = cache(CanonicalSuits)
+"""Returns the canonical order of the suits in the features of a layout."""

@@ -151,11 +151,7 @@ class Scored:
 
 
 def read_scored(folders: Sequence[Path]) -> list[Scored]:
-    """Read scored entries, sorted by rank.
-
-    Raises:
-        EntryError: An entry has no complete scores, or two of a protocol have the same name.
-    """
+    """Read scored entries, by rank; EntryError if one has no complete scores, or two of a protocol have the same name."""
     entries = [Scored(folder, read_entry(folder), read_scores(folder)) for folder in folders]
     for result in entries:
         if not result.scored_parts:
@@ -409,6 +405,5 @@ def html_table(table: Table) -> str:
         first, *more = html.escape(text).split("\n")
         return f"<{tag}>{first.replace('_', '_<wbr>')}{''.join(f'<br><small>{line}</small>' for line in more)}</{tag}>"
 
-    head, rows = table
-    lines = ["".join(cell(text, "th") for text in head), *("".join(map(cell, row)) for row in rows)]
+    lines = ["".join(cell(text, "th") for text in table[0]), *("".join(map(cell, row)) for row in table[1])]
     return f"<div><table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table></div>"

@@ -216,10 +216,7 @@ class Task:
         return mean, mean - half, mean + half
 
     def note(self, decisions: int, points: tuple[float, float, float]) -> float:
-        """Add a point that the algorithm measured itself: points per deal among `CURVE_FIELD`, and the 95 % interval.
-
-        Returns the fraction of the budget used, as `log` does.
-        """
+        """Add a point that the algorithm measured itself: points per deal among `CURVE_FIELD`, and the interval; see `log`."""
         share = self.count(decisions)
         self._add(decisions, self.seconds, points)
         return share

@@ -105,13 +105,9 @@ def cross_play(
     threads: int = 1,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> CrossPlay:
-    """Play the first deals of a set at all kinds of tables; the arguments are those of `comparison.compare`.
+    """Play the first deals of a set at all kinds of tables; arguments and errors are those of `comparison.compare`.
 
-    Raises:
-        Exception: any error of a player.
-        ValueError: a number is out of range, two players have the same name, they are of two devices, or one cannot play at
-            such tables.
-        NothingPlayedError: Ctrl-C came before two deals were done.
+    Any error of a player is raised, too, and a ValueError if two of them have the same name.
     """
     names = tuple(player.name for player in players)
     if len(names) < 2 or len(set(names)) < len(names):

@@ -80,12 +80,7 @@ def compare_matches(
     until: float | None = None,
     tick: Callable[[int], None] = lambda matches: None,
 ) -> Matches:
-    """Play matches between two players; the arguments are those of `comparison.compare`.
-
-    Raises:
-        ValueError: fewer than two matches, or as for `compare`.
-        NothingPlayedError: stopped before two matches were done.
-    """
+    """Play two matches or more between two players; arguments and errors are those of `comparison.compare`."""
     if matches < 2:
         raise ValueError(f"the number of matches must be 2 or more, not {matches}")
     check_together((a, b), rules)
@@ -106,8 +101,7 @@ def play_matches(
 ) -> tuple[np.ndarray, int]:
     """Play numbered matches to their ends; `seatings`, bool, shape (games, seats), is where A sits.
 
-    Returns:
-        The lone player's share of the win, float64, shape (matches, games), and the number of deals.
+    Returns the lone player's share of the win, float64, shape (matches, games), and the number of deals.
     """
     games = len(seatings)
     is_a = np.tile(seatings, (len(numbers), 1))

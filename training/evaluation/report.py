@@ -31,10 +31,7 @@ GOAL = 0.8
 
 
 def print_result(console: Console, comparison: Comparison, effect: float) -> None:
-    """Print the difference, its interval, a verdict and warnings.
-
-    If the interval includes 0, the verdict reports how many deals would show a difference of `effect`.
-    """
+    """Print the difference, its interval, the `verdict` and warnings."""
     estimate, (a, b) = comparison.estimate(), short_names(comparison.names)
     rules, points = comparison.rules, Text(f"{estimate.mean:+z.3f}", f"bold {colour(*_printed_interval(estimate))}".strip())
     say(console, Text.assemble(f"{rules.variant.name}, {rules.seats} seats: {a} v {b}: ", points, " points a deal"))
@@ -44,7 +41,7 @@ def print_result(console: Console, comparison: Comparison, effect: float) -> Non
 
 
 def verdict(comparison: Comparison, effect: float) -> str:
-    """Return who is better by the interval, or how many deals it takes to find out."""
+    """Return who is better by the interval, or how many deals would show a difference of `effect`."""
     estimate, (a, b) = comparison.estimate(), short_names(comparison.names)
     low, high = _printed_interval(estimate)
     if low > 0 or high < 0:
@@ -70,10 +67,7 @@ def warnings(comparison: Comparison) -> Iterator[str]:
 def print_details(
     console: Console, comparison: Comparison, matches: Matches | None, seconds: float, effect: float, more: Sequence[str] = ()
 ) -> None:
-    """Print all other figures of a game, which took `seconds`; the sentences in `more` come first below the tables.
-
-    The needed deals are reported for a difference of `effect`.
-    """
+    """Print all other figures of a game, which took `seconds`; the sentences in `more` come first below the tables."""
     say(console, Text(speed(comparison, seconds)))
     for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):
         if table.row_count:
