@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -34,9 +34,7 @@ class Args:
 
     out: Annotated[Path, tyro.conf.Positional]
     """folder of the two entries"""
-    parts: tuple[str, ...] = field(
-        default_factory=lambda: tuple(name for name, part in PROTOCOLS[V2].parts.items() if part.kind == "score")
-    )
+    parts: tuple[str, ...] = tuple(name for name, part in PROTOCOLS[V2].parts.items() if part.kind == "score")
     """parts to play, in this order; other parts keep their references"""
     fields: tuple[str, ...] = ()
     """fields to play; all if empty"""

@@ -316,7 +316,7 @@ def replayed(
     exact = (here or not any(is_program(name) or file_sha256(name) for name in in_play.names) for in_play in playing)
     differences = [*filter(None, map(_difference, again, exact))]
     if differences or _count_others(document, playing) or len(playing) < len(places_of(entry, document)):
-        return differences or _shift(again) or _one_sided(again)
+        return differences or [*_biases(again)]
     wrong = [key for key, value in scored(entry, cells).items() if not _agree(document.get(key), value)]
     return [f"{key} in the scores is not what the deals say that were played again" for key in wrong]
 
@@ -348,36 +348,25 @@ def _difference(again: Again, exact: bool) -> str:
     return f"{cell.name}: {texts[0]} points a deal when played again, {texts[1]} published"
 
 
-def _shift(again: Sequence[Again]) -> list[str]:
-    """Check that the published points of the cells that differ are not shifted to one side, beyond chance.
+def _biases(again: Sequence[Again]) -> Iterator[str]:
+    """Yield complaints if the published points favour one side beyond chance: over the cells that differ, or in most deals.
 
-    Fields of one game and seed share deals and player, so their errors add up; errors of other cells are independent.
+    Fields of one game and seed share deals and player, so their errors add up; errors of other cells are independent. A cell
+    without the published points of its deals counts as one difference.
     """
-    shift, errors = 0.0, defaultdict[Run, float](float)
-    for replay in again:
-        if replay.cell.sha256 != replay.published["sha256"]:
-            here = replay.cell.figures()
-            shift += replay.published["points"] - here["points"]
-            errors[replay.cell.game, replay.cell.seed] += here["error"]
-    limit = 1.96 * math.hypot(*errors.values())
-    return _bias(shift, limit, ", over all cells by more than chance allows")
-
-
-def _one_sided(again: Sequence[Again]) -> list[str]:
-    """Check that the differences are balanced between the sides; of deals where published, otherwise of cells."""
-    parts = [
-        [replay.published["points"] - replay.cell.values.mean()]
-        if replay.points is None
-        else (replay.points - replay.cell.values) / replay.cell.deals
-        for replay in again
-    ]
+    shift, errors, parts = 0.0, defaultdict[Run, float](float), list[np.ndarray]()
+    for cell, published, points in again:
+        difference = published["points"] - cell.values.mean()
+        if cell.sha256 != published["sha256"]:
+            shift += difference
+            errors[cell.game, cell.seed] += cell.figures()["error"]
+        parts.append(np.array([difference]) if points is None else (points - cell.values) / cell.deals)
     differences = np.concatenate([*parts, []])
-    unit = "deals" if all(replay.points is not None for replay in again) else "cells"
-    limit = ONE_SIDED * math.hypot(*differences) + DIGITS
-    return _bias(differences.sum(), limit, f" in more {unit} than chance allows")
-
-
-def _bias(shift: float, limit: float, ending: str) -> list[str]:
-    """Return a complaint if the published points lie beyond a limit on one side."""
-    better = "better" if shift > 0 else "worse"
-    return [f"the published points are {better} than those played again{ending}"] if abs(shift) > limit else []
+    unit = "deals" if all(points is not None for *_, points in again) else "cells"
+    for bias, limit, ending in (
+        (shift, 1.96 * math.hypot(*errors.values()), ", over all cells by more than chance allows"),
+        (differences.sum(), ONE_SIDED * math.hypot(*differences) + DIGITS, f" in more {unit} than chance allows"),
+    ):
+        if abs(bias) > limit:
+            better = "better" if bias > 0 else "worse"
+            yield f"the published points are {better} than those played again{ending}"
