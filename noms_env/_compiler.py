@@ -145,7 +145,7 @@ class _Part(CPUDispatcher):  # type: ignore[misc]
 
 
 class FastCompiled(CPUDispatcher):  # type: ignore[misc]
-    """A compiled function; compiled callers use its part."""
+    """A function compiled for Python; compiled functions link in its `part`."""
 
     def __init__(self, py_func: Callable[..., Any], **arguments: Any) -> None:
         options = arguments["targetoptions"] | {"no_cfunc_wrapper": True}

@@ -28,7 +28,7 @@ Drawn = np.ndarray
 def improvement(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """Return the probability that a run of `mine` outscores one of `theirs`, averaged over games; a tie is half a win.
 
-    From scores, float64, shape (..., games, seeds), to shape (...); the number of seeds may differ.
+    Both are scores, float64, shape (..., games, seeds); their numbers of seeds may differ. The result has shape (...).
     """
     wins = np.sign(mine[..., :, None] - theirs[..., None, :])
     return np.asarray((wins.mean(axis=(-3, -2, -1)) + 1) / 2)

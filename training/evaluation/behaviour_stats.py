@@ -216,8 +216,9 @@ def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
     Only the holder of the nominated card knows his own side. A decision counts until that card is played, if the declarer is
     winning the trick, and if the seat may play a higher and a lower card. Misère is excluded: there the declarer avoids tricks.
 
-    From tables as for `count_deals`, of the auction games, and the seats whose decisions count, bool, shape (n, MAX_SEATS), to
-    int64, shape (2, 2): for `PARTNER` and `DEFENDER`, the number of chances (`COULD`) and of overtakes (`DID`).
+    `tables` are as for `count_deals`, of the auction games; `watched`, bool, shape (n, MAX_SEATS), are the seats whose
+    decisions count. Returns int64, shape (2, 2): for `PARTNER` and `DEFENDER`, the number of chances (`COULD`) and of overtakes
+    (`DID`).
     """
     counts = np.zeros((2, 2), np.int64)
     misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)

@@ -133,7 +133,7 @@ def seating_of(is_a: np.ndarray, others: np.ndarray | int = 1) -> np.ndarray:
 def drawn_others(numbers: Sequence[int] | np.ndarray, seats: int, players: int, deal_set: str) -> np.ndarray:
     """Draw one of several players for each of B's seats, by the set of deals, the deal and the seat.
 
-    From the numbers of deals, shape (n,), to int64, shape (n, seats): uniform from 1 to `players`.
+    `numbers`, shape (n,), are deals. Returns int64, shape (n, seats), uniform from 1 to `players`.
     """
     seed = deal_seed(deal_set)
     keys = (f"noms-env others {seed} {number} {seat}" for number in numbers for seat in range(seats))
