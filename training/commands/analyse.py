@@ -26,7 +26,7 @@ from ..text import count
 from .arguments import check_run
 from .common import OK, CommandError, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
-from .pages import page, write
+from .replay import page, write
 
 MAX_WORLDS = 10_000
 

@@ -25,11 +25,12 @@ from ..extras import require
 from ..learn.best_response import gain_alone
 from ..learn.config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..learn.log import read_log
-from ..options import OFF, by_default
+from ..options import by_default
 from ..play.deal_text import deal_lines
 from ..play.narrate import narrate_deal
 from ..publish.plots import draw
 from . import train
+from .arguments import Flag
 from .common import OK, file_errors, wrong_arguments
 
 DECISIONS = 450_000
@@ -47,8 +48,8 @@ def demo(
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = DECISIONS,
     out: Annotated[str | None, by_default("a new folder in runs", "RUN")] = None,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
-    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
-    games: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+    quick: Flag = False,
+    games: Flag = False,
 ) -> int:
     """Train a policy for a few minutes, and show what it has learnt.
 
