@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
-from noms_training.interop.one_seat import Choose, before_and_after, two_layers
+from noms_training.interop.one_seat import before_and_after, two_layers
 
 GAME = "down_up"
 TABLE_ARGUMENTS: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
@@ -49,12 +49,7 @@ def make_tables(tables: int) -> pufferlib.vector.Serial:
 
 
 def unpack(rows: np.ndarray, form: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return observations and masks as views of PufferLib's rows.
-
-    Args:
-        rows: shape (n, bytes of a row).
-        form: `emulated["emulated_observation_dtype"]` of the tables.
-    """
+    """Return observations and masks as views of PufferLib's rows, shape (n, bytes of a row), in the layout `form`."""
     fields = rows.view(np.uint8).view(form)[:, 0]
     return fields["observation"], fields["action_mask"]
 
@@ -77,12 +72,7 @@ class Rollout:
     """The steps between two updates: arrays of shape (steps, tables), float32 unless stated."""
 
     def __init__(self, tables: int, row: np.ndarray) -> None:
-        """Allocate the arrays.
-
-        Args:
-            tables: number of tables.
-            row: a sample of PufferLib's rows.
-        """
+        """Allocate the arrays; `row` is a sample of PufferLib's rows."""
         self.rows = np.zeros((STEPS, tables, *row.shape), row.dtype)
         self.actions = torch.zeros((STEPS, tables), dtype=torch.int64)
         self.logprobs, self.values, self.rewards, self.ends = torch.zeros((4, STEPS, tables))
@@ -147,23 +137,18 @@ def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, adv
             optimizer.step()
 
 
-def numpy_policy(agent: Agent) -> Choose:
-    """Return the policy without PufferLib: a function from features and masks to actions."""
-
-    @torch.no_grad()
-    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        return agent.policy(torch.from_numpy(observation), torch.from_numpy(mask)).sample().numpy()
-
-    return choose
-
-
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
     """Train, and print the learner's points before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     agent = Agent()
     envs = make_tables(tables)
-    before_and_after(numpy_policy(agent), lambda: train(agent, envs, decisions, seed), GAME, decisions=decisions, deals=deals)
+
+    @torch.no_grad()
+    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        return agent.policy(torch.from_numpy(observation), torch.from_numpy(mask)).sample().numpy()
+
+    before_and_after(choose, lambda: train(agent, envs, decisions, seed), GAME, decisions=decisions, deals=deals)
 
 
 if __name__ == "__main__":
