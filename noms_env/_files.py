@@ -20,7 +20,8 @@ MAX_BYTES = 1 << 28
 
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading; raises OSError at once for pipes and devices, which may never end."""
-    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - the caller closes it
+    at_once = getattr(os, "O_NONBLOCK", 0)  # or opening a pipe would wait for its writer
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once))  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
@@ -83,15 +84,6 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
             os.fsync(folder)
         finally:
             os.close(folder)
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file for reading without waiting for the writer of a pipe."""
-    if os.name != "posix":
-        return os.open(path, flags)
-    descriptor = os.open(path, flags | os.O_NONBLOCK)
-    os.set_blocking(descriptor, True)
-    return descriptor
 
 
 def write_atomically(path: Path, content: bytes, *, sync: bool = True, mode: int | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -119,7 +118,9 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
         draw({str(folder): read_log(folder)}, picture)
     print(f"learning curves: {picture}")
     print()
-    print_lines(deal_of_policy(folder, config))
+    table = Table(config.variants[0], seed=config.seed, episode="deal")
+    table.start()
+    print_lines(narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed), FIRST_TRICKS))
     return OK
 
 
@@ -130,13 +131,6 @@ def result_text(gain: Estimate, variant: str) -> str:
         f"{variant}, {gain.deals:,} duplicate deals against random players: {gain.mean:+.2f} points per deal "
         f"(95 %: {gain.low:+.2f} to {gain.high:+.2f}), {verdict} random play"
     )
-
-
-def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
-    """Narrate one deal of self-play."""
-    table = Table(config.variants[0], seed=config.seed, episode="deal")
-    table.start()
-    return narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed), FIRST_TRICKS)
 
 
 def show_games(seed: int) -> int:
