@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import noms_env
-from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, SECONDS, Case, rate_case, time_of_each
+from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, SECONDS, Case, rate_case, time_case
 from noms_env import BatchEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED, kernel_view
@@ -277,7 +277,7 @@ def policy_cases(tables: int) -> Iterator[Case]:
         policy.act(seen, legal, random)
         return len(free)
 
-    yield Case("policies/one", "load_player: act, one observation", time_of_each(act_alone, 1e-6), MICROSECONDS)
+    yield time_case("policies/one", "load_player: act, one observation", act_alone, MICROSECONDS)
     yield rate_case("policies/batch", f"load_player: act, {len(free):,} observations at once", all_at_once)
 
 
@@ -321,7 +321,7 @@ def copy_cases(tables: int) -> Iterator[Case]:
             function(*arguments)
             return 1
 
-        return Case(f"copies/{key}", text, time_of_each(work, 1e-6), MICROSECONDS)
+        return time_case(f"copies/{key}", text, work, MICROSECONDS)
 
     yield case("clone", f"BatchEnv.clone of a table into {CLONES:,} rows", batch.clone, 0, rows)
     yield case("clone/compiled", "the same, its compiled loop alone", batch_kernels.clone_row, words, 0, rows)
@@ -337,8 +337,8 @@ def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
     for tables in sizes:
         ground = Playground(tables)
         compiled, public = partial(ground.compiled, VIEW), partial(ground.public, check=False)
-        yield Case(f"growth/compiled/{tables}", f"{tables:,} tables, compiled", time_of_each(compiled, 1e-9), NANOSECONDS)
-        yield Case(f"growth/batch/{tables}", f"{tables:,} tables, BatchEnv", time_of_each(public, 1e-9), NANOSECONDS)
+        yield time_case(f"growth/compiled/{tables}", f"{tables:,} tables, compiled", compiled, NANOSECONDS)
+        yield time_case(f"growth/batch/{tables}", f"{tables:,} tables, BatchEnv", public, NANOSECONDS)
 
 
 def measure_start(cache: Path | None) -> dict[str, float]:
