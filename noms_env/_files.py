@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,14 +15,15 @@ from typing import IO, BinaryIO
 
 LONGEST = 100
 """Characters of a file's name that its temporary file repeats, since names have at most 255."""
+PATIENCE = 10.0
+"""Seconds to wait for a reader before writing to a pipe."""
 MAX_BYTES = 1 << 28
 """Default size limit of `read_file`, in bytes."""
 
 
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading; raises OSError at once for pipes and devices, which may never end."""
-    at_once = getattr(os, "O_NONBLOCK", 0)  # or opening a pipe would wait for its writer
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once))  # noqa: SIM115 - the caller closes it
+    file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
@@ -45,7 +47,7 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
     """Open a file for atomic writing: at any moment, even after a power cut, it has its old or its new content.
 
     The content goes to a temporary file in the same folder, which replaces the file at the end. A link stays, and its target
-    is replaced. Pipes and devices are written directly.
+    is replaced. Pipes and devices are written directly; a pipe that has no reader for `PATIENCE` seconds is an error.
 
     Args:
         path: the file.
@@ -58,7 +60,7 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
-        with path.open("wb") as file:
+        with open(path, "wb", opener=_open_patiently) as file:
             yield file
         return
     temporary = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}-{get_ident()}.part")
@@ -84,6 +86,27 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting; raises OSError for a pipe without a reader."""
+    if os.name != "posix":
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _open_patiently(path: str, flags: int) -> int:
+    """Open a file; wait up to `PATIENCE` seconds for the reader of a pipe."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _open_at_once(path, flags)
+        except OSError as error:
+            if error.errno != errno.ENXIO or time.monotonic() > end:
+                raise
+        time.sleep(0.01)
 
 
 def write_atomically(path: Path, content: bytes, *, sync: bool = True, mode: int | None = None) -> None:

@@ -84,7 +84,8 @@ def test_links_and_pipes_stay_links_and_pipes(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_irregular_and_large_files_are_refused_without_waiting(tmp_path: Path) -> None:
+def test_irregular_and_large_files_are_refused_without_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noms_env._files.PATIENCE", 0.1)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     (tmp_path / "circle").symlink_to("circle")
@@ -94,6 +95,8 @@ def test_irregular_and_large_files_are_refused_without_waiting(tmp_path: Path) -
     for name in ("pipe", "zero", "circle", "folder", "large", "missing"):
         with pytest.raises(OSError, match=re.escape(str(tmp_path / name))):
             read_file(tmp_path / name)
+    with pytest.raises(OSError, match="pipe"):
+        write_atomically(tmp_path / "pipe", b"nobody reads this")
     (tmp_path / "small").write_bytes(b"content")
     assert read_file(tmp_path / "small", most=7) == b"content"
     with pytest.raises(OSError, match="it has more than 6 bytes"):
