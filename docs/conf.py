@@ -76,11 +76,9 @@ class CommandHelp(SphinxDirective):
     """`{noms-commands}`: what `noms --help` prints, and a section for each command with its help."""
 
     def run(self) -> list[nodes.Node]:
-        """The help as blocks of text."""
         return [_help_block(), *(self._section(name) for name in cli.COMMANDS)]
 
     def _section(self, name: str) -> nodes.section:
-        """The section of a command."""
         title = f"noms {name}"
         section = nodes.section("", nodes.title("", title), _help_block(name), names=[nodes.make_id(title)])
         self.set_source_info(section)
@@ -112,7 +110,6 @@ class DealFrame(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """The frame as HTML."""
         page = f"{'../' * self.env.docname.count('/')}{deals.FOLDER}/{self.arguments[0]}.html"
         title = f"A deal of {GAMES[self.arguments[0]].title}, step by step"
         html = (

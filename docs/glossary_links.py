@@ -10,8 +10,8 @@ import os
 import re
 from pathlib import Path
 
-DOCS = Path(__file__).parent
-ROOT = DOCS.parent
+from docs.sources import DOCS, POLICIES, ROOT
+
 GLOSSARY = DOCS / "glossary.md"
 
 LINKED = {
@@ -40,7 +40,6 @@ LINKED = {
 """Words whose first use on a page is linked, and how they stand there."""
 LEFT_OUT = ("glossary.md", "index.md")
 """The glossary, and the first page of the site, which has one sentence."""
-POLICIES = "policies"
 PROTECTED = re.compile(
     r"\A---\n.*?\n---\n"  # front matter
     r"|^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)"
@@ -59,15 +58,7 @@ def pages() -> list[Path]:
 
 
 def with_links(text: str, file: Path) -> str:
-    """The text of a page with a link to the glossary at the first use of each word of `LINKED`.
-
-    Args:
-        text: Markdown.
-        file: where it stands.
-
-    Returns:
-        The same text, with links relative to the file. A text that has them already is unchanged.
-    """
+    """The Markdown of a file with a link at the first use of each word of `LINKED`; unchanged if it has them already."""
     target = Path(os.path.relpath(GLOSSARY, file.parent)).as_posix()
     for term, pattern in LINKED.items():
         link, protected = f"]({target}#{term.lower().replace(' ', '-')})", list(PROTECTED.finditer(text))

@@ -32,6 +32,7 @@ from noms_env.core.actions import (
     SUIT,
     UNSAID_ACTION,
     action_word,
+    span,
 )
 from noms_env.core.cards import DECK_NAMES, FRENCH
 from noms_env.core.messages import literal
@@ -88,18 +89,16 @@ def _rendered(template: str, **facts: Any) -> str:
 
 
 def _wrapped(block: str) -> str:
-    """A block of Markdown in lines of bounded width; tables and code stay as they are."""
+    """A block of Markdown with its paragraphs and list items in lines of bounded width; tables and code stay as they are."""
     if block.startswith(("|", "```", "#", "<!--", ":")):
         return block
-    return "\n".join(_filled(item) for item in re.split(r"\n(?=- |\d+\. )", block))
-
-
-def _filled(item: str) -> str:
-    """A paragraph, or an item of a list, in lines of bounded width."""
-    mark = re.match(r"- |\d+\. |", item)
-    indent = " " * len(mark[0]) if mark else ""
-    words = " ".join(item.split())
-    return textwrap.fill(words, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    filled = []
+    for item in re.split(r"\n(?=- |\d+\. )", block):
+        mark = re.match(r"- |\d+\. |", item)
+        wrapping = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False)
+        wrapping.subsequent_indent = " " * len(mark[0]) if mark else ""
+        filled.append(wrapping.fill(" ".join(item.split())))
+    return "\n".join(filled)
 
 
 # ------------------------------------------------------------------------------------------------- words of Markdown
@@ -108,11 +107,6 @@ def _filled(item: str) -> str:
 def sentence(text: str) -> str:
     """A sentence in a table's cell: with a capital letter, without a full stop."""
     return text[:1].upper() + text[1:].removesuffix(".")
-
-
-def span(first: int, last: int) -> str:
-    """Numbers from first to last."""
-    return str(first) if first == last else f"{first} to {last}"
 
 
 # -------------------------------------------------------------------------------------------------- what docstrings say
@@ -331,8 +325,7 @@ def section_rows(sections: Iterable[Section], start: int = 0) -> Iterator[Sequen
     """One row for each section of a vector that begins at some byte."""
     for part in sections:
         first, stop = start + part.slice.start, start + part.slice.stop
-        shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
-        yield span(first, stop - 1), f"`{part.name}` `({shape})`", sentence(part.meaning)
+        yield span(first, stop - 1), f"`{part.name}` `{part.shape}`", sentence(part.meaning)
 
 
 def feature_rows() -> Iterator[Sequence[str]]:
@@ -340,8 +333,7 @@ def feature_rows() -> Iterator[Sequence[str]]:
     by_meaning: dict[tuple[str, float, str], dict[str, str]] = {}
     for game in GAMES:
         for part in feature_layout(game).sections:
-            shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
-            by_meaning.setdefault((part.name, part.scale, part.meaning), {})[game] = f"`({shape})`"
+            by_meaning.setdefault((part.name, part.scale, part.meaning), {})[game] = f"`{part.shape}`"
     for (name, scale, meaning), shapes in sorted(by_meaning.items(), key=lambda row: _feature_place(row[0][0])):
         games = "" if len(shapes) == len(GAMES) else f". Games: {', '.join(shapes)}"
         words = " or ".join(dict.fromkeys(shapes.values()))

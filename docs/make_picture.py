@@ -1,5 +1,7 @@
 """The pictures of a table in the README and the documentation: `python docs/make_picture.py` writes `docs/table.*`.
 
+It also writes `docs/_static/social.png`, which other sites show beside a link to the documentation.
+
 It needs the extra `browser` and Chromium, and draws with the page of `noms table` itself.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -19,6 +22,7 @@ sys.path[:0] = [str(DOCS.parent)]
 
 from noms_env.record import record_matches  # noqa: E402
 from noms_env.show.data import view_data  # noqa: E402
+from noms_env.show.pixels import png  # noqa: E402
 from noms_env.variants import GAMES  # noqa: E402
 from noms_training.play.browser.film import Shown, moments  # noqa: E402
 from noms_training.play.browser.gallery import table_around  # noqa: E402
@@ -28,7 +32,8 @@ from noms_training.play.browser.messages import Limits  # noqa: E402
 from tests.browser.conftest import find_browser  # noqa: E402
 from tests.served import served  # noqa: E402
 
-PICTURE, ANIMATION = DOCS / "table.png", DOCS / "table.gif"
+PICTURE, ANIMATION, SOCIAL = DOCS / "table.png", DOCS / "table.gif", DOCS / "_static" / "social.png"
+LINES = ("Seven trick-taking card games", "with hidden partners, exact bids", "and bluff", "", "Train agents, play cards")
 NAMES = ("You", "Ann", "Bo", "Cy")
 SHOWN_AT = 22
 """Decisions before the picture."""
@@ -83,8 +88,20 @@ def shot(page: Any) -> Image.Image:
     return Image.open(BytesIO(page.screenshot())).convert("RGB")
 
 
+def social() -> bytes:
+    """The name of the project beside the picture of a table, as PNG."""
+    lines = "".join(f'<text x="70" y="{250 + 50 * place}" font-size="36">{line}</text>' for place, line in enumerate(LINES))
+    table = b64encode(PICTURE.read_bytes()).decode()
+    return png(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 630" width="1200" height="630">'
+        '<rect width="1200" height="630" fill="#f4f1e6"/><g font-family="Inter" fill="#17202e">'
+        f'<text x="70" y="160" font-size="84" font-weight="700">noms-env</text>{lines}</g>'
+        f'<image x="700" y="25" width="470" height="580" href="data:image/png;base64,{table}"/></svg>'
+    )
+
+
 def main() -> None:
-    """Save a moment of the deal, and the whole deal."""
+    """Save a moment of the deal, the whole deal, and the picture for other sites."""
     from playwright.sync_api import sync_playwright
 
     deal = list(tables())
@@ -105,7 +122,8 @@ def main() -> None:
         times = [time for _, time in drawn]
         flat[0].save(ANIMATION, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=True)
         browser.close()
-    for file in (PICTURE, ANIMATION):
+    SOCIAL.write_bytes(social())
+    for file in (PICTURE, ANIMATION, SOCIAL):
         print(file, file.stat().st_size, "bytes")
 
 

@@ -1,4 +1,4 @@
-"""Paragraphs and sentences that are too long: `python docs/readability.py` lists them, `FILE ...` those of some files alone.
+"""Paragraphs and sentences that are too long; `tests/test_readability.py` lists them.
 
 Read are the pages, the README, the examples' README, the tables of results, the help of the commands, and public docstrings.
 Left out are code, tables, headings and pictures, since nobody reads them as sentences; and `LEFT_OUT`.
@@ -12,7 +12,6 @@ import io
 import os
 import pydoc
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -21,8 +20,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parent.parent
-if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT)]
 
 MAX_WORDS_OF_PARAGRAPH = 90
 MAX_WORDS_OF_SENTENCE = 30
@@ -132,26 +129,3 @@ def docstring_paragraphs(page: str) -> Iterator[tuple[int, str]]:
             text = inspect.getdoc(documented) or ""
             for part in re.split(r"\n\s*\n|\n(?= *[\w.`, *]+: )|\n(?= *[-*] )|\n(?=\w+:\n)", text):
                 yield 0, " ".join(re.sub(r"``?[^`]+``?", "`code`", part).split())
-
-
-def main(names: list[str]) -> int:
-    """Print what is too long; 1 if there is something."""
-    from noms_training import cli
-
-    chosen = [Path(name).resolve() for name in names] or files()
-    texts = {str(path.relative_to(ROOT)): paragraphs(path.read_text(encoding="utf-8")) for path in chosen}
-    if not names:
-        texts |= {f"noms {command} --help": help_paragraphs(command) for command in cli.COMMANDS}
-        api = sorted((ROOT / "docs" / "api").glob("*.md"))
-        texts |= {f"docstrings of {page.name}": docstring_paragraphs(page.read_text(encoding="utf-8")) for page in api}
-    total = 0
-    for name, parts in texts.items():
-        for line, words, text in problems(parts):
-            print(f"{name}:{line}: {words} words: {text}")
-            total += 1
-    print(f"{total} too long")
-    return min(total, 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -36,16 +36,10 @@ def pages_of_files() -> dict[Path, Path]:
 
 
 def with_links_of_the_site(text: str, file: Path, pages: Mapping[Path, Path]) -> str:
-    """The text of a file with its links to other files as they are on the site.
+    """The Markdown of a file with its links to other files as they are on the site.
 
-    Args:
-        text: Markdown.
-        file: where it stands.
-        pages: `pages_of_files`.
-
-    Returns:
-        The same text. Links to files that have a page lead there, other links (and pictures) to the file. Both begin with a
-        slash, which stands for the folder of the site's sources.
+    Links to files that have a page (`pages_of_files`) lead there, other links and pictures to the file. Both begin with a
+    slash, which stands for the folder of the site's sources.
     """
 
     def on_site(link: re.Match[str]) -> str:

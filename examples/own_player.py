@@ -15,13 +15,7 @@ from noms_env.players import as_batch
 
 
 def lowest(observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> int:
-    """Return the lowest legal action.
-
-    Args:
-        observation: of the seat to act, uint8, shape (1072,).
-        mask: 1 for each legal action, int8, shape (150,).
-        rng: random generator.
-    """
+    """Return the lowest legal action; observation, uint8 (1072,), and mask, int8 (150,), are those of the seat to act."""
     return int(mask.argmax())
 
 

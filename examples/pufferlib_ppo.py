@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
-from noms_training.interop.one_seat import Choose, before_and_after, two_layers
+from noms_training.interop.one_seat import before_and_after, two_layers
 
 GAME = "down_up"
 TABLE_ARGUMENTS: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
@@ -49,12 +49,7 @@ def make_tables(tables: int) -> pufferlib.vector.Serial:
 
 
 def unpack(rows: np.ndarray, form: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return observations and masks as views of PufferLib's rows.
-
-    Args:
-        rows: shape (n, bytes of a row).
-        form: `emulated["emulated_observation_dtype"]` of the tables.
-    """
+    """Return observations and masks as views of PufferLib's rows, shape (n, bytes of a row), in the layout `form`."""
     fields = rows.view(np.uint8).view(form)[:, 0]
     return fields["observation"], fields["action_mask"]
 
@@ -73,30 +68,14 @@ class Agent(nn.Module):
         return Categorical(logits=logits.masked_fill(mask == 0, torch.finfo(logits.dtype).min))
 
 
-class Rollout:
-    """The steps between two updates: arrays of shape (steps, tables), float32 unless stated."""
-
-    def __init__(self, tables: int, row: np.ndarray) -> None:
-        """Allocate the arrays.
-
-        Args:
-            tables: number of tables.
-            row: a sample of PufferLib's rows.
-        """
-        self.rows = np.zeros((STEPS, tables, *row.shape), row.dtype)
-        self.actions = torch.zeros((STEPS, tables), dtype=torch.int64)
-        self.logprobs, self.values, self.rewards, self.ends = torch.zeros((4, STEPS, tables))
-        self.counts = torch.zeros((STEPS, tables), dtype=torch.bool)
-        """Bool: the steps that are decisions, not starts of deals."""
-
-    def advantages(self, last: Tensor) -> Tensor:
-        """Return generalized advantage estimates (Schulman et al., arXiv 1506.02438); `last`: values after the last step."""
-        estimates, advantage, next_value = torch.zeros_like(self.values), torch.zeros_like(last), last
-        for step in reversed(range(STEPS)):
-            continues = 1 - self.ends[step]
-            advantage = self.rewards[step] + continues * (next_value + 0.95 * advantage) - self.values[step]
-            estimates[step], next_value = advantage, self.values[step]
-        return estimates
+def advantages(batch: dict[str, Tensor], last: Tensor) -> Tensor:
+    """Return generalized advantage estimates (Schulman et al., arXiv 1506.02438); `last`: values after the last step."""
+    estimates, advantage, next_value = torch.zeros_like(batch["value"]), torch.zeros_like(last), last
+    for step in reversed(range(len(estimates))):
+        future = (next_value + 0.95 * advantage) * ~batch["is_over"][step]
+        advantage = estimates[step] = batch["reward"][step] + future - batch["value"][step]
+        next_value = batch["value"][step]
+    return estimates
 
 
 def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int) -> None:
@@ -104,57 +83,43 @@ def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int
     form = envs.emulated["emulated_observation_dtype"]
     optimizer = torch.optim.Adam(agent.parameters(), 1e-3, eps=1e-5)
     rows, _ = envs.reset(seed)
-    rollout = Rollout(len(rows), rows[0])
     is_over = torch.zeros(len(rows), dtype=torch.bool)
     iterations = -(-decisions // (STEPS * len(rows)))
     for iteration in range(iterations):
         optimizer.param_groups[0]["lr"] = 1e-3 * (1 - iteration / iterations)
+        steps = []
         with torch.no_grad():
-            for step in range(STEPS):
-                observation, mask = map(torch.from_numpy, unpack(rows, form))
+            for _ in range(STEPS):
+                observation, mask = map(torch.from_numpy, unpack(rows.copy(), form))
                 policy = agent.policy(observation, mask)
                 action = policy.sample()
-                rollout.rows[step], rollout.actions[step], rollout.counts[step] = rows, action, ~is_over
-                rollout.logprobs[step], rollout.values[step] = policy.log_prob(action), agent.critic(observation)[:, 0]
+                step = {"observation": observation, "mask": mask, "action": action, "logprob": policy.log_prob(action)}
+                step |= {"value": agent.critic(observation)[:, 0], "is_decision": ~is_over}
                 rows, rewards, terminals, truncations, _ = envs.step(action.numpy().astype(np.int32))
-                rollout.rewards[step] = torch.from_numpy(rewards) * REWARD_SCALE
                 is_over = torch.from_numpy(terminals | truncations)
-                rollout.ends[step] = is_over.float()
+                steps.append(step | {"reward": torch.from_numpy(rewards) * REWARD_SCALE, "is_over": is_over})
             last = agent.critic(torch.from_numpy(unpack(rows, form)[0]))[:, 0]
-        update(agent, optimizer, rollout, rollout.advantages(last), form)
+        update(agent, optimizer, {name: torch.stack([step[name] for step in steps]) for name in steps[0]}, last)
 
 
-def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, advantages: Tensor, form: np.dtype[Any]) -> None:
-    """Update the agent from a rollout, in four epochs."""
-    is_decision = rollout.counts.flatten()
-    rows = rollout.rows.reshape(len(is_decision), -1)
-    observation, mask = (torch.from_numpy(array)[is_decision] for array in unpack(rows, form))
-    action, logprob, value, advantage = (
-        array.flatten()[is_decision] for array in (rollout.actions, rollout.logprobs, rollout.values, advantages)
-    )
-    returns = advantage + value
+def update(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, Tensor], last: Tensor) -> None:
+    """Update the agent from a rollout, arrays of shape (steps, tables, ...), in four epochs."""
+    batch["advantage"] = advantages(batch, last)
+    batch["return"] = batch["advantage"] + batch["value"]
+    decisions = {name: array[batch["is_decision"]] for name, array in batch.items()}
     for _ in range(4):
-        for batch in torch.randperm(len(action)).split(512):
-            policy = agent.policy(observation[batch], mask[batch])
-            ratio, gain = (policy.log_prob(action[batch]) - logprob[batch]).exp(), advantage[batch]
+        for rows in torch.randperm(len(decisions["action"])).split(512):
+            now = {name: array[rows] for name, array in decisions.items()}
+            policy = agent.policy(now["observation"], now["mask"])
+            ratio, gain = (policy.log_prob(now["action"]) - now["logprob"]).exp(), now["advantage"]
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
             loss = -torch.min(ratio * gain, ratio.clamp(0.8, 1.2) * gain).mean()
-            loss += 0.5 * (agent.critic(observation[batch])[:, 0] - returns[batch]).square().mean()
+            loss += 0.5 * (agent.critic(now["observation"])[:, 0] - now["return"]).square().mean()
             loss -= 0.01 * policy.entropy().mean()
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
             optimizer.step()
-
-
-def numpy_policy(agent: Agent) -> Choose:
-    """Return the policy without PufferLib: a function from features and masks to actions."""
-
-    @torch.no_grad()
-    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        return agent.policy(torch.from_numpy(observation), torch.from_numpy(mask)).sample().numpy()
-
-    return choose
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
@@ -163,7 +128,12 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     torch.manual_seed(seed)
     agent = Agent()
     envs = make_tables(tables)
-    before_and_after(numpy_policy(agent), lambda: train(agent, envs, decisions, seed), GAME, decisions=decisions, deals=deals)
+
+    @torch.no_grad()
+    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        return agent.policy(torch.from_numpy(observation), torch.from_numpy(mask)).sample().numpy()
+
+    before_and_after(choose, lambda: train(agent, envs, decisions, seed), GAME, decisions=decisions, deals=deals)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -70,20 +69,14 @@ class Agent(nn.Module):
         return Categorical(logits=logits, validate_args=False), self.value(hidden).squeeze(2), state
 
 
-@dataclass
-class Inputs:
-    """The arguments of `Agent` before a step, with a leading dimension of one step."""
-
-    features: Tensor
-    legal: Tensor
-    starts: Tensor
-    state: Tensor
+Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
+"""The arguments of `Agent` before a step: features, legal actions, starts and state, with a leading dimension of one step."""
 
 
 def make_inputs(observations: dict[str, np.ndarray], starts: np.ndarray, state: Tensor) -> Inputs:
     """Return the arguments of `Agent` for the next step."""
     features, legal = torch.from_numpy(observations["observation"]), torch.from_numpy(observations["action_mask"]) != 0
-    return Inputs(features[None], legal[None], torch.from_numpy(starts)[None], state)
+    return features[None], legal[None], torch.from_numpy(starts)[None], state
 
 
 def reset_tables(tables: SeatVectorEnv, seed: int) -> Inputs:
@@ -96,13 +89,13 @@ def reset_tables(tables: SeatVectorEnv, seed: int) -> Inputs:
 @torch.no_grad()
 def take_step(agent: Agent, tables: SeatVectorEnv, inputs: Inputs) -> tuple[Inputs, dict[str, Tensor]]:
     """Take a decision at each table; return the arguments of `Agent` for the next step, and this step's training data."""
-    policy, value, state = agent(inputs.features, inputs.legal, inputs.starts, inputs.state)
+    policy, value, state = agent(*inputs)
     action = policy.sample()
     observations, reward, terminated, truncated, _ = tables.step(action[0].numpy())
     assert isinstance(observations, dict)
     over = terminated | truncated
-    step = {"features": inputs.features, "legal": inputs.legal, "starts": inputs.starts, "action": action, "value": value}
-    step |= {"logprob": policy.log_prob(action), "over": torch.from_numpy(over)[None]}
+    step = dict(zip(("features", "legal", "starts"), inputs, strict=False))
+    step |= {"action": action, "value": value, "logprob": policy.log_prob(action), "over": torch.from_numpy(over)[None]}
     step["reward"] = torch.from_numpy(reward * REWARD_SCALE).float()[None]
     return make_inputs(observations, over, state), step
 
@@ -146,22 +139,19 @@ def train(agent: Agent, decisions: int, tables: int = TABLES, seed: int = TRAINI
     optimizer = torch.optim.Adam(agent.parameters(), 1e-3)
     scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, batches)
     for _ in range(batches):
-        initial_state, steps = inputs.state, []
+        initial_state, steps = inputs[-1], []
         for _ in range(STEPS):
             inputs, step = take_step(agent, envs, inputs)
             steps.append(step)
         with torch.no_grad():
-            next_value = agent(inputs.features, inputs.legal, inputs.starts, inputs.state)[1][0]
+            next_value = agent(*inputs)[1][0]
         batch = {name: torch.cat([step[name] for step in steps]) for name in steps[0]}
         update(agent, optimizer, batch, initial_state, next_value)
         scheduler.step()
 
 
 def evaluate(agent: Agent, deals: int) -> tuple[float, float]:
-    """Return the points per deal less the mean of the other seats, and half the width of the 95 % interval.
-
-    The deals are the first deals at `deals` tables.
-    """
+    """Return the mean points of the first deals at some tables, less the others', and half the width of the 95 % interval."""
     tables = make_tables(deals)
     inputs, rewards = reset_tables(tables, EVALUATION_SEED), np.full(deals, np.nan)
     while np.isnan(rewards).any():

@@ -1,8 +1,8 @@
 """Masked PPO self-play with RLlib, in a small league: `python examples/rllib_self_play.py`.
 
 Needs `pip install '.[rllib]'`. One network, the module `main`, plays all seats in half of the deals. In the other half it plays
-one seat against past selves: frozen copies that join the league at regular intervals. At the end the network plays one seat
-against random players. Each deal is also played with a random player on that seat, and the result is the difference in points.
+one seat against past selves: frozen copies that join the league at regular intervals. Before and after training the network
+plays duplicate deals on one seat against random players.
 
 To train on a cluster, run `ray start --head` on one machine and `ray start --address=HEAD:6379` on the others, then
 
@@ -22,15 +22,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import ray
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-from noms_env import SeatVectorEnv
 from noms_env.interop.rllib import RLlibEnv
-from noms_env.players import Player, draw_seeds, load_player
+from noms_env.players import Player
+from noms_env.variants import game, make_rules
+from noms_training.agents.registry import agent_spec
+from noms_training.agents.spec import AgentSpec
+from noms_training.evaluation.comparison import alone_in_field
 from noms_training.interop.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
 from noms_training.interop.rllib import player as checkpoint_player
 
@@ -41,13 +43,7 @@ LEAGUE = 4
 
 
 def module_for(agent: str, episode: Any, *, past: int, **_: Any) -> str:
-    """Return the module that plays for an agent in an episode: a function of the episode's number.
-
-    Args:
-        agent: `player_0`, ...
-        episode: RLlib's `MultiAgentEpisode`.
-        past: number of past selves.
-    """
+    """Return the module that plays for an agent (`player_0`, ...) in a `MultiAgentEpisode`, if there are `past` past selves."""
     number, seat = int(episode.id_, 16), int(agent.removeprefix("player_"))
     if past == 0 or number % 2 == 0 or number // 2 % SEATS == seat:
         return LEARNER
@@ -69,11 +65,7 @@ def module_spec(hidden: tuple[int, ...] = (256, 256)) -> RLModuleSpec:
 def make_config(runners: int, envs: int = 32, batch: int = 4096, seed: int = 0) -> PPOConfig:
     """Return the configuration of PPO, with the learner at all seats and no past selves.
 
-    Args:
-        runners: number of environment runners; with 0 the learner's process plays.
-        envs: tables per runner.
-        batch: decisions per update.
-        seed: of cards, networks and sampling.
+    Without runners the learner's process plays. Each runner has `envs` tables; an update uses `batch` decisions.
     """
     return (
         PPOConfig()
@@ -97,13 +89,7 @@ def make_config(runners: int, envs: int = 32, batch: int = 4096, seed: int = 0) 
 
 
 def train(algorithm: PPO, decisions: int, league: int = LEAGUE) -> None:
-    """Train, and add past selves at regular intervals.
-
-    Args:
-        algorithm: built from `make_config`.
-        decisions: total number of decisions, of all modules.
-        league: number of past selves.
-    """
+    """Train for a number of decisions of all modules, and add past selves to the league at regular intervals."""
     started, sampled, past = time.perf_counter(), 0, 0
     while sampled < decisions:
         result = algorithm.train()
@@ -117,34 +103,11 @@ def train(algorithm: PPO, decisions: int, league: int = LEAGUE) -> None:
             add_past_self(algorithm, f"past_{past - 1}", module_spec(), partial(module_for, past=past))
 
 
-def play_deals(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
-    """Return a player's points on one seat, which rotates, less the mean of the random players at the others.
-
-    Args:
-        player: the player to evaluate.
-        deals: number of deals; deal i has the seed `seed` + i, so that two players get the same cards.
-        seed: of the first deal.
-
-    Returns:
-        float64, shape (deals,).
-    """
-    arguments: dict[str, Any] = {"seat": "rotate", "observation": "bytes", "reward": "relative"}  # players read bytes
-    envs = SeatVectorEnv(deals, VARIANT, seats=SEATS, opponents="random", **arguments)
-    rng, points, playing = np.random.default_rng(0), np.zeros(deals), np.ones(deals, bool)
-    seen, _ = envs.reset(seed=seed)
-    while playing.any():
-        actions = player.act(seen["observation"], seen["action_mask"], draw_seeds(rng, deals))
-        seen, rewards, terminated, truncated, _ = envs.step(actions)
-        points += rewards * playing
-        playing &= ~(terminated | truncated)
-    return points
-
-
 def report(player: Player, deals: int) -> str:
-    """Return a sentence with a player's advantage over a random one, in points per deal, with a 95 % interval."""
-    gain = play_deals(player, deals) - play_deals(load_player("random"), deals)
-    margin = 1.96 * gain.std(ddof=1) / math.sqrt(deals)
-    return f"{gain.mean():+.2f} ± {margin:.2f} points per deal against random players ({deals} deals, played twice)"
+    """Return a sentence with the points per deal of a player alone among random ones, and their 95 % interval."""
+    rules = make_rules(game(VARIANT), SEATS)
+    gain = alone_in_field(rules, AgentSpec("learner", lambda: player), agent_spec("random"), deals)
+    return f"{gain.mean:+.2f} ({gain.low:+.2f} to {gain.high:+.2f}) points per deal against random players ({deals} deals)"
 
 
 def main() -> None:

@@ -18,13 +18,7 @@ SEED = 2
 
 
 def main(variant: str = "nonesuch", policy: str = "", options: str = "worlds=24") -> None:
-    """Play a deal.
-
-    Args:
-        variant: name of the game.
-        policy: name, file or folder of a policy; empty for the published one.
-        options: of the search.
-    """
+    """Play a deal; `policy` is a name, file or folder of a policy, empty for the published one of the game."""
     others = noms_env.load_player(policy or variant)
     search: Any = noms_env.load_player(f"search:{policy or variant}@0,{options}")
     env = getattr(noms_env, f"{variant}_v0").raw_env(episode="deal")

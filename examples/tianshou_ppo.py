@@ -26,7 +26,7 @@ from tianshou.utils.net.common import ActionReprNetWithVectorOutput, ModuleWithV
 from torch import Tensor
 
 from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
-from noms_training.interop.one_seat import Choose, before_and_after, two_layers
+from noms_training.interop.one_seat import before_and_after, two_layers
 
 GAME = "down_up"
 TABLE_ARGUMENTS: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
@@ -116,17 +116,6 @@ def train(ppo: PPO, tables: DummyVectorEnv, decisions: int) -> None:
     )
 
 
-def numpy_policy(ppo: PPO) -> Choose:
-    """Return the policy without Tianshou: a function from features and masks to actions."""
-
-    @torch.no_grad()
-    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        seen = Batch(obs=Batch(observation=observation, action_mask=mask), info=Batch())
-        return ppo.policy(seen).act.numpy()
-
-    return choose
-
-
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
     """Train, and print the learner's points before and after."""
     torch.set_num_threads(1)
@@ -134,7 +123,13 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     np.random.seed(seed)  # Tianshou shuffles minibatches with it
     ppo = make_learner()
     envs = make_tables(tables, seed)
-    before_and_after(numpy_policy(ppo), lambda: train(ppo, envs, decisions), GAME, decisions=decisions, deals=deals)
+
+    @torch.no_grad()
+    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        seen = Batch(obs=Batch(observation=observation, action_mask=mask), info=Batch())
+        return ppo.policy(seen).act.numpy()
+
+    before_and_after(choose, lambda: train(ppo, envs, decisions), GAME, decisions=decisions, deals=deals)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from noms_env import NUM_ACTIONS, SeatVectorEnv, feature_layout
-from noms_training.interop.one_seat import Choose, before_and_after, two_layers
+from noms_training.interop.one_seat import before_and_after, two_layers
 
 GAME = "down_up"
 TABLES, STEPS = 256, 16
@@ -83,8 +83,11 @@ def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisi
         scheduler.step()
 
 
-def numpy_policy(actor: ProbabilisticActor) -> Choose:
-    """Return the policy without TorchRL: a function from features and masks to actions."""
+def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
+    """Train, and print the learner's points before and after."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    (actor, critic), env = make_policy(), make_env(tables, seed)
 
     @torch.no_grad()
     def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -92,15 +95,7 @@ def numpy_policy(actor: ProbabilisticActor) -> Choose:
         with set_exploration_type(ExplorationType.RANDOM):  # sample; the default is the most probable action
             return actor(TensorDict(seen, len(mask)))["action"].numpy()
 
-    return choose
-
-
-def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Train, and print the learner's points before and after."""
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    (actor, critic), env = make_policy(), make_env(tables, seed)
-    before_and_after(numpy_policy(actor), lambda: train(env, actor, critic, decisions), GAME, decisions=decisions, deals=deals)
+    before_and_after(choose, lambda: train(env, actor, critic, decisions), GAME, decisions=decisions, deals=deals)
 
 
 if __name__ == "__main__":

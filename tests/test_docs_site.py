@@ -20,7 +20,7 @@ import noms_env.policy.file
 import noms_env.record
 import noms_env.record.form
 import noms_training
-from docs import make_rooms, sources
+from docs import sources
 from noms_training import cli
 from noms_training.learn.data.decisions import COLUMNS, TARGETS
 from tests.interop.learning import PAGE as LIBRARIES
@@ -137,10 +137,6 @@ def test_paths_on_pages_exist() -> None:
     for path, holds in rows:
         for file in ["", *re.findall(r"\w+\.py", holds)]:
             assert (ROOT / path / file).exists(), (path, file)
-
-
-def test_the_picture_of_the_rooms_is_up_to_date() -> None:
-    assert make_rooms.PICTURE.read_text(encoding="utf-8") == make_rooms.drawing(), "run `python docs/make_rooms.py`"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

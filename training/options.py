@@ -11,8 +11,6 @@ import tyro
 if TYPE_CHECKING:
     from noms_env.variants import Rules
 
-OFF = tyro.conf.arg(help_behavior_hint="")
-"""Argument settings of a flag that is off by default."""
 PYTHON_WORDS = {"True": True, "False": False, "None": None}
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
 from benchmarks.speed.clock import SECONDS, Case, Control, Measured, by_turns
-from benchmarks.speed.ours import bytes_per_table, growth_cases, our_cases
-from benchmarks.speed.peers import build_cases, peer_cases
+from benchmarks.speed.ours import PARTS, bytes_per_table, growth_cases, measure_start, our_cases, start_cases
+from benchmarks.speed.peers import peer_cases
 from benchmarks.speed.plot import draw
 from benchmarks.speed.report import Results, as_json, as_tables
-from benchmarks.speed.start import PARTS, measure_start, start_cases
 from noms_training.cli import exit_status
 from noms_training.commands.common import OK, CommandError, file_errors
 from noms_training.commands.files import check_folder_of, write_json
@@ -46,9 +44,8 @@ class Settings:
     cold: bool = True  # whether to measure a start without compiled code
 
 
-def quick_settings(repetitions: int) -> Settings:
-    """Return tiny sizes, which show only that everything runs."""
-    return Settings(repetitions, seconds=0.001, tables=8, many_tables=8, growth=(8, 16), cold=False)
+QUICK = Settings(1, seconds=0.001, tables=8, many_tables=8, growth=(8, 16), cold=False)
+"""Tiny sizes, which show only that everything runs."""
 
 
 def bench(
@@ -77,7 +74,7 @@ def bench(
         repetitions: Turns of all cases.
         only: Measure only the engine and environments (`ours`), only the peers and our cases that they compare with
             (`peers`), or only the time per decision by number of tables (`growth`).
-        train: Measure the trainer instead, and MaskablePPO of sb3-contrib (needs the extra `train`).
+        train: Measure the trainer instead (needs the extra `train`).
         quick: Use tiny sizes, only to test that everything runs.
     """
     if repetitions < 1:
@@ -91,7 +88,7 @@ def bench(
     if train:
         results = measure_training(repetitions, quick)
     else:
-        results = measure(quick_settings(repetitions) if quick else Settings(repetitions), only)
+        results = measure(replace(QUICK, repetitions=repetitions) if quick else Settings(repetitions), only)
     if not results.measured:
         reasons = (f"; {name}: {reason}" for name, reason in results.missing.items())
         raise CommandError(f"nothing could be measured{''.join(reasons)}")
@@ -121,21 +118,13 @@ def measure(settings: Settings, only: Part | None) -> Results:
 
 
 def measure_training(repetitions: int, quick: bool = False) -> Results:
-    """Set up and measure the trainers.
-
-    Raises:
-        MissingExtraError: Torch is not installed.
-    """
+    """Set up and measure the trainer; MissingExtraError if Torch is not installed."""
     require("torch", "train", "--train")
     from benchmarks.speed.train import train_cases
-    from benchmarks.speed.train_peers import TRAINERS
 
-    seconds = 0.001 if quick else SECONDS_OF_TRAINING
-    peers, missing = build_cases(TRAINERS, quick)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the peers' libraries warn about one another
-        measured, failed = in_turns([*train_cases(quick), *peers], repetitions, seconds, Control().run)
-    return Results(measured, {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}, missing | failed)
+    seconds = QUICK.seconds if quick else SECONDS_OF_TRAINING
+    measured, failed = in_turns(list(train_cases(quick)), repetitions, seconds, Control().run)
+    return Results(measured, {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}, failed)
 
 
 def in_turns(

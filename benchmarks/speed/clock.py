@@ -62,10 +62,10 @@ def rate_case(key: str, text: str, work: Callable[[], int], *compared_with: str,
     return Case(key, text, rate(work), compared_with=compared_with, of_a_peer=of_a_peer)
 
 
-def time_of_each(work: Callable[[], int], unit: float) -> Callable[[float], float]:
-    """Return a measurement of the time per decision, in units of `unit` seconds (1e-9 for nanoseconds)."""
-    per_second = rate(work)
-    return lambda seconds: 1 / (unit * per_second(seconds))
+def time_case(key: str, text: str, work: Callable[[], int], unit: str) -> Case:
+    """Return a case that measures the time per decision of its work, in nanoseconds or microseconds."""
+    per_second, units = rate(work), {NANOSECONDS: 1e9, MICROSECONDS: 1e6}[unit]
+    return Case(key, text, lambda seconds: units / per_second(seconds), unit)
 
 
 class Control:
@@ -98,14 +98,9 @@ def by_turns(
     control: Callable[[], float],
     advance: Callable[[int], None] = lambda number: None,
 ) -> tuple[dict[str, Measured], dict[str, str]]:
-    """Measure all cases in turns.
+    """Measure all cases in turns, each for some seconds; each also runs once before, for compilation and loading.
 
-    Args:
-        cases: The cases; each runs once before the first turn, for compilation and loading.
-        repetitions: Number of turns.
-        seconds: Time for each case at each turn.
-        control: Runs the control loop and returns its time.
-        advance: Progress callback for each measurement, including the first runs.
+    `control` returns the time of the control loop; `advance` is called for each measurement, including the first runs.
 
     Returns:
         Figures by key, and errors of failed peers by key.
@@ -117,15 +112,14 @@ def by_turns(
             advance(1)
             if case.key in failed:
                 continue
-            before = control() if turn else 0.0
             try:
-                value = case.run(seconds if turn else 0.0)
+                if turn == 0:
+                    case.run(0.0)
+                else:
+                    measured[case.key].control.append(control())
+                    measured[case.key].values.append(case.run(seconds))
             except Exception as error:
                 if not case.of_a_peer:
                     raise
                 failed[case.key] = f"{type(error).__name__}: {error}"
-                continue
-            if turn:
-                measured[case.key].control.append(before)
-                measured[case.key].values.append(value)
     return {key: times for key, times in measured.items() if key not in failed}, failed

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import cycle
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
 import noms_env
-from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, Case, rate_case, time_of_each
+from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, SECONDS, Case, rate_case, time_case
 from noms_env import BatchEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED, kernel_view
@@ -46,6 +51,36 @@ CLONES = 1000
 REDEAL_AFTER = 30
 """Decisions before a redeal."""
 EPISODES = 2
+
+START = """
+from time import perf_counter
+start = perf_counter()
+import noms_env
+imported = perf_counter()
+env = noms_env.small_ships_v0.raw_env()
+env.reset(seed=0)
+env.step(int(env.last()[0]["action_mask"].argmax()))
+stepped = perf_counter()
+env.last(), env.state()
+import numpy as np
+batch = noms_env.make_batch("noms", tables=2, hidden_state=True)
+batch.reset()
+batch.observe()
+actions, streams = np.zeros(2, np.int64), np.ones(2, np.int64)
+batch.random_actions(streams, actions)
+batch.step(actions)
+batch.restore(0, batch.save(1))
+batch.clone(0, 1)
+ready = perf_counter()
+import json
+print(json.dumps({"import": imported - start, "first_step": stepped - imported, "all": ready - start}))
+"""
+PARTS = {
+    "import": "import noms_env",
+    "first_step": "first environment, reset and step after the import",
+    "all": "import, environment, batch and every compiled function of theirs",
+}
+"""What `START` measures in a new process."""
 
 
 class Playground:
@@ -112,11 +147,7 @@ def choose(random: Random, legal: Sequence[int] | np.ndarray) -> int:
 
 
 def aec_episode(env: Any, random: Random, **reset: Any) -> Iterator[int]:
-    """Play an episode of any AEC environment with masks: `last`, a random legal action, `step`.
-
-    Yields:
-        Each action after its step.
-    """
+    """Play an episode of any AEC environment with masks by random legal actions; yield each action after its step."""
     env.reset(**reset)
     while env.agents:
         observation, _, terminated, truncated, _ = env.last()
@@ -129,7 +160,7 @@ def aec_episode(env: Any, random: Random, **reset: Any) -> Iterator[int]:
 
 
 def random_aec(env: Any, random: Random) -> int:
-    """Play an episode; the measurement includes the choice of actions."""
+    """Play an episode, including the choice of actions."""
     return sum(1 for _ in aec_episode(env, random))
 
 
@@ -141,11 +172,6 @@ def prepared_aec(env: Any, scripts: Sequence[Sequence[int]]) -> int:
             env.last()
             env.step(action)
     return sum(map(len, scripts))
-
-
-def scripts_of(env: Any) -> list[list[int]]:
-    """Return random actions of some episodes, seeds from 0."""
-    return [list(aec_episode(env, Random(0), seed=seed)) for seed in range(EPISODES)]
 
 
 def table_alone(table: Table, look: bool, random: Random) -> int:
@@ -251,7 +277,7 @@ def policy_cases(tables: int) -> Iterator[Case]:
         policy.act(seen, legal, random)
         return len(free)
 
-    yield Case("policies/one", "load_player: act, one observation", time_of_each(act_alone, 1e-6), MICROSECONDS)
+    yield time_case("policies/one", "load_player: act, one observation", act_alone, MICROSECONDS)
     yield rate_case("policies/batch", f"load_player: act, {len(free):,} observations at once", all_at_once)
 
 
@@ -260,7 +286,8 @@ def single_cases() -> Iterator[Case]:
     module = getattr(noms_env, f"{GAME}_v{noms_env.ENV_VERSION}")
     for maker in ("raw_env", "env"):
         env, other = (getattr(module, maker)() for _ in range(2))
-        work = partial(prepared_aec, env, scripts_of(env))
+        scripts = [list(aec_episode(env, Random(0), seed=seed)) for seed in range(EPISODES)]
+        work = partial(prepared_aec, env, scripts)
         yield rate_case(f"single/{maker}", f"{maker}: last, step; actions chosen beforehand", work)
         work = partial(random_aec, other, Random(0))
         yield rate_case(f"single/{maker}/random", f"{maker}: last, choice from the mask, step", work)
@@ -294,7 +321,7 @@ def copy_cases(tables: int) -> Iterator[Case]:
             function(*arguments)
             return 1
 
-        return Case(f"copies/{key}", text, time_of_each(work, 1e-6), MICROSECONDS)
+        return time_case(f"copies/{key}", text, work, MICROSECONDS)
 
     yield case("clone", f"BatchEnv.clone of a table into {CLONES:,} rows", batch.clone, 0, rows)
     yield case("clone/compiled", "the same, its compiled loop alone", batch_kernels.clone_row, words, 0, rows)
@@ -310,8 +337,27 @@ def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
     for tables in sizes:
         ground = Playground(tables)
         compiled, public = partial(ground.compiled, VIEW), partial(ground.public, check=False)
-        yield Case(f"growth/compiled/{tables}", f"{tables:,} tables, compiled", time_of_each(compiled, 1e-9), NANOSECONDS)
-        yield Case(f"growth/batch/{tables}", f"{tables:,} tables, BatchEnv", time_of_each(public, 1e-9), NANOSECONDS)
+        yield time_case(f"growth/compiled/{tables}", f"{tables:,} tables, compiled", compiled, NANOSECONDS)
+        yield time_case(f"growth/batch/{tables}", f"{tables:,} tables, BatchEnv", public, NANOSECONDS)
+
+
+def measure_start(cache: Path | None) -> dict[str, float]:
+    """Return the wall seconds of `PARTS` in a new process; `cache` is the folder of compiled code, None for the default."""
+    place = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", START]
+    done = subprocess.run(command, env=os.environ | place, check=True, capture_output=True, text=True)
+    seconds: dict[str, float] = json.loads(done.stdout)
+    return seconds
+
+
+def start_cases(cache: Path | None) -> Iterator[Case]:
+    """Yield the starts with compiled code; the first run fills the cache."""
+
+    def seconds_of(part: str, _seconds: float) -> float:
+        return measure_start(cache)[part]
+
+    for part, text in PARTS.items():
+        yield Case(f"start/{part}", text, partial(seconds_of, part), SECONDS)
 
 
 def bytes_per_table() -> dict[str, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from importlib import import_module
@@ -40,17 +40,12 @@ PGX_DEALS = 20_000
 
 def peer_cases(tables: int) -> tuple[list[Case], dict[str, str]]:
     """Return the cases of installed peers, and missing peers with the reason; `tables` is the size of batches."""
-    return build_cases(PEERS, tables)
-
-
-def build_cases(builds: Mapping[str, Callable[[Any], Iterable[Case]]], size: Any) -> tuple[list[Case], dict[str, str]]:
-    """Build the cases of peers by name with a size; return them, and peers that fail with the reason."""
     cases, missing = list[Case](), dict[str, str]()
-    for name, build in builds.items():
+    for name, build in PEERS.items():
         try:
             with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
                 warnings.simplefilter("ignore")
-                cases += build(size)
+                cases += build(tables)
         except ModuleNotFoundError as error:
             missing[name] = f"not installed ({error.name or error}): {install_command('bench')}"
         except Exception as error:  # errors of one package must not stop the others
@@ -76,14 +71,10 @@ def open_spiel_game(spiel: Any, name: str, ours: tuple[str, ...]) -> Iterator[Ca
     observer = open_spiel_observer(spiel, game)
     size = int(np.prod(observer.tensor.shape))
     key = f"open_spiel/{name.partition('(')[0]}"
-
-    def look(state: Any) -> None:
-        observer.set_from(state, state.current_player())
-
-    play = partial(spiel_play, game, random=Random(0))
+    play = partial(spiel_play, game, Random(0))
     yield peer_case(f"{key}/python", f"{name}, from Python: legal_actions", play, blind, legal)
     text = f"{name}, from Python: legal_actions, observer ({size:,} numbers)"
-    yield peer_case(f"{key}/observer", text, partial(play, look), check, view)
+    yield peer_case(f"{key}/observer", text, partial(play, observer), check, view)
     yield peer_case(f"{key}/compiled", f"{name}, C++ loop, no observation", spiel_bots(spiel, game), compiled)
 
 
@@ -95,15 +86,15 @@ def open_spiel_observer(spiel: Any, game: Any) -> Any:
     return make(game, spiel.IIGObservationType(perfect_recall=True))
 
 
-def spiel_play(game: Any, look: Callable[[Any], None] | None = None, *, random: Random) -> int:
+def spiel_play(game: Any, random: Random, observer: Any = None) -> int:
     """Play one random game; deals are uniform in all these games."""
     state, decisions = game.new_initial_state(), 0
     while not state.is_terminal():
         legal = state.legal_actions()
         if not state.is_chance_node():
             decisions += 1
-            if look is not None:
-                look(state)
+            if observer is not None:
+                observer.set_from(state, state.current_player())
         state.apply_action(choose(random, legal))
     return decisions
 
@@ -111,7 +102,7 @@ def spiel_play(game: Any, look: Callable[[Any], None] | None = None, *, random: 
 def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
     """Return the work of about 1000 decisions of uniform random bots, estimated from the mean length of a game."""
     random = Random(0)
-    length = sum(spiel_play(game, random=random) for _ in range(LENGTH_SAMPLE)) / LENGTH_SAMPLE
+    length = sum(spiel_play(game, random) for _ in range(LENGTH_SAMPLE)) / LENGTH_SAMPLE
     games = round(1000 / length)
     bots = [spiel.make_uniform_random_bot(seat, 1 + seat) for seat in range(game.num_players())]
     seed = 0

@@ -41,11 +41,6 @@ class Trainer:
         self.percent: dict[str, float] = {}
         """Percentage of the wall time of the last measurement, by part."""
 
-    @property
-    def parameters(self) -> int:
-        """Number of parameters of actor and critic."""
-        return sum(part.numel() for network in (self.run.actor, self.run.critic) for part in network.parameters())
-
     def rate(self, seconds: float) -> float:
         """Measure decisions per second of wall time, in whole iterations."""
         done, taken, parts = 0, 0.0, dict.fromkeys(PARTS, 0.0)
@@ -68,7 +63,9 @@ def train_cases(quick: bool = False) -> Iterator[Case]:
     """Yield the cases of our trainer, with tiny networks if `quick`; each rate precedes its percentages."""
     for name, config in {"fast": FAST, "small": SMALL}.items():
         trainer = Trainer(replace(config, **TINY) if quick else config)
-        size = f"{trainer.parameters:,} parameters, {config.ppo.update_epochs} epoch(s)"
+        networks = trainer.run.actor, trainer.run.critic
+        parameters = sum(part.numel() for network in networks for part in network.parameters())
+        size = f"{parameters:,} parameters, {config.ppo.update_epochs} epoch(s)"
         yield Case(f"train/{name}", f"self-play; {size}", trainer.rate)
         for part, what in PARTS.items():
             yield Case(f"train/{name}/{part}", f"of the wall time: {what}", partial(trainer.percent_of, part), PERCENT)

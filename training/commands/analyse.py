@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import compress
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +25,7 @@ from ..text import count
 from .arguments import check_run
 from .common import OK, CommandError, wrong_arguments
 from .files import check_folder_of, is_chosen, records_until
-from .pages import page, write
+from .replay import page, write
 
 MAX_WORLDS = 10_000
 
@@ -77,7 +76,11 @@ def analyse(
         for _, of_deal in find_losses(records, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat), seat):
             losses.append(of_deal)
             advance(1)
-    print_lines(all_lines(list(compress(records, chosen)), losses, most, seat))
+    for record, of_deal in zip(compress(records, chosen), losses, strict=True):
+        print_lines(deal_lines(record, of_deal, most))
+    judged = [of_deal for of_deal in losses if of_deal is not None]
+    if len(judged) > 1:
+        print_lines(["", *summary_lines(by_seat_and_phase(judged, records[0]["seats"]), seat)])
     if html is not None:
         write(html, page(records, Shown(seed=seed), Path(file).name, chosen, losses))
     return OK
@@ -102,15 +105,6 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
         player = search_of(seat_players([judge], 1, rules)[0].player)
         compile_players([judge], batches=False)
         return player
-
-
-def all_lines(records: list[Record], losses: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:
-    """Yield the lines of each deal, and for several deals a table of mean losses."""
-    for record, of_deal in zip(records, losses, strict=True):
-        yield from deal_lines(record, of_deal, most)
-    judged = [of_deal for of_deal in losses if of_deal is not None]
-    if len(judged) > 1:
-        yield from ["", *summary_lines(by_seat_and_phase(judged, records[0]["seats"]), seat)]
 
 
 def deal_lines(record: Record, losses: list[Loss] | None, most: int) -> list[str]:

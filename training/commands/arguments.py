@@ -13,7 +13,7 @@ from noms_env.cuda.rows import check_gpu
 from ..agents.registry import DeviceChoice, agent_specs
 from ..agents.spec import AgentSpec
 from ..evaluation.duplicate import SaltedSet
-from ..options import OFF, by_default
+from ..options import by_default
 from .common import CommandError, file_errors, wrong_arguments
 
 Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
@@ -61,7 +61,8 @@ MoveLimit = Annotated[
 ProgramLimit = Annotated[
     float | None, by_default("10 for a program", "SECONDS", help="Time limit per decision of a program (cmd:...).")
 ]
-Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
+Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")]
+"""Off by default."""
 
 
 def players_on(device: DeviceChoice, names: Sequence[str], limit: float | None = None) -> list[AgentSpec]:

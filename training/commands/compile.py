@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,7 +45,8 @@ def compile(
     with wrong_arguments():
         uses = parts(player)
         if not player:
-            uses["evaluation"] = use_evaluation
+            small_ships = make_rules(game("small_ships"))
+            uses["evaluation"] = partial(compare, small_ships, agent_spec("thumb"), agent_spec("greedy"), 2)
             if find_spec("torch") is not None:
                 uses["training"] = use_trainer
         functions = PROGRESS.use(uses)
@@ -52,11 +54,6 @@ def compile(
     where = f"kept in {CACHE_FOLDER}" if CACHE_FOLDER else "not kept, since no folder can be written"
     print_lines([f"{functions:,} functions compiled in {seconds:.0f} s, {where}" if functions else f"all is compiled, {where}"])
     return OK
-
-
-def use_evaluation() -> None:
-    """Compare two players, like `noms evaluate`."""
-    compare(make_rules(game("small_ships")), agent_spec("thumb"), agent_spec("greedy"), 2)
 
 
 def use_trainer() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,11 +24,12 @@ from ..extras import require
 from ..learn.best_response import gain_alone
 from ..learn.config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..learn.log import read_log
-from ..options import OFF, by_default
+from ..options import by_default
 from ..play.deal_text import deal_lines
 from ..play.narrate import narrate_deal
 from ..publish.plots import draw
 from . import train
+from .arguments import Flag
 from .common import OK, file_errors, wrong_arguments
 
 DECISIONS = 450_000
@@ -47,8 +47,8 @@ def demo(
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = DECISIONS,
     out: Annotated[str | None, by_default("a new folder in runs", "RUN")] = None,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
-    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
-    games: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+    quick: Flag = False,
+    games: Flag = False,
 ) -> int:
     """Train a policy for a few minutes, and show what it has learnt.
 
@@ -118,7 +118,9 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
         draw({str(folder): read_log(folder)}, picture)
     print(f"learning curves: {picture}")
     print()
-    print_lines(deal_of_policy(folder, config))
+    table = Table(config.variants[0], seed=config.seed, episode="deal")
+    table.start()
+    print_lines(narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed), FIRST_TRICKS))
     return OK
 
 
@@ -129,13 +131,6 @@ def result_text(gain: Estimate, variant: str) -> str:
         f"{variant}, {gain.deals:,} duplicate deals against random players: {gain.mean:+.2f} points per deal "
         f"(95 %: {gain.low:+.2f} to {gain.high:+.2f}), {verdict} random play"
     )
-
-
-def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
-    """Narrate one deal of self-play."""
-    table = Table(config.variants[0], seed=config.seed, episode="deal")
-    table.start()
-    return narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed), FIRST_TRICKS)
 
 
 def show_games(seed: int) -> int:

@@ -64,7 +64,10 @@ def play(
         deals: Deals to play, match after match.
         record: The file for the records.
     """
-    file = RecordFile(variant, check_new_file(record) if record else None)
+    if record and (Path(record).is_file() or Path(record).is_dir()):
+        raise CommandError(f"{record} is there already; give --record a new name")
+    check_folder_of(record or None)
+    file = RecordFile(variant, Path(record) if record else None)
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
         if not 0 <= seat < rules.seats:
@@ -193,15 +196,6 @@ class RecordFile:
             return "no deal was finished, so nothing is written"
         under_way = "" if session.table.is_scored else "; the deal under way is not, as records are of whole deals"
         return f"{count(number, 'deal')} written to {self.path}{under_way}"
-
-
-def check_new_file(name: str) -> Path:
-    """Return the path of a new or special file; CommandError if the file exists, or its folder does not."""
-    path = Path(name)
-    if path.is_file() or path.is_dir():
-        raise CommandError(f"{name} is there already; give --record a new name")
-    check_folder_of(name)
-    return path
 
 
 def new_file(variant: str) -> Path:

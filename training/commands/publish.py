@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
@@ -66,7 +66,7 @@ def publish(
     if (run is None) != (name is None):
         raise CommandError("RUN and --name go together")
     require("jinja2", "publish", "noms publish")
-    folder, new, content = Path(out), dict[str, Any](), dict[Path, bytes]()
+    folder, new, content = Path(out), dict[str, Trained](), dict[Path, bytes]()
     if run is not None and name is not None:
         require("matplotlib", "publish", "noms publish")
         with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
@@ -76,7 +76,10 @@ def publish(
     elif not folder.is_dir():
         raise CommandError(f"there is no folder {out}")
     with wrong_arguments(), file_errors(f"cannot read {out}"):
-        content |= page_files(folder, new)
+        results = read_results(folder, new)
+        cards = {card: folder / card / CARD for card in results.policies}
+        written = {card: file.read_bytes().decode(errors="surrogateescape") for card, file in cards.items() if file.exists()}
+        content |= {path: text.encode(errors="surrogateescape") for path, text in pages(results, written).items()}
     for policy in new.values():
         for line in doubts([*before, str(run)], policy):
             print(f"noms: {line}", file=sys.stderr)
@@ -100,14 +103,6 @@ def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Train
     if name in VARIANTS and name not in games:
         raise CommandError(f"--name {name} is the name of a game; the policy was trained for {', '.join(games)}")
     return policy
-
-
-def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
-    """Return the pages of a folder with its new policies; for errors see `read_results` and `pages`."""
-    results = read_results(folder, new)
-    cards = {name: folder / name / CARD for name in results.policies}
-    written = {name: file.read_bytes().decode(errors="surrogateescape") for name, file in cards.items() if file.exists()}
-    return {path: text.encode(errors="surrogateescape") for path, text in pages(results, written).items()}
 
 
 def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated
 
 import tyro
 
-from noms_env.record import record_matches, write_records
+from noms_env.record import Record, record_matches, write_records
 from noms_env.variants import game, make_rules
 
 from ..agents.registry import compile_players
@@ -59,21 +59,18 @@ def record(
         players = [seated.player for seated in seat_players(names, rules.seats, rules, limit)]
         compile_players(names, batches=False)
         records = record_matches(variant, seats, matches, seed, options, players, legal)
-    tally = {"deals": 0, "matches": 0}
+    deals = ended = 0
+
+    def counted() -> Iterator[Record]:
+        nonlocal deals, ended
+        for played in records:
+            deals += 1
+            ended += played["over"]
+            advance(played["over"])
+            yield played
+
     stopped = interruptible(f"{out} is not written")
     with stopped, progress_bar("record", "matches", matches) as advance, file_errors(f"cannot write {out}"):
-        write_records(sys.stdout if out == "-" else out, count_records(records, tally, advance))
-    played = f"{count(tally['deals'], 'deal')} of {count(tally['matches'], 'match', 'matches')}"
-    print(f"{played} written to {out}", file=sys.stderr)
+        write_records(sys.stdout if out == "-" else out, counted())
+    print(f"{count(deals, 'deal')} of {count(ended, 'match', 'matches')} written to {out}", file=sys.stderr)
     return OK
-
-
-def count_records(
-    records: Iterable[dict[str, Any]], tally: dict[str, int], advance: Callable[[int], None]
-) -> Iterator[dict[str, Any]]:
-    """Yield records unchanged, and count deals and finished matches in `tally`."""
-    for record in records:
-        tally["deals"] += 1
-        tally["matches"] += record["over"]
-        advance(record["over"])
-        yield record

@@ -17,10 +17,11 @@ from noms_env._files import read_file, write_atomically
 
 from ..agents.registry import agent_spec
 from ..extras import require
-from ..options import OFF, by_default
+from ..options import by_default
 from ..play.browser.hall import Hall
 from ..play.browser.lobby import Lobby
 from ..play.browser.messages import LOOPBACK, Limits
+from .arguments import Flag
 from .common import OK, CommandError, file_errors, wrong_arguments
 
 HOME = "127.0.0.1"
@@ -36,7 +37,7 @@ def table(
     player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = (),
     most_tables: Annotated[int, tyro.conf.arg(metavar="N")] = 200,
     idle_hours: Annotated[float, tyro.conf.arg(metavar="HOURS")] = 72,
-    no_open: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+    no_open: Flag = False,
 ) -> int:
     """Play in the browser: choose a game on the page that opens, and play.
 

@@ -113,23 +113,18 @@ def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) 
             ending = play_tournament(plan, players, folder, threads=threads, tick=tick)
         results = results_of(plan, players, folder)
         if results is not None:
+            document = results.as_json()
             show(results)
-            write(results, folder)
+            write_atomically(folder.path / RESULTS, dump(document))
+            write_atomically(folder.path / TABLE, markdown(document).encode())
+            try:
+                draw_heatmap(results, folder.path / PICTURE)
+            except MissingExtraError as missing:
+                print(f"no picture: {missing}")
     if ending != "all":
         raise CommandError(f"stopped by Ctrl-C; the same command with --resume continues (--out {folder.path})", STOPPED)
     print(f"written to {folder.path}")
     return OK
-
-
-def write(results: Results, folder: Folder) -> None:
-    """Write the results as JSON, Markdown and a picture; OSError if one cannot be written."""
-    document = results.as_json()
-    write_atomically(folder.path / RESULTS, dump(document))
-    write_atomically(folder.path / TABLE, markdown(document).encode())
-    try:
-        draw_heatmap(results, folder.path / PICTURE)
-    except MissingExtraError as missing:
-        print(f"no picture: {missing}")
 
 
 def show(results: Results) -> None:

@@ -20,7 +20,8 @@ from ..extras import require
 from ..learn import progress
 from ..learn.config import PRESETS, TrainConfig, differences, fitting
 from ..learn.log import Log, LogError, Several, Watcher, saved_rows
-from ..options import OFF, by_default
+from ..options import by_default
+from .arguments import Flag
 from .common import OK, CommandError, file_errors, interruptible, wrong_arguments
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ def command(words: Sequence[str]) -> Callable[..., int]:
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
         preset: Preset = USUAL,
         out: Annotated[str | None, by_default("runs/VARIANT-PRESET", "RUN")] = None,
-        resume: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+        resume: Flag = False,
         minutes: Annotated[float | None, by_default("as long as it takes", "M")] = None,
-        allow_programs: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+        allow_programs: Flag = False,
     ) -> int:
         if allow_programs:
             foreign_code.allow_programs()

@@ -53,13 +53,12 @@ def duplicate_points(
     The deals are from the set `dev`, each played from every seat with the same cards, as in `noms evaluate`.
 
     Args:
-        choose: the policy. Each call has many tables, with the features of single deals (`noms_env.feature_layout` with
-            `episode="deal"`).
+        choose: called for many tables at once, with the features of single deals (`feature_layout` with `episode="deal"`).
         variant: name of the game.
         deals: number of deals.
         seed: of the opponent's random choices.
         opponent: name of the player on the other seats, as for `noms evaluate`.
-        seats: number of seats, the variant's default when None.
+        seats: the variant's usual number if None.
         **options: options of the variant.
 
     Returns:
@@ -80,16 +79,7 @@ def duplicate_points(
 def before_and_after(
     choose: Choose, learn: Callable[[], object], variant: str, *, decisions: int, deals: int, **arguments: Any
 ) -> None:
-    """Evaluate `choose` against random players, call `learn`, evaluate again, and print both results.
-
-    Args:
-        choose: the policy that `learn` changes.
-        learn: trains the policy.
-        variant: name of the game.
-        decisions: number of decisions that `learn` learns from.
-        deals: number of evaluation deals.
-        **arguments: further arguments of `duplicate_points`.
-    """
+    """Evaluate a policy by `duplicate_points`, let it learn from a number of decisions, evaluate it again, and print both."""
     print(f"{variant}, points per deal against random players, 95 % interval over {deals} deals from all seats")
     print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, variant, deals=deals, **arguments)), flush=True)
     started = time.perf_counter()

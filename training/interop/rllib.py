@@ -94,7 +94,7 @@ def add_past_self(algorithm: Any, name: str, spec: Any, mapping: Callable[..., s
         algorithm: a `ray.rllib.algorithms.Algorithm` whose learner is the module `main`.
         name: of the new module.
         spec: the `RLModuleSpec` of the learner, with spaces.
-        mapping: the new mapping from agents to modules; see `AlgorithmConfig.multi_agent(policy_mapping_fn=...)`.
+        mapping: the new `policy_mapping_fn` (`AlgorithmConfig.multi_agent`).
     """
     learner = algorithm.learner_group.get_state(components=f"{COMPONENT_LEARNER}/{COMPONENT_RL_MODULE}/{LEARNER}")
     weights = learner[COMPONENT_LEARNER][COMPONENT_RL_MODULE][LEARNER]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,21 +32,21 @@ SIZE, COLUMNS = (6.2, 3.1), 2
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A curve in a panel: the name of a metric in the log, and the names of its interval's bounds."""
-
-    name: str
-    label: str
-    colour: str
-    band: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True)
 class Panel:
-    """A panel of the figure; a line marks the value `level`, and `percent` means that values are shares."""
+    """A panel of the figure.
+
+    Attributes:
+        title: its title.
+        curves: the label of each metric.
+        intervals: whether the log has bounds of each metric, NAME/low and NAME/high.
+        percent: whether the values are shares.
+        level: a value that a line marks.
+        at_least_zero: whether the axis begins at 0.
+    """
 
     title: str
-    curves: tuple[Curve, ...]
+    curves: Mapping[str, str]
+    intervals: bool = False
     percent: bool = False
     level: float | None = None
     at_least_zero: bool = False
@@ -78,21 +79,36 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
 def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
     """Yield the panels for which the runs have metrics."""
     names = list(dict.fromkeys(name for series in runs.values() for name in series))
+    for panel in _possible_panels(names):
+        curves = {name: label for name, label in panel.curves.items() if name in names}
+        if curves:
+            yield replace(panel, curves=curves)
+
+
+def _possible_panels(names: Sequence[str]) -> Iterator[Panel]:
+    """Yield all panels: of each game the points against each opponent, all rates in one, and each number; then the losses."""
     for rules in rules_in(names, "eval/points"):
-        yield points_panel(rules, names)
+        start = f"eval/points/{rules}/"
+        opponents = {name: f"v {name.removeprefix(start)}" for name in names if name.startswith(start) and name.count("/") == 3}
+        title = f"{rules_text(rules)}: points per deal above the others, 95 %"
+        yield Panel(title, opponents, intervals=True, level=0.0)
     for rules in rules_in(names, "eval/probe"):
-        yield from probe_panels(rules, names)
-    entropy = [(f"losses/entropy/{phase}", phase) for phase in PHASES]
-    yield from fill_panel(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
-    movement = [
-        ("losses/approx_kl", "approximate KL"),
-        ("losses/clipfrac", "clip fraction"),
-        ("losses/distillation_kl", "KL to recorded decisions"),
-    ]
-    yield from fill_panel(names, "how far an update moves the policy", movement, at_least_zero=True)
-    critic = [("losses/explained_variance", "explained variance"), ("losses/calibration_error", "calibration error")]
-    yield from fill_panel(names, "explained variance and calibration error of the critic", critic, level=1.0)
-    yield from fill_panel(names, "decisions per second", [("charts/SPS", "all together")], at_least_zero=True)
+        rates = {f"eval/probe/{rules}/{probe}": text for probe, text in MAIN.items() if probe not in NUMBERS}
+        yield Panel(f"{rules_text(rules)}: what the policy does", rates, percent=True, at_least_zero=True)
+        for probe, text in MAIN.items():
+            if probe in NUMBERS:
+                yield Panel(f"{rules_text(rules)}: {text}", {f"eval/probe/{rules}/{probe}": text}, at_least_zero=True)
+    entropy = {f"losses/entropy/{phase}": phase for phase in PHASES}
+    yield Panel("entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
+    movement = {
+        "losses/approx_kl": "approximate KL",
+        "losses/clipfrac": "clip fraction",
+        "losses/distillation_kl": "KL to recorded decisions",
+    }
+    yield Panel("how far an update moves the policy", movement, at_least_zero=True)
+    critic = {"losses/explained_variance": "explained variance", "losses/calibration_error": "calibration error"}
+    yield Panel("explained variance and calibration error of the critic", critic, level=1.0)
+    yield Panel("decisions per second", {"charts/SPS": "all together"}, at_least_zero=True)
 
 
 def deciles_of(run: Series) -> list[tuple[float, float]]:
@@ -107,51 +123,27 @@ def rules_in(names: Sequence[str], group: str) -> list[str]:
     return list(dict.fromkeys(name.split("/")[2] for name in names if name.startswith(f"{group}/")))
 
 
-def points_panel(rules: str, names: Sequence[str]) -> Panel:
-    """Return the panel of points per deal against each opponent, with intervals."""
-    figures = [name for name in names if name.startswith(f"eval/points/{rules}/") and name.count("/") == 3]
-    curves = [
-        Curve(name, f"v {name.split('/')[3]}", COLOURS[number % len(COLOURS)], (f"{name}/low", f"{name}/high"))
-        for number, name in enumerate(figures)
-    ]
-    return Panel(f"{rules_text(rules)}: points per deal above the others, 95 %", tuple(curves), level=0.0)
-
-
-def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
-    """Yield the panels of a game's main probes: all rates in one, each number in its own."""
-    probes = {f"eval/probe/{rules}/{probe}": (probe, text) for probe, text in MAIN.items()}
-    rates = [(name, text) for name, (probe, text) in probes.items() if probe not in NUMBERS]
-    yield from fill_panel(names, f"{rules_text(rules)}: what the policy does", rates, percent=True)
-    for name, (probe, text) in probes.items():
-        if probe in NUMBERS:
-            yield from fill_panel(names, f"{rules_text(rules)}: {text}", [(name, text)], at_least_zero=True)
-
-
-def fill_panel(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
-    """Yield a panel of the wanted metrics that exist, if any."""
-    present = [(name, text) for name, text in wanted if name in names]
-    curves = tuple(Curve(name, text, COLOURS[number % len(COLOURS)]) for number, (name, text) in enumerate(present))
-    if curves:
-        yield Panel(title, curves, **options)
-
-
 def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
     """Draw all runs in one panel: a colour per curve, a line style per run."""
     labelled: set[str] = set()
-    for number, series in enumerate(runs.values()):
-        for curve in panel.curves:
-            if curve.name in series:
-                label = None if curve.label in labelled else curve.label
-                labelled.add(curve.label)
-                _draw_curve(axes, curve, series, STYLES[number % len(STYLES)], label)
+    for style, series in zip(cycle(STYLES), runs.values(), strict=False):
+        for colour, (name, label) in zip(cycle(COLOURS), panel.curves.items(), strict=False):
+            if name in series:
+                at, values = smooth(*series[name])
+                mark = {"marker": "o" if len(at) < 30 else None, "markersize": 2.5, "clip_on": False}
+                axes.plot(at, values, style, color=colour, label=None if label in labelled else label, linewidth=1.4, **mark)
+                labelled.add(label)
+            if panel.intervals and f"{name}/low" in series and f"{name}/high" in series:
+                (at, low), (_, high) = series[f"{name}/low"], series[f"{name}/high"]
+                band(axes, at, low, high, colour)
     if panel.level is not None:
         axes.axhline(panel.level, color=GREY, linewidth=0.8, zorder=0)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if panel.percent else short_number(value))
-    if panel.percent or panel.at_least_zero:
+    if panel.at_least_zero:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     plain(axes, panel.title)
-    if len(panel.curves) > 1 or panel.curves[0].band:
+    if len(panel.curves) > 1 or panel.intervals:
         axes.legend(fontsize=7.5, frameon=False, ncols=1 + (len(panel.curves) > 4))
 
 
@@ -164,15 +156,6 @@ def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) 
     axes.set_xlabel("predicted value, in units of the reward's scale", fontsize=9)
     axes.set_ylabel("mean return", fontsize=9)
     plain(axes, "the critic: mean return over predicted value, by decile")
-
-
-def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str | None) -> None:
-    at, values = smooth(*series[curve.name])
-    mark = "o" if len(at) < 30 else None
-    axes.plot(at, values, style, color=curve.colour, label=label, linewidth=1.4, marker=mark, markersize=2.5, clip_on=False)
-    if curve.band and all(end in series for end in curve.band):
-        (at, low), (_, high) = (series[end] for end in curve.band)
-        band(axes, at, low, high, curve.colour)
 
 
 def smooth(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

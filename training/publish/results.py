@@ -48,8 +48,6 @@ class Duel:
     """A policy against another player on duplicate deals.
 
     Attributes:
-        rules: of the tables.
-        deal_set: the set of deals.
         policy: its name; `@` and a temperature may follow.
         opponent: the other player; `PREVIOUS` for a policy that was published before.
         points: points per deal by which the policy is better, over all line-ups.
