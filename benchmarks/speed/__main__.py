@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import tyro
 
 from benchmarks.speed.clock import SECONDS, Case, Control, Measured, by_turns
 from benchmarks.speed.ours import PARTS, bytes_per_table, growth_cases, measure_start, our_cases, start_cases
-from benchmarks.speed.peers import peer_cases
+from benchmarks.speed.peers import build_cases, peer_cases
 from benchmarks.speed.plot import draw
 from benchmarks.speed.report import Results, as_json, as_tables
 from noms_training.cli import exit_status
@@ -74,7 +75,7 @@ def bench(
         repetitions: Turns of all cases.
         only: Measure only the engine and environments (`ours`), only the peers and our cases that they compare with
             (`peers`), or only the time per decision by number of tables (`growth`).
-        train: Measure the trainer instead (needs the extra `train`).
+        train: Measure the trainer instead, and MaskablePPO of sb3-contrib (needs the extra `train`).
         quick: Use tiny sizes, only to test that everything runs.
     """
     if repetitions < 1:
@@ -118,13 +119,17 @@ def measure(settings: Settings, only: Part | None) -> Results:
 
 
 def measure_training(repetitions: int, quick: bool = False) -> Results:
-    """Set up and measure the trainer; MissingExtraError if Torch is not installed."""
+    """Set up and measure the trainers; MissingExtraError if Torch is not installed."""
     require("torch", "train", "--train")
     from benchmarks.speed.train import train_cases
+    from benchmarks.speed.train_peers import TRAINERS
 
     seconds = QUICK.seconds if quick else SECONDS_OF_TRAINING
-    measured, failed = in_turns(list(train_cases(quick)), repetitions, seconds, Control().run)
-    return Results(measured, {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}, failed)
+    peers, missing = build_cases(TRAINERS, quick)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the peers' libraries warn about one another
+        measured, failed = in_turns([*train_cases(quick), *peers], repetitions, seconds, Control().run)
+    return Results(measured, {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}, missing | failed)
 
 
 def in_turns(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from importlib import import_module
@@ -40,12 +40,17 @@ PGX_DEALS = 20_000
 
 def peer_cases(tables: int) -> tuple[list[Case], dict[str, str]]:
     """Return the cases of installed peers, and missing peers with the reason; `tables` is the size of batches."""
+    return build_cases(PEERS, tables)
+
+
+def build_cases(builds: Mapping[str, Callable[[Any], Iterable[Case]]], size: Any) -> tuple[list[Case], dict[str, str]]:
+    """Build the cases of peers by name with a size; return them, and peers that fail with the reason."""
     cases, missing = list[Case](), dict[str, str]()
-    for name, build in PEERS.items():
+    for name, build in builds.items():
         try:
             with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
                 warnings.simplefilter("ignore")
-                cases += build(tables)
+                cases += build(size)
         except ModuleNotFoundError as error:
             missing[name] = f"not installed ({error.name or error}): {install_command('bench')}"
         except Exception as error:  # errors of one package must not stop the others

@@ -22,7 +22,7 @@ from noms_training.console import new_table
 FORM = "noms-bench/1"
 PACKAGES = (
     *("noms-env", "numba", "llvmlite", "numpy", "pettingzoo", "gymnasium"),
-    *("open-spiel", "rlcard", "pgx", "jax", "jaxlib", "torch"),
+    *("open-spiel", "rlcard", "pgx", "jax", "jaxlib", "torch", "sb3-contrib", "stable-baselines3"),
 )
 TITLES = {
     "engine": "Engine: random play of small_ships, compiled",
