@@ -144,6 +144,14 @@ class Deal:
         """Return the record (`noms-record/1`). It is incomplete while the deal is in progress."""
         return {**self._head, "steps": list(self._steps), **result_of(table)}
 
+    def table_at(self, table: Table, decisions: int) -> Table:
+        """Return a copy of the table of this deal as it was after some decisions."""
+        table = table.copy()
+        table.set_state(self.start)
+        for action in self.actions[:decisions]:
+            table.step(action)
+        return table
+
     def go_back(self, table: Table, seat: int) -> bool:
         """Restore the table to before a seat's last action; return False if no action can be undone."""
         last = self.last_decision(seat)

@@ -55,11 +55,11 @@ def trial_of(session: Session, state: Mapping[str, Any]) -> Trial:
         ValueError: the state is invalid, or the deal is unfinished.
     """
     name, decisions, actions = state["table"], state["decisions"], tuple(state["actions"])
-    deal, table = session.deals[-1], session.table.copy()
+    deal = session.deals[-1]
     if not isinstance(name, str) or type(decisions) is not int or not 0 <= decisions <= len(deal.actions):
         raise ValueError("a trial must have a table and a number of decisions")
-    table.set_state(deal.start)
-    for action in (*deal.actions[:decisions], *actions):
+    table = deal.table_at(session.table, decisions)
+    for action in actions:
         table.step(action)
     if not table.is_scored:
         raise ValueError("the deal of a trial must be over")

@@ -23,7 +23,7 @@ from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
 from ..session import Advice, Seated, Session, seat_player
-from .again import Trial, trial_of, trial_state
+from .again import Trial, is_known, trial_of, trial_state
 from .film import describe_action, evaluation_of, results
 
 FORMAT = "noms-table/1"
@@ -309,6 +309,28 @@ class LiveTable:
     def view(self, seat: int | None) -> dict[str, Any]:
         """Return the view of a seat or a spectator, for JSON."""
         return view_data(look(self.session.table, seat))
+
+    def moment_data(self, number: int, decision: int) -> dict[str, Any]:
+        """Return a moment of a deal for JSON, as a spectator saw it, or with all hands once they are public.
+
+        The hands of a passed-out deal stay secret, since the next deal may use the same cards.
+
+        Args:
+            number: number of the deal, from 1.
+            decision: number of decisions before that moment.
+
+        Raises:
+            RefusedError: no such moment.
+        """
+        deals = self.session.deals
+        if not 1 <= number <= len(deals) or decision > len(deals[number - 1].actions):
+            raise RefusedError("there is no such moment: the deal has not got that far, or decisions were taken back")
+        deal = deals[number - 1]
+        table = deal.table_at(self.session.table, decision)
+        shows_all = self.is_open or (deal.finished is not None and is_known(deal.finished))
+        view = view_data(look(table, None, full=shows_all)) | {"legal": [], "choices": [], "barred": []}
+        counts = {"deals": len(deals), "decisions": len(deal.actions)}
+        return {"deal": number, "decision": decision, **counts, "all": shows_all, "view": view}
 
     def options_of(self, advice: Advice) -> list[dict[str, Any]]:
         """Return advice as a list of actions, best first: `word`, `said`, and the values of `evaluation_of`."""
