@@ -18,8 +18,7 @@ from noms_env.players import TellsProbabilities, load_player
 from noms_env.record import Record, record_matches, replay, write_records
 from noms_env.record.replaying import pair_with_previous
 from noms_env.show import picture
-from noms_env.show.notes import Notes
-from noms_env.show.view import look
+from noms_env.show.view import Notes, look
 from noms_training.play.browser.film import Shown, drawings, film_of, moments, page_of
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, Kind

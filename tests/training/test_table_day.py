@@ -34,7 +34,7 @@ def test_the_deal_of_the_day_is_the_same_for_everybody(variant: str) -> None:
     live, other = (day_table(game(variant), DAY, name) for name in ("Ann", "Bo"))
     assert (live.session.table.row.hands == other.session.table.row.hands).all()
     assert live.session.table.row.deal_size >= MIN_CARDS
-    assert live.seated == [None, *[variant] * (live.rules.seats - 1)]
+    assert live.session.names == [None, *[variant] * (live.rules.seats - 1)]
     play_match(live)
     play_match(other)
     assert [deal | {"lines": ()} for deal in live.sheet] == [deal | {"lines": ()} for deal in other.sheet]

@@ -28,11 +28,10 @@ from noms_env.record.replaying import pair_with_previous
 from noms_env.show.cards import printed_rank, symbols
 from noms_env.show.elements import escape_text
 from noms_env.show.lines import status
-from noms_env.show.notes import Notes
 from noms_env.show.picture import drawing, parts
 from noms_env.show.pixels import FONTS, import_renderer, png
 from noms_env.show.theme import Theme, page_style_sheet
-from noms_env.show.view import View, look
+from noms_env.show.view import Notes, View, look
 from noms_env.table import Table
 
 from ...evaluation.mistakes import NOT_JUDGED, Loss, biggest

@@ -300,7 +300,7 @@ class Room:
         shared = {
             "variant": variant,
             "names": table.names,
-            "levels": [None if name is None else self.lobby.level_of(variant, name) for name in table.seated],
+            "levels": [None if name is None else self.lobby.level_of(variant, name) for name in session.names],
             "people": people,
             "turn": None if session.table.is_scored else int(session.table.row.seat),
             "scored": session.table.is_scored,
